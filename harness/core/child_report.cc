@@ -16,6 +16,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxKept =
     1000;  // failures, measures and warnings of one case; a loop must not eat memory
+constexpr std::size_t kMaxKeptBytes = 8 * 1024 * 1024;  // of the lines of all of these
 constexpr std::size_t kViolationText = 200;
 constexpr std::size_t kMaxOutput = 64 * 1024;
 
@@ -74,9 +75,10 @@ Measure measure_of(const json& event) {
           .spread = number_of(event, "spread", 0.0)};
 }
 
+// The first of a list is always kept: a failure that nobody knows of would be a pass.
 template <typename T>
-void keep(std::vector<T>& list, T item) {
-  if (list.size() < kMaxKept) list.push_back(std::move(item));
+void keep(std::vector<T>& list, T item, std::size_t bytes = 0) {
+  if (list.empty() || (list.size() < kMaxKept && bytes <= kMaxKeptBytes)) list.push_back(std::move(item));
 }
 
 }  // namespace
@@ -122,17 +124,17 @@ void ChildReport::add_line(std::string_view line) {
     last_step_ = text_of(event, "name");
     if (first_step_ns_ == 0) first_step_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
   } else if (name == "measure") {
-    keep(measures_, measure_of(event));
+    keep(measures_, measure_of(event), kept_bytes_ += line.size());
   } else if (name == "property") {
-    keep(properties_, std::pair(text_of(event, "name"), text_of(event, "value")));
+    keep(properties_, std::pair(text_of(event, "name"), text_of(event, "value")), kept_bytes_ += line.size());
   } else if (name == "skip") {
     skip_reason_ = text_of(event, "reason");
   } else if (name == "fail") {
     if (first_failure_ns_ == 0) first_failure_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
     if (fail_reason_.empty()) fail_reason_ = text_of(event, "reason");
-    keep(failures_, failure_of(event));
+    keep(failures_, failure_of(event), kept_bytes_ += line.size());
   } else if (name == "warn") {
-    keep(warnings_, text_of(event, "message"));
+    keep(warnings_, text_of(event, "message"), kept_bytes_ += line.size());
   } else if (name == "leave") {
     leaves_ = text_of(event, "how");
   } else if (name == "output") {

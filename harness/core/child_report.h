@@ -79,6 +79,7 @@ class ChildReport {
   std::vector<Measure> measures_;
   std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::string> warnings_;
+  std::size_t kept_bytes_ = 0;  // of the lines of failures, measures, properties and warnings
   std::string last_step_;
   std::string leaves_;
   std::string output_;

@@ -136,6 +136,21 @@ TEST(ChildReport, AFloodOfFailuresIsBounded) {
   EXPECT_EQ(report.failures().size(), 1000u);
 }
 
+// As much as a journal can hold, of which one record is the end of an attempt.
+TEST(ChildReport, AFloodOfLongLinesIsBounded) {
+  ChildReport report("G.N");
+  const std::string text(60'000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    report.add_line(R"({"v":1,"case":"G.N","event":"property","name":"n","value":")" + text + "\"}");
+    report.add_line(R"({"v":1,"case":"G.N","event":"warn","message":")" + text + "\"}");
+  }
+  report.add_line(R"({"v":1,"case":"G.N","event":"fail","message":"m"})");
+  const std::size_t kept = report.properties().size() + report.warnings().size();
+  EXPECT_GT(kept, 130u);
+  EXPECT_LE(kept, 8u * 1024 * 1024 / text.size());
+  EXPECT_EQ(report.failures().size(), 1u) << "what decides is never left out";
+}
+
 TEST(ChildReport, TellsWhichCaseStarts) {
   EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"start","t_ns":1})"), "G.N");
   EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"end","result":"pass"})"), std::nullopt);

@@ -396,6 +396,8 @@ Warning changed_journal(const std::string& why) {
                                             "; nothing that is said here of its cases can be relied on"};
 }
 
+constexpr int kMostTornShown = 100;  // a million bad lines are no million warnings
+
 }  // namespace
 
 Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal) {
@@ -405,6 +407,7 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
   RunModel model;
   ChainCheck check;
   std::vector<Warning> torn;
+  int torn_lines = 0;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const bool torn_at_end = file.eof();  // no newline follows
@@ -416,11 +419,14 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
       return Error::usage(
           fmt::format("read {}: line {}: failed to {}", path.string(), number, event.error().what),
           event.error().hint);
-    } else if (!torn_at_end) {
+    } else if (!torn_at_end && ++torn_lines <= kMostTornShown) {
       torn.push_back({"journal_torn",
                       fmt::format("journal line {} is ignored: failed to {}", number, event.error().what)});
     }
   }
+  if (torn_lines > kMostTornShown)
+    torn.push_back({"journal_torn",
+                    fmt::format("{} more lines of the journal are ignored", torn_lines - kMostTornShown)});
   if (file.bad()) return Error::system("read " + path.string(), errno);
   if (!model.has_plan()) {
     return Error{ErrorKind::kSystem, "read " + path.string() + ": it holds no plan",

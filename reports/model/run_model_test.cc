@@ -190,6 +190,20 @@ TEST(LoadJournal, ATornLastLineIsIgnoredAndATornMiddleLineIsAWarning) {
   EXPECT_EQ(model->verdict(*model->find("s/b")), kPass) << "a whole last line counts, newline or not";
 }
 
+TEST(LoadJournal, ManyTornLinesAreNotManyWarnings) {
+  TempDir dir;
+  const auto path = dir.path() / "journal.jsonl";
+  std::string text = journal_text({plan_of({planned("s/a")})});
+  const std::string deep = std::string(1'000, '[') + std::string(1'000, ']');
+  for (int i = 0; i < 500; ++i) text += "\n{\"v\":" + deep + "}\n";
+  write_file(path, text + to_json_line(concluded("s/a", kPass)));
+  const auto model = load_journal(path);
+  ASSERT_TRUE(model) << model.error().what;
+  ASSERT_EQ(model->warnings().size(), 101u);
+  EXPECT_EQ(model->warnings().back().text, "900 more lines of the journal are ignored");
+  EXPECT_EQ(model->verdict(*model->find("s/a")), kPass);
+}
+
 TEST(LoadJournal, ErrorsNameTheFile) {
   TempDir dir;
   const auto missing = load_journal(dir.path() / "journal.jsonl");

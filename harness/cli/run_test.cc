@@ -94,6 +94,55 @@ TEST_F(Run, OutcomesOfAProctorSuite) {
   EXPECT_FALSE(fs::exists(path("out/run.json"))) << "nothing is left to sweep";
 }
 
+// The case answers for it, and neither the runner nor the machine.
+TEST_F(Run, WhatIsNoEventIsTheCodesProblem) {
+  write("suite.sh", R"sh(#!/bin/sh
+say() { echo "$1" >&"$PROCTOR_EVENTS_FD"; }
+many() { printf '%030000d' 0 | tr 0 "$1"; }
+case "$1" in
+--proctor-list)
+  for n in A.Deep A.Noise A.Pass; do say "{\"v\":1,\"event\":\"case\",\"case\":\"$n\"}"; done
+  exit 0 ;;
+esac
+name=${1#--proctor-case=}
+case $name in
+A.Deep) say "{\"v\":1,\"case\":\"$name\",\"event\":\"step\",\"name\":$(many '[')$(many ']')}" ;;
+A.Noise) say "PASS" ;;
+esac
+say "{\"v\":1,\"case\":\"$name\",\"event\":\"end\",\"result\":\"pass\"}"
+)sh",
+        true);
+  write("proctor.toml", "[suite.shell]\nkind = \"proctor\"\ncommand = [\"./suite.sh\"]\n");
+  const Ended ended = run({});
+  EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
+  const std::map<std::string, std::string> expected = {{"shell.none/A.Deep", "error(protocol)"},
+                                                       {"shell.none/A.Noise", "error(protocol)"},
+                                                       {"shell.none/A.Pass", "pass"}};
+  EXPECT_EQ(outcomes(), expected);
+  EXPECT_THAT(ended.out, HasSubstr("whose problem: code"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("whose problem: machine")));
+}
+
+// Whoever reads the journal later says what it ignores.
+TEST_F(Run, ALineOfAJournalThatIsTooDeepEndsNoReader) {
+  write_commands({{"one", "true"}});
+  ASSERT_EQ(run({}).exit_code, 0);
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  write("out/journal.jsonl", read("out/journal.jsonl") + "{\"v\":" + deep + "}\n{\"type\":" + deep + "}\n");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"finish", "out"},
+                                             {"report", "render", "out"},
+                                             {"report", "page", "out", "out", "--out", "p.html"},
+                                             {"report", "github", "out"},
+                                             {"report", "diff", "out", "out"},
+                                             {"history", "add", "h.sqlite", "out"},
+                                             {"rerun", "out"}}) {
+    const Ended ended = proctor(words);
+    EXPECT_EQ(ended.signal, 0) << words[0] << " " << words[1] << ended.out << ended.err;
+  }
+  EXPECT_THAT(read("out/summary.md"), HasSubstr("more than 100 deep"));
+}
+
 TEST_F(Run, RecognisesAGoogleTestBinaryWithoutAnyConfig) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   const Ended ended = run({"--filter", "*Elide.*", "--junit", "copy.xml", "--", self});

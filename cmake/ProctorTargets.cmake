@@ -1,7 +1,7 @@
 # proctor_library(NAME [IN_DRIVERS] SOURCES... [DEPS ...])   a module of ours; IN_DRIVERS: it becomes part of simulated drivers too
 # proctor_test(NAME [LABEL l] SOURCES... [DEPS ...])   its unit tests: one GoogleTest binary, one CTest entry per case,
 #                                               NAME/Suite.Case; the label is `unit`, or PROCTOR_TEST_LABEL of its directory
-# proctor_fuzz(NAME SOURCES...)                 a libFuzzer program in target `fuzzers`; only where the compiler is clang
+# proctor_fuzz(NAME SOURCES... [DEPS ...])      a libFuzzer program in target `fuzzers`; only where the compiler is clang
 # proctor_static(TARGET)                        links statically unless a sanitizer forbids it
 # proctor_batched(TARGET)                       its sources share a namespace where PROCTOR_BATCHED is on
 # proctor_precompiled(TARGET)                   GoogleTest's headers are compiled once for all targets that say so
@@ -85,7 +85,8 @@ function(proctor_test name)
     NO_PRETTY_TYPES NO_PRETTY_VALUES PROPERTIES TIMEOUT 300 LABELS ${arg_LABEL})
 endfunction()
 
-# Everything that is fuzzed is compiled with the fuzzer's instrumentation: the sources, not the library.
+# Everything that is fuzzed is compiled with the fuzzer's instrumentation: the sources here, and libraries of ours as
+# PROCTOR_SANITIZE of the preset `fuzz` says.
 function(proctor_fuzz name)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     return()
@@ -93,9 +94,10 @@ function(proctor_fuzz name)
   if(NOT TARGET fuzzers)
     add_custom_target(fuzzers)
   endif()
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   set(instrument -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined)
-  add_executable(${name} EXCLUDE_FROM_ALL ${ARGN})
-  target_link_libraries(${name} PRIVATE proctor_plain_options fmt::fmt-header-only)
+  add_executable(${name} EXCLUDE_FROM_ALL ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE proctor_plain_options fmt::fmt-header-only ${arg_DEPS})
   target_compile_options(${name} PRIVATE ${instrument} -O1 -g1)
   target_link_options(${name} PRIVATE ${instrument})
   add_dependencies(fuzzers ${name})

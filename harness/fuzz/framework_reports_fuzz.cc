@@ -1,0 +1,69 @@
+// What programs of test frameworks write: the XML of Catch2, doctest and JUnit, and the JSON of GoogleTest and Google
+// Benchmark; their lists, and their reports as they come, in pieces.
+#include "harness/core/child_report.h"
+#include "harness/fuzz/fuzz.h"
+#include "harness/plan/kinds/benchmark.h"
+#include "harness/plan/kinds/catch2.h"
+#include "harness/plan/kinds/doctest.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/xml_report.h"
+#include "reports/compare/junit_results.h"
+
+namespace {
+
+using namespace proctor;
+
+Suite suite_of(const Kind& kind) {
+  Suite suite;
+  suite.name = "s";
+  suite.kind = &kind;
+  suite.command = {"program"};
+  return suite;
+}
+
+// A stream comes in lines, a file whole.
+void report(const Kind& kind, const std::string& text) {
+  const Suite suite = suite_of(kind);
+  const auto translator = kind.translator(suite);
+  ChildReport child("a");
+  translator->hear(text);
+  const std::size_t piece = kind.voice(suite) == Voice::kStream ? 80 : text.size() + 1;
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    for (const std::string& line : translator->translate(text.substr(at, piece))) child.add_line(line);
+  }
+  const Verdict verdict = kind.judge({.child = child});
+  fuzz::check(verdict.outcome != Outcome::kPass || (child.violations() == 0 && child.result()));
+}
+
+void list(const Kind& kind, const std::string& text) {
+  Suite suite = suite_of(kind);
+  ListOutput out;
+  out.exit_code = 0;
+  out.stdout_text = out.file_text = text;
+  std::vector<Warning> warnings;
+  const auto ask = [&](const std::vector<std::string>&) -> Result<ListOutput> { return out; };
+  if (!kind.is_list(out)) static_cast<void>(out.exit_signal);
+  const auto cases = kind.read_list(suite, out, ask, warnings);
+  if (cases) static_cast<void>(kind.check_alone(*cases));
+}
+
+void both(const Kind& kind, const std::string& text) {
+  report(kind, text);
+  list(kind, text);
+}
+
+void xml(const std::string& text) {
+  if (const auto element = parse_xml(text)) fuzz::check(find_xml(text, "no such element") == std::nullopt);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::give(data, size,
+             {xml, [](const std::string& text) { both(catch2_kind(), text); },
+              [](const std::string& text) { both(doctest_kind(), text); },
+              [](const std::string& text) { both(gtest_kind(), text); },
+              [](const std::string& text) { both(benchmark_kind(), text); },
+              [](const std::string& text) { static_cast<void>(parse_junit(text, "f")); }});
+  return 0;
+}

@@ -1,0 +1,72 @@
+// A history of which some bytes are others: a file of SQLite that says it is ours. What is asked of it is all that
+// `proctor history` asks. The input is a list of changes: where (two bytes), and which byte.
+#include <fstream>
+
+#include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
+#include "harness/fuzz/fuzz.h"
+#include "reports/history/history.h"
+#include "reports/history/questions.h"
+
+namespace {
+
+using namespace proctor;
+
+RunResults small_run() {
+  RunResults run;
+  run.place = "f";
+  run.run_id = "r1";
+  run.journal_sha256 = std::string(64, 'a');
+  run.started = "2026-01-01T00:00:00Z";
+  run.complete = true;
+  run.variants = {Variant()};
+  run.causes = {{"key", "words"}};
+  for (const char* id : {"s/a", "s/b", "s/c"}) {
+    CaseResult result;
+    result.id = id;
+    result.verdict = {Outcome::kFail, ""};
+    result.standing = Standing::kFailing;
+    result.cause = 0;
+    run.cases.push_back(std::move(result));
+  }
+  return run;
+}
+
+std::string history_bytes() {
+  const TempDir directory;
+  const std::string path = directory.path() / "h.sqlite";
+  auto history = History::open(path, std::chrono::seconds(1));
+  fuzz::check(history.ok());
+  const auto added = history->change([&]() -> Result<void> {
+    const auto run = history->add(small_run());
+    return run ? Result<void>() : run.error();
+  });
+  fuzz::check(added.ok());
+  return read_file_or_empty(path);
+}
+
+void ask_all(const std::string& path) {
+  auto history = History::open_to_read(path, std::chrono::seconds(0));
+  if (!history) return;
+  static_cast<void>(history->size());
+  static_cast<void>(history->check());
+  static_cast<void>(history->renames());
+  static_cast<void>(ask(*history, HistoryQuestion()));
+  const auto runs = history->runs();
+  if (!runs) return;
+  for (const HistoryRun& run : *runs) static_cast<void>(history->results_of(run));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const std::string kWhole = history_bytes();
+  std::string bytes = kWhole;
+  for (std::size_t i = 0; i + 2 < size; i += 3)
+    bytes[(std::size_t{data[i]} << 8 | data[i + 1]) % bytes.size()] = static_cast<char>(data[i + 2]);
+  static const TempDir kPlace;  // SQLite wants a name
+  const std::string path = kPlace.path() / "h.sqlite";
+  std::ofstream(path, std::ios::binary) << bytes;
+  ask_all(path);
+  return 0;
+}

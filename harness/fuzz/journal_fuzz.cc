@@ -1,0 +1,29 @@
+// A journal, as reports, the gate and the history read it, and what they make of it.
+#include "harness/fuzz/fuzz.h"
+#include "reports/gate/gate_report.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/run_model.h"
+
+namespace {
+
+using namespace proctor;
+
+void load(const std::string& text) {
+  const fuzz::File file(text);
+  const auto model = load_journal(file.path());
+  if (!model) return;
+  fuzz::check(model->summary().planned() == static_cast<int>(model->cases().size()));
+  fuzz::check(exit_code(*model) != 0 || model->ended());
+}
+
+void gate(const std::string& text) {
+  const fuzz::File file(text);
+  for (const bool whole : {false, true}) static_cast<void>(read_strictly(file.path(), "f", {}, whole));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::give(data, size, {load, gate});
+  return 0;
+}

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -182,6 +183,8 @@ const volatile char kLauncherMark[] = "proctor:starts-what-it-is-told";
 
 int main(int argc, char** argv) {
   static_cast<void>(kLauncherMark[0]);
+  // Where the caller ignored it, the kernel would reap our children, and nobody would hear how they ended.
+  std::signal(SIGCHLD, SIG_DFL);
   try {
     return proctor::cli::run_main(argc, argv);
   } catch (const std::exception& error) {  // a defect of ours, or no memory

@@ -6,6 +6,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -130,8 +131,17 @@ def budget(sandbox):
     check(of_type(records(out), "run_ended"), "the journal has no end")
 
 
+def ignored_sigchld(sandbox):
+    """A caller that ignores SIGCHLD, as daemons do: how each case ended is known all the same, in each layer that works."""
+    for arguments in (["run", "--out", sandbox.out()], ["run", "--out", sandbox.out(), "--containment", "subreaper"], ["exec"]):
+        done = sandbox.proctor(*arguments, "--", "sh", "-c", "exit 3",
+                               preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        check(done.returncode == (3 if arguments == ["exec"] else 1), arguments, done.returncode, done.stdout, done.stderr)
+
+
 SCENARIOS = {"closed-stdout": closed_stdout, "disk-full": disk_full, "print-pass": print_pass,
-             "ad-hoc-gtest": ad_hoc_gtest, "spawn-refused": spawn_refused, "budget": budget}
+             "ad-hoc-gtest": ad_hoc_gtest, "spawn-refused": spawn_refused, "budget": budget,
+             "ignored-sigchld": ignored_sigchld}
 
 
 def main():

@@ -22,7 +22,9 @@ class Heard : public EventSink {
  public:
   void on(const Event& event) override {
     if (const auto* read = std::get_if<ProgramRead>(&event)) {
-      if (programs.contains(read->program)) EXPECT_EQ(read->sha256, "") << "twice";
+      if (programs.contains(read->program)) {
+        EXPECT_EQ(read->sha256, "") << "twice";
+      }
       programs[read->program] = *read;
     }
     if (const auto* warning = std::get_if<Warning>(&event)) warnings.push_back(warning->code);

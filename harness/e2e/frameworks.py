@@ -72,7 +72,7 @@ KEEPER = """#!/bin/sh
 "$PROGRAM" "$@"
 code=$?
 for word; do
-  case $word in --benchmark_out=?*) cp "${word#*=}" "$KEPT/$$.json" ;; esac
+  case $word in --benchmark_out=?*) cp "${word#*=}" "$(mktemp "$KEPT/XXXXXX.json")" ;; esac
 done
 exit $code
 """

@@ -13,11 +13,11 @@ from harness import BIN, Sandbox, check, check_sums, of_type, records, report, s
 
 FILES, PER_FILE = 10, 29
 CRASH, HANG = "tests/test_03.py::test_many[fp16-7]", "tests/test_06.py::test_many[fp16-7]"
-CONFTEST = """import os, pytest
+CONFTEST = """import os, pytest, uuid
 @pytest.fixture(scope="session")
 def session():
     with open(os.environ["SESSIONS"], "a") as file:
-        file.write(f"{os.getpid()}\\n")
+        file.write(uuid.uuid4().hex + "\\n")  # their pids are alike, each in a namespace of its own
     return os.getpid()
 """
 PLAIN = """import ctypes, os, pytest
@@ -152,11 +152,11 @@ def three_hundred(sandbox):
     print(f"ok {len(cases)} cases: two blamed, all others as pytest has them, {len(sessions)} sessions")
 
 
-ALONE = """import os, sys, pytest
+ALONE = """import os, sys, pytest, uuid
 def test_first(): pass
 def test_flaky():
     path = os.environ["SESSIONS"]
-    with open(path, "a") as file: file.write(f"{os.getpid()}\\n")
+    with open(path, "a") as file: file.write(uuid.uuid4().hex + "\\n")
     assert len(open(path).read().split()) > 1
 def test_exits(): os._exit(0)
 def test_quits(): pytest.exit("enough")

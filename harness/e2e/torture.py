@@ -50,7 +50,7 @@ def run_rows(sandbox, layer, chosen, jobs):
         raise SystemExit(f"no report; exit {done.returncode}\n{done.stdout}{done.stderr}")
     document = report(out)
     check_sums(document)
-    check(document["run"]["containment"] == layer, "ran under", document["run"]["containment"], "instead of", layer)
+    check(document["run"]["containment_layer"] == layer, "ran under", document["run"]["containment_layer"], "instead of", layer)
     left = cgroups_of(document["run"]["id"])
     check(not left, "cgroups of the run are left:", left)
     cases = {case["suite"]: (case, case["attempts"][-1] if case["attempts"] else None) for case in document["cases"]}

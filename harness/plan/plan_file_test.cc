@@ -41,6 +41,7 @@ PlanFile full() {
   suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
   suite.hierarchy = "flat";
   suite.mem_cap = 3u << 30;
+  suite.host_pids = true;
   suite.filters = {{"PYTEST_ADDOPTS", "-k fast"}};
   suite.labels = {"slow"};
   suite.origin = "proctor.toml:3";

@@ -117,7 +117,10 @@ void write_run(JsonWriter& json, const RunModel& model) {
   json.member("finished", model.ended() ? std::optional(model.ended()->finished) : std::nullopt);
   json.member("simulated", model.simulated());
   write_sim(json, plan.sim);
-  json.member("containment", plan.containment.layer).member("exit_code", shell_exit_code(model));
+  const std::string& layer = plan.containment.layer;
+  json.member("containment", layer == "cgroup+pidns" ? "cgroup" : layer);  // readers know a closed set
+  json.member("containment_layer", layer).member("signals", plan.containment.signals);
+  json.member("exit_code", shell_exit_code(model));
   json.member("plan_digest", plan.plan_digest);
   write_shard(json, plan.shard);
   write_subject(json, plan.subject);

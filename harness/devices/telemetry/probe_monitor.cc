@@ -104,6 +104,7 @@ bool ProbeMonitor::start() {
   spec.argv = setup_.argv;
   spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
   spec.env = setup_.env;
+  spec.reach = Reach::kHostPids;  // it names who has memory on a device
   spec.events = true;
   spec.on_event_line = [this, heard = heard_](std::string_view line) {
     if (*heard) hear(line);

@@ -94,7 +94,7 @@ For the flood: peak memory of the runner. The versions are Debian 12's; newer on
             yield f"| {mode} | " + " | ".join(PEER_ROWS[row["peers"]]) + f" | ok: {' / '.join(sorted(ours))} |"
     yield """
 When the runner itself gets SIGKILL, the tests of the first five live on and there is no report; `unshare` leaves
-nothing, and has no report to lose. Under Proctor's `cgroup` and `pidns` layers nothing is alive one second later, and
+nothing, and has no report to lose. Under Proctor's `cgroup+pidns`, `cgroup` and `pidns` layers nothing is alive one second later, and
 `proctor report render` writes the reports (`harness/e2e/runner_killed.py`)."""
 
 

@@ -6,6 +6,7 @@
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -30,7 +31,7 @@ class OwnCgroup:
         mount = cgroup2_mount()
         if mount is None or not os.access(mount, os.W_OK):
             skip("needs:cgroup2")
-        self.path = mount / f"e2e-containment-{os.getpid()}"
+        self.path = mount / f"e2e-containment-{secrets.token_hex(4)}"
         self.path.mkdir()
         return self
 

@@ -145,7 +145,7 @@ def delegate_cgroup(uid):
     mount = cgroup2_mount()
     if mount is None:
         return None
-    group = mount / f"e2e-{os.getpid()}"
+    group = mount / f"e2e-{secrets.token_hex(4)}"
     try:
         group.mkdir()
         for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):

@@ -24,6 +24,14 @@ while True:
 """
 
 
+def text_of(file):
+    """"" where it is gone: exec removes the file of an earlier run."""
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        return ""
+
+
 def served(sandbox):
     """A server in the background: the file says when and by whom it can be asked; SIGTERM ends it, and the file."""
     program, file, out = sandbox.path / "server.py", sandbox.path / "ready.json", sandbox.out()
@@ -38,7 +46,7 @@ def served(sandbox):
                             sys.executable, program, "0")
     subprocess.run(["sh", "-c", '"$@" > server.log 2>&1 & ', "sh", *words], cwd=sandbox.path, check=True, timeout=60,
                    env={**sandbox.env, "CI": "true"}, stdin=subprocess.DEVNULL)
-    wait_until(lambda: file.exists() and file.read_text().startswith("{"), 60, "ready file")
+    wait_until(lambda: text_of(file).startswith("{"), 60, "ready file")
     said = json.loads(file.read_text())
     check(len(said["devices"]) == (1 if simulated else 0), "devices:", said)
     for _ in range(2):

@@ -125,7 +125,10 @@ TEST_F(Strays, WhatCannotBeReadIsNotGone) {
 
 TEST(OwnChildren, AreThoseThatCameLater) {
   const Child server([] {
-    if (fork() == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const pid_t parent = getpid();
+    if (fork() != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);  // it was ended before that
   });
   const OwnChildren children;
   EXPECT_THAT(list(children.now()), IsEmpty());

@@ -46,9 +46,9 @@ struct RunOptions {
   std::optional<std::string> ready_regex;
   std::string ready_timeout;
   std::string ready_file;
-  bool workflow_commands = false;  // in the output of exec's command: they are obeyed
+  bool workflow_commands = false;            // in the output of exec's command: they are obeyed
   std::vector<NarrowingOption> narrowing{};  // of those that were typed
-  std::optional<Error> mistake;              // the first value that could not be read; refused with everything else
+  std::optional<Error> mistake;  // the first value that could not be read; refused with everything else
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);

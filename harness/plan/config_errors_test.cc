@@ -49,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "Did you mean `fail`?"},
         BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
                   "read proctor.toml:3: unknown key `zz` in [suite.b]",
-                  "Known keys: backend, command, devices, directory, env, grace, hierarchy, host_pids, junit_classname, "
+                  "Known keys: backend, command, devices, directory, env, grace, hierarchy, host_pids, "
+                  "junit_classname, "
                   "kind, labels, "
                   "leaks, mask, mem_cap, "
                   "process, ranks, "

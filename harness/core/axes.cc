@@ -195,8 +195,8 @@ Result<std::vector<Axis>> axes_at(std::vector<Axis> axes, const std::string& poi
   const auto parts = parse_point(point);
   if (!parts) return parts.error();
   for (const auto& [name, value] : *parts) {
-    const auto axis =
-        std::find_if(axes.begin(), axes.end(), [&](const Axis& one) { return one.name == name; });
+    const auto axis = std::find_if(axes.begin(), axes.end(),
+                                   [&wanted = name](const Axis& one) { return one.name == wanted; });
     if (axis == axes.end()) {
       std::vector<std::string> names;
       for (const Axis& one : axes) names.push_back(one.name);

@@ -184,10 +184,9 @@ void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
     if (suite.host_pids) names += (names.empty() ? "" : ", ") + suite.name;
   }
   if (names.empty()) return;
-  const bool unconfined = !info.signals.empty() && geteuid() != 0;
-  info.not_guaranteed.push_back(fmt::format("host_pids: {} held by {}{}", names,
-                                            to_string(without_pid_namespace(layer)),
-                                            unconfined ? ", and no signal scope" : ""));
+  info.not_guaranteed.push_back(
+      fmt::format("host_pids: {} held by {}{}", names, to_string(without_pid_namespace(layer)),
+                  info.signals.empty() ? "" : "; without CAP_SYS_ADMIN in no signal scope"));
 }
 
 }  // namespace

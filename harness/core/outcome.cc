@@ -63,6 +63,7 @@ Blame blame_of(const Verdict& verdict) {
       return verdict.reason == "setup" ? Blame::kSetup : Blame::kCode;
     case Outcome::kTimeout:
     case Outcome::kStall:
+      return is_machine_outcome(verdict) ? Blame::kMachine : Blame::kCode;
     case Outcome::kXpass:
       return Blame::kCode;
     case Outcome::kCrash:
@@ -102,10 +103,11 @@ bool is_machine_outcome(const Verdict& verdict) {
     case Outcome::kNotrun:
       return verdict.reason == "device_lost" || verdict.reason == "device_sick" ||
              verdict.reason == "breaker";
-    case Outcome::kPass:
-    case Outcome::kFail:
     case Outcome::kTimeout:
     case Outcome::kStall:
+      return verdict.reason == kStarved;
+    case Outcome::kPass:
+    case Outcome::kFail:
     case Outcome::kCrash:
     case Outcome::kSkip:
     case Outcome::kXfail:

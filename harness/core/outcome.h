@@ -53,6 +53,9 @@ struct Verdict {
 };
 std::string to_string(const Verdict& verdict);
 
+// The reason of a timeout or a stall of a case that the machine did not let run.
+inline constexpr std::string_view kStarved = "starved";
+
 // Whose problem an outcome is: the first of the four answers that every red gives. blame_of() answers it for
 // an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };

@@ -73,8 +73,10 @@ constexpr std::string_view kGolden = R"(
 | `fail` | `failure` `proctor.fail` | `failed` | error | red | failing | ERROR | 1 | the command's | unless it is known |
 | `error`, any other | `error` `proctor.error` | `failed` | error | red | failing | ERROR | 1 | 125 to 127 | if it was started |
 | `error`, the machine's | `error` `proctor.error` | `failed` | error | grey | failing | ERROR | 75 | 125 to 127 | if it was started |
-| `timeout` | `error` `proctor.timeout` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
-| `stall` | `error` `proctor.stall` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
+| `timeout`, any other | `error` `proctor.timeout` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
+| `timeout`, the machine's | `error` `proctor.timeout` | `failed` | error | grey | failing | ERROR | 75 | 124 | no |
+| `stall`, any other | `error` `proctor.stall` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
+| `stall`, the machine's | `error` `proctor.stall` | `failed` | error | grey | failing | ERROR | 75 | 124 | no |
 | `crash` | `error` `proctor.crash` | `failed` | error | red | failing | ERROR | 1 | the command's | yes |
 | `device_lost` | `error` `proctor.device_lost` | `failed` | error | grey | failing | ERROR | 75 | 75 | yes |
 | `skip` | `skipped` `proctor.skip` | `skipped` | notice | yellow | unrun | UNSET | 0 | the command's | no |

@@ -125,6 +125,7 @@ Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions 
   spec.directory = scratch.path();
   spec.events = true;
   spec.limits.timeout = options.timeout;
+  spec.limits.fair = true;
   spec.limits.grace = Milliseconds{500};
   spec.on_event_line = [&document](std::string_view line) { document = line; };
   const ProcessEnd end = run_contained(containment, std::move(spec));

@@ -231,6 +231,38 @@ def junit_is_red(sandbox):
     print("ok JUnit is red where the exit code is")
 
 
+CLOCKS = """say() { printf '{"v":1,"case":"%s","event":%s}\\n' "$name" "$1" >&"$PROCTOR_EVENTS_FD"; }
+case "$1" in
+  --proctor-list)
+    for name in never_begins late_to_begin never_ends fails_and_never_ends hangs; do
+      printf '{"v":1,"event":"case","case":"%s"}\\n' $name >&"$PROCTOR_EVENTS_FD"
+    done
+    exit ;;
+esac
+name=${1#--proctor-case=}
+case $name in never_begins) exec sleep 1000 ;; late_to_begin) sleep 1 ;; esac
+say '"start"'
+case $name in hangs) exec sleep 1000 ;; fails*) say '"end","result":"fail"'; exec sleep 1000 ;; esac
+say '"end","result":"pass"'
+[ $name != never_ends ] || exec sleep 1000
+"""
+
+
+def clocks(sandbox):
+    """A process that never begins, or never ends, has a limit of its own, and so has the case between."""
+    suite = {"kind": "proctor", "command": [script(sandbox, "clocks", CLOCKS)], "timeout": "3s", "startup": "20s",
+             "shutdown": "2s", "grace": "0s"}
+    done, document = run(sandbox, {"clocks": {**suite, "startup": "2s"}}, "--filter", "*never_begins")
+    check(outcomes(document) == {"clocks.none/never_begins": "timeout(startup)"}, outcomes(document))
+    done, document = run(sandbox, {"clocks": suite, "shell": command("true", startup="1s")}, "--exclude", "*never_begins")
+    check(outcomes(document) == {"clocks.none/late_to_begin": "pass", "clocks.none/never_ends": "timeout(after_end)",
+                                 "clocks.none/fails_and_never_ends": "fail", "clocks.none/hangs": "timeout", "shell": "pass"},
+          outcomes(document))
+    check("clock_unused" in [warning["code"] for warning in document["warnings"]], document["warnings"])
+    check(done.returncode == 1, done.returncode)
+    print("ok a process has clocks for its start and its end")
+
+
 def is_simulated(sandbox, backend, environment, *words):
     """A run without --sim in this environment: it is simulated and says so, or it is refused."""
     done = sandbox.proctor("run", "--backend", backend, "--out", sandbox.out(), "--", *words, env={**sandbox.env, **environment})
@@ -280,5 +312,5 @@ def stand_in_intel(sandbox):
 
 if __name__ == "__main__":
     run_scenarios((unlisted, selected_beside_unlisted, shards_of_unlisted, same_on_every_machine, no_report_no_green,
-                   old_junit, junit_is_red),
+                   old_junit, junit_is_red, clocks),
                   own_tests=(unexpected_pass, no_journal_no_green, stand_in_xpu, stand_in_cuda, stand_in_intel))

@@ -1,7 +1,7 @@
 // The kernel log from now on, without ever waiting for it. A caller that wants the lines of a period marks
 // its start and asks later for the lines since then. They are found by their order in the log, not by clocks.
 //
-// Each look takes at most 20 ms, and at most the newest 4,096 lines are kept: a flood of messages costs
+// Each look takes at most 20 ms of CPU time, and at most the newest 4,096 lines are kept: a flood of messages costs
 // lines, which are counted, and never time. Only messages of the kernel itself are kept, not those that
 // programs write into its log.
 //

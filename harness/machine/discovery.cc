@@ -125,6 +125,7 @@ Result<ListOutput> Listing::run(const Process& process) {
   spec.events = true;
   spec.keep_stdout = true;
   spec.limits.timeout = kDiscoveryTimeout;
+  spec.limits.fair = true;
   spec.limits.grace = kDiscoveryGrace;
   spec.on_event_line = [&](std::string_view line) {
     bytes += line.size();

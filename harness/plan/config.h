@@ -18,7 +18,9 @@ inline constexpr int kMostTelemetry = 100;  // samples a second
 struct Limits {
   std::optional<Milliseconds> timeout;
   std::optional<Milliseconds> grace;
-  std::optional<std::optional<Milliseconds>> stall;  // "off" sets it to an empty optional
+  std::optional<std::optional<Milliseconds>> stall;  // "off" sets it to an empty optional; so of these:
+  std::optional<std::optional<Milliseconds>> startup{};
+  std::optional<std::optional<Milliseconds>> shutdown{};
   std::optional<int> retries;
   std::optional<bool> leaks_fail;
 };

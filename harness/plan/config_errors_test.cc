@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "read proctor.toml:3: unknown key `timeuot` in [suite.a]", "Did you mean `timeout`?"},
         BadConfig{"UnknownFar", "[profile.ci]\nwhatever = 1\n",
                   "read proctor.toml:2: unknown key `whatever` in [profile.ci]",
-                  "Known keys: env, grace, leaks, retries, stall, timeout."},
+                  "Known keys: env, grace, leaks, retries, shutdown, stall, startup, timeout."},
         BadConfig{"LeaksUnknown", "[suite.a]\ncommand = [\"x\"]\nleaks = \"fial\"\n",
                   "read proctor.toml:3: `leaks` in [suite.a] is \"fial\", but must be one of warn, fail",
                   "Did you mean `fail`?"},
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "kind, labels, "
                   "leaks, mask, mem_cap, "
                   "process, ranks, "
-                  "retries, stall, "
+                  "retries, shutdown, stall, startup, "
                   "timeout."},
         BadConfig{"NulInAnArgument", "[suite.a]\ncommand = [\"sh\", \"-c\", \"true\\u0000; false\"]\n",
                   "read proctor.toml:2: `command` in [suite.a] contains a NUL byte", ""},

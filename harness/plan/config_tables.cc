@@ -24,7 +24,8 @@ constexpr std::string_view kMarkerPrefix = "marker:";
 using Keys = std::vector<std::string>;
 
 Keys limit_keys(Keys more) {
-  for (const char* key : {"timeout", "grace", "stall", "retries", "leaks"}) more.emplace_back(key);
+  for (const char* key : {"timeout", "grace", "stall", "startup", "shutdown", "retries", "leaks"})
+    more.emplace_back(key);
   std::sort(more.begin(), more.end());
   return more;
 }
@@ -39,6 +40,8 @@ void read_limits(TableReader& reader, Limits& limits) {
   reader.read("timeout", limits.timeout, false);
   reader.read("grace", limits.grace, true);
   reader.read("stall", limits.stall);
+  reader.read("startup", limits.startup);
+  reader.read("shutdown", limits.shutdown);
   reader.read("retries", limits.retries, 0, kMaxRetries);
   std::optional<std::string> leaks;
   reader.read_choice("leaks", leaks, {"warn", "fail"});

@@ -205,6 +205,8 @@ void overlay(const Limits& limits, CasePolicy& policy) {
   if (limits.timeout) policy.timeout = *limits.timeout;
   if (limits.grace) policy.grace = *limits.grace;
   if (limits.stall) policy.stall = *limits.stall;
+  if (limits.startup) policy.startup = *limits.startup;
+  if (limits.shutdown) policy.shutdown = *limits.shutdown;
   if (limits.retries) policy.retries = *limits.retries;
   if (limits.leaks_fail) policy.leaks_fail = *limits.leaks_fail;
 }

@@ -74,11 +74,15 @@ void for_each_string(Json& json, const Change& change) {
 }
 
 Json policy_json(const CasePolicy& policy) {
-  return {{"timeout_ms", policy.timeout.count()},
-          {"grace_ms", policy.grace.count()},
-          {"stall_ms", policy.stall ? Json(policy.stall->count()) : Json()},
-          {"retries", policy.retries},
-          {"leaks", policy.leaks_fail ? "fail" : "warn"}};
+  Json json = {{"timeout_ms", policy.timeout.count()},
+               {"grace_ms", policy.grace.count()},
+               {"stall_ms", policy.stall ? Json(policy.stall->count()) : Json()},
+               {"retries", policy.retries},
+               {"leaks", policy.leaks_fail ? "fail" : "warn"}};
+  // Only where they are set: a plan without them has the digest that it always had.
+  if (policy.startup) json["startup_ms"] = policy.startup->count();
+  if (policy.shutdown) json["shutdown_ms"] = policy.shutdown->count();
+  return json;
 }
 
 CasePolicy policy_from(const Json& json) {
@@ -86,6 +90,8 @@ CasePolicy policy_from(const Json& json) {
   policy.timeout = Milliseconds(json.at("timeout_ms").get<std::int64_t>());
   policy.grace = Milliseconds(json.at("grace_ms").get<std::int64_t>());
   if (!json.at("stall_ms").is_null()) policy.stall = Milliseconds(json.at("stall_ms").get<std::int64_t>());
+  if (json.contains("startup_ms")) policy.startup = Milliseconds(json["startup_ms"].get<std::int64_t>());
+  if (json.contains("shutdown_ms")) policy.shutdown = Milliseconds(json["shutdown_ms"].get<std::int64_t>());
   policy.retries = json.at("retries").get<int>();
   const std::string leaks = json.value("leaks", "warn");  // plans of earlier versions do not say it
   if (leaks != "warn" && leaks != "fail") throw std::invalid_argument("unknown word `" + leaks + "`");

@@ -38,6 +38,7 @@ PlanFile full() {
   suite.listener = true;
   suite.mask = "index";
   suite.policy = {Milliseconds(1), Milliseconds(2), Milliseconds(3), 4};
+  suite.policy.startup = Milliseconds(5);
   suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
   suite.hierarchy = "flat";
   suite.mem_cap = 3u << 30;
@@ -96,6 +97,8 @@ TEST(PlanFile, ComesBackWhole) {
   EXPECT_EQ(back->plan.cases[0].argv, full().plan.suites[0].command);
   EXPECT_FALSE(back->plan.cases[0].policy.stall);
   EXPECT_EQ(back->plan.suites[0].policy.stall, Milliseconds(3));
+  EXPECT_EQ(back->plan.suites[0].policy.startup, Milliseconds(5));
+  EXPECT_FALSE(back->plan.suites[0].policy.shutdown);
   EXPECT_EQ(back->run.foreign, ForeignPolicy::kOther);
   EXPECT_EQ(back->extent.size, "full");
   EXPECT_EQ(back->extent.seed, 7U);

@@ -177,12 +177,28 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   warn_replaced("timeout", &Limits::timeout, config, cases, warnings);
   warn_replaced("grace", &Limits::grace, config, cases, warnings);
   warn_replaced("stall", &Limits::stall, config, cases, warnings);
+  warn_replaced("startup", &Limits::startup, config, cases, warnings);
+  warn_replaced("shutdown", &Limits::shutdown, config, cases, warnings);
   warn_replaced("retries", &Limits::retries, config, cases, warnings);
   warn_replaced("leaks", &Limits::leaks_fail, config, cases, warnings);
   for (const Override& entry : config.overrides) {
     if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
     warnings.push_back(
         {"override_unused", fmt::format("{}: override for `{}` matches no case", entry.origin, entry.match)});
+  }
+  return warnings;
+}
+
+// A clock that nobody could start or stop.
+std::vector<Warning> clock_warnings(const Plan& plan) {
+  std::vector<Warning> warnings;
+  for (const Suite& suite : plan.suites) {
+    if (tells_begin_and_end(suite.kind->voice(suite)) || (!suite.policy.startup && !suite.policy.shutdown))
+      continue;
+    warnings.push_back({"clock_unused",
+                        fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
+                                    "does not say when a case begins and ends",
+                                    suite.name, suite.kind->name())});
   }
   return warnings;
 }
@@ -220,6 +236,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   unknown.insert(unknown.end(), unlisted.begin(), unlisted.end());
   for (Warning& warning : override_warnings(config, plan.cases, unknown))
     outcome.warnings.push_back(std::move(warning));
+  for (Warning& warning : clock_warnings(plan)) outcome.warnings.push_back(std::move(warning));
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();
   plan.cases = std::move(*selected);

@@ -18,6 +18,7 @@
 #include "harness/core/duration.h"
 #include "harness/process/case_output.h"
 #include "harness/process/containment.h"
+#include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/limit_clock.h"
 #include "harness/process/recipe.h"
@@ -32,8 +33,10 @@ using boost::system::error_code;
 
 constexpr Milliseconds kReapPoll{
     1};  // between a guard's end and its reaping, which is mostly the same moment
-constexpr Milliseconds kAnswer{
-    1'000};                        // for the guard to obey, and to be there for reaping once it has ended
+// Between two looks at a guard that is silent, or has ended and is not there for reaping. It is lost for a fact only.
+constexpr Milliseconds kLookAtGuard{1'000};
+// Most leaders leave nothing: only of what is left after this is its use of processors measured.
+constexpr Milliseconds kQuickDrain{20};
 constexpr int kQuickSweeps = 200;  // a millisecond apart; those after them:
 constexpr Milliseconds kSlowSweep{50};
 constexpr int kBusyTextRetries = 3;  // a test binary that is still being written (ETXTBSY)
@@ -41,15 +44,17 @@ constexpr Milliseconds kBusyTextPause{20};
 
 // A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
 // group: now it is the runner's again.
-void take_terminal_back() {
+void set_foreground(pid_t group) {
   sigset_t ttou;
   sigset_t saved;
   sigemptyset(&ttou);
   sigaddset(&ttou, SIGTTOU);
   pthread_sigmask(SIG_BLOCK, &ttou, &saved);
-  tcsetpgrp(STDIN_FILENO, getpgrp());
+  tcsetpgrp(STDIN_FILENO, group);
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
 }
+
+void take_terminal_back() { set_foreground(getpgrp()); }
 
 class Case final : public ContainedProcess, public std::enable_shared_from_this<Case> {
  public:
@@ -75,11 +80,18 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     });
     watch_control();
     if (guard_watch_.is_open()) watch_guard();
-    limit_clock_ = std::make_shared<LimitClock>(io_, output_, [weak = weak_from_this()](EndCause cause) {
-      const auto self = weak.lock();
-      if (self && self->phase_ == Phase::kRunning) self->hit_limit(cause);
-    });
-    limit_clock_->start(end_.started, spec_.limits);
+    gauge_ = PressureGauge(leaf_ ? leaf_->path() : "", guard_pid_);
+    before_ = gauge_.without_tree();
+    throttled_before_ = recipe_.quota.throttled();
+    frozen_before_ = recipe_.frozen->total();
+    limit_clock_ =
+        std::make_shared<LimitClock>(io_, output_, *recipe_.frozen, gauge_,
+                                     [weak = weak_from_this()](EndCause cause, const Starvation& seen) {
+                                       const auto self = weak.lock();
+                                       if (self && self->phase_ == Phase::kRunning)
+                                         self->hit_limit(cause, seen);
+                                     });
+    limit_clock_->start(spec_.limits, before_);
   }
 
   void stop(int signal, Milliseconds grace) override {
@@ -100,7 +112,22 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void restart_clock(const ProcessLimits& limits) override {
     if (phase_ != Phase::kRunning) return;
     spec_.limits = limits;
-    if (limit_clock_) limit_clock_->start(Clock::now(), spec_.limits);
+    if (limit_clock_) limit_clock_->start(spec_.limits, gauge_.now());
+  }
+
+  void freeze() override {
+    if (phase_ != Phase::kRunning && phase_ != Phase::kTerminating) return;
+    if (has_terminal()) take_terminal_back();
+    order(guard::CommandType::kFreeze, 1);
+  }
+
+  void thaw() override {
+    if (phase_ != Phase::kRunning && phase_ != Phase::kTerminating) return;
+    if (has_terminal()) {
+      if (const int leader = leader_pid(); leader != 0) set_foreground(leader);
+      order(guard::CommandType::kSignal, SIGCONT);
+    }
+    order(guard::CommandType::kFreeze, 0);
   }
 
   int leader_pid() const override {
@@ -111,13 +138,15 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   enum class Phase { kRunning, kLimitHook, kDraining, kTerminating, kKilling, kPassingOn, kEnded };
   using Descriptor = asio::posix::stream_descriptor;
 
+  bool has_terminal() const { return spec_.inherit_stdio && isatty(STDIN_FILENO) != 0; }
+
   // ---- start ----
 
   std::optional<SpawnError> spawn() {
     GuardSetup setup;
     setup.umask = spec_.umask;
     setup.reach = spec_.reach;
-    setup.terminal = spec_.inherit_stdio && isatty(STDIN_FILENO) != 0;
+    setup.terminal = has_terminal();
     setup.leases = spec_.leases;
     CaseOutput::CaseEnds ends;
     if (auto error = output_->make_pipes(setup, ends)) return error;
@@ -169,8 +198,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   // ---- limits ----
 
-  void hit_limit(EndCause cause) {
+  void hit_limit(EndCause cause, const Starvation& seen) {
     end_.cause = cause;
+    end_.at_limit = seen;
+    end_.at_limit.throttled = recipe_.quota.throttled() > throttled_before_;
     if (!spec_.on_limit) return terminate(SIGTERM, spec_.limits.grace);
     phase_ = Phase::kLimitHook;
     step_timer_.expires_after(spec_.limit_hook);
@@ -201,19 +232,42 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void arm_grace(Milliseconds grace) {
-    step_timer_.expires_after(grace);
+    grace_ends_ = recipe_.frozen->known_now() + grace;
+    await_grace(grace);
+  }
+
+  void await_grace(Clock::duration wait) {
+    step_timer_.expires_after(wait);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ != Phase::kTerminating) return;
+      const auto now = self->recipe_.frozen->now();
+      if (!now) return self->await_grace(FrozenTime::kAskAgain);
+      if (*now < self->grace_ends_) return self->await_grace(self->grace_ends_ - *now);
       self->end_.termination.forced = true;
       self->kill_everything();
     });
   }
 
+  // Of what is left, which may have had no processor to end on.
   void start_draining() {
     phase_ = Phase::kDraining;
-    step_timer_.expires_after(spec_.drain);
-    step_timer_.async_wait([self = shared_from_this()](error_code ec) {
-      if (!ec && self->phase_ == Phase::kDraining) self->kill_everything();
+    arm_drain(std::min(spec_.drain, kQuickDrain), [this] {
+      fair_.emplace(gauge_, *recipe_.frozen);
+      drain();
+    });
+  }
+
+  void drain() {
+    const Milliseconds left = fair_->left_of(spec_.drain - std::min(spec_.drain, kQuickDrain));
+    if (left == Milliseconds(0)) return kill_everything();
+    arm_drain(left, [this] { drain(); });
+  }
+
+  template <typename Then>
+  void arm_drain(Milliseconds wait, Then then) {
+    step_timer_.expires_after(wait);
+    step_timer_.async_wait([self = shared_from_this(), then](error_code ec) {
+      if (!ec && self->phase_ == Phase::kDraining) then();
     });
   }
 
@@ -230,9 +284,18 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void start_killing() {
     phase_ = Phase::kKilling;
     killed_at_ = Clock::now();
-    step_timer_.expires_after(spec_.reap);
+    fair_.emplace(gauge_, *recipe_.frozen);
+    await_killed(spec_.reap);
+  }
+
+  // What was killed needs a processor to end on, and its guard one to reap it.
+  void await_killed(Milliseconds wait) {
+    step_timer_.expires_after(wait);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ != Phase::kKilling) return;
+      Milliseconds left = self->fair_->left_of(self->spec_.reap);
+      if (self->patience_ && !self->patience_->is_over(self->spec_.reap)) left = std::max(left, kLookAtGuard);
+      if (left > Milliseconds(0)) return self->await_killed(left);
       self->give_up_killing();
     });
   }
@@ -252,29 +315,61 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     ::kill(guard_pid_, SIGCONT);  // a test of the same user may have stopped it
     const guard::Command command{type, value};
     if (control_.is_open()) (void)::send(control_.native_handle(), &command, sizeof(command), MSG_NOSIGNAL);
-    if (unanswered_++ == 0) await_answer();
+    if (unanswered_++ == 0) begin_to_wait();
   }
 
   void on_obeyed() {
     if (unanswered_ == 0) return;
+    stop_waiting();
+    if (--unanswered_ > 0) begin_to_wait();
+  }
+
+  void begin_to_wait() {
+    asked_at_ = Clock::now();
+    await_answer();
+  }
+
+  void stop_waiting() {
     answer_timer_.cancel();
-    if (--unanswered_ > 0) await_answer();
+    if (patience_)
+      end_.guard_late =
+          std::max(end_.guard_late, std::chrono::duration_cast<Milliseconds>(Clock::now() - asked_at_));
+    patience_.reset();
   }
 
   void await_answer() {
-    answer_timer_.expires_after(kAnswer);
+    answer_timer_.expires_after(kLookAtGuard);
     answer_timer_.async_wait([self = shared_from_this()](error_code ec) {
-      if (!ec && self->phase_ < Phase::kPassingOn) self->miss_answer();
+      if (!ec && self->phase_ < Phase::kPassingOn) self->look_for_answer();
     });
   }
 
-  // Somebody holds the guard, by ptrace or by stopping it: what it was told is done here.
-  void miss_answer() {
+  // A guard that is silent waits for a processor, unless somebody holds it.
+  void look_for_answer() {
     read_reports();  // the answer may have come while this process was busy
     if (guard_gone_ || unanswered_ == 0) return;
+    const std::string why = why_lost();
+    if (why.empty()) return await_answer();
+    miss_answer(why);
+  }
+
+  std::string why_lost() {
+    if (std::string held = held_by(guard_pid_); !held.empty()) return held;
+    if (!patience_) patience_.emplace();
+    patience_->look(guard_pid_);
+    return patience_->is_over(spec_.reap) ? "it did nothing for " + format_duration(spec_.reap) : "";
+  }
+
+  // What it was told is done here.
+  void miss_answer(const std::string& why) {
     held_ = true;
-    lose_guard("it did not answer for " + format_duration(kAnswer));
-    if (phase_ == Phase::kKilling) return take_over();
+    patience_.reset();
+    lose_guard(why);
+    if (phase_ == Phase::kKilling) {
+      fair_.emplace(gauge_, *recipe_.frozen);
+      await_killed(spec_.reap);
+      return take_over();
+    }
     if (phase_ != Phase::kTerminating) return;
     guard::signal_descendants(guard_pid_, end_.termination.signal_sent);
     guard::signal_descendants(guard_pid_, SIGCONT);
@@ -358,6 +453,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         end_.leader_ended = Clock::now();
         if (phase_ == Phase::kRunning) start_draining();
         return;
+      case guard::ReportType::kLeaderStopped:
+        if (spec_.on_stopped) spec_.on_stopped();
+        return;
       case guard::ReportType::kObeyed:
         return on_obeyed();
     }
@@ -371,16 +469,19 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   // It has ended. Who is traced can only be reaped once the tracer has ended, too.
-  void poll_guard(Clock::time_point since) {
+  void poll_guard(Clock::time_point looked) {
     if (guard_gone_ || reap_guard()) return;
-    if (!sweep_ && Clock::now() - since > kAnswer) {
-      lose_guard("it ended and cannot be reaped");
-      take_over();
-      if (guard_gone_) return;
+    if (!sweep_ && Clock::now() - looked > kLookAtGuard) {
+      looked = Clock::now();
+      if (const std::string why = why_lost(); !why.empty()) {
+        lose_guard("it ended and cannot be reaped: " + why);
+        take_over();
+        if (guard_gone_) return;
+      }
     }
     auto timer = std::make_shared<asio::steady_timer>(io_, kReapPoll);
-    timer->async_wait([self = shared_from_this(), timer, since](error_code ec) {
-      if (!ec && self->phase_ < Phase::kPassingOn) self->poll_guard(since);
+    timer->async_wait([self = shared_from_this(), timer, looked](error_code ec) {
+      if (!ec && self->phase_ < Phase::kPassingOn) self->poll_guard(looked);
     });
   }
 
@@ -391,7 +492,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (got == 0 && info.si_pid == 0) return false;
     guard_gone_ = true;
     recipe_.guards.erase(guard_pid_);
-    answer_timer_.cancel();
+    stop_waiting();
     read_reports();
     const bool word = got == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
     if (!word) lose_guard(how_it_ended(got, info));
@@ -456,6 +557,13 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     });
   }
 
+  void tell_waits() {
+    if (!limit_clock_) return;  // it never ran
+    add_waits(end_.usage, (leaf_ ? gauge_.now() : gauge_.without_tree()) - before_,
+              recipe_.frozen->total() - frozen_before_);
+    end_.usage.wait_source = leaf_ ? "cgroup" : "system";
+  }
+
   void end() {
     if (phase_ == Phase::kEnded) return;
     phase_ = Phase::kEnded;
@@ -463,9 +571,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     output_->abandon_readers();
     output_->finish(end_);
     end_.usage = cgroup_usage(leaf_ ? leaf_->path() : "");
+    tell_waits();
     if (leader_status_) end_.usage = with_leader(end_.usage, leader_usage_.first, leader_usage_.second);
     close_all();
-    if (spec_.inherit_stdio && isatty(STDIN_FILENO) != 0) take_terminal_back();
+    if (has_terminal()) take_terminal_back();
     end_.ended = Clock::now();
     if (!leader_status_) end_.leader_ended = end_.ended;
     if (killed_at_) end_.kill_to_empty = std::chrono::duration_cast<Milliseconds>(end_.ended - *killed_at_);
@@ -476,6 +585,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     spec_.on_event_line = nullptr;
     spec_.on_output = nullptr;
     spec_.on_limit = nullptr;
+    spec_.on_stopped = nullptr;
     std::exchange(on_end_, nullptr)(std::move(end_));
   }
 
@@ -508,6 +618,14 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   asio::steady_timer answer_timer_;
   asio::steady_timer sweep_timer_;
   std::optional<Clock::time_point> killed_at_;
+  std::optional<FairTime> fair_;      // since the leader's end, or the kill
+  std::optional<Patience> patience_;  // with a guard that has been silent for a while
+  Clock::time_point asked_at_{};
+  Clock::time_point grace_ends_{};  // on the clock without frozen time
+  PressureGauge gauge_;
+  Pressure before_;
+  Microseconds throttled_before_{0};
+  Clock::duration frozen_before_{0};
   std::shared_ptr<CaseOutput> output_;
   std::shared_ptr<LimitClock> limit_clock_;  // once it was started
 };

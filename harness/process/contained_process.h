@@ -2,7 +2,7 @@
 //
 //   starting --exec ok--> running --leader exits--> draining --pipes at EOF and nothing left--> ended
 //      |                     |                         |
-//      | refused             | timeout, stall, stop    | 200 ms (fixed, never re-armed by output)
+//      | refused             | timeout, stall, stop    | 200 ms in which it could run (never re-armed by output)
 //      v                     v                         v
 //   ended(spawn error)    terminating --grace--> killing --empty--> ended
 //                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unreapable)
@@ -10,8 +10,10 @@
 // After a timeout or a stall, and before the first signal, `on_limit` may look at the tree for as long as
 // `limit_hook`. With `pass_through`, the process counts as ended only when the reader has taken its output.
 //
-// A guard that ends without its word (guard/protocol.h), or that does not answer for a second, is lost: from any
-// state the case goes to killing, and the runner itself ends the case and the guard (process/sweep.h).
+// A guard is lost for a fact: it ended without its word (guard/protocol.h), somebody else reaped it, or it is silent and
+// somebody stopped it, traces it, or it could run and did nothing for the reap deadline. From any state the case then
+// goes to killing, and the runner itself ends the case and the guard (process/sweep.h). A guard that is silent because
+// it gets no processor is waited for. So is what drains and what was killed (process/fair_time.h).
 //
 // The leader's exit decides the verdict, even if another process still holds its pipes. SIGKILL to the whole
 // containment always follows, also when the leader died on the first signal.
@@ -46,9 +48,13 @@ class ContainedProcess {
   // second call only shortens the grace.
   virtual void stop(int signal, Milliseconds grace) = 0;
 
-  // Restarts the limits for the next case in the same process: `timeout` counts from now, `stall` from the
-  // last output.
+  // Restarts the limits for the next case in the same process. Both count from now.
   virtual void restart_clock(const ProcessLimits& limits) = 0;
+
+  // Holds all processes of the case, and lets them go on. The limits go on meanwhile, unless the runner is stopped too
+  // (process/frozen_time.h).
+  virtual void freeze() = 0;
+  virtual void thaw() = 0;
 
   // The leader's pid as the runner sees it, 0 before it runs. For evidence only.
   virtual int leader_pid() const = 0;

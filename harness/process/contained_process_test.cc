@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "harness/core/unique_fd.h"
 #include "harness/process/process_fixture.h"
@@ -389,6 +390,31 @@ TEST_P(ContainedProcessTest, AGuardThatIsHeldDoesNotKeepTheCaseAlive) {
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_FALSE(end.termination.unreapable);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+// As on a machine that has no processor for it: silent, and not held by anybody.
+TEST_P(ContainedProcessTest, AGuardThatDoesNotRunIsWaitedFor) {
+  const auto mount = cgroup2_mount();
+  const std::string group = mount.value_or("") + "/frozen-guard-" + std::to_string(getpid());
+  if (!mount || mkdir(group.c_str(), 0755) != 0) GTEST_SKIP() << "needs: a writable cgroup2";
+  ProcessSpec spec = shell("exec sleep 1000");
+  spec.limits.timeout = Milliseconds(100);
+  std::thread thaws;
+  spec.on_limit = [&](int guard, const std::function<void()>& done) {
+    std::ofstream(group + "/cgroup.procs") << guard;
+    std::ofstream(group + "/cgroup.freeze") << 1;
+    thaws = std::thread([&group] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2'500));  // longer than two looks
+      std::ofstream(group + "/cgroup.freeze") << 0;
+    });
+    done();
+  };
+  const ProcessEnd end = run(spec);
+  thaws.join();
+  EXPECT_EQ(rmdir(group.c_str()), 0) << "a process is left in it";
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_EQ(end.termination.guard_lost, "");
+  EXPECT_GE(end.guard_late, Milliseconds(1'000));
 }
 
 TEST_P(ContainedProcessTest, EachProcessCarriesTheMarkOfItsContainment) {

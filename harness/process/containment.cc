@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "harness/core/text.h"
+#include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/recipe.h"
 #include "harness/process/sweep.h"
@@ -21,7 +22,8 @@
 namespace proctor {
 namespace {
 
-constexpr int kProbeDeadlineMs = 2000;
+constexpr Milliseconds kProbeLimit{10'000};  // in which the guard could run
+constexpr int kLookMs = 1'000;
 constexpr int kProbeSweeps = 1000;
 constexpr long kLandlockWithSignals = 6;  // ABI version, Linux 6.12
 
@@ -30,33 +32,29 @@ struct Trial {
   std::string why_not;
 };
 
-// Milliseconds left, never negative.
-int left_ms(Clock::time_point deadline) {
-  const auto left = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()).count();
-  return left > 0 ? static_cast<int>(left) : 0;
-}
-
-// The next report of the guard, or nullopt when its end is closed or the deadline has passed.
-std::optional<guard::Report> next_report(int control, Clock::time_point deadline) {
+// The next report of the guard, or nullopt when its end is closed or its time is over.
+std::optional<guard::Report> next_report(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, POLLIN, 0};
-  while (poll(&poll_fd, 1, left_ms(deadline)) < 0 && errno == EINTR) {
+  while (poll(&poll_fd, 1, kLookMs) <= 0) {
+    patience.look(pid);
+    if (patience.is_over(kProbeLimit)) return std::nullopt;
   }
   guard::Report report{};
   if (recv(control, &report, sizeof(report), MSG_DONTWAIT) != sizeof(report)) return std::nullopt;
   return report;
 }
 
-bool wait_gone(pid_t pid, int control, Clock::time_point deadline) {
-  // The guard's end of the pair closes when it dies; then only the reaping is left.
+// The guard's end of the pair closes when it dies; then only the reaping is left.
+bool wait_gone(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, 0, 0};
-  while (poll(&poll_fd, 1, left_ms(deadline)) < 0 && errno == EINTR) {
-  }
   for (;;) {
+    const bool closed = poll(&poll_fd, 1, kLookMs) > 0;
     const pid_t got = waitpid(pid, nullptr, WNOHANG);
     if (got == pid) return true;
     if (got < 0 && errno != EINTR) return false;
-    if (left_ms(deadline) == 0) return false;
-    (void)poll(nullptr, 0, 1);
+    patience.look(pid);
+    if (patience.is_over(kProbeLimit)) return false;
+    if (closed) (void)poll(nullptr, 0, 1);
   }
 }
 
@@ -74,9 +72,10 @@ std::vector<guard::SignalScope> signal_scopes() {
 
 // What stands at the end of a recipe: the guard's probe child has left a daemon (double fork, own session,
 // deaf to SIGTERM) behind. It must be visible below the guard, and gone after the kill.
-std::string check_kill(GuardProcess& guard, Clock::time_point deadline) {
+std::string check_kill(GuardProcess& guard) {
+  Patience patience;
   for (;;) {
-    const auto report = next_report(guard.control.get(), deadline);
+    const auto report = next_report(guard.process.pid, guard.control.get(), patience);
     if (!report) return "the guard gave no answer";
     if (report->type == guard::ReportType::kSpawnFailed) {
       return Error::system(std::string("start a child (") + report->step + ")", report->value).what;
@@ -89,7 +88,7 @@ std::string check_kill(GuardProcess& guard, Clock::time_point deadline) {
     return "/proc/PID/task/TID/children does not show a daemon";
   const guard::Command kill_command{guard::CommandType::kKill, 0};
   (void)send(guard.control.get(), &kill_command, sizeof(kill_command), MSG_NOSIGNAL);
-  if (!wait_gone(guard.process.pid, guard.control.get(), deadline)) return "a daemon survived the kill";
+  if (!wait_gone(guard.process.pid, guard.control.get(), patience)) return "a daemon survived the kill";
   if (guard.leaf && !guard.leaf->empty()) return "the cgroup was not empty after cgroup.kill";
   return "";
 }
@@ -101,8 +100,7 @@ std::string try_recipe(Recipe& recipe) {
   auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", setup);
   if (auto* error = std::get_if<SpawnError>(&started)) return Error::system(error->step, error->err).what;
   auto& guard = std::get<GuardProcess>(started);
-  const Clock::time_point deadline = Clock::now() + Milliseconds(kProbeDeadlineMs);
-  const std::string problem = check_kill(guard, deadline);
+  const std::string problem = check_kill(guard);
   if (!problem.empty()) {
     Sweep sweep(recipe, guard.process.pid, guard.leaf ? &*guard.leaf : nullptr, guard.mark);
     bool reaped = false;
@@ -321,6 +319,10 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
       containment->has_pids_limit_ = trial.recipe->run_cgroup->has_pids_limit();
     }
     containment->recipe_ = std::make_unique<Recipe>(*std::move(trial.recipe));
+    containment->recipe_->frozen = std::make_unique<FrozenTime>();
+    const auto mount = cgroup2_mount();
+    const auto own = own_cgroup_directory();
+    if (mount && own) containment->recipe_->quota = Quota(*own, *mount);
     return containment;
   }
   Error error =
@@ -342,6 +344,14 @@ std::vector<LayerProbe> Containment::probe_all() {
     probes.push_back(probe_of(layer, trial));
   }
   return probes;
+}
+
+Clock::duration Containment::frozen() const { return recipe_->frozen->total(); }
+
+std::string Containment::why_no_pressure() const {
+  if (tells_pressure(run_cgroup_)) return "";
+  return run_cgroup_.empty() ? "the kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)"
+                             : "the kernel has no cpu.pressure in " + run_cgroup_ + " (CONFIG_PSI; psi=1)";
 }
 
 std::vector<Stray> Containment::end_rest(Milliseconds limit) { return sweep_rest(*recipe_, limit); }

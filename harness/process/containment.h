@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/clock.h"
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
@@ -56,6 +57,10 @@ class Containment {
   bool has_pids_limit() const { return has_pids_limit_; }
   // At the end of a run: ends what is not over, blocking for at most `limit`. What is alive then is returned.
   std::vector<Stray> end_rest(Milliseconds limit);
+  // For how long this process has not run although it could have (process/frozen_time.h).
+  Clock::duration frozen() const;
+  // Why nobody can tell that a case was kept from the processors; "" where somebody can.
+  std::string why_no_pressure() const;
   // How ContainedProcess starts a guard in this containment (process/recipe.h).
   Recipe& recipe() { return *recipe_; }
 

@@ -3,6 +3,12 @@
 #include <fstream>
 
 namespace proctor {
+namespace {
+
+constexpr Milliseconds kNotableWait{100};
+constexpr Milliseconds kNotableFreeze{1'000};
+
+}  // namespace
 
 HostUsage cgroup_usage(const std::string& directory) {
   HostUsage usage;
@@ -20,6 +26,10 @@ HostUsage cgroup_usage(const std::string& directory) {
     usage.peak_bytes = value;
     usage.peak_source = "cgroup";
   }
+  std::ifstream events(directory + "/memory.events");
+  while (events >> key >> value) {
+    if (key == "oom_kill") usage.oom_kills = value;
+  }
   return usage;
 }
 
@@ -33,6 +43,17 @@ HostUsage with_leader(HostUsage usage, std::int64_t cpu_us, std::int64_t peak_rs
     usage.peak_source = "rusage";
   }
   return usage;
+}
+
+void add_waits(HostUsage& usage, const Pressure& pressure, Clock::duration frozen) {
+  const auto notable = [](Clock::duration waited, Milliseconds least) {
+    const double seconds = std::chrono::duration<double>(waited).count();
+    return waited >= least ? std::optional(seconds) : std::nullopt;
+  };
+  usage.cpu_wait_s = notable(pressure.cpu, kNotableWait);
+  usage.memory_wait_s = notable(pressure.memory, kNotableWait);
+  usage.disk_wait_s = notable(pressure.disk, kNotableWait);
+  usage.frozen_s = notable(frozen, kNotableFreeze);
 }
 
 }  // namespace proctor

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "harness/core/clock.h"
+#include "harness/process/pressure.h"
+
 namespace proctor {
 
 struct HostUsage {
@@ -15,6 +18,14 @@ struct HostUsage {
   // peak of the largest process.
   std::optional<std::uint64_t> peak_bytes;
   std::string peak_source;
+  // In seconds, as far as they are long enough to be worth a word: for how long at least one of its processes waited
+  // for a processor, for memory, for a disk; and for how long the case and its runner were frozen.
+  std::optional<double> cpu_wait_s{};
+  std::optional<double> memory_wait_s{};
+  std::optional<double> disk_wait_s{};
+  std::optional<double> frozen_s{};
+  std::uint64_t oom_kills = 0;  // of its processes, where a cgroup with a memory controller counts them
+  std::string wait_source{};    // "cgroup", or "system": memory and disk of the whole machine
 };
 
 // cpu.stat and memory.peak of a cgroup v2 directory (Documentation/admin-guide/cgroup-v2.rst; memory.peak
@@ -23,5 +34,8 @@ HostUsage cgroup_usage(const std::string& directory);
 
 // `usage`, with missing values taken from the leader's rusage.
 HostUsage with_leader(HostUsage usage, std::int64_t cpu_us, std::int64_t peak_rss_kib);
+
+// What is long enough.
+void add_waits(HostUsage& usage, const Pressure& pressure, Clock::duration frozen);
 
 }  // namespace proctor

@@ -1,23 +1,39 @@
 #include "harness/process/limit_clock.h"
 
+#include <algorithm>
+
 namespace proctor {
 namespace {
 
 using boost::system::error_code;
 
-constexpr Milliseconds kSuspiciousLateness{5000};  // a timer this late means that the runner was stopped
+// Between two looks at whether a silent case has said something: an eighth of its limit, within these.
+constexpr Milliseconds kLeastLook{10};
+constexpr Milliseconds kLongestLook{1'000};
+constexpr Milliseconds kOneTurn{1};
 
 }  // namespace
 
-LimitClock::LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit)
-    : timeout_timer_(io), stall_timer_(io), output_(std::move(output)), on_hit_(std::move(on_hit)) {}
+LimitClock::LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output,
+                       const FrozenTime& frozen, PressureGauge gauge, OnHit on_hit)
+    : timeout_timer_(io),
+      stall_timer_(io),
+      output_(std::move(output)),
+      frozen_(frozen),
+      gauge_(std::move(gauge)),
+      on_hit_(std::move(on_hit)) {}
 
-void LimitClock::start(Clock::time_point begin, const ProcessLimits& limits) {
+void LimitClock::start(const ProcessLimits& limits, const Pressure& before) {
   stop();
   running_ = true;
-  forgave_lateness_ = false;
-  if (limits.timeout) arm_timeout(begin + *limits.timeout);
-  if (limits.stall) arm_stall(*limits.stall);
+  limits_ = limits;
+  started_ = silent_ = {frozen_.known_now(), before};
+  last_activity_ = output_->last_activity();
+  timeout_seen_ = stall_seen_ = false;
+  fair_.reset();
+  if (limits.fair) fair_.emplace(gauge_, frozen_);
+  if (limits.timeout) arm(timeout_timer_, *limits.timeout, &LimitClock::look_at_timeout);
+  if (limits.stall) look_at_stall();
 }
 
 void LimitClock::stop() {
@@ -26,33 +42,55 @@ void LimitClock::stop() {
   stall_timer_.cancel();
 }
 
-void LimitClock::arm_timeout(Clock::time_point deadline) {
-  timeout_timer_.expires_at(deadline);
-  timeout_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-    // Expired just before another deadline was set: its completion was already queued.
-    if (ec || !self->running_ || self->timeout_timer_.expiry() != deadline) return;
-    if (const auto late = self->runner_was_stopped(deadline)) return self->arm_timeout(Clock::now() + *late);
-    self->on_hit_(EndCause::kTimeout);
+void LimitClock::arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*look)()) {
+  timer.expires_after(wait);
+  timer.async_wait([self = shared_from_this(), &timer, look, expiry = timer.expiry()](error_code ec) {
+    // Expired just before it was set again: its completion was already queued.
+    if (ec || !self->running_ || timer.expiry() != expiry) return;
+    (self.get()->*look)();
   });
 }
 
-void LimitClock::arm_stall(Milliseconds stall) {
-  const Clock::time_point deadline = output_->last_activity() + stall;
-  stall_timer_.expires_at(deadline);
-  stall_timer_.async_wait([self = shared_from_this(), deadline, stall](error_code ec) {
-    if (ec || !self->running_ || self->stall_timer_.expiry() != deadline) return;
-    if (self->runner_was_stopped(deadline)) self->output_->forgive_silence();
-    if (self->output_->last_activity() + stall > Clock::now()) return self->arm_stall(stall);
-    self->on_hit_(EndCause::kStall);
-  });
+void LimitClock::look_at_timeout() {
+  const Milliseconds left = left_of_timeout();
+  if (left > Milliseconds(0)) return arm(timeout_timer_, left, &LimitClock::look_at_timeout);
+  // The end of the case may lie unread.
+  if (!std::exchange(timeout_seen_, true)) return arm(timeout_timer_, kOneTurn, &LimitClock::look_at_timeout);
+  hit(EndCause::kTimeout, *limits_.timeout, started_);
 }
 
-// A runner that was stopped for a minute must not blame the case: the first late timer gives the time back.
-std::optional<Clock::duration> LimitClock::runner_was_stopped(Clock::time_point deadline) {
-  const auto late = Clock::now() - deadline;
-  if (late < kSuspiciousLateness || forgave_lateness_) return std::nullopt;
-  forgave_lateness_ = true;
-  return late;
+Milliseconds LimitClock::left_of_timeout() const {
+  return fair_ ? fair_->left_of(*limits_.timeout) : left_of(*limits_.timeout, started_);
+}
+
+void LimitClock::look_at_stall() {
+  hear();
+  const Milliseconds left = left_of(*limits_.stall, silent_);
+  if (left > Milliseconds(0)) {
+    const Milliseconds look = std::clamp(*limits_.stall / 8, kLeastLook, kLongestLook);
+    return arm(stall_timer_, std::min(left, look), &LimitClock::look_at_stall);
+  }
+  if (!std::exchange(stall_seen_, true)) return arm(stall_timer_, kOneTurn, &LimitClock::look_at_stall);
+  hit(EndCause::kStall, *limits_.stall, silent_);
+}
+
+// The silence begins anew when something was written since the last look.
+void LimitClock::hear() {
+  const Clock::time_point activity = output_->last_activity();
+  if (activity == last_activity_) return;
+  last_activity_ = activity;
+  stall_seen_ = false;
+  silent_ = {frozen_.known_now() - (Clock::now() - activity), gauge_.now()};
+}
+
+Milliseconds LimitClock::left_of(Milliseconds limit, const Begin& begin) const {
+  const auto now = frozen_.now();
+  if (!now) return FrozenTime::kAskAgain;
+  return std::chrono::ceil<Milliseconds>(std::max<Clock::duration>(limit - (*now - begin.at), {}));
+}
+
+void LimitClock::hit(EndCause cause, Milliseconds limit, const Begin& begin) {
+  on_hit_(cause, {.window = limit, .during = gauge_.now() - begin.before});
 }
 
 }  // namespace proctor

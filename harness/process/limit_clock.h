@@ -1,5 +1,5 @@
-// The clocks of one attempt: how long it may take, and how long it may be silent. Both run in real time,
-// except while the runner itself is stopped.
+// The clocks of one attempt: how long it may take, and how long it may be silent. Both run in real time, without the
+// time in which everything was frozen. At a limit they say what the case waited for meanwhile.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,32 +9,56 @@
 #include <optional>
 
 #include "harness/process/case_output.h"
+#include "harness/process/fair_time.h"
+#include "harness/process/frozen_time.h"
+#include "harness/process/pressure.h"
 #include "harness/process/process_spec.h"
 
 namespace proctor {
 
 class LimitClock : public std::enable_shared_from_this<LimitClock> {
  public:
-  using OnHit = std::function<void(EndCause)>;  // kTimeout or kStall
+  // kTimeout or kStall, and what the case waited for until then.
+  using OnHit = std::function<void(EndCause, const Starvation&)>;
 
-  LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit);
+  LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, const FrozenTime& frozen,
+             PressureGauge gauge, OnHit on_hit);
 
-  // Sets new limits and forgets the old ones. The timeout counts from `begin`.
-  void start(Clock::time_point begin, const ProcessLimits& limits);
+  // Sets new limits and forgets the old ones. Both count from now. `before`: what the case had waited for by now.
+  void start(const ProcessLimits& limits, const Pressure& before);
   // No limit is reported after this, also none that has expired already.
   void stop();
 
  private:
-  void arm_timeout(Clock::time_point deadline);
-  void arm_stall(Milliseconds stall);
-  std::optional<Clock::duration> runner_was_stopped(Clock::time_point deadline);
+  // Where a limit begins, on the clock without frozen time.
+  struct Begin {
+    Clock::time_point at;
+    Pressure before;
+  };
+
+  void arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*look)());
+  void look_at_timeout();
+  void look_at_stall();
+  void hear();
+  // Zero: the limit is over.
+  Milliseconds left_of(Milliseconds limit, const Begin& begin) const;
+  Milliseconds left_of_timeout() const;
+  void hit(EndCause cause, Milliseconds limit, const Begin& begin);
 
   boost::asio::steady_timer timeout_timer_;
   boost::asio::steady_timer stall_timer_;
   std::shared_ptr<CaseOutput> output_;
+  const FrozenTime& frozen_;
+  PressureGauge gauge_;
   OnHit on_hit_;
+  ProcessLimits limits_;
+  Begin started_{};
+  Begin silent_{};
+  std::optional<FairTime> fair_;       // of a limit that counts only when the process could run
+  Clock::time_point last_activity_{};  // at which `silent_` begins
+  bool timeout_seen_ = false;          // once: what has come meanwhile is read first
+  bool stall_seen_ = false;
   bool running_ = false;
-  bool forgave_lateness_ = false;
 };
 
 }  // namespace proctor

@@ -13,6 +13,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/process/host_usage.h"
+#include "harness/process/pressure.h"
 
 namespace proctor {
 
@@ -33,6 +34,7 @@ struct ProcessLimits {
   std::optional<Milliseconds> timeout;
   std::optional<Milliseconds> stall;  // no byte on stdout, stderr or the events fd for so long
   Milliseconds grace{10'000};         // from the first signal to SIGKILL
+  bool fair = false;  // for the runner's own parts: the timeout counts the time in which they could run
 };
 
 struct ProcessSpec {
@@ -71,6 +73,9 @@ struct ProcessSpec {
   // 64 KiB is delivered truncated, and counted in ProcessEnd::events_too_long.
   std::function<void(std::string_view)> on_event_line;
 
+  // Called when the leader, which has the terminal, was stopped there (Ctrl-Z). May be empty.
+  std::function<void()> on_stopped = nullptr;
+
   // Called between a timeout or a stall and the first signal, so that somebody can look at the process tree
   // below `guard_pid`. The first signal comes when `done` is called, or after `limit_hook`. May be empty.
   std::function<void(int guard_pid, std::function<void()> done)> on_limit;
@@ -105,6 +110,8 @@ struct ProcessEnd {
   Clock::time_point started;
   Clock::time_point leader_ended;
   Clock::time_point ended;
+  Starvation at_limit{};          // where a limit ended it
+  Milliseconds guard_late{0};     // how long the guard took for its slowest answer, where that was long
   Milliseconds kill_to_empty{0};  // from SIGKILL to the proof that nothing is left
 };
 

@@ -14,10 +14,12 @@
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
+#include "harness/process/frozen_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"
 #include "harness/process/layer.h"
 #include "harness/process/own_children.h"
+#include "harness/process/pressure.h"
 #include "harness/process/proc_reader.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
@@ -46,6 +48,8 @@ struct Recipe {
   rlimit open_files = limit_of_open_files();  // of the runner; a test of the same user may lower it
   // Guards that are alive: any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
+  std::unique_ptr<FrozenTime> frozen;  // of a recipe in use
+  Quota quota;
   bool unfinished = false;  // a case could not be ended: at the end of the run somebody looks again
 };
 

@@ -13,6 +13,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
+#include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
@@ -161,14 +162,16 @@ std::vector<Stray> end_children(Recipe& recipe) {
 
 std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit) {
   if (recipe.guards.empty() && !recipe.unfinished) return {};
-  const auto give_up = Clock::now() + limit;
+  KillWait wait(limit);
   for (;;) {
     if (recipe.run_cgroup && !recipe.run_cgroup->directory().empty()) recipe.run_cgroup->directory().kill();
     std::vector<Stray> left = end_children(recipe);
     const auto outside = [&](pid_t pid) { left.push_back({pid, command_of(recipe.reader, pid)}); };
     const auto marked = kill_marked(recipe.reader, recipe.run_id + "/", outside);
     if (!marked.doubt.empty()) left.push_back({0, marked.doubt});
-    if ((left.empty() && !marked.any) || Clock::now() >= give_up) return left;
+    std::vector<pid_t> pids;
+    for (const Stray& stray : left) pids.push_back(stray.pid);
+    if ((left.empty() && !marked.any) || wait.is_over(pids)) return left;
     std::this_thread::sleep_for(kBetweenRounds);
   }
 }

@@ -85,6 +85,7 @@ void HealthChecks::start(Position position, const std::vector<std::string>& argv
   spec.leases = position->request.leases;
   spec.events = true;
   spec.limits.timeout = position->request.deadline;
+  spec.limits.fair = true;
   spec.limits.grace = Milliseconds(0);
   spec.on_event_line = [position](std::string_view line) {
     if (position->line.empty() || parse_line(position->line).result == "pass") position->line = line;

@@ -20,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr Milliseconds kLook{1'000};  // at a child that has not answered yet
+
 DeviceState parse_state(const json& entry) {
   DeviceState state{};
   state.state = entry.at("state");
@@ -141,9 +143,18 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
     });
     return;
   }
-  deadline_.expires_after(deadline);
+  patience_.emplace();
+  await_answer(deadline);
+}
+
+// On a busy machine the child may be late and the driver well.
+void ProbeMonitor::await_answer(Milliseconds deadline) {
+  deadline_.expires_after(std::min(deadline, kLook));
   deadline_.async_wait([this, deadline, heard = heard_](const auto& error) {
-    if (!error && *heard) give_up("the driver did not answer within " + format_duration(deadline));
+    if (error || !*heard) return;
+    patience_->look(process_ ? process_->leader_pid() : 0);
+    if (!patience_->is_over(deadline)) return await_answer(deadline);
+    give_up("the driver did not answer within " + format_duration(deadline));
   });
 }
 

@@ -16,6 +16,7 @@
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
+#include "harness/process/fair_time.h"
 
 namespace proctor {
 
@@ -78,6 +79,7 @@ class ProbeMonitor {
   bool is_requesting() const { return !requested_.empty() || sampling_; }
   void send_request();
   void send(const std::string& request, Milliseconds deadline);
+  void await_answer(Milliseconds deadline);
   void hear(std::string_view line);
   void answer(const Snapshot& snapshot);
   void answer_sample(const Result<Sample>& sample);
@@ -88,6 +90,7 @@ class ProbeMonitor {
   Containment& containment_;
   ProbeMonitorSetup setup_;
   boost::asio::steady_timer deadline_;
+  std::optional<Patience> patience_;  // with the child, since the last request
   UniqueFd requests_;
   std::shared_ptr<ContainedProcess> process_;
   std::vector<OnSnapshot> requested_;  // answered by the snapshot under way

@@ -68,6 +68,7 @@ void ToolSampler::call_next() {
   spec.keep_stdout = true;
   spec.max_kept_stdout = kMaxTable;
   spec.limits.timeout = setup_.deadline;
+  spec.limits.fair = true;
   spec.limits.grace = Milliseconds(0);
   process_ = ContainedProcess::start(io_, containment_, std::move(spec),
                                      [this, alive = alive_](const ProcessEnd& end) {

@@ -58,6 +58,9 @@ enum class Voice {
   kFile,      // in a file when it has ended, which a Translator turns into such lines
 };
 
+// Whether it says while it runs when a case begins and ends.
+inline bool tells_begin_and_end(Voice voice) { return voice == Voice::kEvents || voice == Voice::kStream; }
+
 // Turns the words of a framework into lines of the child protocol.
 class Translator {
  public:

@@ -24,6 +24,9 @@ struct CasePolicy {
   std::optional<Milliseconds> stall;  // none: there is no such limit
   int retries = 0;
   bool leaks_fail = false;  // a good case that left a process behind is red, and not only marked
+  // Of a process: until its first case begins, and from the end of its last one. None: they are in the case's own time.
+  std::optional<Milliseconds> startup{};
+  std::optional<Milliseconds> shutdown{};
 };
 
 inline constexpr const char* kBuiltInOrigin = "built in";

@@ -57,6 +57,7 @@ struct Options {
 struct Means {
   int own_children = -1;
   int cgroup_kill = -1;
+  int cgroup_freeze = -1;
   int epoll = -1;
 };
 
@@ -302,15 +303,34 @@ void continue_runner(pid_t runner) {
   if (sigpending(&waiting) == 0 && sigismember(&waiting, SIGTSTP) == 0) kill(runner, SIGCONT);
 }
 
+// The terminal's foreground group is the leader's: nobody else hears its Ctrl-Z.
+void report_stop(const Options& options, pid_t leader) {
+  siginfo_t info{};
+  if (!options.terminal || leader == 0) return;
+  if (waitid(P_PID, static_cast<id_t>(leader), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == leader)
+    report(ReportType::kLeaderStopped, info.si_status);
+}
+
+// Where no cgroup can hold it, what a test has stopped itself goes on with the rest.
+void freeze(const Options& options, const Means& means, bool hold) {
+  if (means.cgroup_freeze >= 0 && pwrite(means.cgroup_freeze, hold ? "1" : "0", 1, 0) == 1) return;
+  signal_all(options, means, hold ? SIGSTOP : SIGCONT);
+}
+
 enum class Next { kGoOn, kEnd, kOrphaned };
 
-Next handle_command(const Options& options, const Means& means) {
+Next handle_command(const Options& options, const Means& means, bool& runner_may_stop) {
   Command command{};
   const ssize_t got = recv(kControlFd, &command, sizeof(command), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Next::kGoOn;
   if (got != sizeof(command)) return Next::kOrphaned;
   if (command.type == CommandType::kKill) return Next::kEnd;
-  signal_all(options, means, command.value);
+  if (command.type == CommandType::kFreeze) {
+    runner_may_stop = command.value != 0;
+    freeze(options, means, runner_may_stop);
+  } else {
+    signal_all(options, means, command.value);
+  }
   report(ReportType::kObeyed, static_cast<int>(command.type));
   return Next::kGoOn;
 }
@@ -336,6 +356,7 @@ Means open_means(const Options& options) {
   Means means;
   if (!options.init) means.own_children = open_children(getpid());
   if (options.cgroup) means.cgroup_kill = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  if (options.cgroup) means.cgroup_freeze = openat(kCgroupFd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);
   means.epoll = epoll_create1(EPOLL_CLOEXEC);
   return means;
 }
@@ -375,16 +396,18 @@ int guard_main(Options& options) {
 
   Next next = can_wait ? Next::kGoOn : Next::kEnd;
   const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
+  bool runner_may_stop = false;
   while (next == Next::kGoOn) {
     if (reap(leader) == Children::kNone) break;
+    report_stop(options, leader);
     epoll_event event{};
     const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kLookAtRunnerMs : -1);
-    if (ready == 0) continue_runner(options.who.runner);
+    if (ready == 0 && !runner_may_stop) continue_runner(options.who.runner);
     if (ready <= 0) continue;
     signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof(info)) > 0) {
     }
-    if (event.data.fd == kControlFd) next = handle_command(options, means);
+    if (event.data.fd == kControlFd) next = handle_command(options, means, runner_may_stop);
   }
   if (next != Next::kGoOn) end_everything(options, means, leader);
   if (runner_in_reach && next != Next::kOrphaned) continue_runner(options.who.runner);

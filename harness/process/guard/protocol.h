@@ -46,6 +46,7 @@ enum class CommandType : int32_t {
   kSignal = 1,       // value: signal number, sent to every process of the case
   kKill = 2,         // SIGKILL to everything, until nothing is left; then the guard exits
   kMapsWritten = 3,  // the first command, with kFlagAwaitMaps; it is not answered
+  kFreeze = 4,  // value: 1 holds every process of the case, 0 lets it go on; meanwhile the runner may stop
 };
 
 struct Command {
@@ -57,9 +58,10 @@ struct Command {
 inline constexpr const char* kSignalScopeStep = "signal scope";
 
 enum class ReportType : int32_t {
-  kSpawnFailed = 1,   // value: errno; step names the call
-  kLeaderExited = 2,  // value: wait status as waitpid gives it
-  kObeyed = 3,        // the answer to a command; to kKill, once the first round of SIGKILL has gone out
+  kSpawnFailed = 1,    // value: errno; step names the call
+  kLeaderExited = 2,   // value: wait status as waitpid gives it
+  kObeyed = 3,         // the answer to a command; to kKill, once the first round of SIGKILL has gone out
+  kLeaderStopped = 4,  // only with kFlagTerminal: by Ctrl-Z, which went to its group alone
 };
 
 struct Report {

@@ -19,12 +19,14 @@
 #include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt/result_file.h"
 #include "harness/run/attempt/verdict.h"
+#include "harness/run/attempt/waits.h"
 
 namespace proctor {
 namespace {
 
 constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
+constexpr Milliseconds kNotableFreeze{1'000};
 constexpr std::uint64_t kGib = 1024 * 1024 * 1024;
 constexpr std::uint64_t kMostCore = kGib;       // that is kept of one attempt,
 constexpr std::uint64_t kMostCores = 4 * kGib;  // and of a run
@@ -167,8 +169,15 @@ ProcessSpec RunningAttempt::make_spec() {
     if (context_.setup.own_program.empty()) return then();
     gather(guard_pid, std::move(then));
   };
+  spec.on_stopped = [this, alive = alive_] {
+    if (*alive && context_.on_stopped) context_.on_stopped();
+  };
   spec.limits = limits_of(first.test->policy);
   spec.argv.insert(spec.argv.begin(), context_.setup.debugger.begin(), context_.setup.debugger.end());
+  if (context_.setup.debugger.empty() && tells_begin_and_end(voice) && first.test->policy.startup) {
+    spec.limits.timeout = first.test->policy.startup;
+    starting_ = true;
+  }
   if (ranks_) make_rank_supervisor(spec);
   if (context_.setup.on_output) {
     spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
@@ -285,14 +294,23 @@ void RunningAttempt::on_event(std::string_view line) {
       if (no_more_) return stop(SIGTERM, limits_of(of(*which).test->policy).grace, "");
       child_ = ChildReport(*name);
       begin(*which, Clock::now());
+      starting_ = false;
       process_->restart_clock(limits_of(of(*which).test->policy));
     }
   }
   child_.add_line(line);
+  if (starting_ && !is_batch() && !ending_ && ChildReport::started_case(line)) {
+    starting_ = false;
+    process_->restart_clock(limits_of(blamed().test->policy));
+  }
   // What a framework says of a case while it is being ended, because of our signal, is not its end.
   if (!open_ || open_->reported || !child_.result() || ending_) return;
   open_->reported = Clock::now();
-  if (is_batch()) process_->restart_clock(limits_of(plan_.suite->policy));
+  // Until the next one begins, or the process ends.
+  ProcessLimits rest = limits_of(plan_.suite->policy);
+  const auto& shutdown = of(open_->which).test->policy.shutdown;
+  if (shutdown && context_.setup.debugger.empty()) rest.timeout = shutdown;
+  if (is_batch() || shutdown) process_->restart_clock(rest);
 }
 
 std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {
@@ -344,7 +362,8 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   if (ranks_) child_ = ranks_->merged();
   if (end != nullptr && !result_file_.empty()) read_result_file(*end);
   AttemptEnded event = describe(end);
-  context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
+  context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink,
+                           end ? end->usage.oom_kills : 0);
   if (event.diagnosis)
     event.diagnosis->culprit = culprit_of(*event.diagnosis, {.run = context_.planned,
                                                              .suite = plan_.suite->name,
@@ -391,8 +410,9 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
     Failure failure;
     failure.message = fmt::format(
         "the case itself had ended; its process had not, {} later",
-        format_duration(end->cause == EndCause::kStall ? plan_.suite->policy.stall.value_or(Milliseconds(0))
-                                                       : plan_.suite->policy.timeout));
+        format_duration(end->cause == EndCause::kStall
+                            ? plan_.suite->policy.stall.value_or(Milliseconds(0))
+                            : of(open_->which).test->policy.shutdown.value_or(plan_.suite->policy.timeout)));
     event.failures.push_back(std::move(failure));
   }
   if (end) {
@@ -442,7 +462,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
 // Not its own doing, but what its framework does between its cases and after the last one.
 bool RunningAttempt::hung_after_its_end(const ProcessEnd* end) const {
   if (end == nullptr || (end->cause != EndCause::kTimeout && end->cause != EndCause::kStall)) return false;
-  return is_batch() && open_->reported.has_value();
+  return (is_batch() || of(open_->which).test->policy.shutdown) && open_->reported.has_value();
 }
 
 Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
@@ -452,6 +472,8 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
                            .after_end = hung_after_its_end(end),
+                           .starting = starting_,
+                           .starved = end != nullptr && end->at_limit.is_starved(),
                            .not_ready = readiness_ && !readiness_->is_ready(),
                            .told_to_end = readiness_ && readiness_->is_ready() ? stop_signal_ : 0};
   if (end) {
@@ -480,6 +502,11 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
     const bool shared = is_batch();
     event.duration_ms = ms_between(shared ? open_->started : end.started,
                                    shared ? open_->reported.value_or(end.leader_ended) : end.leader_ended);
+  }
+  for (std::string& text : waits_at_limit(end.at_limit)) {
+    Failure failure;
+    failure.message = std::move(text);
+    event.failures.push_back(std::move(failure));
   }
   if (is_leaky(end)) {
     event.marks.push_back("leaky");
@@ -658,6 +685,10 @@ void RunningAttempt::count_start(const ProcessEnd& end) {
 
 void RunningAttempt::tell_lost_guard(const ProcessEnd& end) {
   const auto& termination = end.termination;
+  if (end.guard_late > Milliseconds(0))
+    context_.sink.on(
+        Warning{"guard_slow", fmt::format("the process that guards {} took {} to answer: the machine is busy",
+                                          blamed().test->id, human_duration(end.guard_late))});
   if (termination.guard_lost.empty()) return;
   context_.sink.on(
       Warning{"guard_lost", fmt::format("the process that guards {} did not end it: {}; the runner did{}",
@@ -673,8 +704,19 @@ void RunningAttempt::on_process_end(const ProcessEnd& end) {
   finish(end);
 }
 
+// Once for each time, whatever ran meanwhile.
+void RunningAttempt::tell_frozen() {
+  const auto total = context_.containment.frozen();
+  const auto since = std::chrono::duration_cast<Milliseconds>(total - context_.frozen_told);
+  if (since < kNotableFreeze) return;
+  context_.frozen_told = total;
+  context_.sink.on(Warning{"frozen", "the runner did not run for " + human_duration(since) +
+                                         ": it was frozen, stopped or suspended; no limit counts this time"});
+}
+
 void RunningAttempt::finish(const ProcessEnd& end) {
   tell_lost_guard(end);
+  tell_frozen();
   if (!end.pass_through_lost.empty()) {
     context_.sink.on(Warning{
         std::string(kOutputNotPassed),

@@ -22,6 +22,7 @@
 #include "harness/machine/scratch.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan.h"
+#include "harness/process/contained_process.h"
 #include "harness/process/process_spec.h"
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/attempt/diagnose.h"
@@ -33,7 +34,6 @@
 
 namespace proctor {
 
-class ContainedProcess;
 class Containment;
 
 // How every attempt of a run is made.
@@ -66,6 +66,8 @@ struct AttemptContext {
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
   std::uint64_t core_bytes = 0;    // of the cores that were kept, or that are looked at and may be
   StartCosts start_costs{};
+  std::function<void()> on_stopped{};  // a case that has the terminal was stopped there
+  Clock::duration frozen_told{0};      // of Containment::frozen()
 };
 
 struct AttemptCase {
@@ -105,6 +107,9 @@ class RunningAttempt {
   void stop(int signal, Milliseconds grace, const std::string& reason);
   // Lets the case that has begun go on to its end, but lets no other begin.
   void begin_no_more() { no_more_ = true; }
+  // Between these two nothing of it runs (Ctrl-Z): the cases are held, their guards are not.
+  void freeze() { process_->freeze(); }
+  void thaw() { process_->thaw(); }
   // Stops waiting for a process that does not die: reports the end of its case as unreapable and does not
   // call `on_done`.
   void abandon();
@@ -160,6 +165,7 @@ class RunningAttempt {
   std::vector<std::string> left_by() const;
   void count_start(const ProcessEnd& end);
   void tell_lost_guard(const ProcessEnd& end);
+  void tell_frozen();
   void on_process_end(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
   void clean_up(const ProcessEnd& end);
@@ -175,8 +181,9 @@ class RunningAttempt {
   std::optional<Open> open_;
   std::vector<bool> begun_;
   bool no_more_ = false;
-  bool ending_ = false;   // the process is being ended: no case begins any more
-  bool crashed_ = false;  // the process has ended by a crash, and its core is looked at
+  bool starting_ = false;  // its start-up clock runs
+  bool ending_ = false;    // the process is being ended: no case begins any more
+  bool crashed_ = false;   // the process has ended by a crash, and its core is looked at
   bool another_was_bad_ = false;
   std::optional<RankReports> ranks_;  // of a case with ranks
   std::optional<Readiness> readiness_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "harness/classify/classify.h"
 #include "harness/core/child_protocol.h"
@@ -101,7 +102,26 @@ KernelEvidence Diagnoser::evidence(KernelLog::Mark since, const Devices& devices
   return evidence;
 }
 
-void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink) {
+std::uint64_t count_oom_kills() {
+  std::istringstream lines(read_file_or_empty("/proc/vmstat"));
+  std::string name;
+  std::uint64_t value = 0;
+  while (lines >> name >> value) {
+    if (name == "oom_kill") return value;
+  }
+  return 0;
+}
+
+// What the counters say where the kernel log has no line. That of the machine explains as many as it has counted.
+std::string Diagnoser::killed_for_memory(std::uint64_t oom_kills) {
+  if (oom_kills > 0) return fmt::format("oom_kill rose by {} in memory.events of its cgroup", oom_kills);
+  if (log_.problem().empty() || count_oom_kills() <= machine_oom_kills_) return "";
+  ++machine_oom_kills_;
+  return "oom_kill rose in /proc/vmstat of this machine";
+}
+
+void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink,
+                      std::uint64_t oom_kills) {
   if (!is_bad(event.verdict.outcome) || event.verdict.outcome == Outcome::kNotrun) return;
   const auto window = log_.since(since);
   Symptoms symptoms{.verdict = event.verdict,
@@ -109,8 +129,12 @@ void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnde
                     .pci = addresses_of(devices),
                     .is_foreign = is_of_somebody_else};
   add_words(event, symptoms);
-  Diagnosis diagnosis = classify(rules(), symptoms);
   const bool was_killed = event.verdict.reason == "signal:9" || event.verdict.reason == "exit:137";
+  if (was_killed) {
+    if (const std::string line = killed_for_memory(oom_kills); !line.empty())
+      symptoms.kernel.push_back(KernelLine{.text = line});
+  }
+  Diagnosis diagnosis = classify(rules(), symptoms);
   diagnosis.gaps = gaps(window, devices, was_killed);
   event.verdict = corrected(rules(), diagnosis, event.verdict);
   if (event.verdict.outcome == Outcome::kDeviceLost && event.verdict.reason.empty())

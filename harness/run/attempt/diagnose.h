@@ -2,6 +2,7 @@
 // the addresses of its devices, and the other processes here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@ struct KernelEvidence {
   std::string gap;                 // why lines may be missing, with how to allow reading them; or ""
 };
 
+// Since the machine started (/proc/vmstat, oom_kill).
+std::uint64_t count_oom_kills();
+
 class Diagnoser {
  public:
   using Devices = std::vector<LeasedAddress>;
@@ -38,13 +42,18 @@ class Diagnoser {
 
   // Fills in `event.diagnosis` and corrects its verdict, but only for a bad verdict that the runner did not
   // cause itself. If the kernel log cannot be read, this is reported once.
-  void judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink);
+  // `oom_kills`: of the case's own cgroup.
+  void judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink,
+             std::uint64_t oom_kills = 0);
 
  private:
   std::vector<std::string> gaps(const KernelLog::Lines& window, const Devices& devices,
                                 bool was_killed) const;
 
+  std::string killed_for_memory(std::uint64_t oom_kills);
+
   KernelLog log_;
+  std::uint64_t machine_oom_kills_ = count_oom_kills();  // of which a SIGKILL has been explained
   bool told_ = false;
 };
 

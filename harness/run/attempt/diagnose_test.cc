@@ -114,6 +114,19 @@ TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
   EXPECT_EQ(event.diagnosis->rule, "outcome:fail");
 }
 
+// A test may have sent it, as kill(0, SIGKILL) does.
+TEST_F(DiagnoseTest, ASigkillIsTheMachinesOnlyWhereMemoryExplainsIt) {
+  Diagnoser diagnoser{KernelLog(path_)};
+  AttemptEnded event;
+  event.verdict = {Outcome::kCrash, "signal:9"};
+  diagnoser.judge(diagnoser.mark(), {}, event, told_);
+  EXPECT_EQ(event.diagnosis->rule, "outcome:killed");
+  EXPECT_EQ(event.diagnosis->problem, Blame::kCode);
+  diagnoser.judge(diagnoser.mark(), {}, event, told_, /*oom_kills=*/1);
+  EXPECT_EQ(event.diagnosis->rule, "signal:oom_host");
+  EXPECT_EQ(to_string(event.verdict), "crash(oom_host)");
+}
+
 TEST_F(DiagnoseTest, ALogThatCannotBeReadIsSaid) {
   Diagnoser diagnoser{KernelLog("/nowhere/log")};
   for (int i = 0; i < 2; ++i) {

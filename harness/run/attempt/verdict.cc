@@ -19,13 +19,16 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
 }
 
 Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {
-  if (evidence.not_ready && outcome == Outcome::kTimeout) return {outcome, "not_ready"};
-  if (!evidence.after_end) return {outcome, {}};
+  std::string reason = evidence.starved ? std::string(kStarved) : "";
+  if (reason.empty() && evidence.starting && outcome == Outcome::kTimeout) reason = "startup";
+  if (reason.empty() && evidence.not_ready && outcome == Outcome::kTimeout) reason = "not_ready";
+  if (!evidence.after_end) return {outcome, reason};
   const Verdict own = evidence.kind->judge({.child = evidence.child,
                                             .exit_code = 0,
                                             .went_on = true,
                                             .another_was_bad = evidence.another_was_bad});
-  return is_bad(own.outcome) ? own : Verdict{outcome, "after_end"};
+  if (is_bad(own.outcome)) return own;
+  return {outcome, reason.empty() ? "after_end" : reason};
 }
 
 // A server that ends well before it served has not done its work.

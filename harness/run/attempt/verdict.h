@@ -18,6 +18,8 @@
 // "after end": one of several cases had told its end, and the process hung after it: what the case said stands if it
 // is bad, else the limit is timeout(after_end) or stall(after_end).
 //
+// "starved": its limit is timeout(starved) or stall(starved), unless it had told a bad end.
+//
 // "not ready": its time limit is timeout(not_ready), and a pass is fail(not_ready).
 //
 // "went on": the process began another case. When its last one has ended, its exit
@@ -49,6 +51,8 @@ struct AttemptEvidence {
   bool went_on = false;                     // the process began another case
   bool another_was_bad = false;             // a case before it in the same process was bad
   bool after_end = false;                   // one of several cases in its process, it had told its end
+  bool starting = false;                    // no case had begun, and its start-up clock ran
+  bool starved = false;                     // at its limit: the machine had not let it run
   bool not_ready = false;                   // exec: no line had said that it was ready
   bool forbidden_leak = false;              // it left processes behind, and its policy forbids that
   int told_to_end = 0;                      // exec: the signal that was sent to a server that was ready

@@ -78,6 +78,31 @@ TEST(Verdict, WhatWasNotReady) {
   EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
 }
 
+TEST(Verdict, ALimitOfWhoGotNoProcessorIsTheMachines) {
+  AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout, .starved = true};
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(starved)");
+  EXPECT_TRUE(is_machine_outcome(judge(evidence)));
+  EXPECT_EQ(blame_of(judge(evidence)), Blame::kMachine);
+  evidence.not_ready = true;
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(starved)");
+  evidence.cause = EndCause::kStall;
+  EXPECT_EQ(to_string(judge(evidence)), "stall(starved)");
+  evidence.after_end = true;
+  evidence.child = said({kStartLine, kEndPass});
+  EXPECT_EQ(to_string(judge(evidence)), "stall(starved)");
+  evidence.child = said({kStartLine, kEndFail});
+  EXPECT_EQ(to_string(judge(evidence)), "fail") << "it had its result";
+  evidence = {.cause = EndCause::kExited, .exit_code = 1, .starved = true};
+  EXPECT_EQ(to_string(judge(evidence)), "fail(exit:1)");
+}
+
+TEST(Verdict, WhoNeverBeganHitItsStartUpClock) {
+  AttemptEvidence evidence{.cause = EndCause::kTimeout, .starting = true};
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(startup)");
+  evidence.cause = EndCause::kStall;
+  EXPECT_EQ(to_string(judge(evidence)), "stall");
+}
+
 TEST(Verdict, WhatHungAfterTheEndOfItsLastCase) {
   AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout};
   evidence.after_end = true;

@@ -108,7 +108,21 @@ std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared) {
   } else {
     memory.note = "the cgroup does not say";
   }
-  return {cpu, memory};
+  std::vector<TelemetryFigure> figures{cpu, memory};
+  const auto add = [&](const char* name, std::optional<double> seconds, const std::string& source) {
+    if (!seconds) return;
+    TelemetryFigure& figure = figures.emplace_back();
+    figure.name = name;
+    figure.unit = "s";
+    figure.source = source;
+    figure.samples = 1;
+    figure.delta = rounded(*seconds);
+  };
+  add("cpu_wait", usage.cpu_wait_s, usage.wait_source);
+  add("memory_wait", usage.memory_wait_s, usage.wait_source);
+  add("disk_wait", usage.disk_wait_s, usage.wait_source);
+  add("frozen", usage.frozen_s, "runner");
+  return figures;
 }
 
 }  // namespace proctor

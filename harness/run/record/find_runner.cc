@@ -17,6 +17,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/process/fair_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/strays.h"
 
@@ -200,7 +201,7 @@ bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std
   const auto named = record.boot_id == boot_id() ? record.left : std::vector<LeftProcess>();
   ProcReader reader;
   std::set<int> told;
-  const auto give_up = Clock::now() + limit;
+  KillWait wait(limit);
   for (;;) {
     const auto left = processes_of(reader, record, named);
     if (left.found.empty() && left.silent.empty()) return true;
@@ -211,7 +212,9 @@ bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std
       said.push_back(
           fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", process.pid(), command));
     }
-    if (Clock::now() >= give_up) {
+    std::vector<pid_t> pids = left.silent;
+    for (const ProcessHandle& process : left.found) pids.push_back(process.pid());
+    if (wait.is_over(pids)) {
       for (const int pid : left.silent)
         said.push_back(
             fmt::format("process {} ({}) does not show whose it is", pid, command_of(reader, pid)));

@@ -21,6 +21,7 @@
 #include "harness/core/remove_tree.h"
 #include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
+#include "harness/process/fair_time.h"
 #include "harness/run/record/process_handle.h"
 
 namespace proctor {
@@ -33,8 +34,8 @@ constexpr const char* kRecordFile = "run.json";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr const char* kPidNamespace = "/proc/self/ns/pid";
 constexpr const char* kCgroupKill = "cgroup.kill";
-constexpr auto kKillWait = std::chrono::milliseconds(1000);
-constexpr auto kKillPoll = std::chrono::milliseconds(5);
+constexpr Milliseconds kKillWait{1'000};
+constexpr Milliseconds kKillPoll{5};
 
 // "" when it is gone, as files of other runs and processes are.
 std::string read_text(const fs::path& path) {
@@ -158,12 +159,26 @@ bool is_populated(const fs::path& cgroup) {
   return read_text(cgroup / "cgroup.events").find("populated 1") != std::string::npos;
 }
 
+// Here and below.
+std::vector<pid_t> members_of(const fs::path& cgroup) {
+  std::vector<pid_t> pids;
+  const auto add = [&pids](const fs::path& directory) {
+    std::ifstream list(directory / "cgroup.procs");
+    for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
+  };
+  add(cgroup);
+  std::error_code error;
+  for (auto at = fs::recursive_directory_iterator(cgroup, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at->is_directory(error)) add(at->path());
+  }
+  return pids;
+}
+
 void kill_cgroup(const fs::path& cgroup) {
   std::ofstream(cgroup / kCgroupKill) << "1";
-  const auto give_up = std::chrono::steady_clock::now() + kKillWait;
-  while (is_populated(cgroup) && std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(kKillPoll);
-  }
+  KillWait wait(kKillWait);
+  while (is_populated(cgroup) && !wait.is_over(members_of(cgroup))) std::this_thread::sleep_for(kKillPoll);
 }
 
 // Leaves first: a cgroup with children cannot be removed.
@@ -215,7 +230,10 @@ bool sweep_left(const RunRecord& record, std::vector<std::string>& swept) {
     const auto held = ProcessHandle::open(process.pid, process.start_time);
     if (!held) continue;
     const auto killed = held->signal(SIGKILL);
-    const bool ended = held->wait_until_gone(kKillWait);
+    KillWait wait(kKillWait);
+    bool ended = false;
+    while (!(ended = held->wait_until_gone(kKillPoll)) && !wait.is_over({process.pid})) {
+    }
     swept.push_back((ended ? "killed process " : "failed to kill process ") + std::to_string(process.pid) +
                     (killed ? "" : ": " + killed.error().what));
     gone = gone && ended;

@@ -32,6 +32,7 @@ constexpr auto kLookAtLeases = std::chrono::seconds(2);
 constexpr Milliseconds kStopGrace{3'500};
 constexpr Milliseconds kStopBudget{4'500};
 constexpr Milliseconds kKillBudget{1'000};  // after a second signal
+constexpr Milliseconds kDumpLimit{30'000};
 
 class Runner {
  public:
@@ -52,6 +53,8 @@ class Runner {
         pending_(setup, pool_),
         ends_(setup, sink, [this](std::size_t index, const CaseEnded& ended) { on_announced(index, ended); }),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
+        job_signals_(
+            io_, [this] { suspend(); }, [this] { dump(); }),
         deadline_(io_),
         give_up_(io_),
         tick_(io_),
@@ -64,6 +67,7 @@ class Runner {
                     .tool = {.env = setup.attempts.evidence_environment}},
                    sink) {
     context_.telemetry = &telemetry_;
+    context_.on_stopped = [this] { suspend(); };
   }
 
   RunResult run();
@@ -130,6 +134,8 @@ class Runner {
   void finish(const std::string& reason, const std::string& why);
   void request_stop(int signal, const std::string& reason);
   void on_signal(int signal, bool parent_died);
+  void suspend();
+  void dump();
   void on_deadline();
   void stop_running(int signal, Milliseconds grace, Milliseconds budget);
   void abandon_running();
@@ -144,6 +150,8 @@ class Runner {
   PendingCases pending_;
   CaseEnds ends_;
   StopSignals signals_;
+  JobSignals job_signals_;
+  std::shared_ptr<ContainedProcess> dump_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer give_up_;
   boost::asio::steady_timer tick_;
@@ -170,6 +178,8 @@ RunResult Runner::run() {
   }
   for (const auto& evidence : setup_.evidence) sink_.on(evidence);
   for (const auto& warning : setup_.warnings) sink_.on(warning);
+  if (const std::string why = setup_.containment->why_no_pressure(); !why.empty())
+    sink_.on(Warning{"pressure", "a case that gets no CPU time is not told from one that hangs: " + why});
   if (setup_.watch_parent && !signals_.watch_parent()) {
     sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
   }
@@ -225,6 +235,7 @@ void Runner::look_at_leases() {
 
 // Ends the loop, once nothing of ours is left on it.
 void Runner::leave() {
+  if (dump_) dump_->stop(SIGKILL, Milliseconds(0));
   telemetry_.stop([this] { gate_.stop([this] { io_.stop(); }); });
 }
 
@@ -533,6 +544,33 @@ void Runner::on_signal(int signal, bool parent_died) {
   stopping_ = true;
   drop_pending({Outcome::kNotrun, "interrupted"}, "not started, because the run was stopped");
   stop_running(signal, kStopGrace, kStopBudget);
+}
+
+// Ctrl-Z. No limit counts the time until `fg` (process/frozen_time.h).
+void Runner::suspend() {
+  for (auto& entry : running_) {
+    if (entry.attempt) entry.attempt->freeze();
+  }
+  JobSignals::stop_here();
+  for (auto& entry : running_) {
+    if (entry.attempt) entry.attempt->thaw();
+  }
+}
+
+// What its cases are doing, as another process sees them; on stderr, where it ends no line of a report.
+void Runner::dump() {
+  if (dump_ || setup_.attempts.own_program.empty()) return;
+  ProcessSpec spec;
+  spec.argv = {setup_.attempts.own_program, "dump", setup_.attempts.run_dir};
+  spec.env = setup_.attempts.evidence_environment;
+  spec.reach = Reach::kMachine;
+  spec.keep_stdout = true;
+  spec.limits.timeout = kDumpLimit;
+  spec.limits.grace = Milliseconds(0);
+  dump_ = ContainedProcess::start(io_, *setup_.containment, std::move(spec), [this](const ProcessEnd& end) {
+    dump_.reset();
+    std::fputs((end.kept_stdout + end.output.stderr_tail).c_str(), stderr);
+  });
 }
 
 void Runner::on_deadline() {

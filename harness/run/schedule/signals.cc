@@ -82,6 +82,41 @@ void StopSignals::cancel() {
   if (parent_) parent_->cancel(ignored);
 }
 
+JobSignals::JobSignals(boost::asio::io_context& io, OnSignal on_suspend, OnSignal on_dump)
+    : on_suspend_(std::move(on_suspend)), on_dump_(std::move(on_dump)), signals_(io, SIGUSR1) {
+  if (!is_ignored(SIGTSTP)) signals_.add(SIGTSTP);
+  wait();
+}
+
+void JobSignals::wait() {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    (signal == SIGTSTP ? on_suspend_ : on_dump_)();
+    wait();
+  });
+}
+
+// Asio leaves a signal with its default action, and that of USR1 would end this process before its reports.
+JobSignals::~JobSignals() {
+  sigset_t dump;
+  sigemptyset(&dump);
+  sigaddset(&dump, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &dump, nullptr);
+  boost::system::error_code ignored;
+  signals_.clear(ignored);
+  ::signal(SIGUSR1, SIG_IGN);
+  ::pthread_sigmask(SIG_UNBLOCK, &dump, nullptr);
+}
+
+void JobSignals::stop_here() {
+  struct sigaction by_default {};
+  struct sigaction ours {};
+  by_default.sa_handler = SIG_DFL;
+  ::sigaction(SIGTSTP, &by_default, &ours);
+  ::raise(SIGTSTP);
+  ::sigaction(SIGTSTP, &ours, nullptr);
+}
+
 void ignore_other_signals() {
   for (const int signal :
        {SIGPIPE, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT})

@@ -33,7 +33,30 @@ class StopSignals {
   std::optional<boost::asio::posix::stream_descriptor> parent_;
 };
 
-// All but INT, TERM, HUP, QUIT, and those of a defect of this program. Children start with the defaults.
+// What a shell's user and a batch system ask for while the run goes on.
+class JobSignals {
+ public:
+  using OnSignal = std::function<void()>;
+
+  // TSTP (Ctrl-Z; not where it is ignored) and USR1.
+  JobSignals(boost::asio::io_context& io, OnSignal on_suspend, OnSignal on_dump);
+  ~JobSignals();
+  JobSignals(const JobSignals&) = delete;
+  JobSignals& operator=(const JobSignals&) = delete;
+
+  // Stops this process as SIGTSTP does by default, and returns once it goes on. The kernel does not stop it where nobody
+  // could continue it (an orphaned process group, signal(7)).
+  static void stop_here();
+
+ private:
+  void wait();
+
+  OnSignal on_suspend_;
+  OnSignal on_dump_;
+  boost::asio::signal_set signals_;
+};
+
+// All but INT, TERM, HUP, QUIT, those of jobs, and those of a defect of this program. Children start with the defaults.
 void ignore_other_signals();
 
 // While reports are written, INT, TERM and HUP wait.

@@ -1,0 +1,113 @@
+#include "harness/process/fair_time.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "harness/core/temp_dir.h"
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+
+void pass_time(Milliseconds time) { std::this_thread::sleep_for(time); }
+
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    if (pid_ == 0) {
+      for (;;) pause();
+    }
+  }
+  ~Child() {
+    kill(pid_, SIGKILL);
+    int status = 0;
+    while (waitpid(pid_, &status, 0) == pid_ && WIFSTOPPED(status)) {  // of one that is traced
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(FairTime, WaitsForAProcessorDoNotCount) {
+  TempDir directory;
+  const std::string leaf = directory.string();
+  const auto waited = [&leaf](int microseconds) {
+    std::ofstream(leaf + "/cpu.pressure") << "some avg10=0.00 avg60=0.00 avg300=0.00 total=" << microseconds;
+  };
+  waited(0);
+  const FrozenTime frozen;
+  const FairTime fair(PressureGauge(leaf, 0), frozen);
+  pass_time(Milliseconds(60));
+  waited(10'000'000);
+  EXPECT_GT(fair.left_of(Milliseconds(50)), Milliseconds(0)) << "it got no processor";
+  waited(0);
+  pass_time(Milliseconds(500));
+  while (fair.left_of(Milliseconds(50)) == FrozenTime::kAskAgain) pass_time(Milliseconds(10));
+  EXPECT_EQ(fair.left_of(Milliseconds(50)), Milliseconds(0));
+}
+
+TEST(FairTime, TenTimesTheLimitIsTheEndOfAnyPatience) {
+  TempDir directory;
+  std::ofstream(directory.string() + "/cpu.pressure") << "some total=0";
+  const FrozenTime frozen;
+  const FairTime fair(PressureGauge(directory.string(), 0), frozen);
+  std::ofstream(directory.string() + "/cpu.pressure") << "some total=999999999";
+  Milliseconds left = fair.left_of(Milliseconds(10));
+  EXPECT_GT(left, Milliseconds(0));
+  const auto begin = Clock::now();
+  while (left > Milliseconds(0) && Clock::now() - begin < std::chrono::minutes(1)) {
+    pass_time(Milliseconds(10));
+    left = fair.left_of(Milliseconds(10));
+  }
+  EXPECT_EQ(left, Milliseconds(0));
+}
+
+TEST(Patience, EndsWithAProcessThatCouldRunAndDoesNothing) {
+  const Child idle;
+  Patience patience;
+  EXPECT_FALSE(patience.is_over(Milliseconds(20)));
+  while (!patience.is_over(Milliseconds(20))) {
+    pass_time(Milliseconds(5));
+    patience.look(idle.pid());
+  }
+}
+
+TEST(Patience, ALongTimeBetweenTwoLooksIsOneSecond) {
+  const Child idle;
+  Patience patience;
+  pass_time(Milliseconds(1'500));
+  patience.look(idle.pid());
+  EXPECT_FALSE(patience.is_over(Milliseconds(1'200))) << "nobody looked";
+}
+
+TEST(HeldBy, NamesWhoStopsOrTracesIt) {
+  const Child child;
+  EXPECT_EQ(held_by(child.pid()), "");
+  kill(child.pid(), SIGSTOP);
+  waitpid(child.pid(), nullptr, WUNTRACED);
+  EXPECT_EQ(held_by(child.pid()), "it is stopped");
+  kill(child.pid(), SIGCONT);
+  ASSERT_EQ(ptrace(PTRACE_SEIZE, child.pid(), nullptr, nullptr), 0);
+  EXPECT_EQ(held_by(child.pid()), "process " + std::to_string(getpid()) + " traces it");
+}
+
+TEST(KillWait, EndsWhereWhatIsLeftDoesNotWantAProcessor) {
+  const Child asleep;
+  KillWait wait(Milliseconds(20));
+  while (!wait.is_over({asleep.pid()})) pass_time(Milliseconds(5));
+}
+
+}  // namespace
+}  // namespace proctor

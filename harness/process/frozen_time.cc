@@ -1,0 +1,98 @@
+#include "harness/process/frozen_time.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kBeat{100};
+constexpr Milliseconds kNotable{1'000};  // less is the noise of a busy machine
+constexpr int kSilentBeats = 3;          // after which the thread counts as not awake
+
+// How long the calling thread has waited for a processor, which the kernel counts without a break.
+Clock::duration waited_for_processor(const UniqueFd& schedstat) {
+  std::array<char, 96> text{};
+  if (pread(schedstat.get(), text.data(), text.size() - 1, 0) <= 0) return Clock::duration(0);
+  char* second = nullptr;
+  std::strtoull(text.data(), &second, 10);
+  return std::chrono::nanoseconds(std::strtoll(second, nullptr, 10));
+}
+
+// Grows while the machine is suspended (clock_gettime(2)).
+Clock::duration suspended_so_far() {
+  timespec boot{};
+  timespec monotonic{};
+  if (clock_gettime(CLOCK_BOOTTIME, &boot) != 0 || clock_gettime(CLOCK_MONOTONIC, &monotonic) != 0)
+    return Clock::duration(0);
+  return std::chrono::seconds(boot.tv_sec - monotonic.tv_sec) +
+         std::chrono::nanoseconds(boot.tv_nsec - monotonic.tv_nsec);
+}
+
+}  // namespace
+
+FrozenTime::FrozenTime() : stop_(eventfd(0, EFD_CLOEXEC)), last_beat_(Clock::now()) {
+  sigset_t all;
+  sigset_t saved;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &saved);  // signals are for the main thread
+  std::promise<void> ready;
+  thread_ = std::thread([this, &ready] { run(ready); });
+  pthread_sigmask(SIG_SETMASK, &saved, nullptr);
+  ready.get_future().wait();  // it has what it needs before a case can take the right to open files
+}
+
+FrozenTime::~FrozenTime() {
+  static_cast<void>(eventfd_write(stop_.get(), 1));
+  thread_.join();
+}
+
+void FrozenTime::run(std::promise<void>& ready) {
+  const UniqueFd schedstat(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  ready.set_value();
+  Clock::duration waited = waited_for_processor(schedstat);
+  Clock::duration suspended = suspended_so_far();
+  pollfd told{stop_.get(), POLLIN, 0};
+  // Not until a point in time: the clock may jump.
+  while (poll(&told, 1, static_cast<int>(kBeat.count())) <= 0) {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    const Clock::duration gap = now - last_beat_;
+    const Clock::duration waited_now = waited_for_processor(schedstat);
+    const Clock::duration suspended_now = suspended_so_far();
+    // The beat in which it began is lost with it: for a case, a little too much time is none lost.
+    const Clock::duration frozen = gap - (waited_now - waited);
+    if (frozen >= kBeat + kNotable || gap < Clock::duration(0)) skipped_ += frozen;
+    if (suspended_now - suspended >= kNotable) suspended_ += suspended_now - suspended;
+    waited = waited_now;
+    suspended = suspended_now;
+    last_beat_ = now;
+  }
+}
+
+std::optional<Clock::time_point> FrozenTime::now() const {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  if (now < last_beat_ || now - last_beat_ > kSilentBeats * kBeat) return std::nullopt;
+  return now - skipped_;
+}
+
+Clock::time_point FrozenTime::known_now() const {
+  const std::lock_guard lock(mutex_);
+  return Clock::now() - skipped_;
+}
+
+Clock::duration FrozenTime::total() const {
+  const std::lock_guard lock(mutex_);
+  return std::max(skipped_, Clock::duration(0)) + suspended_;
+}
+
+}  // namespace proctor

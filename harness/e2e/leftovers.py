@@ -10,7 +10,8 @@ process holds it:
                 Proctor's; /run/lock: leases
     cgroups     those of runs and of tests, by name
     mounts      below these directories
-    processes   with the mark of a containment, or whose executable lies in the build directory
+    processes   with the mark of a containment, or whose executable lies in the build directory; not those of another
+                session, as another terminal is one
 
 The command's output passes through unchanged. Its lines say when each test ran: a thing was left by the test that ran
 when it was made, or by one of several. The exit code is the command's; if that is 0 and something was left, 1.
@@ -37,6 +38,7 @@ RUN_ID = re.compile(r"\d{8}T\d{6}Z")
 MARK = b"PROCTOR_CONTAINMENT="
 LOCKS = Path("/run/lock")
 MEMORY = Path("/dev/shm")
+STARTED = time.clock_gettime(time.CLOCK_BOOTTIME)
 SECONDS_TO_GO = 3.0  # what is about to end, or to be removed, has this time: a compiler's file, a process after SIGKILL
 SLACK = 0.1  # seconds: the kernel dates files by its last tick, and a line takes a moment from ctest to here
 
@@ -167,22 +169,38 @@ def link(path):
         return ""
 
 
+def start_time(stat):
+    """Seconds since the boot."""
+    return int(stat[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def stat_of(pid):
+    """The fields of /proc/PID/stat from the third on."""
+    return read(pid, "stat").rpartition(b")")[2].split()
+
+
+def is_of_another_session(stat):
+    """One that began before this run, as another terminal's. No process of a test can enter it."""
+    session = int(stat[3])
+    leader = stat_of(session)
+    return session != os.getsid(0) and bool(leader) and start_time(leader) < STARTED
+
+
 def processes(build):
     """Whoever runs this within a case has the mark as well."""
     found = set()
     own_mark = os.environb.get(MARK[:-1])
     since_boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     for pid in pids():
-        stat = read(pid, "stat").rpartition(b")")[2].split()
-        if pid == os.getpid() or not stat or stat[0] in (b"Z", b"X"):
+        stat = stat_of(pid)
+        if pid == os.getpid() or not stat or stat[0] in (b"Z", b"X") or is_of_another_session(stat):
             continue
         marks = [entry[len(MARK):] for entry in read(pid, "environ").split(b"\0") if entry.startswith(MARK)]
         of_build = build and link(f"/proc/{pid}/exe").startswith(f"{build}/")
         if of_build or any(mark != own_mark for mark in marks):
             command = read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
-            started = int(stat[19])
-            made = since_boot + started / os.sysconf("SC_CLK_TCK")
-            found.add(Thing("process", f"{pid} ({command[:200]})", (pid, started), (made, made)))
+            made = since_boot + start_time(stat)
+            found.add(Thing("process", f"{pid} ({command[:200]})", (pid, start_time(stat)), (made, made)))
     return found
 
 

@@ -108,6 +108,22 @@ class LeftoversTest(unittest.TestCase):
             os.kill(int((self.directory / "pid").read_text()), signal.SIGKILL)
         self.assertIn("(sleep 600)", line)
 
+    def test_a_process_of_another_terminal_is_not_of_a_test(self):
+        script = f"while [ ! -e {self.directory}/go ]; do sleep 0.05; done; {self.variable}=run/1 sleep 600 & echo $! " \
+                 f">{self.directory}/pid; wait"
+        terminal = subprocess.Popen(["sh", "-c", script], start_new_session=True)
+        try:
+            started = leftovers.STARTED
+            self.addCleanup(setattr, leftovers, "STARTED", started)
+            leftovers.STARTED = time.clock_gettime(time.CLOCK_BOOTTIME) + 0.1
+            wait = f"touch {self.directory}/go; until [ -s {self.directory}/pid ]; do sleep 0.05; done"
+            code, text, _ = self.run_it(ctest_lines("tidy", wait))
+            os.kill(int((self.directory / "pid").read_text()), signal.SIGKILL)
+        finally:
+            terminal.kill()
+            terminal.wait()
+        self.assertEqual(code, 0, text)
+
     def test_a_process_of_the_build_and_what_it_holds(self):
         build = self.directory / "build"
         build.mkdir()

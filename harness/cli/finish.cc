@@ -21,6 +21,7 @@
 #include "harness/cli/report_render.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/held_directory.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/machine.h"
@@ -319,13 +320,7 @@ DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir,
 
 // ---- The command ----
 
-int finish(const FinishOptions& options) {
-  const auto duration = parse_duration(options.limit);
-  if (!duration || *duration <= Milliseconds(0)) {
-    return fail(
-        Error::usage("read --limit " + options.limit + ": it is no duration above zero", "E.g. 60s."));
-  }
-  const Limit limit(*duration);
+int finish_run(const FinishOptions& options, const Limit& limit) {
   if (auto ours = check_reports_place(options.run_dir); !ours) return fail(ours.error());
   const auto record = read_run_record(options.run_dir);
   if (!record) return fail(record.error());
@@ -350,6 +345,22 @@ int finish(const FinishOptions& options) {
   limit.doing("other dead runs are swept");
   if (clean) say(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
+}
+
+// Also where the run left neither a record nor a directory: it was killed before it had one.
+int finish(const FinishOptions& options) {
+  const auto duration = parse_duration(options.limit);
+  if (!duration || *duration <= Milliseconds(0)) {
+    return fail(
+        Error::usage("read --limit " + options.limit + ": it is no duration above zero", "E.g. 60s."));
+  }
+  const Limit limit(*duration);
+  const int code = finish_run(options, limit);
+  limit.doing("scratch directories of dead runs are removed");
+  const SweptDirectories swept = sweep_held_directories();
+  for (const std::string& path : swept.removed) say({"removed scratch directory " + path});
+  for (const Error& error : swept.failed) say({"failed to " + error.what});
+  return code;
 }
 
 }  // namespace

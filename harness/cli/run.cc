@@ -19,6 +19,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/held_directory.h"
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/secrets.h"
@@ -217,6 +218,8 @@ int RunCommand::execute() {
   if (auto checked = check(); !checked) return refuse_run(checked.error());
   for (auto& sentence : sweep_dead_runs())
     warnings_.push_back({"swept", "left by a killed run: " + sentence});
+  for (const Error& error : sweep_held_directories().failed)
+    warnings_.push_back({"swept", "left by a killed run: failed to " + error.what});
   if (auto prepared = prepare(); !prepared) return refuse_run(prepared.error());
   return options_.dry_run ? print_plan(plan_, config_files_) : run();
 }

@@ -9,6 +9,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/held_directory.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
@@ -118,6 +119,9 @@ Result<void> SelftestCommand::check() {
 Result<void> SelftestCommand::prepare() {
   for (auto& sentence : sweep_dead_runs()) {
     std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", shown(sentence).c_str());
+  }
+  for (const Error& error : sweep_held_directories().failed) {
+    std::fprintf(stderr, "proctor: warning: left by a killed run: failed to %s\n", shown(error.what).c_str());
   }
   auto outcome = discover_plan(options_.plan, *machine_);
   if (!outcome) return outcome.error();

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "harness/core/held_directory.h"
 #include "harness/core/remove_tree.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
@@ -19,21 +19,24 @@ constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";
 
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/prp-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
+  ScratchDirectory() : held_(make()) {}
   ~ScratchDirectory() {
-    if (!path_.empty()) static_cast<void>(remove_tree(path_));  // a leftover directory spoils no answer
+    if (held_) static_cast<void>(remove_tree(held_->path));  // a leftover directory spoils no answer
   }
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
-  const std::string& path() const { return path_; }
+  explicit operator bool() const { return static_cast<bool>(held_); }
+  const std::string& path() const { return held_->path; }
+  int sys_errno() const { return held_.error().sys_errno; }
 
  private:
-  std::string path_;
+  static Result<HeldDirectory> make() {
+    const char* base = std::getenv("TMPDIR");
+    return make_held_directory(base != nullptr && *base != '\0' ? base : "/tmp", kProbeScratch);
+  }
+
+  Result<HeldDirectory> held_;
 };
 
 Inventory failed(std::string problem, std::string detail) {
@@ -121,7 +124,7 @@ Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions 
   spec.argv.push_back(options.probe);
   spec.env = options.env;
   const ScratchDirectory scratch;
-  if (scratch.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
+  if (!scratch) return failed("probe_failed:mkdtemp", std::strerror(scratch.sys_errno()));
   spec.directory = scratch.path();
   spec.events = true;
   spec.limits.timeout = options.timeout;
@@ -140,7 +143,7 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
   if (!environment.missing.empty())
     return failed(environment.missing, words_about_missing(backend, simulation));
   const ScratchDirectory state;  // what the probe leaves in it concerns no run
-  if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
+  if (!state) return failed("probe_failed:mkdtemp", std::strerror(state.sys_errno()));
   if (!environment.whole) bind_session(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
   options.loader_words = environment.loader_words;

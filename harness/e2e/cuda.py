@@ -177,7 +177,7 @@ def old_driver_is_for_others(sandbox):
     env = {"LD_LIBRARY_PATH": f"{STUB}:{NVML}:{RUNTIME}", "PROCTOR_STUB_CUDA_VERSION": "11080"}
     config = say_environment(sandbox, {"other": {"backend": "cuda", "devices": 1}})
     done, document, _ = run(sandbox, config, "other", "memory", "--backend", "cuda", "--filter", "other/*", "--filter",
-                            "*/Copy.HostToDeviceIsByteExact", env=env)
+                            "*/Copy.HostToDeviceIsByteExact", "--state-dir", sandbox.path / "leases", env=env)
     check(done.returncode == 0, done.returncode, done.stdout, done.stderr)
     found = outcomes(document)
     check(found["other/sh"] == "pass", found)
@@ -197,7 +197,8 @@ def absent_vendor_is_left_out(sandbox):
            "PROCTOR_SIM_DRIVER": "simgpu", "PROCTOR_SIM_STATE": str(sandbox.path / "own")}
     if devices_of(sandbox, "--backend", "cuda")[0]["devices"]:
         return print("not checked: this machine has an NVIDIA device")
-    chosen = ("memory", "--filter", "*/Copy.HostToDeviceIsByteExact", "--telemetry", "0")
+    chosen = ("memory", "--filter", "*/Copy.HostToDeviceIsByteExact", "--telemetry", "0", "--state-dir",
+              sandbox.path / "leases")
     for backend, vendors in (((), {"xpu"}), (("--backend", "all"), {"xpu", "cuda"})):
         out = sandbox.out()
         done = sandbox.proctor("run", *chosen, *backend, "--out", out, env={**sandbox.env, **env})

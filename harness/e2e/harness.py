@@ -227,6 +227,7 @@ class Sandbox:
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="proctor-e2e-"))
         self.runs = 0
+        self.started = []
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("PROCTOR_")}
         for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"):
             self.env.pop(name, None)
@@ -238,6 +239,8 @@ class Sandbox:
         return self
 
     def __exit__(self, *_):
+        if any(process.poll() == -signal.SIGKILL for process in self.started):
+            self.proctor("finish", self.path / "nowhere")  # removes the scratch of runners that were killed
         shutil.rmtree(self.path, ignore_errors=True)
 
     def out(self):
@@ -259,9 +262,10 @@ class Sandbox:
 
     def start(self, *args, wrap=None, env=None, **more):
         command = self.command(*args)
-        return subprocess.Popen(wrap(command) if wrap else command, cwd=self.path, env={**self.env, **(env or {})},
-                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                errors="replace", **more)
+        self.started.append(subprocess.Popen(
+            wrap(command) if wrap else command, cwd=self.path, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", **more))
+        return self.started[-1]
 
     def finish(self, process, seconds=60):
         try:

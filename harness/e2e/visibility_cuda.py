@@ -81,7 +81,7 @@ def open_answers_pass_on_hardware(sandbox):
             if name is None:
                 continue
             env = {**sandbox.env, "LD_LIBRARY_PATH": str(BIN / "cuda_sim"), "PROCTOR_SIM_TOPOLOGY": "cuda:4",
-                   "PROCTOR_SIM_FAULTS": fault}
+                   "PROCTOR_SIM_FAULTS": fault, "PROCTOR_SIM_STATE": str(sandbox.path / "simulated")}
             done = subprocess.run([SUITE, f"--proctor-case={name}"], env=env, capture_output=True, text=True, check=False)
             check((done.returncode == 0) == passes, fault, name, done.stdout[-2000:], done.stderr)
     print("ok what is open passes with another answer, what is settled fails")

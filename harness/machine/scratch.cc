@@ -42,20 +42,12 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 
 }  // namespace
 
-Result<ScratchRoot::Root> ScratchRoot::make_root(const std::string& parent) {
-  Root root{.path = parent + "/pr-XXXXXX", .fd = {}};
-  if (!::mkdtemp(root.path.data())) return Error::system("create scratch directory " + root.path, errno);
-  root.fd = UniqueFd(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!root.fd) return Error::system("open scratch directory " + root.path, errno);
-  return root;
-}
-
 Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
-  auto disk = make_root(base_directory());
+  auto disk = make_held_directory(base_directory(), kRunScratch);
   if (!disk) return disk.error();
-  auto memory = is_memory(kMemory) ? make_root(kMemory) : Result<Root>(Root{});
+  auto memory = is_memory(kMemory) ? make_held_directory(kMemory, kRunScratch) : HeldDirectory{};
   return std::unique_ptr<ScratchRoot>(
-      new ScratchRoot(std::move(*disk), memory ? std::move(*memory) : Root{}));
+      new ScratchRoot(std::move(*disk), memory ? std::move(*memory) : HeldDirectory{}));
 }
 
 ScratchRoot::~ScratchRoot() {
@@ -69,7 +61,7 @@ std::vector<std::string> ScratchRoot::paths() const {
   return memory_.path.empty() ? std::vector{disk_.path} : std::vector{disk_.path, memory_.path};
 }
 
-const ScratchRoot::Root& ScratchRoot::root_of(const std::string& directory) const {
+const HeldDirectory& ScratchRoot::root_of(const std::string& directory) const {
   return !memory_.path.empty() && directory.starts_with(memory_.path + "/") ? memory_ : disk_;
 }
 

@@ -1,4 +1,4 @@
-// The scratch directories of a run: /tmp/pr-XXXXXX (mode 0700), with a numbered directory for
+// The scratch directories of a run: /tmp/pr-XXXXXX (held_directory.h), with a numbered directory for
 // each attempt. A path has at most 30 characters, because programs put Unix sockets below TMPDIR
 // and sun_path holds 108 bytes.
 #pragma once
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/held_directory.h"
 #include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
 
 namespace proctor {
 
@@ -21,7 +21,7 @@ class ScratchRoot {
   ScratchRoot& operator=(const ScratchRoot&) = delete;
 
   const std::string& path() const { return disk_.path; }
-  // All directories of the run. If it is killed, another process removes them.
+  // All directories of the run. If it is killed, another process removes them: by its record, or by sweep_held_directories().
   std::vector<std::string> paths() const;
   // An empty directory below the root (mode 0700). give_back() returns it once nobody can write to it any
   // more; it is then emptied and used again, because making a directory costs milliseconds on ext4.
@@ -37,17 +37,12 @@ class ScratchRoot {
   Result<std::string> new_directory();
 
  private:
-  // A directory that was opened when it was made: a case may mount or put another one over its name.
-  struct Root {
-    std::string path;  // "" = there is none
-    UniqueFd fd;
-  };
-  static Result<Root> make_root(const std::string& parent);
-  ScratchRoot(Root disk, Root memory) : disk_(std::move(disk)), memory_(std::move(memory)) {}
-  const Root& root_of(const std::string& directory) const;
+  ScratchRoot(HeldDirectory disk, HeldDirectory memory)
+      : disk_(std::move(disk)), memory_(std::move(memory)) {}
+  const HeldDirectory& root_of(const std::string& directory) const;
 
-  Root disk_;
-  Root memory_;
+  HeldDirectory disk_;
+  HeldDirectory memory_;
   std::uint64_t next_ = 1;
   std::vector<std::string> free_directories_;
 };

@@ -144,7 +144,7 @@ class ProctorKind final : public Kind {
       case ChildResult::kPass:
         return code == 0 && !failed ? Verdict{Outcome::kPass, {}} : mismatch;
       case ChildResult::kFail:
-        return code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
+        return code != 0 || end.went_on ? Verdict{Outcome::kFail, child.reason()} : mismatch;
       case ChildResult::kSkip:
         if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
         return child.reason().empty() ? Verdict{Outcome::kError, "skip_without_reason"}

@@ -104,7 +104,9 @@ class Work:
         self.limits = sorted(self.limits)[:10]
 
     def script(self, part, name, *arguments):
+        started = time.monotonic()
         done = self.call(sys.executable, "-B", ROOT / "harness/e2e" / name, *arguments)
+        print(f"    {part}: exit {done.returncode}, {time.monotonic() - started:.0f} s", flush=True)
         if done.returncode == SKIP:
             print(f"    {part}: {done.stdout.strip()[-200:]}", flush=True)
         elif done.returncode != 0:

@@ -74,6 +74,10 @@ class Error : public std::exception {
 using Nanoseconds = std::chrono::nanoseconds;
 // Long enough for a driver that compiles in the background, and short enough to blame the right check.
 inline constexpr std::chrono::seconds kSynchronizeTimeout{20};
+// For what must be done at some time, in a check whose verdict is that it was. It says nothing about speed: a machine may
+// be busy. Shorter than kSynchronizeTimeout, so that a wait on CUDA ends by itself, and than kHelperDeadline, so that a
+// helper still answers.
+inline constexpr std::chrono::seconds kPatience{15};
 
 // ---- devices ----
 

@@ -182,17 +182,20 @@ void expect_refused(const std::string& what, const Status& got, const char* file
                 line);
 }
 
-void expect_waited(const std::string& what, std::chrono::nanoseconds limit, std::chrono::nanoseconds waited,
+void expect_waited(const std::string& what, std::chrono::nanoseconds limit, const suite::Stopwatch& watch,
                    const char* file, int line) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
   const std::chrono::nanoseconds most =
       std::max<std::chrono::nanoseconds>(10 * limit, std::chrono::seconds(5));
-  if (waited >= limit * 9 / 10 && waited <= most) return;
+  const auto waited = watch.by_clock(), of_thread = watch.of_thread();
+  if (waited >= limit * 9 / 10 && of_thread <= most) return;
   suite::report(
       {.message = what + " keeps its limit of " + std::to_string(Milliseconds(limit).count()) + " ms",
        .expected =
            "at most " + std::to_string(Milliseconds(most).count()) + " ms, and no less than the limit",
-       .got = std::to_string(Milliseconds(waited).count()) + " ms"},
+       .got = std::to_string(Milliseconds(waited).count()) +
+              " ms, without what the thread waited for a processor " +
+              std::to_string(Milliseconds(of_thread).count()) + " ms"},
       file, line);
 }
 

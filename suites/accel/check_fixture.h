@@ -18,6 +18,7 @@
 
 #include "suites/accel/accel.h"
 #include "suites/accel/vendor.h"
+#include "suites/main/stopwatch.h"
 
 namespace proctor::accel {
 
@@ -92,9 +93,9 @@ void expect_status(const std::string& expected_name, const Status& got, const ch
 void expect_refused(const std::string& what, const Status& got, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE());
 
-// Reports when a wait that nothing ended took less than its limit, or far more. A busy machine may wake us late, so the upper end
-// is wide: ten times the limit, and at least five seconds.
-void expect_waited(const std::string& what, std::chrono::nanoseconds limit, std::chrono::nanoseconds waited,
+// Reports when a wait that nothing ended took less than its limit, or far more: ten times the limit, and at least five
+// seconds. What this thread waited for a processor, on a busy machine, is not the wait's.
+void expect_waited(const std::string& what, std::chrono::nanoseconds limit, const suite::Stopwatch& watch,
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // A kernel that holds its queue until the host opens the gate. With it, a check can assert without

@@ -12,6 +12,7 @@
 #include "suites/collectives/failing_group.h"
 #include "suites/collectives/names.h"
 #include "suites/main/check.h"
+#include "suites/main/stopwatch.h"
 
 namespace proctor::collectives {
 namespace {
@@ -26,7 +27,7 @@ constexpr const char* kOneNumber = "torch.distributed: ranks that call different
 
 constexpr const char* kNoEnd = "oneCCL has no time limit: the runner's ends the ranks (docs/oneccl.md)";
 
-// Long enough for a busy machine to keep when nobody is lost, short enough to wait for.
+// Of what does not succeed any more. What must succeed before has kGroupTimeout: a busy machine may make a rank late.
 constexpr std::chrono::milliseconds kLimit{1500};
 constexpr int kBusyMachine = 10;  // times a limit, by which a wait has ended on any machine
 constexpr int kLost = 1;          // the rank that it happens to
@@ -65,18 +66,18 @@ void join_together(FailingGroup& group) {
 
 PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   step("given a rank that does not join");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) stay_away();
   expect_failure("joining", group.join());
 }
 
 PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   step("given a rank that is killed before it joins");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) die(SIGKILL);
   expect_failure("joining", group.join());
 }
@@ -84,10 +85,10 @@ PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"colle
 // Killed by another thread while its own is somewhere in one of many operations.
 PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 4) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   join_together(group);
   step("given a rank that is killed while it works");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     leave("signal:9");
     std::thread([] {
@@ -100,23 +101,23 @@ PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"
 
 PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   tell(group.spec().store, "through", group.rank());
   wait_for(group.spec().store, "through", group.size());
   step("given a rank that is killed after an operation of all");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) die(SIGKILL);
   expect_failure("all_reduce", last_of_many(group));
 }
 
 PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   join_together(group);
   step("given a rank that crashes");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     leave("signal:11");
     std::signal(SIGSEGV, SIG_DFL);  // oneCCL ends by exit(1) instead
@@ -127,10 +128,10 @@ PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"c
 
 PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   join_together(group);
   step("given a rank that is stopped (SIGSTOP)");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     leave("ended");
     ::raise(SIGSTOP);
@@ -142,14 +143,15 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
 PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
               .faults = {"collective.swallowed_error", "collective.late_limit:api=all_reduce,us=14000000"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the others have given up");
   if (group.rank() == kLost) return wait_for(group.spec().store, "gave up", group.size(), kLost);
-  const auto begin = std::chrono::steady_clock::now();
+  group.expect_loss(kLimit);
+  const suite::Stopwatch watch;
   const Answer answer = group.all_reduce();
-  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> waited = watch.of_thread();
   tell(group.spec().store, "gave up", group.rank());
   expect_failure("all_reduce", answer);
   suite::measure("waited", waited.count(), "s");
@@ -160,10 +162,11 @@ PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
 
 PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 2) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the other has left");
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     wait_for(group.spec().store, "left", group.size(), kLost);
     return expect_failure("all_reduce of the late rank", group.all_reduce());
@@ -177,9 +180,9 @@ PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"c
 PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   const bool other = rank_facts().rank == kLost;
-  FailingGroup group(kLimit, other ? "another" : "one");
+  FailingGroup group(other ? "another" : "one");
   step(fmt::format("given that rank {} joins another group", kLost));
-  group.expect_loss();
+  group.expect_loss(kLimit);
   expect_failure("joining", group.join());
 }
 
@@ -187,10 +190,10 @@ PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"col
 // thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
 PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   join_together(group);
   step(fmt::format("given that rank {} reduces another number of elements", kLost));
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) leave("signal:6");
   const Answer answer = group.all_reduce(0, group.rank() == kLost ? 1024 : 2048);
   if (group.rank() == kLost) leave("");  // it lives
@@ -199,10 +202,10 @@ PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"col
 
 PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FailingGroup group(kLimit);
+  FailingGroup group;
   join_together(group);
   step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));
-  group.expect_loss();
+  group.expect_loss(kLimit);
   const Answer first = group.rank() == kLost ? group.broadcast() : group.all_reduce();
   if (!first.ok()) return expect_failure("the first operation", first);
   expect_failure("the second operation", group.rank() == kLost ? group.all_reduce() : group.broadcast());
@@ -212,7 +215,7 @@ PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"col
 
 PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclCommAbort", kGate,
               .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
-  FailingGroup group(std::chrono::seconds(20));
+  FailingGroup group;
   need_feature(group.features().abort, "abort");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
@@ -234,11 +237,11 @@ namespace {
 
 // The lost rank ends as it does; the other may wait for it until the runner ends it, and never has a result.
 void lose_a_rank_of_oneccl(const std::function<void()>& end) {
-  FailingGroup group(kLimit, "failing", "oneccl");
+  FailingGroup group("failing", "oneccl");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   step("given a rank that is gone after an operation of all");
-  group.expect_loss();
+  group.expect_loss(kLimit);
   if (group.rank() == kLost) end();
   expect_failure("all_reduce", group.all_reduce(1));
 }
@@ -264,8 +267,9 @@ PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kNoEnd, kGate,
 PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
-  FailingGroup group(kLimit, "crashed");  // before anybody waits: without the library all skip
+  FailingGroup group("crashed");  // before anybody waits: without the library all skip
   need_feature(group.features().time_limit, "time_limit");
+  group.expect_loss(kLimit);
   step("given the keys of a run that died in the store");
   if (facts.rank == 0) {
     FailingGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});

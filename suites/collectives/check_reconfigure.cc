@@ -25,7 +25,6 @@ using suite::sized;
 using suite::step;
 
 constexpr const char* kFaultTolerance = "torchft, process_group.py (configure) and manager.py (quorum)";
-constexpr std::chrono::milliseconds kGroupLimit{5000};
 // KiB. The sanitizer keeps so much of what was freed.
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kMoreMemory = 256 * 1024;
@@ -82,7 +81,7 @@ PROCTOR_CHECK(Again, AHundredGroupsLeaveNothingBehind, "C24",
   for (int round = 0; round < 100 + kWarm; ++round) {
     if (round % 25 == 0) step(fmt::format("given group {}", round));
     if (round == kWarm) before = holdings();
-    FailingGroup group(kGroupLimit, fmt::format("again.{}", round));
+    FailingGroup group(fmt::format("again.{}", round));
     expect_ok("joining", group.join());
     expect_ok("all_reduce", group.all_reduce(round));
   }
@@ -105,7 +104,7 @@ PROCTOR_HELPER(member) {
     Answer answer{Ended::kRefused, "no group"};
     if (what == "join") {
       GroupSpec spec;
-      spec.timeout = kGroupLimit;
+      spec.timeout = kGroupTimeout;
       order >> epoch >> spec.rank >> spec.size >> spec.store;
       spec.name = "epoch." + epoch;
       group.reset();  // of the epoch before
@@ -183,7 +182,7 @@ PROCTOR_CHECK(Reconfigure, WithoutTheLostAndWithItAgain, "S1.23", kFaultToleranc
               .devices = devices_of_a_rank(), .ranks = 4,
               .sizes = {.smoke = 1, .ci = 5, .full = 20, .unit = "rounds"}) {
   const RankFacts facts = rank_facts();
-  need_feature(FailingGroup(kGroupLimit).features().time_limit, "time_limit");
+  need_feature(FailingGroup().features().time_limit, "time_limit");
   auto member = std::make_unique<Member>();
   int epoch = 0;
   work_in(*member, facts, epoch);

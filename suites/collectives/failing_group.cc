@@ -20,9 +20,10 @@ std::string path_of(const std::string& store, const std::string& mark, int rank)
   return fmt::format("{}/{}.{}", store, mark, rank);
 }
 
-GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name) {
+GroupSpec of_all_ranks(const std::string& name) {
   const RankFacts facts = rank_facts();
-  return {.rank = facts.rank, .size = facts.size, .store = facts.store, .name = name, .timeout = limit};
+  return {
+      .rank = facts.rank, .size = facts.size, .store = facts.store, .name = name, .timeout = kGroupTimeout};
 }
 
 }  // namespace
@@ -57,12 +58,17 @@ class FailingGroup::Watch {
   std::thread thread_;
 };
 
-FailingGroup::FailingGroup(std::chrono::milliseconds limit, const std::string& name,
-                           const std::string& library)
-    : FailingGroup(of_all_ranks(limit, name), library) {}
+FailingGroup::FailingGroup(const std::string& name, const std::string& library)
+    : FailingGroup(of_all_ranks(name), library) {}
 
 FailingGroup::FailingGroup(const GroupSpec& spec, const std::string& library)
     : spec_(spec), provider_(load_provider(library)) {}
+
+void FailingGroup::expect_loss(std::chrono::milliseconds limit) {
+  loss_expected_ = true;
+  spec_.timeout = limit;
+  if (group_ != nullptr) group_->set_timeout(limit);
+}
 
 Answer FailingGroup::join() {
   constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/oneccl.md)

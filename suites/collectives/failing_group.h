@@ -1,7 +1,8 @@
 // A group that is expected to break. Its failures do not end the check by themselves.
 //
-//   FailingGroup group(kLimit);
+//   FailingGroup group;
 //   expect_ok("joining", group.join());
+//   group.expect_loss(kLimit);
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
 // A failure is something that the other ranks must notice: a rank that is gone, or a time limit that is over.
@@ -22,8 +23,7 @@ namespace proctor::collectives {
 class FailingGroup {
  public:
   // A group of all ranks of the check, called `name`.
-  explicit FailingGroup(std::chrono::milliseconds limit, const std::string& name = "failing",
-                        const std::string& library = chosen_provider());
+  explicit FailingGroup(const std::string& name = "failing", const std::string& library = chosen_provider());
   explicit FailingGroup(const GroupSpec& spec, const std::string& library = chosen_provider());
 
   int rank() const { return spec_.rank; }
@@ -32,8 +32,9 @@ class FailingGroup {
 
   Features features() const { return provider_.features(); }
 
-  // Says that another rank is lost from here on. To wait for ever is then no fault of this rank.
-  void expect_loss() { loss_expected_ = true; }
+  // Says that another rank is lost from here on: joining and operations are not to succeed any more, and end within
+  // `limit`. To wait for ever, for want of limits, is then no fault of this rank.
+  void expect_loss(std::chrono::milliseconds limit);
   Answer join();
   // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
   Answer all_reduce(int round = 0, std::size_t count = 257);

@@ -136,13 +136,15 @@ struct GroupSpec {
   int size = 1;
   std::string store;  // an existing directory that all ranks share
   std::string name;
-  std::chrono::milliseconds timeout{10'000};  // for making the group, and for each operation
+  std::chrono::milliseconds timeout{15'000};  // for making the group, and for each operation
 };
 
 class Group {
  public:
   virtual ~Group() = default;
   virtual Answer run(const Call& call) noexcept = 0;
+  // For the operations to come, in place of GroupSpec::timeout.
+  virtual void set_timeout(std::chrono::milliseconds timeout) noexcept = 0;
   // Operations that wait end as aborted, and so do all later ones. It may be called again.
   virtual Answer abort() noexcept = 0;
 };

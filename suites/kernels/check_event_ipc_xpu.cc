@@ -126,7 +126,7 @@ PROCTOR_CHECK(Event, IsSharedByTwoProcesses, "K43", kIpc, kGate, {"ipc.event_not
   step("then it signals it");
   helper.order("now");
   helper.answer();
-  expect_status("ZE_RESULT_SUCCESS", event.try_synchronize(std::chrono::seconds(5)));
+  expect_status("ZE_RESULT_SUCCESS", event.try_synchronize(kPatience));
 }
 
 PROCTOR_CHECK(Event, OpenedAgainIsAsItWas, "K43", "Level Zero specification, zeEventPoolCloseIpcHandle",

@@ -64,7 +64,7 @@ PROCTOR_HELPER(store_out_of_bounds) {
   suite::answer({{"launched", true}});
   Status status =
       queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
-  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
   const Status device = context.device().try_status();
   suite::answer({{"status", status.name()}, {"ok", status.ok()}, {"device_ok", device.ok()}});
   _exit(0);  // nothing that the driver still has is worth tidying up
@@ -78,7 +78,7 @@ PROCTOR_HELPER(read_null) {
   const Buffer out = device_memory(context, 4);
   suite::answer({{"launched", true}});
   Status status = queue.try_launch(Kernel(module, "chase"), groups_of(1, 1), arguments(address, out));
-  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
   suite::answer({{"status", status.name()}, {"ok", status.ok()}});
   _exit(0);
 }

@@ -87,7 +87,7 @@ constexpr LostCall kLostCalls[] = {
     {"asking another queue", [](Loser& its) { return its.waiting.try_synchronize(Nanoseconds::zero()); }},
     {"asking a fence", [](Loser& its) { return ZE_CALL(zeFenceQueryStatus, its.fence); }},
     {"waiting for a fence",
-     [](Loser& its) { return ZE_CALL(zeFenceHostSynchronize, its.fence, 1'000'000'000); }},
+     [](Loser& its) { return ZE_CALL(zeFenceHostSynchronize, its.fence, in_ze(std::chrono::seconds(1))); }},
     {"asking an event", [](Loser& its) { return its.done.query(); }},
     {"waiting for an event", [](Loser& its) { return its.done.try_synchronize(std::chrono::seconds(1)); }},
     {"making events for it",
@@ -104,7 +104,7 @@ PROCTOR_HELPER(call_lost_device) {
   suite::answer({{"launched", true}});
   Status status = its.queue.try_launch(Kernel(its.module, "store_at"), groups_of(1, 1),
                                        arguments(std::uint64_t{0xdead0000}, 1u));
-  if (status.ok()) status = its.queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = its.queue.try_synchronize(kPatience);
   suite::answer({{"lost", status.device_lost()}});
   for (const LostCall& lost : kLostCalls) suite::answer({{"code", lost.call(its).name()}});
   _exit(0);  // nothing that the driver still has is worth tidying up

@@ -325,10 +325,9 @@ void expect_fence_after_all(const Context& context, std::size_t count, std::size
   ZE_CALL(zeCommandQueueExecuteCommandLists, native(queue), static_cast<std::uint32_t>(count), handles.data(),
           fence.handle())
       .or_throw();
-  const auto begin = std::chrono::steady_clock::now();
+  const suite::Stopwatch watch;
   expect_status("ZE_RESULT_NOT_READY", fence.try_synchronize(std::chrono::milliseconds(10)));
-  expect_waited("a wait for a fence", std::chrono::milliseconds(10),
-                std::chrono::steady_clock::now() - begin);
+  expect_waited("a wait for a fence", std::chrono::milliseconds(10), watch);
   go.signal_from_host();
   expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kSynchronizeTimeout));
   queue.synchronize();

@@ -171,7 +171,7 @@ PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_nev
   step("given a queue that a gate holds, and work in a second one");
   gate.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
-  counted.synchronize(std::chrono::seconds(5));
+  counted.synchronize(kPatience);
   expect_status(kSuccess, counted.query());
   gate.open();
   held.synchronize();
@@ -252,6 +252,7 @@ PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
   Queue queue(context);
   Gate gate(context);
   const Event started(context), done(context);
+  const auto before = Clock::now();  // this thread may be held up, on a busy machine, while the device works
   queue.record(started);
   gate.hold(queue, {.wait = {}, .signal = &done});
   step("given a kernel that the host holds for 30 ms");
@@ -261,10 +262,10 @@ PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
   }
   gate.open();
   queue.synchronize();
-  const double host = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  const double host = std::chrono::duration<double, std::nano>(Clock::now() - before).count();
   const double device = elapsed_ns(started, done);
   suite::measure("kernels.timer_ratio", device / host, "1");
-  // The device sees at least the time that the gate was shut, and cannot see much more than the host.
+  // The device sees at least the time that the gate was shut, and cannot see much more than the host did around it.
   expect_true(device >= 25e6 && device <= 4 * host + 100e6,
               "the device measured 30 ms or what the host did, not " + std::to_string(device / 1e6) +
                   " ms of " + std::to_string(host / 1e6));

@@ -193,8 +193,7 @@ PROCTOR_CHECK(PerThread, CopiesAndFillsAreInItsStream, "K38", kOwnStream, kGate,
     step(std::string("given ") + transfer.name + " in stream 0, and a blocking stream that is held");
     write(queue, context, to.data(), before);
     transfer.call(to.data(), from.data()).or_throw();
-    expect_true(poll_done(cudaStreamPerThread, std::chrono::seconds(2)),
-                "it is done while the other stream is held");
+    expect_true(poll_done(cudaStreamPerThread, kPatience), "it is done while the other stream is held");
     auto expected = before;
     transfer.model(expected, sent);
     expect_bytes(transfer.name, expected, read_bytes(queue, context, to.data(), kApartBytes),
@@ -235,7 +234,7 @@ struct Reversal {
     CUDA_CALL(cudaFuncGetAttributes, &attributes, native(kernel)).or_throw();
   }
   void expect(const std::string& call) {
-    expect_true(poll_done(cudaStreamPerThread, std::chrono::seconds(2)), call + " is done at once");
+    expect_true(poll_done(cudaStreamPerThread, kPatience), call + " is done at once");
     auto expected = noise_words(kWords, 3);
     for (auto block = expected.begin(); block != expected.end(); block += kBlock)
       std::reverse(block, block + kBlock);
@@ -326,7 +325,7 @@ PROCTOR_CHECK(PerThread, MemoryOfAPoolIsInItsStream, "K38", kOwnStream, kGate,
         CUDA_CALL(cudaMallocAsync_ptsz, &memory, bytes, nullptr).or_throw();
       }
       expect_status(kSuccess, CUDA_CALL(cudaMemsetAsync_ptsz, memory, 0x77, bytes, nullptr));
-      expect_true(poll_done(cudaStreamPerThread, std::chrono::seconds(2)), "it is done at once");
+      expect_true(poll_done(cudaStreamPerThread, kPatience), "it is done at once");
       expect_bytes("what it holds", std::vector<std::byte>(bytes, std::byte{0x77}),
                    read_bytes(queue, context, memory, bytes), context.device());
       CUDA_CALL(cudaFreeAsync_ptsz, memory, nullptr).or_throw();

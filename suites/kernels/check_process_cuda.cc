@@ -28,7 +28,7 @@ PROCTOR_HELPER(fork_after_init) {
   const Buffer held = device_memory(context, 4096);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(5);  // a call that hangs ends the child
+    alarm(static_cast<unsigned>(kPatience.count()));  // a call that hangs ends the child
     void* pointer = nullptr;
     _exit(cudaMalloc(&pointer, 4096) == cudaSuccess ? 1 : 0);
   }

@@ -56,8 +56,8 @@ PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_
 // thousand. The counter is read when it has just changed, because some change only now and then.
 PROCTOR_CHECK(Sensors, EnergyIsInMicrojoules, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
   const auto context = leased();
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   const auto changed_since = [&](const Energy& before) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     Energy now = context.device().energy();
     while (now.microjoules == before.microjoules && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -103,7 +103,7 @@ PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, 
   step("given that the default stream is held, and work in a non-blocking stream");
   gate.hold(legacy.handle());
   launch(counter.kernel, free.handle(), 1, 64, counter.words.data(), 64u);
-  const bool done = poll_done(free.handle(), std::chrono::seconds(5));
+  const bool done = poll_done(free.handle(), kPatience);
   gate.open();
   legacy.synchronize();
   expect_true(done, "the non-blocking stream is done while the default stream is held");

@@ -110,7 +110,7 @@ PROCTOR_CHECK(Async, CopyOverlapsAKernel, "S1.10", kCopyEngines, kWarn, {"order.
   const auto context = leased();
   CopyBesideAKernel copy(context);
   expect_status(kSuccess,
-                copy.done.try_synchronize(std::chrono::seconds(5)));  // the kernel still waits for the host
+                copy.done.try_synchronize(kPatience));  // the kernel still waits for the host
   expect_status(kSuccess, copy.done.query());
   copy.release();
 }

@@ -108,15 +108,20 @@ PROCTOR_CHECK(Context, DeviceClockKeepsPaceWithTheHosts, "M54",
   const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   step("given both clocks, twice");
   std::uint64_t host[2] = {}, ticks[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    if (i != 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    ZE_CALL(zeDeviceGetGlobalTimestamps, device, &host[i], &ticks[i]).or_throw();
-    expect_true((ticks[i] & ~mask) == 0, "no bit is set that is not valid");
+  double passed = 0, told = 0;
+  // This machine may be busy, and a call be held up between the two clocks: a later try has more time.
+  for (auto rest = std::chrono::milliseconds(20); rest < std::chrono::seconds(2); rest *= 2) {
+    for (int i = 0; i < 2; ++i) {
+      if (i != 0) std::this_thread::sleep_for(rest);
+      ZE_CALL(zeDeviceGetGlobalTimestamps, device, &host[i], &ticks[i]).or_throw();
+      expect_true((ticks[i] & ~mask) == 0, "no bit is set that is not valid");
+    }
+    passed = static_cast<double>(host[1] - host[0]);
+    told = static_cast<double>((ticks[1] - ticks[0]) & mask) * 1e9 /
+           static_cast<double>(properties.timerResolution);
+    if (told >= 0.8 * passed && told <= 1.25 * passed) break;
   }
   expect_true(host[1] >= host[0] + 20'000'000, "20 ms have passed on the host");
-  const double passed = static_cast<double>(host[1] - host[0]);
-  const double told = static_cast<double>((ticks[1] - ticks[0]) & mask) * 1e9 /
-                      static_cast<double>(properties.timerResolution);
   expect_true(
       told >= 0.8 * passed && told <= 1.25 * passed,
       "as much has passed on the device: " + std::to_string(told) + " of " + std::to_string(passed) + " ns");

@@ -668,7 +668,7 @@ PROCTOR_HELPER(read_a_closed_peer) {
     CUDA_CALL(cudaDeviceDisablePeerAccess, native(devices[1])).or_throw();
   }
   Status status = here.try_launch(Kernel(module, "copy"), cover(4096, 64), arguments(from, to, 4096u));
-  if (status.ok()) status = here.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = here.try_synchronize(kPatience);
   suite::answer({{"status", status.name()}});
   _exit(0);  // nothing that the driver still has is worth tidying up
 }

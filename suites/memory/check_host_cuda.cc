@@ -363,7 +363,7 @@ PROCTOR_HELPER(read_a_peers_memory) {
   const Module module = Module::load(context, "basic");
   Status status = queue.try_launch(Kernel(module, "copy"), cover(bytes, 64),
                                    arguments(memory, to, static_cast<std::uint32_t>(bytes)));
-  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
   suite::answer({{"status", status.name()},
                  {"same", status.ok() && read_bytes(queue, context, to.data(), bytes) == noise(bytes, 1)}});
   _exit(0);  // nothing that the driver still has is worth tidying up
@@ -384,7 +384,7 @@ PROCTOR_HELPER(close_while_it_is_copied) {
   queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks));
   queue.copy(to.data(), memory.data(), bytes);
   const Status closed = memory.try_free();
-  const Status status = queue.try_synchronize(std::chrono::seconds(5));
+  const Status status = queue.try_synchronize(kPatience);
   const auto sent = noise(bytes, 1);
   suite::answer({{"closed", closed.name()},
                  {"status", status.name()},

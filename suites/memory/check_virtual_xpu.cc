@@ -152,7 +152,7 @@ PROCTOR_HELPER(use_mapped_page) {
   Status status =
       queue.try_launch(Kernel(module, "copy"), cover(4096, 64),
                        arguments(reads ? meant : other.data(), reads ? other.data() : meant, 4096u));
-  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
   const Status device = context.device().try_status();
   suite::answer({{"ok", status.ok() && device.ok()}, {"status", status.name()}});
   _exit(0);  // nothing that the driver still has is worth tidying up
@@ -168,7 +168,7 @@ PROCTOR_HELPER(lose_device) {
   pages.set_access(0, 3, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE);
   Status status =
       queue.try_launch(Kernel(module, "copy"), cover(4096, 64), arguments(pages.data(0), from.data(), 4096u));
-  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
   const auto device = native(context.device());
   const ze_context_handle_t ze_context = native(context);
   constexpr ze_device_mem_alloc_desc_t kDevice = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
@@ -489,7 +489,7 @@ PROCTOR_HELPER(use_part_of_a_mapping) {
   const auto run = [&](const std::byte* from, std::byte* to, std::size_t bytes) {
     const auto count = static_cast<std::uint32_t>(bytes);
     Status status = queue.try_launch(copy, cover(count, 64), arguments(from, to, count));
-    return status.ok() ? queue.try_synchronize(std::chrono::seconds(5)) : status;
+    return status.ok() ? queue.try_synchronize(kPatience) : status;
   };
   bool around = true;
   for (const std::size_t end : {page, 2 * page + 64, 3 * page})

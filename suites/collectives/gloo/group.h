@@ -25,6 +25,7 @@ class GlooGroup final : public Group {
   ~GlooGroup() override;
 
   Answer run(const Call& call) noexcept override;
+  void set_timeout(std::chrono::milliseconds timeout) noexcept override { context_->setTimeout(timeout); }
   Answer abort() noexcept override;
 
  private:

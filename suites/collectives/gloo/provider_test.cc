@@ -102,6 +102,17 @@ TEST_F(Gloo, TellsThatARankDoesNotCome) {
   EXPECT_EQ(answer.ended, Ended::kTimeout) << answer.text;
 }
 
+// Both wait for the other, and nobody sends.
+TEST_F(Gloo, EndsByALimitThatItGetsLater) {
+  with_two_ranks([](int rank, Group& group) {
+    group.set_timeout(std::chrono::milliseconds(200));
+    char none = 0;
+    const Answer answer = group.run(
+        {.operation = Operation::kReceive, .type = Type::kU8, .out = &none, .count = 1, .root = 1 - rank});
+    EXPECT_TRUE(answer.ended == Ended::kTimeout || answer.ended == Ended::kPeerLost) << answer.text;
+  });
+}
+
 TEST_F(Gloo, EndsByAbort) {
   with_two_ranks([](int, Group& group) {
     EXPECT_TRUE(group.abort().ok());

@@ -43,6 +43,7 @@ class NcclGroup final : public Group {
 
   Answer connect();
   Answer run(const Call& call) noexcept override;
+  void set_timeout(std::chrono::milliseconds timeout) noexcept override { spec_.timeout = timeout; }
   Answer abort() noexcept override;
 
  private:
@@ -58,7 +59,7 @@ class NcclGroup final : public Group {
 
   const nccl::Api& api_;
   QueryStream* const query_;
-  const GroupSpec spec_;
+  GroupSpec spec_;
   std::mutex mutex_;  // abort() frees the communicator
   nccl::Communicator* communicator_ = nullptr;
   bool aborted_ = false;

@@ -21,6 +21,7 @@ class CclGroup final : public Group {
 
   Answer connect();
   Answer run(const Call& call) noexcept override;
+  void set_timeout(std::chrono::milliseconds) noexcept override {}  // it has none
   Answer abort() noexcept override;
 
  private:

@@ -319,15 +319,14 @@ void freeze(const Options& options, const Means& means, bool hold) {
 
 enum class Next { kGoOn, kEnd, kOrphaned };
 
-Next handle_command(const Options& options, const Means& means, bool& runner_may_stop) {
+Next handle_command(const Options& options, const Means& means) {
   Command command{};
   const ssize_t got = recv(kControlFd, &command, sizeof(command), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Next::kGoOn;
   if (got != sizeof(command)) return Next::kOrphaned;
   if (command.type == CommandType::kKill) return Next::kEnd;
   if (command.type == CommandType::kFreeze) {
-    runner_may_stop = command.value != 0;
-    freeze(options, means, runner_may_stop);
+    freeze(options, means, command.value != 0);
   } else {
     signal_all(options, means, command.value);
   }
@@ -396,18 +395,17 @@ int guard_main(Options& options) {
 
   Next next = can_wait ? Next::kGoOn : Next::kEnd;
   const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
-  bool runner_may_stop = false;
   while (next == Next::kGoOn) {
     if (reap(leader) == Children::kNone) break;
     report_stop(options, leader);
     epoll_event event{};
     const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kLookAtRunnerMs : -1);
-    if (ready == 0 && !runner_may_stop) continue_runner(options.who.runner);
+    if (ready == 0) continue_runner(options.who.runner);
     if (ready <= 0) continue;
     signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof(info)) > 0) {
     }
-    if (event.data.fd == kControlFd) next = handle_command(options, means, runner_may_stop);
+    if (event.data.fd == kControlFd) next = handle_command(options, means);
   }
   if (next != Next::kGoOn) end_everything(options, means, leader);
   if (runner_in_reach && next != Next::kOrphaned) continue_runner(options.who.runner);

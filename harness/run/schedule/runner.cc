@@ -54,7 +54,7 @@ class Runner {
         ends_(setup, sink, [this](std::size_t index, const CaseEnded& ended) { on_announced(index, ended); }),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
         job_signals_(
-            io_, [this] { suspend(); }, [this] { dump(); }),
+            io_, [this] { suspend(JobSignals::Who::kSelf); }, [this] { dump(); }),
         deadline_(io_),
         give_up_(io_),
         tick_(io_),
@@ -67,7 +67,8 @@ class Runner {
                     .tool = {.env = setup.attempts.evidence_environment}},
                    sink) {
     context_.telemetry = &telemetry_;
-    context_.on_stopped = [this] { suspend(); };
+    // The terminal told the group of the case alone.
+    context_.on_stopped = [this] { suspend(JobSignals::Who::kGroup); };
   }
 
   RunResult run();
@@ -134,7 +135,7 @@ class Runner {
   void finish(const std::string& reason, const std::string& why);
   void request_stop(int signal, const std::string& reason);
   void on_signal(int signal, bool parent_died);
-  void suspend();
+  void suspend(JobSignals::Who who);
   void dump();
   void on_deadline();
   void stop_running(int signal, Milliseconds grace, Milliseconds budget);
@@ -547,11 +548,11 @@ void Runner::on_signal(int signal, bool parent_died) {
 }
 
 // Ctrl-Z. No limit counts the time until `fg` (process/frozen_time.h).
-void Runner::suspend() {
+void Runner::suspend(JobSignals::Who who) {
   for (auto& entry : running_) {
     if (entry.attempt) entry.attempt->freeze();
   }
-  JobSignals::stop_here();
+  JobSignals::stop_here(who);
   for (auto& entry : running_) {
     if (entry.attempt) entry.attempt->thaw();
   }

@@ -108,12 +108,16 @@ JobSignals::~JobSignals() {
   ::pthread_sigmask(SIG_UNBLOCK, &dump, nullptr);
 }
 
-void JobSignals::stop_here() {
+void JobSignals::stop_here(Who who) {
   struct sigaction by_default {};
   struct sigaction ours {};
   by_default.sa_handler = SIG_DFL;
   ::sigaction(SIGTSTP, &by_default, &ours);
-  ::raise(SIGTSTP);
+  if (who == Who::kGroup) {
+    ::kill(0, SIGTSTP);
+  } else {
+    ::raise(SIGTSTP);
+  }
   ::sigaction(SIGTSTP, &ours, nullptr);
 }
 

@@ -44,9 +44,10 @@ class JobSignals {
   JobSignals(const JobSignals&) = delete;
   JobSignals& operator=(const JobSignals&) = delete;
 
-  // Stops this process as SIGTSTP does by default, and returns once it goes on. The kernel does not stop it where nobody
-  // could continue it (an orphaned process group, signal(7)).
-  static void stop_here();
+  // Stops this process, or its whole group, as SIGTSTP does by default, and returns once it goes on. The kernel does not
+  // stop it where nobody could continue it (an orphaned process group, signal(7)).
+  enum class Who { kSelf, kGroup };
+  static void stop_here(Who who);
 
  private:
   void wait();

@@ -112,7 +112,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void restart_clock(const ProcessLimits& limits) override {
     if (phase_ != Phase::kRunning) return;
     spec_.limits = limits;
-    if (limit_clock_) limit_clock_->start(spec_.limits, gauge_.now());
+    if (limit_clock_) limit_clock_->start(spec_.limits, std::nullopt);
   }
 
   void freeze() override {

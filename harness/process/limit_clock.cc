@@ -7,10 +7,14 @@ namespace {
 
 using boost::system::error_code;
 
-// Between two looks at whether a silent case has said something: an eighth of its limit, within these.
+constexpr int kLooks = 8;  // in one limit, and of a silent case within these:
 constexpr Milliseconds kLeastLook{10};
 constexpr Milliseconds kLongestLook{1'000};
 constexpr Milliseconds kOneTurn{1};
+
+Milliseconds between_looks(Milliseconds stall) {
+  return std::clamp(stall / kLooks, kLeastLook, kLongestLook);
+}
 
 }  // namespace
 
@@ -23,7 +27,7 @@ LimitClock::LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> 
       gauge_(std::move(gauge)),
       on_hit_(std::move(on_hit)) {}
 
-void LimitClock::start(const ProcessLimits& limits, const Pressure& before) {
+void LimitClock::start(const ProcessLimits& limits, std::optional<Pressure> before) {
   stop();
   running_ = true;
   limits_ = limits;
@@ -32,8 +36,9 @@ void LimitClock::start(const ProcessLimits& limits, const Pressure& before) {
   timeout_seen_ = stall_seen_ = false;
   fair_.reset();
   if (limits.fair) fair_.emplace(gauge_, frozen_);
-  if (limits.timeout) arm(timeout_timer_, *limits.timeout, &LimitClock::look_at_timeout);
-  if (limits.stall) look_at_stall();
+  if (limits.timeout)
+    arm(timeout_timer_, before ? *limits.timeout : *limits.timeout / kLooks, &LimitClock::look_at_timeout);
+  if (limits.stall) arm(stall_timer_, between_looks(*limits.stall), &LimitClock::look_at_stall);
 }
 
 void LimitClock::stop() {
@@ -52,6 +57,7 @@ void LimitClock::arm(boost::asio::steady_timer& timer, Milliseconds wait, void (
 }
 
 void LimitClock::look_at_timeout() {
+  if (!started_.before) started_.before = gauge_.now();
   const Milliseconds left = left_of_timeout();
   if (left > Milliseconds(0)) return arm(timeout_timer_, left, &LimitClock::look_at_timeout);
   // The end of the case may lie unread.
@@ -64,11 +70,11 @@ Milliseconds LimitClock::left_of_timeout() const {
 }
 
 void LimitClock::look_at_stall() {
+  if (!silent_.before) silent_.before = gauge_.now();
   hear();
   const Milliseconds left = left_of(*limits_.stall, silent_);
   if (left > Milliseconds(0)) {
-    const Milliseconds look = std::clamp(*limits_.stall / 8, kLeastLook, kLongestLook);
-    return arm(stall_timer_, std::min(left, look), &LimitClock::look_at_stall);
+    return arm(stall_timer_, std::min(left, between_looks(*limits_.stall)), &LimitClock::look_at_stall);
   }
   if (!std::exchange(stall_seen_, true)) return arm(stall_timer_, kOneTurn, &LimitClock::look_at_stall);
   hit(EndCause::kStall, *limits_.stall, silent_);
@@ -90,7 +96,8 @@ Milliseconds LimitClock::left_of(Milliseconds limit, const Begin& begin) const {
 }
 
 void LimitClock::hit(EndCause cause, Milliseconds limit, const Begin& begin) {
-  on_hit_(cause, {.window = limit, .during = gauge_.now() - begin.before});
+  const Pressure now = gauge_.now();
+  on_hit_(cause, {.window = limit, .during = now - begin.before.value_or(now)});
 }
 
 }  // namespace proctor

@@ -24,8 +24,9 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, const FrozenTime& frozen,
              PressureGauge gauge, OnHit on_hit);
 
-  // Sets new limits and forgets the old ones. Both count from now. `before`: what the case had waited for by now.
-  void start(const ProcessLimits& limits, const Pressure& before);
+  // Sets new limits and forgets the old ones. Both count from now. `before`: what the case had waited for by now. It is
+  // measured after an eighth of the limit where nobody knows it: most cases have ended by then.
+  void start(const ProcessLimits& limits, std::optional<Pressure> before);
   // No limit is reported after this, also none that has expired already.
   void stop();
 
@@ -33,7 +34,7 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   // Where a limit begins, on the clock without frozen time.
   struct Begin {
     Clock::time_point at;
-    Pressure before;
+    std::optional<Pressure> before;
   };
 
   void arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*look)());

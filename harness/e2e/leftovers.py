@@ -14,7 +14,8 @@ process holds it:
                 session, as another terminal is one
 
 The command's output passes through unchanged. Its lines say when each test ran: a thing was left by the test that ran
-when it was made, or by one of several. The exit code is the command's; if that is 0 and something was left, 1.
+when it was made, or by one of several. The exit code is the command's; if that is 0 and something was left, 1. A file
+without a name of Proctor's may be somebody else's: it is named, and is no failure.
 """
 
 import argparse
@@ -299,6 +300,11 @@ def run(command, tests):
 # ---- The result ----
 
 
+def may_be_foreign(thing):
+    name = os.path.basename(thing.name)
+    return thing.kind == "file" and not OUR_FILE.match(name) and not OUR_LOCK.match(name)
+
+
 def describe(thing, tests):
     if thing.made is None:
         return f"{thing.kind} {thing.name}: made during this run"
@@ -322,9 +328,12 @@ def main(argv=None):
     code = run(arguments.command, tests)
     began = time.monotonic()
     left = what_is_left(before, build)
-    if left:
-        print("\nThe tests left on this machine:")
-        for thing in left:
+    foreign = [thing for thing in left if may_be_foreign(thing)]
+    left = [thing for thing in left if not may_be_foreign(thing)]
+    for title, things in (("The tests left on this machine:", left), ("New as well, without a name of Proctor's:", foreign)):
+        if things:
+            print(f"\n{title}")
+        for thing in things:
             print(f"  {describe(thing, tests)}")
     result = f"***Failed: {len(left)} left" if left else "   Passed"
     print(f"leftovers {'.' * 50} {result} {time.monotonic() - began:6.2f} sec")

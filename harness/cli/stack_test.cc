@@ -26,7 +26,10 @@ struct Answer {
   std::string text;
 };
 
-Answer answer_of(const std::vector<std::string>& argv, const testing_support::ChildOptions& options = {}) {
+// Without that of the test run, which lies in the build tree: the socket of an engine may be in it, and then nothing
+// above it is mounted.
+Answer answer_of(const std::vector<std::string>& argv, testing_support::ChildOptions options = {}) {
+  options.env.emplace_back("XDG_RUNTIME_DIR");
   const auto done = testing_support::run_child(argv, options);
   return {done.exit_code, done.out + done.err};
 }

@@ -110,9 +110,10 @@ class Job:
 
 def suspended_for_long(sandbox, *options):
     """Each layer that works here, all at once."""
-    jobs = [Job(sandbox, layer, options) for layer in LAYERS if sandbox.why_not(layer) is None]
-    for job in jobs:
-        job.suspend()
+    jobs = []
+    for layer in [layer for layer in LAYERS if sandbox.why_not(layer) is None]:
+        jobs.append(Job(sandbox, layer, options))
+        jobs[-1].suspend()
     time.sleep(LIMIT + 1)  # longer than their limits
     for job in jobs:
         job.go_on()

@@ -6,6 +6,7 @@
 // (proc_pid_schedstat: the second number) is the doing of a busy machine, and no frozen time.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -38,8 +39,10 @@ class FrozenTime {
  private:
   void run(std::promise<void>& ready);
 
-  UniqueFd stop_;  // an eventfd
+  UniqueFd beat_;  // a timerfd
+  std::atomic<bool> stop_ = false;
   mutable std::mutex mutex_;
+  bool blind_ = false;  // the thread cannot beat: nothing is known of frozen time
   Clock::time_point last_beat_;
   Clock::duration skipped_{0};    // of the monotonic clock
   Clock::duration suspended_{0};  // which that clock leaves out

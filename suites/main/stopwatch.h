@@ -1,8 +1,8 @@
 // How long something took: by the clock, and for the thread that did it. Example:
 //
 //   const Stopwatch watch;
-//   wait_with_a_limit();
-//   expect_true(watch.of_thread() < most, "the wait ends by its limit");
+//   std::system("sleep 1");
+//   if (watch.of_thread() > std::chrono::seconds(2)) std::puts("late");
 //
 // On a busy machine a thread that could go on waits for a processor. That time says nothing about what it called.
 #pragma once

@@ -456,6 +456,11 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
   if (slow && (!end || end->cause == EndCause::kExited)) event.marks.push_back("slow");
   if (ranks_) tell_ranks(end, event);
+  for (std::string& text : end ? waits_at_limit(end->at_limit) : std::vector<std::string>()) {
+    Failure failure;
+    failure.message = std::move(text);
+    event.failures.push_back(std::move(failure));
+  }
   return event;
 }
 
@@ -502,11 +507,6 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
     const bool shared = is_batch();
     event.duration_ms = ms_between(shared ? open_->started : end.started,
                                    shared ? open_->reported.value_or(end.leader_ended) : end.leader_ended);
-  }
-  for (std::string& text : waits_at_limit(end.at_limit)) {
-    Failure failure;
-    failure.message = std::move(text);
-    event.failures.push_back(std::move(failure));
   }
   if (is_leaky(end)) {
     event.marks.push_back("leaky");

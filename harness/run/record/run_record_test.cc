@@ -269,7 +269,7 @@ TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
     ASSERT_TRUE(made.ok());
     directory = *made;
     EXPECT_LE(directory.size(), 30u);
-    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all | fs::perms::sticky_bit);
     fs::create_directories(directory + "/a/b");
     std::ofstream(directory + "/a/b/file") << "x";
     fs::permissions(directory + "/a/b", fs::perms::none);

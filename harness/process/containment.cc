@@ -346,6 +346,8 @@ std::vector<LayerProbe> Containment::probe_all() {
   return probes;
 }
 
+void Containment::watch_frozen_time() { recipe_->frozen->watch(); }
+
 Clock::duration Containment::frozen() const { return recipe_->frozen->total(); }
 
 std::string Containment::why_no_pressure() const {

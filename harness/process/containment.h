@@ -57,6 +57,8 @@ class Containment {
   bool has_pids_limit() const { return has_pids_limit_; }
   // At the end of a run: ends what is not over, blocking for at most `limit`. What is alive then is returned.
   std::vector<Stray> end_rest(Milliseconds limit);
+  // From here on frozen time is known.
+  void watch_frozen_time();
   // For how long this process has not run although it could have (process/frozen_time.h).
   Clock::duration frozen() const;
   // Why nobody can tell that a case was kept from the processors; "" where somebody can.

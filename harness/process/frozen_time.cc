@@ -40,7 +40,11 @@ Clock::duration suspended_so_far() {
 
 }  // namespace
 
-FrozenTime::FrozenTime() : beat_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)), last_beat_(Clock::now()) {
+void FrozenTime::watch() {
+  beat_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+  if (!beat_) return;
+  last_beat_ = Clock::now();
+  blind_ = false;
   sigset_t all;
   sigset_t saved;
   sigfillset(&all);
@@ -52,6 +56,7 @@ FrozenTime::FrozenTime() : beat_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)), 
 }
 
 FrozenTime::~FrozenTime() {
+  if (!thread_.joinable()) return;
   stop_ = true;
   const itimerspec at_once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 1}};
   timerfd_settime(beat_.get(), 0, &at_once, nullptr);

@@ -20,10 +20,14 @@ namespace proctor {
 
 class FrozenTime {
  public:
-  FrozenTime();
+  FrozenTime() = default;  // knows of no frozen time
   ~FrozenTime();
   FrozenTime(const FrozenTime&) = delete;
   FrozenTime& operator=(const FrozenTime&) = delete;
+
+  // Starts to look. Only for a process that runs cases: the kernel takes one with two threads apart more slowly, and a
+  // tool that looks at a case ends with it.
+  void watch();
 
   // For who got nullopt from now(): when to ask again.
   static constexpr Milliseconds kAskAgain{10};
@@ -42,7 +46,7 @@ class FrozenTime {
   UniqueFd beat_;  // a timerfd
   std::atomic<bool> stop_ = false;
   mutable std::mutex mutex_;
-  bool blind_ = false;  // the thread cannot beat: nothing is known of frozen time
+  bool blind_ = true;  // nobody looks
   Clock::time_point last_beat_;
   Clock::duration skipped_{0};    // of the monotonic clock
   Clock::duration suspended_{0};  // which that clock leaves out

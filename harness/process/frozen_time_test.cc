@@ -22,7 +22,8 @@ TEST(FrozenTime, ATimeInWhichAllIsStoppedCountsForNothing) {
   constexpr Milliseconds kStopped{2'500};
   const pid_t child = fork();
   if (child == 0) {
-    const FrozenTime frozen;
+    FrozenTime frozen;
+    frozen.watch();
     const auto before = known(frozen);
     const auto real_before = Clock::now();
     raise(SIGSTOP);
@@ -42,7 +43,8 @@ TEST(FrozenTime, ATimeInWhichAllIsStoppedCountsForNothing) {
 }
 
 TEST(FrozenTime, AThreadThatSleepsIsNoFrozenTime) {
-  const FrozenTime frozen;
+  FrozenTime frozen;
+  frozen.watch();
   std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
   known(frozen);
   EXPECT_EQ(frozen.total(), Clock::duration(0));

@@ -34,7 +34,10 @@ namespace {
 using namespace proctor::guard;
 
 constexpr int kLookAtRunnerMs = 1000;
-constexpr int kQuickRounds = 400;  // of killing, half a millisecond each
+// Between two rounds of killing: doubled after some, so that many guards leave the processors to those that end.
+constexpr long kFirstPauseNs = 500'000;
+constexpr long kLongestPauseNs = 50'000'000;
+constexpr int kRoundsOfAPause = 8;
 // Without PATH; the runner looks for a suite's program there too (machine/installation.cc).
 constexpr const char* kDefaultSearchPath = "/usr/bin:/bin";
 
@@ -270,7 +273,8 @@ void end_everything(const Options& options, const Means& means, pid_t leader) {
     if (!answered) report(ReportType::kObeyed, static_cast<int>(CommandType::kKill));
     answered = true;
   };
-  for (int round = 0;; ++round) {
+  long pause_ns = kFirstPauseNs;
+  for (int round = 1;; ++round) {
     if (means.cgroup_kill >= 0 && pwrite(means.cgroup_kill, "1", 1, 0) == 1) answer();
     signal_all(options, means, SIGKILL);
     answer();
@@ -280,7 +284,8 @@ void end_everything(const Options& options, const Means& means, pid_t leader) {
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
-    const timespec pause{0, round < kQuickRounds ? 500'000 : 50'000'000};
+    const timespec pause{0, pause_ns};
+    if (round % kRoundsOfAPause == 0 && pause_ns < kLongestPauseNs) pause_ns *= 2;
     (void)sigtimedwait(&chld, nullptr, &pause);
     if (reap(leader) == Children::kNone) return;
   }

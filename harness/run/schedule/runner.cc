@@ -179,6 +179,7 @@ RunResult Runner::run() {
   }
   for (const auto& evidence : setup_.evidence) sink_.on(evidence);
   for (const auto& warning : setup_.warnings) sink_.on(warning);
+  setup_.containment->watch_frozen_time();
   if (const std::string why = setup_.containment->why_no_pressure(); !why.empty())
     sink_.on(Warning{"pressure", "a case that gets no CPU time is not told from one that hangs: " + why});
   if (setup_.watch_parent && !signals_.watch_parent()) {

@@ -42,8 +42,6 @@ constexpr Milliseconds kSlowSweep{50};
 constexpr int kBusyTextRetries = 3;  // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
 
-// A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
-// group: now it is the runner's again.
 void set_foreground(pid_t group) {
   sigset_t ttou;
   sigset_t saved;
@@ -54,6 +52,8 @@ void set_foreground(pid_t group) {
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
 }
 
+// A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
+// group: now it is the runner's again.
 void take_terminal_back() { set_foreground(getpgrp()); }
 
 class Case final : public ContainedProcess, public std::enable_shared_from_this<Case> {

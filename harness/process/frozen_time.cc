@@ -107,7 +107,10 @@ Clock::time_point FrozenTime::known_now() const {
 
 Clock::duration FrozenTime::total() const {
   const std::lock_guard lock(mutex_);
-  return std::max(skipped_, Clock::duration(0)) + suspended_;
+  // A case may end before the thread has looked.
+  const Clock::duration gap = blind_ ? Clock::duration(0) : Clock::now() - last_beat_;
+  const Clock::duration unseen = gap >= kBeat + kNotable ? gap : Clock::duration(0);
+  return std::max(skipped_, Clock::duration(0)) + suspended_ + unseen;
 }
 
 }  // namespace proctor

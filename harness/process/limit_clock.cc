@@ -32,6 +32,7 @@ void LimitClock::start(const ProcessLimits& limits, std::optional<Pressure> befo
   running_ = true;
   limits_ = limits;
   started_ = silent_ = {frozen_.known_now(), before};
+  last_look_ = started_.at;
   last_activity_ = output_->last_activity();
   timeout_seen_ = stall_seen_ = false;
   fair_.reset();
@@ -80,13 +81,16 @@ void LimitClock::look_at_stall() {
   hit(EndCause::kStall, *limits_.stall, silent_);
 }
 
-// The silence begins anew when something was written since the last look.
+// The silence begins anew when something was written since the last look: not before that look, whatever was frozen
+// between.
 void LimitClock::hear() {
+  const Clock::time_point now = frozen_.known_now();
   const Clock::time_point activity = output_->last_activity();
+  const Clock::time_point looked_before = std::exchange(last_look_, now);
   if (activity == last_activity_) return;
   last_activity_ = activity;
   stall_seen_ = false;
-  silent_ = {frozen_.known_now() - (Clock::now() - activity), gauge_.now()};
+  silent_ = {std::max(looked_before, now - (Clock::now() - activity)), gauge_.now()};
 }
 
 Milliseconds LimitClock::left_of(Milliseconds limit, const Begin& begin) const {

@@ -57,6 +57,7 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   Begin silent_{};
   std::optional<FairTime> fair_;       // of a limit that counts only when the process could run
   Clock::time_point last_activity_{};  // at which `silent_` begins
+  Clock::time_point last_look_{};      // at whether there is some, on the clock without frozen time
   bool timeout_seen_ = false;          // once: what has come meanwhile is read first
   bool stall_seen_ = false;
   bool running_ = false;

@@ -26,10 +26,10 @@ struct Answer {
   std::string text;
 };
 
-// Without that of the test run, which lies in the build tree: the socket of an engine may be in it, and then nothing
-// above it is mounted.
+// The test run's own lies in the build tree: the socket of an engine may be in it, and then nothing above it is mounted.
 Answer answer_of(const std::vector<std::string>& argv, testing_support::ChildOptions options = {}) {
-  options.env.emplace_back("XDG_RUNTIME_DIR");
+  static const TempDir runtime;
+  options.env.push_back("XDG_RUNTIME_DIR=" + runtime.string());
   const auto done = testing_support::run_child(argv, options);
   return {done.exit_code, done.out + done.err};
 }

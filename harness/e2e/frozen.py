@@ -81,12 +81,14 @@ def together(sandbox):
             print("not here:", layer, why)
             continue
         freezer = Freezer()
-        process, out = begin(sandbox, layer, freezer.enter)
-        freezer.freeze(True)
-        time.sleep(SECONDS)  # what is measured
-        freezer.freeze(False)
-        check_run(sandbox, process, out, layer)
-        freezer.remove()
+        try:
+            process, out = begin(sandbox, layer, freezer.enter)
+            freezer.freeze(True)
+            time.sleep(SECONDS)  # what is measured
+            freezer.freeze(False)
+            check_run(sandbox, process, out, layer)
+        finally:
+            freezer.remove()
 
 
 def runner_alone(sandbox):

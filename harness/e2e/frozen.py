@@ -14,8 +14,8 @@ import subprocess
 import sys
 import time
 
-from harness import (BIN, LAYERS, cgroup2_mount, check, is_sanitized, of_type, records, report, run_scenarios, skip,
-                     wait_until, write_config)
+from harness import (BIN, LAYERS, cgroup2_mount, check, is_sanitized, report, run_scenarios, skip, wait_until,
+                     write_config)
 
 SECONDS = 6
 LIMITS = {"none": {}, "timeout": {"timeout": "4s"}, "stall": {"stall": "4s"},
@@ -51,13 +51,13 @@ class Freezer:
 
 def begin(sandbox, layer, enter=None):
     config, out = sandbox.path / "frozen.toml", sandbox.out()
-    suites = {name: {"kind": "command", "command": ["sleep", "2"], "timeout": "60s", **limits}
-              for name, limits in LIMITS.items()}
+    begun = {name: sandbox.path / f"begun{sandbox.runs}-{name}" for name in LIMITS}
+    suites = {name: {"kind": "command", "command": ["sh", "-c", f"touch {begun[name]}; exec sleep 2"], "timeout": "60s",
+                     **limits} for name, limits in LIMITS.items()}
     write_config(config, suites)
     process = sandbox.start("run", "--config", config, "--containment", layer, "--jobs", len(suites), "--out", out,
                             preexec_fn=enter)
-    started = lambda: process.poll() is not None or len(of_type(records(out), "attempt_started")) == len(suites)
-    wait_until(started, 60, "started cases")
+    wait_until(lambda: process.poll() is not None or all(path.exists() for path in begun.values()), 60, "begun cases")
     return process, out
 
 

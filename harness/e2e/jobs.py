@@ -155,7 +155,7 @@ def usr1(sandbox):
         part = os.read(process.stderr.fileno(), 65536).decode()
         check(part, "the run has ended:", said)
         said += part
-    check("waits" in said and "sleep" in said, "it does not name what runs:", said)
+    check("waits" in said and "sh (pid " in said, "it does not name what runs:", said)
     go.touch()
     check(process.wait(60) == 0, "exit", process.returncode)
 

@@ -148,16 +148,18 @@ def usr1(sandbox):
     write_config(config, {"waits": {"kind": "command", "command": ["sh", "-c", script], "timeout": "300s"}})
     process = sandbox.start("run", "--config", config, "--out", out)
     wait_until(lambda: of_type(records(out), "attempt_started"), 60, "begun case")
-    process.send_signal(signal.SIGUSR1)
-    said = ""
-    while "all of it: " not in said:
-        check(select.select([process.stderr], [], [], 60)[0], "no dump on stderr:", said)
-        part = os.read(process.stderr.fileno(), 65536).decode()
-        check(part, "the run has ended:", said)
-        said += part
-    check("waits" in said and "sh (pid " in said, "it does not name what runs:", said)
-    go.touch()
+    try:
+        process.send_signal(signal.SIGUSR1)
+        said = ""
+        while "all of it: " not in said:
+            check(select.select([process.stderr], [], [], 60)[0], "no dump on stderr:", said)
+            part = os.read(process.stderr.fileno(), 65536).decode()
+            check(part, "the run has ended:", said)
+            said += part
+    finally:
+        go.touch()
     check(process.wait(60) == 0, "exit", process.returncode)
+    check("waits" in said and "(pid " in said, "it does not name what runs:", said)  # the shell, or its sleep
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ enum class CommandType : int32_t {
   kSignal = 1,       // value: signal number, sent to every process of the case
   kKill = 2,         // SIGKILL to everything, until nothing is left; then the guard exits
   kMapsWritten = 3,  // the first command, with kFlagAwaitMaps; it is not answered
-  kFreeze = 4,  // value: 1 holds every process of the case, 0 lets it go on
+  kFreeze = 4,       // value: 1 holds every process of the case, 0 lets it go on
 };
 
 struct Command {

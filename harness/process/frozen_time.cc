@@ -16,8 +16,7 @@ namespace proctor {
 namespace {
 
 constexpr Milliseconds kBeat{100};
-constexpr Milliseconds kNotable{1'000};  // less is the noise of a busy machine
-constexpr int kSilentBeats = 3;          // after which the thread counts as not awake
+constexpr int kSilentBeats = 3;  // after which the thread counts as not awake
 
 // How long the calling thread has waited for a processor, which the kernel counts without a break.
 Clock::duration waited_for_processor(const UniqueFd& schedstat) {

@@ -29,6 +29,8 @@ class FrozenTime {
   // tool that looks at a case ends with it.
   void watch();
 
+  // Less is the noise of a busy machine, and nobody is told.
+  static constexpr Milliseconds kNotable{1'000};
   // For who got nullopt from now(): when to ask again.
   static constexpr Milliseconds kAskAgain{10};
 

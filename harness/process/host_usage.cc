@@ -2,11 +2,12 @@
 
 #include <fstream>
 
+#include "harness/process/frozen_time.h"
+
 namespace proctor {
 namespace {
 
 constexpr Milliseconds kNotableWait{100};
-constexpr Milliseconds kNotableFreeze{1'000};
 
 }  // namespace
 
@@ -53,7 +54,7 @@ void add_waits(HostUsage& usage, const Pressure& pressure, Clock::duration froze
   usage.cpu_wait_s = notable(pressure.cpu, kNotableWait);
   usage.memory_wait_s = notable(pressure.memory, kNotableWait);
   usage.disk_wait_s = notable(pressure.disk, kNotableWait);
-  usage.frozen_s = notable(frozen, kNotableFreeze);
+  usage.frozen_s = notable(frozen, FrozenTime::kNotable);
 }
 
 }  // namespace proctor

@@ -1,19 +1,16 @@
 #include "harness/process/pressure.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "harness/core/read_file.h"
-#include "harness/core/unique_fd.h"
 #include "harness/process/guard/tree.h"
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -28,34 +25,14 @@ std::int64_t number_after(std::string_view text, std::string_view key) {
   return value;
 }
 
-// One read: these files are small, and thousands of cases ask for them.
-std::string read_small(const std::string& path) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> text{};
-  const ssize_t got = file ? read(file.get(), text.data(), text.size()) : -1;
-  return {text.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
-}
-
 // "some avg10=0.06 avg60=6.85 avg300=33.40 total=7766143227", then "full ...".
 Microseconds some_total(const std::string& path) {
-  return Microseconds(number_after(read_small(path), "total="));
+  return Microseconds(number_after(read_file_or_empty(path), "total="));
 }
 
-// proc_pid_stat(5), fields 14 to 17: of the process and the children that it has waited for.
-Microseconds cpu_time_of(const std::string& process) {
-  const std::string text = read_small(process + "/stat");
-  const auto after_name = text.rfind(") ");
-  if (after_name == std::string::npos) return Microseconds(0);
-  std::istringstream fields(text.substr(after_name + 2));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  std::int64_t ticks = 0;
-  for (int field = 14; field <= 17; ++field) {
-    std::int64_t value = 0;
-    fields >> value;
-    ticks += value;
-  }
-  return Microseconds(ticks * 1'000'000 / sysconf(_SC_CLK_TCK));
+Microseconds cpu_time_of(pid_t pid) {
+  const auto stat = read_stat(pid);
+  return Microseconds((stat ? stat->cpu_ticks : 0) * 1'000'000 / sysconf(_SC_CLK_TCK));
 }
 
 // The second number of a task's schedstat, in nanoseconds.
@@ -64,7 +41,7 @@ Microseconds waits_of(const std::string& process) {
   std::int64_t waited = 0;
   while (const dirent* task = tasks ? readdir(tasks.get()) : nullptr) {
     if (task->d_name[0] == '.') continue;
-    waited += number_after(read_small(process + "/task/" + task->d_name + "/schedstat"), " ");
+    waited += number_after(read_file_or_empty(process + "/task/" + task->d_name + "/schedstat"), " ");
   }
   return Microseconds(waited / 1000);
 }
@@ -82,14 +59,13 @@ PressureGauge::PressureGauge(std::string leaf, pid_t guard) : leaf_(std::move(le
 Pressure PressureGauge::now() const {
   if (!leaf_.empty())
     return {some_total(leaf_ + "/cpu.pressure"),
-            Microseconds(number_after(read_small(leaf_ + "/cpu.stat"), "usage_usec ")),
+            Microseconds(number_after(read_file_or_empty(leaf_ + "/cpu.stat"), "usage_usec ")),
             some_total(leaf_ + "/memory.pressure"), some_total(leaf_ + "/io.pressure")};
   Pressure found = without_tree();
-  found.used = cpu_time_of("/proc/" + std::to_string(guard_));
+  found.used = cpu_time_of(guard_);
   for (const pid_t pid : guard::descendants(guard_)) {
-    const std::string process = "/proc/" + std::to_string(pid);
-    found.used += cpu_time_of(process);
-    found.cpu += waits_of(process);
+    found.used += cpu_time_of(pid);
+    found.cpu += waits_of("/proc/" + std::to_string(pid));
   }
   return found;
 }
@@ -100,13 +76,13 @@ Pressure PressureGauge::without_tree() const {
 }
 
 bool tells_pressure(const std::string& leaf) {
-  if (!leaf.empty()) return !read_small(leaf + "/cpu.pressure").empty();
-  return !read_small("/proc/self/schedstat").empty();
+  if (!leaf.empty()) return !read_file_or_empty(leaf + "/cpu.pressure").empty();
+  return !read_file_or_empty("/proc/self/schedstat").empty();
 }
 
 Quota::Quota(std::string cgroup, const std::string& mount) {
   while (cgroup.size() >= mount.size() && cgroup.starts_with(mount)) {
-    const std::string limit = read_small(cgroup + "/cpu.max");
+    const std::string limit = read_file_or_empty(cgroup + "/cpu.max");
     if (!limit.empty() && !limit.starts_with("max")) {
       directory_ = cgroup;
       return;
@@ -117,7 +93,7 @@ Quota::Quota(std::string cgroup, const std::string& mount) {
 
 Microseconds Quota::throttled() const {
   if (directory_.empty()) return Microseconds(0);
-  return Microseconds(number_after(read_small(directory_ + "/cpu.stat"), "throttled_usec "));
+  return Microseconds(number_after(read_file_or_empty(directory_ + "/cpu.stat"), "throttled_usec "));
 }
 
 }  // namespace proctor

@@ -27,7 +27,7 @@ std::string shown(std::string command) {
 
 }  // namespace
 
-// proc_pid_stat(5): the name in field 2 may hold anything; what is wanted are the fields 3, 20 and 22.
+// proc_pid_stat(5): the name in field 2 may hold anything; what is wanted are the fields 3, 14 to 17, 20 and 22.
 Result<ProcessStat> read_stat(pid_t pid) {
   const auto text = read_proc(pid, "stat");
   if (!text) return text.error();
@@ -36,7 +36,13 @@ Result<ProcessStat> read_stat(pid_t pid) {
   std::istringstream fields(after_name == std::string::npos ? "" : text->substr(after_name + 2));
   std::string skipped;
   fields >> stat.state;
-  for (int field = 4; field < 20; ++field) fields >> skipped;
+  for (int field = 4; field < 14; ++field) fields >> skipped;
+  for (int field = 14; field < 18; ++field) {
+    std::int64_t ticks = 0;
+    fields >> ticks;
+    stat.cpu_ticks += ticks;
+  }
+  for (int field = 18; field < 20; ++field) fields >> skipped;
   fields >> stat.threads >> skipped >> stat.start_time;
   if (!fields) return Error::system("read the stat of a process", ESRCH);
   return stat;

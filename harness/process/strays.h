@@ -16,6 +16,7 @@ namespace proctor {
 
 struct ProcessStat {
   char state = '?';
+  std::int64_t cpu_ticks = 0;    // of all its threads, and of the children that it has waited for
   int threads = 0;               // that have not been reaped
   std::uint64_t start_time = 0;  // in clock ticks since the machine started
 };

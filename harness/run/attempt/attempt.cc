@@ -16,6 +16,7 @@
 #include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
+#include "harness/process/frozen_time.h"
 #include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt/result_file.h"
 #include "harness/run/attempt/verdict.h"
@@ -26,7 +27,6 @@ namespace {
 
 constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
-constexpr Milliseconds kNotableFreeze{1'000};
 constexpr std::uint64_t kGib = 1024 * 1024 * 1024;
 constexpr std::uint64_t kMostCore = kGib;       // that is kept of one attempt,
 constexpr std::uint64_t kMostCores = 4 * kGib;  // and of a run
@@ -708,7 +708,7 @@ void RunningAttempt::on_process_end(const ProcessEnd& end) {
 void RunningAttempt::tell_frozen() {
   const auto total = context_.containment.frozen();
   const auto since = std::chrono::duration_cast<Milliseconds>(total - context_.frozen_told);
-  if (since < kNotableFreeze) return;
+  if (since < FrozenTime::kNotable) return;
   context_.frozen_told = total;
   context_.sink.on(Warning{"frozen", "the runner did not run for " + human_duration(since) +
                                          ": it was frozen, stopped or suspended; no limit counts this time"});

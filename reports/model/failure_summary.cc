@@ -136,16 +136,22 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
   return words;
 }
 
+// What it waited for until its limit: the last failures of an attempt (harness/run/attempt/waits.h).
+bool is_wait(const Failure& failure) { return failure.message.starts_with("It waited for "); }
+
 std::string describe(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
                      const Attempt* attempt) {
   const AttemptEnded* end = attempt != nullptr && attempt->end ? &*attempt->end : nullptr;
   std::string text = verdict_text(model, record, verdict, end);
   const bool midway = meaning_of(verdict).midway;
-  if (midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
-    text += "; " + end->failures.back().message;  // which rank it was
+  const std::vector<Failure> failures = end != nullptr ? end->failures : std::vector<Failure>();
+  const auto waits = std::find_if(failures.begin(), failures.end(), is_wait);
+  if (midway && end != nullptr && !end->ranks.empty() && waits != failures.begin()) {
+    text += "; " + std::prev(waits)->message;  // which rank it was
   } else if (midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
+  for (auto wait = waits; midway && wait != failures.end(); ++wait) text += "; " + wait->message;
   return one_line(clean_text(text), kHeadlineBytes);
 }
 

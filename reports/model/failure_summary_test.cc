@@ -51,6 +51,11 @@ TEST(Headline, SaysWhatHappened) {
   AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
   failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
   EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");
+  AttemptEnded starved = ended("s/a", {Outcome::kTimeout, "starved"});
+  starved.failures = {{}};
+  starved.failures.back().message = "It waited for a CPU for 61 of its 90 s and got 12 s.";
+  EXPECT_THAT(headline_of(starved),
+              testing::EndsWith("its time limit; It waited for a CPU for 61 of its 90 s and got 12 s."));
   AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
   crashed.last_step = "touch 3/8";
   EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");

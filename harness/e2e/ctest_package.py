@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, skip
+from harness import BIN, ROOT, Sandbox, check, skip
 
 SAMPLE = "plan_sample_gtest"
 SIMULATOR = "libproctor_ze_sim.so"
@@ -95,6 +95,19 @@ def allocations(build, directory):
     print("ok what CTest allocates is what the tests get")
 
 
+def after_dev_run(directory):
+    """`./dev run` builds in build-batched/, and the pages say build/: what it leaves there is found."""
+    tree, project = directory / "tree", directory / "small"
+    for made in (tree, project):
+        made.mkdir()
+    (tree / "build-batched").symlink_to(BIN.parent)
+    offer = re.search(r"^offer_executables\(\) \{.*?^\}", (ROOT / "dev").read_text(), re.MULTILINE | re.DOTALL)
+    run(tree, "bash", "-ec", offer[0] + "\noffer_executables", expect=0)
+    (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(small LANGUAGES NONE)\n"
+                                            "find_package(Proctor 0.1 REQUIRED)\n")
+    run(project, "cmake", "-S", ".", "-B", "build", f"-DProctor_DIR={tree}/build", expect=0)
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
@@ -102,6 +115,7 @@ def main():
         build = make_project(sandbox.path)
         cases(build, sandbox.path)
         allocations(build, sandbox.path)
+        after_dev_run(sandbox.path)
 
 
 if __name__ == "__main__":

@@ -262,7 +262,18 @@ std::string near_case(const std::string& pattern, const std::vector<Case>& cases
   return near_miss(without_stars(pattern), candidates);
 }
 
-Error matches_nothing(std::string_view option, const std::string& pattern, const std::vector<Case>& cases) {
+// The command that lists what was to be selected from.
+std::string where_ids_are(const std::vector<std::string>& command) {
+  std::string words = "proctor list";
+  if (!command.empty()) words += " --";
+  for (const std::string& word : command) words += " " + shell_quote(word);
+  return fmt::format("`{}` shows the ids.", words);
+}
+
+Error matches_nothing(std::string_view option, const std::string& pattern, const std::vector<Case>& cases,
+                      const SelectionOptions& options) {
+  if (pattern.empty())
+    return Error::usage(fmt::format("use {} '': it is empty", option), where_ids_are(options.command));
   const std::string what =
       fmt::format("use {} {}: it matches none of {} cases", option, shell_quote(pattern), cases.size());
   const std::string wider = "*" + pattern + "*";  // who types a word means the cases that contain it
@@ -272,7 +283,7 @@ Error matches_nothing(std::string_view option, const std::string& pattern, const
     return Error::usage(what, fmt::format("Did you mean '{}'? It matches {}.", wider, contain));
   const std::string near = near_case(pattern, cases);
   return Error::usage(
-      what, near.empty() ? "`proctor list` shows the ids." : fmt::format("Did you mean `{}`?", near));
+      what, near.empty() ? where_ids_are(options.command) : fmt::format("Did you mean `{}`?", near));
 }
 
 // Whether `pattern` may mean some case of a suite that could not be listed.
@@ -297,7 +308,8 @@ bool matches_all_of(std::string_view pattern, const Case& test) {
 // knows the cases of a suite.
 template <typename Matches>
 Result<void> mark(const char* option, const std::vector<std::string>& patterns,
-                  const std::vector<Case>& cases, Matches matches, std::vector<bool>& marked) {
+                  const std::vector<Case>& cases, const SelectionOptions& options, Matches matches,
+                  std::vector<bool>& marked) {
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -305,7 +317,7 @@ Result<void> mark(const char* option, const std::vector<std::string>& patterns,
       any = any || meant || may_mean(pattern, cases[i]);
       if (meant) marked[i] = true;
     }
-    if (!any) return matches_nothing(option, pattern, cases);
+    if (!any || pattern.empty()) return matches_nothing(option, pattern, cases, options);
   }
   return {};
 }
@@ -357,9 +369,10 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
   const auto by_pattern = [](const std::string& pattern, const Case& test) {
     return matches_case(pattern, test.id) || may_mean(pattern, test);
   };
-  if (auto r = mark("--filter", options.filters, cases, by_pattern, wanted); !r) return r.error();
-  if (auto r = mark(kLiteral, options.cases, cases, is_id, wanted); !r) return r.error();
-  if (auto r = mark("--exclude", options.excludes, cases, matches_all_of, excluded); !r) return r.error();
+  if (auto r = mark("--filter", options.filters, cases, options, by_pattern, wanted); !r) return r.error();
+  if (auto r = mark(kLiteral, options.cases, cases, options, is_id, wanted); !r) return r.error();
+  if (auto r = mark("--exclude", options.excludes, cases, options, matches_all_of, excluded); !r)
+    return r.error();
   if (auto r = check_tags(cases, options.tags); !r) return r.error();
   std::vector<Case> selected;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -370,7 +383,7 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
     return Error::usage(options.tags.empty()
                             ? "select a case: --exclude leaves nothing of the selection"
                             : "select a case: --exclude and --tag leave nothing of the selection",
-                        "`proctor list` shows the ids.");
+                        where_ids_are(options.command));
   }
   return selected;
 }

@@ -105,10 +105,20 @@ TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_EQ(selected(options({"Copi.Peer"}))[1], "Did you mean `Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy`?");
   EXPECT_EQ(selected(options({"quantum"}))[1], "`proctor list` shows the ids.");
+  SelectionOptions ad_hoc = options({"quantum"});
+  ad_hoc.command = {"./prog", "a b"};
+  EXPECT_EQ(selected(ad_hoc)[1], "`proctor list -- ./prog 'a b'` shows the ids.");
   EXPECT_EQ(selected(options({"*"}, {}, {"Copy.Per"}))[0],
             "failed to use --exclude Copy.Per: it matches none of 4 cases");
   EXPECT_EQ(selected(options({"Copy.*", "nothing.*"}))[0],
             "failed to use --filter 'nothing.*': it matches none of 4 cases");
+}
+
+TEST(SelectCases, AnEmptyPatternIsAnErrorThatSaysSo) {
+  EXPECT_THAT(selected(options({""})),
+              ElementsAre("failed to use --filter '': it is empty", "`proctor list` shows the ids."));
+  EXPECT_EQ(selected(options({}, {""}))[0], "failed to use --case '': it is empty");
+  EXPECT_EQ(selected(options({}, {}, {""}))[0], "failed to use --exclude '': it is empty");
 }
 
 TEST(SelectCases, NothingLeftIsAnError) {

@@ -80,8 +80,10 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error,
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
   if (about_words && !unknown.empty()) return refuse(unknown_word(app, unknown.front()));
   const std::string name = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
-  return refuse(
-      Error::usage("read the command line of " + name + ": " + error.what(), "See `" + name + " --help`."));
+  std::string why = error.what();
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  if (why.starts_with(kNoNumber)) why = why.substr(kNoNumber.size()) + " is not a whole number";
+  return refuse(Error::usage("read the command line of " + name + ": " + why, "See `" + name + " --help`."));
 }
 
 std::string compiler() {

@@ -268,9 +268,11 @@ TEST_F(ConfigTest, BadLimitOptions) {
   EXPECT_THAT(refused({.timeout = {}, .grace = "x", .stall = {}, .retries = {}}), HasSubstr("use --grace: "));
   EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = "0s", .retries = {}}),
             "use --stall: '0s' is not above zero");
-  EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = {}, .retries = -1}),
-            "use --retries: -1 is not from 0 to 100");
-  EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = 3}), "accepted");
+  for (const char* retries : {"-1", "101", "two", "1.5", "2x", "99999999999"}) {
+    EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = {}, .retries = retries}),
+              std::string("use --retries ") + retries + ": it is not a whole number from 0 to 100");
+  }
+  EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = "3"}), "accepted");
 }
 
 TEST_F(ConfigTest, EverySmallMistakeIsReadOrNamesItsFile) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "harness/core/memory_size.h"
+#include "harness/core/text.h"
 #include "harness/core/version.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -308,6 +310,19 @@ class FileReader {
   std::optional<Error> error_;
 };
 
+std::optional<Error> read_retries_option(const std::optional<std::string>& text,
+                                         std::optional<int>& retries) {
+  if (!text) return std::nullopt;
+  int value = -1;
+  const char* const end = text->data() + text->size();
+  if (std::from_chars(text->data(), end, value).ptr != end || value < 0 || value > kMaxRetries) {
+    return Error::usage(fmt::format("use --retries {}: it is not a whole number from 0 to {}",
+                                    shell_quote(*text), kMaxRetries));
+  }
+  retries = value;
+  return std::nullopt;
+}
+
 std::optional<Error> read_duration_option(const char* option, const std::optional<std::string>& text,
                                           bool zero_allowed, std::optional<Milliseconds>& out) {
   if (!text) return {};
@@ -357,10 +372,7 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
     if (auto error = read_duration_option("--stall", options.stall, false, stall)) return error;
     if (stall) limits.stall = stall;
   }
-  if (options.retries && (*options.retries < 0 || *options.retries > kMaxRetries)) {
-    return Error::usage(fmt::format("use --retries: {} is not from 0 to {}", *options.retries, kMaxRetries));
-  }
-  if (options.retries) limits.retries = options.retries;
+  if (auto error = read_retries_option(options.retries, limits.retries)) return error;
   if (options.leaks) limits.leaks_fail = *options.leaks == "fail";
   return {};
 }

@@ -132,7 +132,7 @@ TEST_F(ConfigTest, PrecedenceInEveryCombination) {
                                 "[suite.a]\ncommand = [\"x\"]\n" + key(4) +
                                 "[[override]]\nmatch = \"a/*\"\n" + key(5) + "[profile.p]\n" + key(6);
     LimitOptions options;
-    if (has(7)) options.retries = 8;
+    if (has(7)) options.retries = "8";
     const Result<Config> config = load(project, user, options, "p");
     ASSERT_TRUE(config) << config.error().what;
     int expected = 0;

@@ -55,7 +55,7 @@ struct LimitOptions {
   std::optional<std::string> timeout;
   std::optional<std::string> grace;
   std::optional<std::string> stall;  // a duration, or "off"
-  std::optional<int> retries;
+  std::optional<std::string> retries;
   std::optional<std::string> leaks{};  // warn | fail
 };
 

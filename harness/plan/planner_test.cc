@@ -243,7 +243,7 @@ TEST_F(PlannerTest, ReplacedAndUnusedOverridesAreWarnings) {
       "[suite.a]\ncommand = [\"true\"]\n[[override]]\nmatch = \"a/*\"\nretries = 2\n"
       "[[override]]\nmatch = \"b/*\"\nretries = 2\n[profile.p]\nretries = 1\n";
   LimitOptions limits;
-  limits.retries = 5;
+  limits.retries = "5";
   const Result<PlanOutcome> by_option = plan(toml, {}, limits);
   ASSERT_TRUE(by_option);
   EXPECT_THAT(warnings(*by_option),

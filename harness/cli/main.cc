@@ -64,6 +64,10 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
   if (word == "help")
     return Error::usage("read the command line of " + name + ": unknown word `help`",
                         "Type " + name + " --help.");
+  if (!is_option && command.get_name() == "exec") {
+    return Error::usage("read the command line of " + name + ": unknown word `" + word + "`",
+                        "A command goes after `--`: " + name + " [OPTIONS] -- " + shell_quote(word));
+  }
   return Error::usage(
       "read the command line of " + name + ": unknown " + (is_option ? "option" : "word") + " `" + bare + "`",
       did_you_mean(bare, known, "See `" + name + " --help`."));

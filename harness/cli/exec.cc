@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "harness/cli/commands.h"
@@ -12,6 +13,7 @@
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "harness/plan/opaque.h"
+#include "harness/plan/recognise.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/model/exec_end.h"
 #include "reports/model/failure_summary.h"
@@ -73,16 +75,25 @@ bool could_not_start(const Verdict& verdict) {
          verdict.reason == "spawn:ENOEXEC";
 }
 
-std::string why_not_started(const Verdict& verdict) {
-  if (verdict.reason == "spawn:ENOENT") return "there is no such file, or it is not in PATH";
-  return verdict.reason == "spawn:EACCES" ? "it is not executable" : "it is no program that this system runs";
-}
-
 // The first word behind `--`.
 std::string command_of(const RunModel& model) {
   const auto& words = model.plan().command_line;
   const auto dashes = std::ranges::find(words, "--");
   return dashes == words.end() || dashes + 1 == words.end() ? "" : clean_text(*(dashes + 1));
+}
+
+// A command without a slash may be any of several files in PATH.
+Obstacle why_not_started(const Verdict& verdict, const RunModel& model) {
+  if (verdict.reason == "spawn:ENOEXEC") return {"is " + std::string(kNoProgram), ""};
+  const std::string command = command_of(model);
+  const auto file = std::filesystem::path(model.plan().directory) / command;
+  const bool is_path = command.find('/') != command.npos;
+  if (const auto obstacle = is_path ? obstacle_to_execution(file.string()) : std::nullopt) return *obstacle;
+  if (verdict.reason == "spawn:EACCES") return {"is not executable", ""};
+  std::error_code unknown;
+  if (is_path && std::filesystem::exists(file, unknown))
+    return {"names an interpreter or a loader that does not exist", ""};
+  return {"does not exist, or is not in PATH", ""};
 }
 
 // Of a crash: where it was, or why nobody knows.
@@ -97,8 +108,10 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
   if (const auto text = no_device_text(model.plan()); !text.empty()) say(text);
   for (const CaseRecord& record : model.cases()) {
     if (could_not_start(model.verdict(record))) {
-      say("could not start `" + command_of(model) + "`: " + why_not_started(model.verdict(record)) +
-          " · exit " + std::to_string(shell_code));
+      const Obstacle obstacle = why_not_started(model.verdict(record), model);
+      say("could not start `" + command_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
+          std::to_string(shell_code));
+      if (!obstacle.remedy.empty()) say(clean_text(obstacle.remedy));
       continue;
     }
     const bool own_end = ended_by_itself(model);

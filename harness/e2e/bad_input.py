@@ -130,6 +130,45 @@ def output_directories(sandbox):
     refused(sandbox, "junit", ["run", "--junit", "/proc/x/junit.xml"], ["/proc/x"])
 
 
+def own_directory(sandbox):
+    """Where a run has no directory of its own, it says how to name another one."""
+    locked = sandbox.path / "locked"
+    locked.mkdir(mode=0o555)
+    done = sandbox.proctor("run", "--", "true", cwd=locked, preexec_fn=obey_permissions)
+    check(done.returncode == 2 and f"{locked} is not writable" in done.stderr and "--out DIR" in done.stderr,
+          done.returncode, done.stderr)
+
+
+def commands_that_do_not_start(sandbox):
+    """What is in the way, in the words of the file: as `exec` and `run` say it."""
+    me = f"uid {os.geteuid()}"
+    theirs = sandbox.path / "theirs.sh"
+    theirs.write_text("#!/bin/sh\n")
+    theirs.chmod(0o700 if os.geteuid() == 0 else 0o600)
+    if os.geteuid() == 0:
+        os.chown(theirs, 65534, 65534)
+    garbage = sandbox.path / "garbage"
+    garbage.write_bytes(b"\x01\x02\x03garbage\n")
+    garbage.chmod(0o755)
+    lost = sandbox.path / "lost.sh"
+    lost.write_text("#!/no/such/interpreter\n")
+    lost.chmod(0o755)
+    owner = "65534" if os.geteuid() == 0 else str(os.geteuid())
+    for name, command, code, words in (
+            ("theirs", theirs, 126, ["may not be executed by", me, f"{theirs.stat().st_mode & 0o777:04o}", owner, "chmod"]),
+            ("a directory", sandbox.path, 126, ["is a directory"]),
+            ("garbage", garbage, 126, ["neither ELF for this machine nor a script with `#!`"]),
+            ("no interpreter", lost, 127, ["an interpreter or a loader that does not exist"])):
+        done = sandbox.proctor("exec", "--out", sandbox.out(), "--", command, preexec_fn=obey_permissions)
+        check(done.returncode == code and all(word in done.stderr for word in [str(command), *words]), name,
+              done.returncode, done.stderr)
+        print(f"ok {name}: {done.stderr.splitlines()[0]}")
+        if name in ("theirs", "a directory"):
+            refused(sandbox, f"{name}, as a suite", ["run", "--", command], words, preexec_fn=obey_permissions)
+    done = sandbox.proctor("exec", "--timeout", "1s", "./ok.sh")
+    check(done.returncode == 125 and "A command goes after `--`: proctor exec [OPTIONS] -- ./ok.sh" in done.stderr, done.stderr)
+
+
 def bad_faults(sandbox):
     for name, faults, arguments, words in FAULTS:
         sandbox.env["PROCTOR_SIM_FAULTS"] = faults
@@ -202,6 +241,8 @@ def main():
             refused(sandbox, name, arguments, words)
         bad_faults(sandbox)
         output_directories(sandbox)
+        own_directory(sandbox)
+        commands_that_do_not_start(sandbox)
         unreadable_config(sandbox)
         home_of_another_user(sandbox)
         bad = sandbox.path / "bad.toml"

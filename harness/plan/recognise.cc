@@ -13,6 +13,7 @@
 
 #include "harness/core/find_texts.h"
 #include "harness/core/text.h"
+#include "harness/core/user_name.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
@@ -49,21 +50,16 @@ Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
 
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
 
-enum class FileState { kMissing, kDirectory, kNotExecutable, kExecutable };
-
-FileState state_of(const std::string& path) {
+bool is_executable(const std::string& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return FileState::kMissing;
-  if (S_ISDIR(status.st_mode)) return FileState::kDirectory;
-  return access(path.c_str(), X_OK) == 0 ? FileState::kExecutable : FileState::kNotExecutable;
+  return stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 std::vector<std::string> executables_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code ignored;  // no suggestion is the worst that follows
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    if (state_of(entry.path().string()) == FileState::kExecutable)
-      names.push_back(entry.path().filename().string());
+    if (is_executable(entry.path().string())) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -167,22 +163,30 @@ Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
 
 std::string launcher_mark() { return fmt::format("{}:{}", "proctor", "starts-what-it-is-told"); }
 
+std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
+  const std::string user = user_name(geteuid());
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) {
+    if (errno != EACCES) return std::nullopt;
+    return Obstacle{fmt::format("is below a directory that {} may not search", user), ""};
+  }
+  if (S_ISDIR(status.st_mode)) return Obstacle{"is a directory", ""};
+  if (access(file.c_str(), X_OK) == 0) return std::nullopt;
+  const bool of_nobody = (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
+  return Obstacle{fmt::format("may not be executed by {}: its mode is {:04o}, its owner {}", user,
+                              status.st_mode & 07777, user_name(status.st_uid)),
+                  fmt::format("Try: chmod {} {}", of_nobody ? "+x" : "a+rx",
+                              shell_quote(fs::path(file).lexically_normal().string()))};
+}
+
 Result<std::string> find_executable(const Suite& suite, const std::string& path) {
   const std::string& program = suite.command.front();
   const fs::path current(suite.directory);
   if (program.find('/') != std::string::npos) {
     const fs::path file = current / program;
-    switch (state_of(file.string())) {
-      case FileState::kExecutable:
-        return file.string();
-      case FileState::kDirectory:
-        return cannot_start(suite, "is a directory", "");
-      case FileState::kNotExecutable:
-        return cannot_start(suite, "is not executable",
-                            fmt::format("Try: chmod +x {}", shell_quote(program)));
-      case FileState::kMissing:
-        break;
-    }
+    if (is_executable(file.string())) return file.string();
+    if (const auto obstacle = obstacle_to_execution(file.string()))
+      return cannot_start(suite, obstacle->why, obstacle->remedy);
     const std::string near = near_miss(base_name(program), executables_in(file.parent_path()));
     return cannot_start(suite, fmt::format("does not exist (from {})", suite.directory),
                         program_meant(fs::path(program).parent_path(), near));
@@ -190,12 +194,12 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
   std::vector<std::string> names;
   for (const fs::path& directory : directories_of(path, suite.directory)) {
     const std::string file = (directory / program).string();
-    if (state_of(file) == FileState::kExecutable) return file;
+    if (is_executable(file)) return file;
   }
   for (const fs::path& directory : directories_of(path, suite.directory)) {
     for (std::string& name : executables_in(directory)) names.push_back(std::move(name));
   }
-  if (state_of((current / program).string()) == FileState::kExecutable) {
+  if (is_executable((current / program).string())) {
     return cannot_start(suite, "is not in PATH", fmt::format("Did you mean `./{}`?", program));
   }
   return cannot_start(suite, "is not in PATH", program_meant({}, near_miss(program, names)));

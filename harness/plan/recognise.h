@@ -27,6 +27,14 @@ struct Recognition {
   std::optional<ListOutput> listing;  // if the program has listed already; discover() uses it
 };
 
+// Why this user cannot execute a file that is there, as a predicate ("is a directory"), and the command that helps.
+struct Obstacle {
+  std::string why;
+  std::string remedy;
+};
+// None: it is not there, or nothing of the file itself is in the way.
+std::optional<Obstacle> obstacle_to_execution(const std::string& file);
+
 // The file that `suite.command[0]` names: looked up in `path` (a PATH value) without a slash, else relative
 // to suite.directory. A usage error if there is no such file (it names the most similar one) or if the file
 // cannot be executed.

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
+#include "harness/core/user_name.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/doctest.h"
 #include "harness/plan/kinds/gtest.h"
@@ -189,6 +191,7 @@ TEST_F(RecogniseTest, FindsExecutables) {
 TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
   scratch_.write_script("bin/attention_test", "");
   scratch_.write("bin/plain", "");
+  ASSERT_EQ(::chmod((scratch_.path() + "/bin/plain").c_str(), 0640), 0);
   const auto error = [&](const std::string& program) {
     const Result<std::string> found = find_executable(suite({program}), scratch_.path() + "/bin");
     if (found) return Error::internal("found");
@@ -201,7 +204,10 @@ TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
   EXPECT_EQ(error("bin/atention_test").hint, "Did you mean `bin/attention_test`?");
   EXPECT_EQ(error("attention-tst").what, "start suite `s` (command line): `attention-tst` is not in PATH");
   EXPECT_EQ(error("attention-tst").hint, "Did you mean `attention_test`?");
-  EXPECT_EQ(error("bin/plain").what, "start suite `s` (command line): `bin/plain` is not executable");
+  const std::string user = user_name(::geteuid());
+  EXPECT_EQ(error("bin/plain").what, "start suite `s` (command line): `bin/plain` may not be executed by " +
+                                         user + ": its mode is 0640, its owner " + user);
+  EXPECT_EQ(error("bin/plain").hint, "Try: chmod +x " + scratch_.path() + "/bin/plain");
   EXPECT_EQ(error("./bin").what, "start suite `s` (command line): `./bin` is a directory");
   scratch_.write_script("here", "");
   EXPECT_EQ(error("here").hint, "Did you mean `./here`?");

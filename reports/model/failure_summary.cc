@@ -77,7 +77,9 @@ std::string error_text(std::string_view reason, const AttemptEnded* end) {
     return end == nullptr || end->failures.empty() ? text : text + ": " + end->failures.front().message;
   }
   if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
-  if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
+  if (const auto name = value_of(reason, "spawn"))
+    return fmt::format("could not be started: {}",
+                       *name == "ENOEXEC" ? "it is " + std::string(kNoProgram) : *name);
   return fmt::format("{}: {}", meaning_of({Outcome::kError, std::string(reason)}).words, reason);
 }
 

@@ -44,6 +44,8 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(of(Outcome::kCrash, "signal:6"), "killed by signal 6 (SIGABRT)");
   EXPECT_EQ(of(Outcome::kCrash, "signal:250"), "killed by signal 250");
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
+  EXPECT_EQ(of(Outcome::kError, "spawn:ENOEXEC"),
+            "could not be started: it is neither ELF for this machine nor a script with `#!`");
   EXPECT_EQ(of(Outcome::kNotrun, "budget"), "not run: it no longer fitted into --deadline");
   EXPECT_THAT(of(Outcome::kXfail, "signal:11"), testing::EndsWith(": signal:11"));
   EXPECT_THAT(of(Outcome::kSkip, "not_ready"), testing::EndsWith(": not_ready"));

@@ -38,7 +38,7 @@ fs::path existing_ancestor(fs::path path) {
     if (parent == path) break;
     path = parent;
   }
-  return path.empty() ? fs::path(".") : path;
+  return path.empty() ? fs::current_path(error) : path;
 }
 
 Error refused(const std::string& option, const std::string& path, const std::string& why) {
@@ -148,7 +148,9 @@ Result<void> check_run_directory(const std::string& out, const std::string& but)
     return refused(option, path.string(), base.string() + " is not a directory");
   if (::access(base.c_str(), W_OK | X_OK) != 0) {
     const int err = errno;
-    return refused(option, path.string(), base.string() + " is not writable" + why_errno(err));
+    Error refusal = refused(option, path.string(), base.string() + " is not writable" + why_errno(err));
+    if (out.empty()) refusal.hint = "Name another directory with --out DIR.";
+    return refusal;
   }
   return check_owner_of(base);
 }

@@ -1,11 +1,12 @@
 #include "reports/render.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -84,14 +85,24 @@ class Renderer {
   }
 
   Result<RenderedFiles> finish() const {
-    if (!failed_.empty()) return Error{ErrorKind::kSystem, failed_, {}, 0};
-    return files_;
+    if (refused_.empty() && lost_.empty()) return files_;
+    std::vector<std::string> said(refused_.begin(), refused_.end());
+    for (const auto& [err, names] : lost_) {
+      const std::string what = fmt::format("write {} in {}", fmt::join(names, ", "), directory_.string());
+      said.push_back(Error::system(what, err).what);
+    }
+    return Error{ErrorKind::kSystem, fmt::format("{}", fmt::join(said, "; ")), {}, 0};
   }
 
  private:
   void keep(std::string_view name, const Result<std::string>& digest) {
-    if (digest) files_.emplace(name, *digest);
-    if (!digest) failed_ += (failed_.empty() ? "" : "; ") + digest.error().what;
+    if (digest) {
+      files_.emplace(name, *digest);
+    } else if (digest.error().sys_errno != 0) {
+      lost_[digest.error().sys_errno].emplace_back(name);
+    } else {
+      refused_.insert(digest.error().what);
+    }
   }
 
   static Result<std::string> write_in_pieces(const fs::path& path,
@@ -126,7 +137,9 @@ class Renderer {
   const fs::path& directory_;
   const fs::path& run_dir_;
   RenderedFiles files_;
-  std::string failed_;
+  // What could not be written, by errno: a full disk refuses all files alike.
+  std::map<int, std::vector<std::string>> lost_;
+  std::set<std::string> refused_;
 };
 
 // Not open: it is no file, as a pipe, or cannot be read.

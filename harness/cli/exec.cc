@@ -118,7 +118,8 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     if (own_end && !spoke_ && shell_code == 0) continue;
     const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
     say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as it was told" : "") +
-        " · exit " + std::to_string(shell_code) + " · reports in " + clean_text(run_dir_));
+        " · exit " + std::to_string(shell_code) +
+        (rendered ? " · reports in " : " · reports are missing; the journal is in ") + clean_text(run_dir_));
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);
@@ -130,7 +131,6 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     std::istringstream answers(summarize_failure(model, record, run_dir_));
     for (std::string line; std::getline(answers, line);) say(line);
   }
-  if (!rendered) say("failed to " + clean_text(rendered.error().what) + "; the journal is in " + run_dir_);
   output_.drain(kExecDrainLimit);
 }
 

@@ -178,6 +178,16 @@ int print_plan(const Plan& plan, const std::vector<std::string>& files) {
   return kExitGreen;
 }
 
+// Attempts whose log did not fit on the disk.
+std::ptrdiff_t cut_logs(const RunModel& model) {
+  std::ptrdiff_t count = 0;
+  for (const CaseRecord& record : model.cases()) {
+    count += std::ranges::count_if(
+        record.attempts, [](const Attempt& attempt) { return attempt.end && attempt.end->output.lost; });
+  }
+  return count;
+}
+
 // Which suites have less than the header says, and what.
 void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
   std::string names;
@@ -795,7 +805,6 @@ int RunCommand::run() {
   const auto rendered = write_reports(model, events);
   const int code = shell_exit_code(model);
   display->finish(model, code, rendered);
-  if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", shown(rendered.error().what).c_str());
   output_.on_lost(nullptr);
   remove_old_journal_seals();  // there may be hundreds: not while the first case waits
   release_stop_signals();
@@ -832,6 +841,8 @@ Result<void> RunCommand::write_reports(const RunModel& model, EventSink& events)
   const auto written = write_all(model);
   std::string lost = journal_->complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
+  if (const auto cut = cut_logs(model); cut > 0 && !lost.empty())
+    lost += fmt::format("; {} of its logs cut short", cut);
   if (lost.empty()) {
     journal_->end_with(rendered_record(*written));
     return {};

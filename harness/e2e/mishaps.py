@@ -69,7 +69,8 @@ def disk_full(sandbox):
         done = sandbox.proctor("run", "--config", config, "--jobs", 1, "--out", disk / "out")
         text = done.stdout + done.stderr
         check(done.returncode in (1, 75), "exit", done.returncode, text)
-        check("No space left" in text or "ENOSPC" in text, "nobody says that the disk is full:", text)
+        check(text.count("report.json") == 1 and f"in {disk / 'out'}: No space left" in text,
+              "the full disk is not told once, with the reports and their directory:", text)
         check("exit:3" in text, "the case after the flood was not run, or is not shown:", text)
     finally:
         subprocess.run(["umount", disk], check=True)

@@ -479,8 +479,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) +
         (only_flaky ? ": flaky cases alone" : "") + too_few(model, shell_code) + ")");
   print(rendered ? "reports in " + clean_text(run_dir_from_here_)
-                 : paint(kRed, "failed to " + clean_text(rendered.error().what)) + "; the journal is in " +
-                       clean_text(run_dir_));
+                 : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
   output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
 }
 

@@ -19,7 +19,8 @@ class RunDisplay : public EventSink {
   virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
   // Called a few times a second.
   virtual void tick() = 0;
-  // Called after the last event. `rendered` says whether the reports could be written.
+  // Called after the last event. `rendered`: whether the reports could be written; a warning
+  // has said which could not.
   virtual void finish(const RunModel& model, int shell_code, const Result<void>& rendered) = 0;
 };
 

@@ -1,6 +1,7 @@
 // `proctor run`: everything that can be refused is refused first, then discovery, then the run, then the
 // reports.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,12 +107,27 @@ bool is_ci() {
   return ci && std::strcmp(ci, "true") == 0;
 }
 
+// For those who expect suites of their own. "": somebody chose, or there are some.
+std::string note_of_built_in(const Plan& plan, const std::vector<std::string>& files,
+                             const RunOptions& options) {
+  const SelectionOptions& chosen = options.plan.selection;
+  const auto is_built_in = [](const Suite& suite) { return suite.origin == kBuiltInOrigin; };
+  if (!chosen.suites.empty() || !chosen.cases.empty() || !options.plan_file.empty()) return {};
+  if (!std::ranges::all_of(plan.suites, is_built_in)) return {};
+  const std::string why =
+      files.empty() ? "no proctor.toml was found" : fmt::format("no suite is in {}", fmt::join(files, ", "));
+  return fmt::format("  suites       built in, {} {}, none of yours: {}; `proctor run -- PROGRAM` runs one",
+                     plan.cases.size(), plan.cases.size() == 1 ? "case" : "cases", why);
+}
+
 // How each suite's kind was recognised, and how many cases it has; what is said about devices tells why one has
 // none.
 std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::string>& files,
+                                     const RunOptions& options,
                                      const std::vector<std::string>& about_devices) {
   std::vector<std::string> notes;
   for (const std::string& file : files) notes.push_back("  config       " + file);
+  if (auto note = note_of_built_in(plan, files, options); !note.empty()) notes.push_back(std::move(note));
   notes.insert(notes.end(), about_devices.begin(), about_devices.end());
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
@@ -171,8 +187,8 @@ Result<void> write_machine(const std::string& path, const simgpu::Topology& topo
   return replace_file(path, topology.text);
 }
 
-int print_plan(const Plan& plan, const std::vector<std::string>& files) {
-  for (const auto& note : suite_notes(plan, files, {})) std::printf("%s\n", shown(note).c_str());
+int print_plan(const Plan& plan, const std::vector<std::string>& files, const RunOptions& options) {
+  for (const auto& note : suite_notes(plan, files, options, {})) std::printf("%s\n", shown(note).c_str());
   for (const auto& test : plan.cases) std::printf("%s\n", shown(test.id).c_str());
   std::printf("dry run: %zu cases planned, nothing started\n", plan.cases.size());
   return kExitGreen;
@@ -231,7 +247,7 @@ int RunCommand::execute() {
   for (const Error& error : sweep_held_directories().failed)
     warnings_.push_back({"swept", "left by a killed run: failed to " + error.what});
   if (auto prepared = prepare(); !prepared) return refuse_run(prepared.error());
-  return options_.dry_run ? print_plan(plan_, config_files_) : run();
+  return options_.dry_run ? print_plan(plan_, config_files_, options_) : run();
 }
 
 int RunCommand::refuse(const Error& error) const { return fail(error); }
@@ -287,7 +303,7 @@ Result<PlanOutcome> RunCommand::make_plan() {
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
   return std::make_unique<Console>(output_, options_.console, run_dir_,
-                                   suite_notes(plan_, config_files_, devices_.notes),
+                                   suite_notes(plan_, config_files_, options_, devices_.notes),
                                    options_.setup.attempts.inherit_stdio);
 }
 

@@ -3,6 +3,7 @@
 need, are listed with them, and are told what is missing."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -223,4 +224,21 @@ def a_run_of_proctor(sandbox):
     check("command (judged by its exit code)" in done.stdout, done.stdout)
 
 
-run_scenarios([a_run_of_proctor, forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, without_a_path, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])
+def built_in_suites_are_named_so(sandbox):
+    """Who has no proctor.toml, or one without a suite, hears that what runs is not theirs."""
+    if not (BIN / "collectives_host").exists():
+        return
+    plan = ["run", "--dry-run", "--backend", "none"]
+    own = sandbox.path / "proctor.toml"
+    for text, why in ((None, "no proctor.toml was found"), ('[defaults]\ntimeout = "5s"\n', "no suite is in proctor.toml")):
+        if text:
+            own.write_text(text)
+        done = sandbox.proctor(*plan)
+        count = re.search(r"dry run: (\d+) cases", done.stdout)
+        check(count and f"built in, {count[1]} cases, none of yours: {why}; " in done.stdout, done.stdout[:2000], done.stderr)
+    check("none of yours" not in sandbox.proctor(*plan, "collectives").stdout, "who names a suite knows whose it is")
+    own.write_text('[suite.mine]\ncommand = ["true"]\n')
+    check("none of yours" not in sandbox.proctor("run", "--dry-run").stdout, "there is a suite of theirs")
+
+
+run_scenarios([built_in_suites_are_named_so, a_run_of_proctor, forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, without_a_path, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

@@ -135,7 +135,7 @@ int run_main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const AfterDashes after_dashes = take_after_dashes(arguments);
 
-  CLI::App app{"Proctor runs accelerator tests in a containment that nothing escapes.", "proctor"};
+  CLI::App app{"Proctor runs accelerator tests, each with its whole process tree contained.", "proctor"};
   app.set_version_flag("--version", build_facts, "Print the version and how this executable was built");
   app.require_subcommand(1);
   Action action;

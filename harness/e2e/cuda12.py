@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The CUDA suites over the runtime of CUDA 12: the driver chooses them, and they are the suites for 13 case by case."""
 
+import collections
 import json
 import re
 import shutil
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, check_sums, is_sanitized, report, skip
+from harness import BIN, ROOT, Sandbox, check, check_sums, is_sanitized, report, skip
 
 SUITES = ("visibility", "memory", "kernels")
 STAND_IN = BIN / "cuda_sim" / "libcudart.so.12"
@@ -39,6 +40,14 @@ def verdicts(document):
     return {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"]}
 
 
+def check_page(driver, reasons):
+    """docs/cuda-suites.md has a row for each reason of this driver, and for nothing else."""
+    page = (ROOT / "docs/cuda-suites.md").read_text()
+    rows = re.findall(rf"^\| {re.escape(driver)} \| `(.+?)` \| (\d+) \|", page, re.MULTILINE)
+    found = {(reason, str(number)) for reason, number in collections.Counter(reasons).items()}
+    check(set(rows) == found, f"docs/cuda-suites.md, {driver}: page", sorted(rows), "run", sorted(found))
+
+
 def counts(found):
     """{suite: "passed/skipped"}, for the page that has them side by side."""
     names = sorted({name.split(".")[0] for name in found})
@@ -58,6 +67,7 @@ def the_driver_chooses(sandbox):
     check(len(of13) >= LEAST_CASES, len(of13), "cases")
     check(set(of13) == set(of12), "only over one of the two:", sorted(set(of13) ^ set(of12)))
     differ = {name: (of13[name], of12[name]) for name in of13 if of13[name] != of12[name]}
+    check_page("12.0 to 12.9", [reason for _, (_, reason) in differ.values()])
     for name in [name for name, pair in differ.items() if pair[0] == ("pass", "") and NEEDS_13.fullmatch(pair[1][1])]:
         del differ[name]
     check(not differ, "13 and 12 differ:", differ)
@@ -69,6 +79,7 @@ def an_early_driver_lacks_by_name(sandbox):
     found = verdicts(run(sandbox, "cuda:4@12.0", "memory", "kernels"))
     late = {name: reason for name, (outcome, reason) in found.items() if reason.startswith("driver_too_old")}
     check(late == NOT_IN_12_0, late)
+    check_page("12.0", late.values())
     check(not [name for name, (outcome, _) in found.items() if outcome not in ("pass", "skip")], found)
     print("ok", late)
 

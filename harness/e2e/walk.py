@@ -10,6 +10,7 @@ The pages' programs and directories are in World. Comments above a block, which 
     <!-- not run, PATTERN: REASON --> those that fit the regular expression are not
     <!-- exits N -->, <!-- exits N, PATTERN -->   they end so, and not with 0
     <!-- runs: COMMAND -->            in their place: what proves a block that is no command
+    <!-- shows: COMMAND -->           it is what this prints, with "..." as in a guide
     <!-- no commands: WHAT -->        it holds something else
 
 Cards are simulated, whatever the machine has. The guides (guide.py) are walked there.
@@ -18,6 +19,7 @@ Cards are simulated, whatever the machine has. The guides (guide.py) are walked 
     walk.py run K/N PAGE...           runs the commands of every N-th page
 """
 
+import glob
 import os
 import re
 import shutil
@@ -29,6 +31,7 @@ from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, skip
 from manual import commands as told_commands
 
 SIM = "xpu:2x2,cuda:4"
+INTEL_DRIVER = "libze_intel_gpu.so.1"
 
 # Options in the pages that are not Proctor's, by whose they are.
 OTHERS = {
@@ -61,21 +64,21 @@ class Block:
                 return value
         return None
 
-    def runs(self):
-        return [value for mark, _, value in self.marks if mark == "runs"]
+    def those(self, kind):
+        return [value for mark, _, value in self.marks if mark == kind]
 
 
 def mark_of(line, place):
     comment = re.fullmatch(r"\s*<!-- (.+) -->", line)
     if not comment:
         return None
-    found = re.fullmatch(r"(not run|no commands)(?:, ([^:]+))?: (.+)|exits (\d+)(?:, (.+))?|runs: (.+)", comment[1])
-    check(found or not re.match("not? |exits|runs", comment[1]), place, "a mark that the walk does not know:", line)
+    found = re.fullmatch(r"(not run|no commands)(?:, ([^:]+))?: (.+)|exits (\d+)(?:, (.+))?|(runs|shows): (.+)", comment[1])
+    check(found or not re.match("not? |exits|runs|shows", comment[1]), place, "a mark that the walk does not know:", line)
     if not found:
         return None
     if found[1]:
         return found[1], found[2] or "", found[3]
-    return ("exits", found[5] or "", int(found[4])) if found[4] else ("runs", "", found[6])
+    return ("exits", found[5] or "", int(found[4])) if found[4] else (found[6], "", found[7])
 
 
 def blocks(page):
@@ -229,7 +232,7 @@ def names(pages):
                 check(block.language not in ("bash", "shell", "console") and not hidden, block.place,
                       "commands belong into a fence ```sh", hidden)
                 continue
-            for line in [] if block.name or block.runs() else lines:
+            for line in [] if block.name or block.those("runs") else lines:
                 check_names(line, told, block.place)
                 reason = block.says("not run", line)
                 run += reason is None
@@ -287,6 +290,8 @@ class World:
         """A program in it that is not here, or was not built because its framework or toolkit is not here; else None."""
         if re.search(r"\bpytest\b", line) and not any(shutil.which(name) for name in ("pytest", "pytest-3")):
             return "pytest"
+        if "--sim-driver intel" in line and not glob.glob(f"/usr/lib/*/{INTEL_DRIVER}"):
+            return INTEL_DRIVER
         return next((name for name in self.programs if name in line and not (self.path / name).exists()), None)
 
     def make_run(self):
@@ -319,9 +324,18 @@ def walk(page, told, sandbox):
         world = world or World(sandbox, page)
         world.write(block.name, "\n".join(block.lines) + "\n").chmod(0o755)
     for block in found:
-        lines = block.runs() or (command_lines(block) if block.language == "sh" and not block.name else [])
+        for line in block.those("shows"):
+            world = world or World(sandbox, page)
+            if world.misses(line):
+                print(f"{block.place}: not run, {world.misses(line)} is not here: {line}")
+                continue
+            command = guide.Command(block.place, line)
+            command.expected = block.lines
+            guide.execute(command, world.path, world.env)
+            count += 1
+        lines = block.those("runs") or (command_lines(block) if block.language == "sh" and not block.name else [])
         for line in lines:
-            if block.says("not run", line) and not block.runs():
+            if block.says("not run", line) and not block.those("runs"):
                 continue
             world = world or World(sandbox, page)
             if world.misses(line):

@@ -31,8 +31,10 @@ def run(sandbox, *words, options=(), **more):
 
 def codes(sandbox):
     for number in (0, 1, 2, 3, 5, 75, 77, 124, 125, 255):
-        code, _, _ = run(sandbox, "sh", "-c", f"exit {number}")
+        code, done, _ = run(sandbox, "sh", "-c", f"exit {number}")
         check(code == number, "exit", number, "became", code)
+        lines = done.stderr.decode().splitlines()
+        check(len(lines) == (number != 0) and all(f"(exit:{number}) · exit {number} · reports in" in line for line in lines), lines)
     plain = sandbox.path / "plain.txt"
     plain.write_text("no program\n")
     check(run(sandbox, "no-such-program")[0] == 127, "not found is not 127")

@@ -2,8 +2,9 @@
 """Every command of ours in the README and in docs/ runs as it stands there, or the page says why not.
 
 Commands are what a page shows in fences ```sh and in indented blocks, one a line; "# ..." and what stands behind two
-blanks is explanation. `[...]` may be left out: the command runs without and with it, and once for each of `a|b`. Fences of
-another language are no commands; with a name behind the language, ```toml my.toml, they are files that the commands find.
+blanks is explanation. `[...]` may be left out: the command runs without and with it, and once for each of `a|b`.
+Fences without a language are output, and say by a mark what prints it. Fences of another language are no commands;
+with a name behind the language, ```toml my.toml, they are files that the commands find.
 The pages' programs and directories are in World. Comments above a block, which no reader sees, say more of it:
 
     <!-- not run: REASON -->          its commands are not run
@@ -227,6 +228,7 @@ def names(pages):
             continue
         for block in blocks(page):
             lines = command_lines(block)
+            check(block.language or block.marks, block.place, "what prints this? `shows: COMMAND`, or `no commands: WHAT` it is")
             if block.language != "sh":
                 hidden = [line for line in lines if proctor_words(line) and (proctor_words(line)[0],) in told]
                 check(block.language not in ("bash", "shell", "console") and not hidden, block.place,

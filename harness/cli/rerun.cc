@@ -17,18 +17,25 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
+#include "harness/cli/rerun_changes.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {
 
+constexpr std::size_t kShownCases = 10;
+
 struct RerunOptions {
   std::string run_dir;
   bool failed = false;
   bool each_device = false;
+  bool any_device = false;
+  bool anyway = false;
   bool dry_run = false;
   std::vector<std::string> cases;
   std::string point;  // "" = not given
@@ -50,8 +57,11 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
                         did_you_mean(id, all_ids(model), "`proctor list` shows the ids."));
   }
   std::vector<std::string> ids = options.cases;
+  const bool flaky_is_red = !flaky_cases(model).allowed;
   for (const auto& record : model.cases()) {
-    if (options.failed && model.is_bad(record)) ids.push_back(record.planned.id);
+    const bool is_red = model.is_bad(record) || (flaky_is_red && model.has_mark(record, "flaky"));
+    const bool is_named = std::ranges::find(options.cases, record.planned.id) != options.cases.end();
+    if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
   }
   return ids;
 }
@@ -75,10 +85,18 @@ bool has_dry_run(const RerunCommand& command, bool is_exec) {
   return !is_exec && std::find(command.words.begin(), end, "--require-cards") == end;
 }
 
+// What is asked for replaces what the run had.
 Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vector<std::string>& words) {
-  if (options.repeat > 0) add_option(words, {"--repeat", std::to_string(options.repeat)});
-  if (options.each_device) add_option(words, {"--each-device"});
-  if (!options.point.empty()) add_option(words, {"--point", options.point});
+  const auto replace = [&](const std::string& name, const std::string& value) {
+    words = without_options(words, {name});
+    add_option(words, {name, value});
+  };
+  if (options.repeat > 0) replace("--repeat", std::to_string(options.repeat));
+  if (options.each_device) {
+    words = without_options(words, {"--each-device"});
+    add_option(words, {"--each-device"});
+  }
+  if (!options.point.empty()) replace("--point", options.point);
   if (options.dry_run && has_dry_run) add_option(words, {"--dry-run"});
   if (options.out.empty()) return {};
   std::error_code ec;  // it is relative to where we are, not to where the run was
@@ -98,19 +116,70 @@ std::optional<std::string> variable_of_this_process(const std::string& name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-Error become(const RerunCommand& command) {
+// Where the run was, with the variables of its caller.
+Result<void> go_to(const RerunCommand& command) {
   if (::chdir(command.directory.c_str()) != 0)
     return Error::system("go to " + command.directory + ", where the run was", errno);
   for (const auto& variable : command.environment) {
     const std::size_t equals = variable.find('=');
     ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
   }
+  return {};
+}
+
+Error become(const RerunCommand& command) {
   std::vector<char*> words;
   std::vector<std::string> copies = command.words;
   for (auto& word : copies) words.push_back(word.data());
   words.push_back(nullptr);
   ::execv("/proc/self/exe", words.data());
+  if (errno == E2BIG) {
+    return Error::usage("start proctor again: the ids of the cases are too many for one command",
+                        "`proctor rerun RUN` runs all cases again; --case ID chooses some.");
+  }
   return Error::system("start proctor again", errno);
+}
+
+Result<void> check_same(const RerunOptions& options, const RunModel& model,
+                        const std::vector<std::string>& ids, const RerunCommand& command) {
+  if (options.anyway) return {};
+  if (const auto changes = changes_since(model, ids); !changes.empty()) {
+    return Error::usage("run the same again, since it has changed: " + joined(changes, "; "),
+                        "`proctor rerun --anyway` runs what is there now.");
+  }
+  return check_same_devices(model, command);
+}
+
+// The command on one line: of many cases only the first.
+std::string short_line(const RerunCommand& command) {
+  const auto end = std::find(command.words.begin(), command.words.end(), "--");
+  std::string line;
+  std::size_t cases = 0;
+  std::size_t pins = 0;
+  for (auto word = command.words.begin(); word != command.words.end(); ++word) {
+    const bool is_case = word < end && *word == "--case";
+    const bool is_pin = word < end && *word == "--pin";
+    if ((is_case && ++cases > kShownCases) || (is_pin && ++pins > kShownCases)) {
+      ++word;  // its id
+    } else {
+      line += ' ' + shell_quote(*word);
+    }
+  }
+  if (cases > kShownCases) line += fmt::format(" (and {} more cases)", cases - kShownCases);
+  return line;
+}
+
+void tell(const RerunCommand& command, const RunModel& model) {
+  for (const std::string& sentence : untold_by(model))
+    std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
+  if (!command.left_out.empty())
+    std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
+  std::fprintf(stderr, "proctor: again:%s\n", shown(short_line(command)).c_str());
+}
+
+Error ended_by_others(const std::string& run_dir) {
+  return Error::usage("run the cases of " + run_dir + " again by one command: each of its suites has its own",
+                      "Choose those of one suite with --case ID, or start CTest with --rerun-failed.");
 }
 
 int rerun(const RerunOptions& options) {
@@ -123,24 +192,22 @@ int rerun(const RerunOptions& options) {
     std::printf("nothing to run again: no case of %s was bad\n", shown(options.run_dir).c_str());
     return kExitGreen;
   }
-  RerunCommand command = rerun_of(*model, *ids);
-  if (command.words.empty()) {
-    return fail(Error::usage(
-        "run the cases of " + options.run_dir + " again by one command: each of its suites has its own",
-        "Choose those of one suite with --case ID, or start CTest with --rerun-failed."));
-  }
+  const RerunOn same_or_all = options.each_device ? RerunOn::kOfRun : RerunOn::kSame;
+  RerunCommand command = rerun_of(*model, *ids, options.any_device ? RerunOn::kAny : same_or_all);
+  if (command.words.empty()) return fail(ended_by_others(options.run_dir));
   const bool starts = !options.dry_run || has_dry_run(command, model->plan().exec);
   if (auto added = add_options(options, starts, command.words); !added) return fail(added.error());
+  const std::string here = command_directory();
+  if (auto gone = go_to(command); !gone) return fail(gone.error());
+  if (auto same = check_same(options, *model, *ids, command); !same) return fail(same.error());
   if (!starts) {
-    std::printf("%s\n", shown(command_text(command, command_directory())).c_str());
+    std::printf("%s\n", shown(command_text(command, here)).c_str());
     return kExitGreen;
   }
-  std::string line;
-  for (const auto& word : command.words) line += ' ' + shell_quote(word);
+  tell(command, *model);
   auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
   if (!words) return fail(words.error());
   command.words = *std::move(words);
-  std::fprintf(stderr, "proctor: again:%s\n", shown(line).c_str());
   return fail(become(command));
 }
 
@@ -150,7 +217,8 @@ void add_rerun_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("rerun", "Run the cases of a run again, the way it ran them");
   auto options = std::make_shared<RerunOptions>();
   command->add_option("run", options->run_dir, "Run directory")->required();
-  command->add_flag("--failed", options->failed, "Only the cases that were bad");
+  command->add_flag("--failed", options->failed,
+                    "Only the cases that were bad, and the flaky ones where they made the run red");
   command->add_option("--case", options->cases, "Only the case with exactly this id; repeatable")
       ->allow_extra_args(false);
   command->add_option("--point", options->point, "Only this point of what a check of ours is tried with");
@@ -158,6 +226,10 @@ void add_rerun_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_flag("--each-device", options->each_device,
                     "Every case on every device, and a table that tells code from card");
+  command->add_flag("--any-device", options->any_device,
+                    "On any device, and not on the one that each case had");
+  command->add_flag("--anyway", options->anyway,
+                    "Also when a program, the configuration or a device is not what the run had");
   command->add_option("--out", options->out, "Run directory of the new run; must be new or empty");
   command->add_flag("--dry-run", options->dry_run,
                     "Print the plan, or the line that would be started; start nothing");

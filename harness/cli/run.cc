@@ -402,10 +402,30 @@ Result<void> RunCommand::plan_cases() {
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
   config_files_ = std::move(outcome->files);
+  if (auto read = read_inputs(); !read) return read;
   options_.policy = outcome->run.under(options_.policy);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   const auto known = known_failure_warnings(options_.known_failures, plan_);
   warnings_.insert(warnings_.end(), known.begin(), known.end());
+  return {};
+}
+
+// The files that decided what is run, for who runs it again.
+Result<void> RunCommand::read_inputs() {
+  std::vector<InputFile>& inputs = options_.setup.planned.inputs.emplace();
+  std::vector<std::string> files = config_files_;
+  if (!options_.plan_file.empty()) files.push_back(options_.plan_file);
+  for (const std::string& file : files) {
+    const auto text = read_file(file);
+    if (!text) return text.error();
+    inputs.push_back({.file = file, .sha256 = sha256_hex(*text)});
+  }
+  const auto& simulation = machine_->simulation();
+  if (!simulation || !simulation->topology.described()) return {};
+  const std::string& machine = simulation->topology.name;
+  const auto text = read_file(machine);
+  if (!text) return text.error();
+  inputs.push_back({.file = machine, .sha256 = sha256_hex(*text)});
   return {};
 }
 
@@ -456,9 +476,34 @@ Result<void> RunCommand::find_devices() {
     devices_.notes.insert(devices_.notes.end(), cleared.begin(), cleared.end());
   }
   if (auto used = check_devices_used(); !used) return used;
+  if (auto pinned = pin_cases(); !pinned) return pinned;
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (const auto& simulation = machine_->simulation(); simulation && !simulation->faults.empty())
     devices_.stack.emplace_back(kSimFaultsEntry, simulation->faults);
+  return {};
+}
+
+// An id may hold any character, and a device's name no '='.
+Result<void> RunCommand::pin_cases() {
+  for (const std::string& pin : options_.pins) {
+    const auto refuse = [&](const std::string& why, const std::string& hint) {
+      return Error::usage("use --pin " + shell_quote(pin) + ": " + why, hint);
+    };
+    const std::size_t equals = pin.rfind('=');
+    if (equals == std::string::npos) return refuse("there is no `=`", "E.g. --pin suite/case=xpu:0.");
+    const std::string id = pin.substr(0, equals);
+    const auto test = std::ranges::find(plan_.cases, id, &Case::id);
+    if (test == plan_.cases.end())
+      return refuse("no chosen case is `" + id + "`", "`proctor list` shows the ids.");
+    if (test->devices != 1) {
+      return refuse(fmt::format("the case gets {} devices", test->devices),
+                    "--devices chooses the devices of a run.");
+    }
+    const auto chosen = devices_.choose(pin.substr(equals + 1));
+    if (!chosen) return chosen.error();
+    if (chosen->size() != 1) return refuse("it names several devices", "A case is pinned to one.");
+    options_.setup.pins[id] = chosen->front();
+  }
   return {};
 }
 

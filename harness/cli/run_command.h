@@ -89,6 +89,8 @@ class RunCommand {
   void describe_subject();
   void describe_narrowing_of(RunPlanned& planned);
   void describe_programs();
+  Result<void> read_inputs();
+  Result<void> pin_cases();
   void read_programs(bool was_stopped, EventSink& events);
   std::vector<HardwareEvidence> hardware_evidence(std::string_view when) const;
   void tell_hardware(std::int64_t at_ms, EventSink& events) const;

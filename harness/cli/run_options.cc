@@ -169,6 +169,7 @@ const std::vector<Heading>& headings() {
       {"Devices",
        {{"--gpus", kHarmless},
         {"--devices", kHarmless},
+        {"--pin", kHarmless},
         {"--hierarchy", kHarmless},
         {"--mem-cap", kPlanTells},
         {"--sim", kRuleTells},
@@ -303,8 +304,13 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
   command.add_flag("--prove-devices", setup.care.prove,
                    "Examine each device before its first case: the report then says that it computes");
-  command.add_flag("--each-device", setup.planned.each_device,
-                   "Every case on every device, and a table that tells code from card");
+  auto* each_device = command.add_flag("--each-device", setup.planned.each_device,
+                                       "Every case on every device, and a table that tells code from card");
+  command
+      .add_option("--pin", options.pins,
+                  "CASE=DEVICE: this case, which uses one device, runs on this one; repeatable")
+      ->allow_extra_args(false)
+      ->excludes(each_device);
   command
       .add_option_function<std::string>(
           "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },

@@ -35,6 +35,7 @@ struct RunOptions {
   std::string plan_file;  // "" = the cases are discovered
   std::string shard;      // "" = all cases
   std::string known_failures;
+  std::vector<std::string> pins;  // --pin CASE=DEVICE, as typed
   bool require_cards = false;
   bool dry_run = false;
   std::string out;

@@ -171,6 +171,12 @@ struct Narrowed {
   std::vector<NarrowingVariable> variables{};
 };
 
+// A file that decided what was run, as it was read: of the configuration, --plan, or the machine of --sim.
+struct InputFile {
+  std::string file{};  // relative to RunPlanned::directory, or absolute
+  std::string sha256{};
+};
+
 struct RunPlanned {
   std::string run_id;
   std::string started;  // UTC, 2026-01-31T12:00:00Z
@@ -206,6 +212,7 @@ struct RunPlanned {
   std::uint64_t seed = 0;              // --seed: which points of their axes our checks were tried with
   std::string profile{};               // --profile
   std::optional<Narrowed> narrowed{};  // none: the version that wrote the journal did not tell
+  std::optional<std::vector<InputFile>> inputs{};  // none: as above
 };
 
 // A variable that decides which devices a process sees, as the process has it.

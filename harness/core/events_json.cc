@@ -82,6 +82,8 @@ void fields(auto& io, Is<NarrowingVariable> auto& r) {
 
 void fields(auto& io, Is<Narrowed> auto& r) { io("options", r.options), io("variables", r.variables); }
 
+void fields(auto& io, Is<InputFile> auto& r) { io("file", r.file), io("sha256", r.sha256); }
+
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
@@ -95,7 +97,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
   io("size", r.size), io("seed", r.seed), io("profile", r.profile);
-  io("narrowed", r.narrowed);
+  io("narrowed", r.narrowed), io("inputs", r.inputs);
 }
 
 void fields(auto& io, Is<EnvironmentVariable> auto& r) {
@@ -331,6 +333,10 @@ class Reader {
     T inner{};
     read(json, inner);
     value = std::move(inner);
+  }
+  template <typename T>
+  static void read(const Read& json, std::optional<std::vector<T>>& values) {
+    if (json.is_array()) read(json, values.emplace());
   }
   template <typename T>
   static void read(const Read& json, std::vector<T>& values) {

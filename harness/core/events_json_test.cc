@@ -58,6 +58,7 @@ RunPlanned full_plan() {
   plan.profile = "ci";
   plan.narrowed =
       Narrowed{{{"--filter", "a*", "plan"}}, {{"m", "xpu", "PYTHONOPTIMIZE", "1", "caller", "plan"}}};
+  plan.inputs = std::vector<InputFile>{{"proctor.toml", "0f0f"}};
   return plan;
 }
 
@@ -167,8 +168,9 @@ PROCTOR_COUNT_FIELDS(ProgramRead, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(NarrowingOption, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(NarrowingVariable, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Narrowed, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 32, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32)
+PROCTOR_COUNT_FIELDS(InputFile, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(RunPlanned, 33, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -211,6 +213,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["suites"][0].size(), field_count(PlannedSuite{}));
   EXPECT_EQ(plan["known_failures"].size(), field_count(KnownFailuresFile{}));
   EXPECT_EQ(plan["known_failures"]["entries"][0].size(), field_count(KnownFailureEntry{}));
+  EXPECT_EQ(plan["inputs"][0].size(), field_count(InputFile{}));
   EXPECT_EQ(plan["narrowed"].size(), field_count(Narrowed{}));
   EXPECT_EQ(plan["narrowed"]["options"][0].size(), field_count(NarrowingOption{}));
   EXPECT_EQ(plan["narrowed"]["variables"][0].size(), field_count(NarrowingVariable{}));

@@ -59,6 +59,7 @@ CONSOLES = {
     "hangs": (0, ["run", "--timeout", "1s", "--", "./hangs.sh"]),
     "hanging-rank": (0, ["run", "--config", "ranks.toml", "--timeout", "1s"]),
     "crash": (0, ["run", "--", "./crashes.sh"]),
+    "crash-of-exec": (0, ["exec", "--", "./crashes.sh"]),
     "crash-with-a-core": (0, ["run", "--", "./writes"]),
     "forbidden-leak": (0, ["run", "--config", "leaks.toml"]),
     "live-output": (0, ["run", "--show-output", "live", "--", "./counts.sh"]),

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Trying again: the third attempt is on another device, `rerun` repeats a run, `--each-device` tells code from card."""
 
+import hashlib
+import json
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, check_sums, report, skip, write_config
+from harness import BIN, Sandbox, check, check_sums, of_type, records, report, skip, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
 SIM = ("--sim", "xpu:4x1")
@@ -126,6 +128,116 @@ def rerun(sandbox):
     print("ok rerun repeats what was bad, the way it ran")
 
 
+def same_card(sandbox):
+    """What was bad on the second of two cards is bad there again, also where another case was bad on the first."""
+    for name in ("one", "two"):  # each waits for the other, so that each has a card of its own
+        other = {"one": "two", "two": "one"}[name]
+        (sandbox.path / f"{name}.sh").write_text(f"touch {name}; [ -e again ] || until [ -e {other} ]; do sleep 0.05; done\n"
+                                                 f"echo $ZE_AFFINITY_MASK >> {name}.cards; exit 1\n")
+    write_config(sandbox.path / "proctor.toml", {name: {**suite(""), "command": ["sh", f"{name}.sh"]} for name in ("one", "two")})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, "--sim", "xpu:2x1")
+    (sandbox.path / "again").touch()
+    for words in (["--failed"], ["--case", "one/sh"], ["--case", "two/sh"]):
+        out = sandbox.out()
+        done = sandbox.proctor("rerun", first, *words, "--out", out)
+        check(done.returncode == 1, words, done.returncode, done.stderr)
+        for case in report(out)["cases"]:
+            had = [one for one in report(first)["cases"] if one["id"] == case["id"]][0]
+            check(case["attempts"][0]["devices"] == had["attempts"][0]["devices"], words, case["attempts"], had["attempts"])
+    out = sandbox.out()
+    done = sandbox.proctor("rerun", first, "--case", "two/sh", "--any-device", "--out", out)
+    check(done.returncode == 1 and "--devices" not in done.stderr, done.returncode, done.stderr)
+    print("ok each case has the card that it had")
+
+
+def red_by_flaky(sandbox):
+    """--failed takes the flaky cases where they made the run red, and only there."""
+    script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
+    for more, again in (((), "case flaky/sh"), (("--flaky", "pass", "--flaky-budget", "100"), "nothing to run again")):
+        (sandbox.path / "tries").unlink(missing_ok=True)
+        write_config(sandbox.path / "proctor.toml", {"flaky": {**suite(script, retries=1), "backend": "none", "devices": 0},
+                                                     "good": {"kind": "command", "command": ["true"]}})
+        first = sandbox.out()
+        sandbox.proctor("run", "--out", first, *more)
+        done = sandbox.proctor("rerun", first, "--failed", "--out", sandbox.out())
+        check(again in done.stdout + done.stderr and "good" not in done.stderr, more, done.stdout, done.stderr)
+    print("ok --failed takes the flaky cases that made the run red")
+
+
+def many(sandbox):
+    """The command is printed on a line that can be read, however many cases were bad."""
+    write_config(sandbox.path / "proctor.toml", {f"s{number}": {"kind": "command", "command": ["false"]} for number in range(60)})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first)
+    out = sandbox.out()
+    done = sandbox.proctor("rerun", first, "--failed", "--out", out)
+    line = [line for line in done.stderr.splitlines() if "again:" in line][0]
+    check(line.count("--case") == 10 and "(and 50 more cases)" in line, line)
+    check(len(report(out)["cases"]) == 60, done.stdout)
+    print("ok the printed command is short")
+
+
+def changed(sandbox):
+    """What is not what the run had is named, with the digests; --anyway goes on."""
+    program, config = sandbox.path / "bad.sh", sandbox.path / "proctor.toml"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    write_config(config, {"bad": {**suite(""), "command": ["./bad.sh"]}})
+    machine = sandbox.path / "machine"
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, "--sim", "xpu:2x1", "--sim-state", machine)
+    check(sandbox.proctor("rerun", first, "--out", sandbox.out()).returncode == 1, "unchanged it runs again")
+    for path, text in ((program, "#!/bin/sh\nexit 1 #\n"), (config, config.read_text() + "# more\n")):
+        before = path.read_text()
+        path.write_text(text)
+        then, now = (hashlib.sha256(one.encode()).hexdigest()[:12] for one in (before, text))
+        done = sandbox.proctor("rerun", first, "--out", sandbox.out())
+        check(done.returncode == 2 and f"{path.name}: sha256 {then} then, {now} now" in done.stderr, done.returncode, done.stderr)
+        check("--anyway" in done.stderr, done.stderr)
+        check(sandbox.proctor("rerun", first, "--anyway", "--out", sandbox.out()).returncode == 1, "--anyway goes on")
+        path.write_text(before)
+    config.unlink()
+    done = sandbox.proctor("rerun", first, "--out", sandbox.out())
+    check(done.returncode == 2 and "proctor.toml" in done.stderr, done.returncode, done.stderr)
+    print("ok what changed is named")
+
+
+def other_card(sandbox):
+    """A card that is gone, or is another one in its place."""
+    write_config(sandbox.path / "proctor.toml", {"bad": suite("exit 1")})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, *SIM, "--devices", "xpu-sim:3")
+    journal = first / "journal.jsonl"
+    text = journal.read_text()
+    uuid = [device for device in of_type(records(first), "run_planned")[0]["devices"]][0]["uuid"]
+    for old, new, word in (('"xpu:4x1"', '"xpu:2x1"', "xpu-sim:3 is not here; here are xpu-sim:0, xpu-sim:1"),
+                           (uuid, "00" * 16, f"xpu-sim:3 is another card: UUID {'00' * 16} then, {uuid} now")):
+        journal.write_text(text.replace(old, new))
+        done = sandbox.proctor("rerun", first, "--case", "bad/sh", "--out", sandbox.out())
+        check(done.returncode == 75 and word in done.stderr and "--any-device" in done.stderr, done.returncode, done.stderr)
+        done = sandbox.proctor("rerun", first, "--case", "bad/sh", "--any-device", "--out", sandbox.out())
+        check(done.returncode == 1, done.returncode, done.stderr)
+    print("ok a card that is not the same is named")
+
+
+def old_journal(sandbox):
+    """Of an older version it repeats what it knows, and says what it does not."""
+    write_config(sandbox.path / "proctor.toml", {"bad": suite("exit 1")})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, *SIM)
+    journal = first / "journal.jsonl"
+    lines = journal.read_text().splitlines()
+    plan = json.loads(lines[0])
+    del plan["inputs"], plan["narrowed"]
+    journal.write_text("\n".join([json.dumps({**plan, "proctor_version": "0.0.9"}), *lines[1:]]) + "\n")
+    done = sandbox.proctor("rerun", first, "--failed", "--out", sandbox.out())
+    check(done.returncode == 1, done.returncode, done.stderr)
+    for word in ("no variables of its caller", "no digests of the configuration"):
+        check(f"the journal of proctor 0.0.9 has {word}" in done.stderr, done.stderr)
+    print("ok an older journal is repeated as far as it tells")
+
+
 def dry_run(sandbox):
     """The plan; of what cannot show one, the line that would be started, as a shell takes it."""
     marker = sandbox.path / "started"
@@ -141,7 +253,9 @@ def dry_run(sandbox):
     done = sandbox.proctor("rerun", first, "--dry-run")
     check(done.returncode == 0 and "bad/sh" in done.stdout, done.returncode, done.stdout, done.stderr)
     done = sandbox.proctor("rerun", cards, "--failed", "--dry-run")
-    check(done.returncode == 0 and done.stdout == f"{BIN}/proctor run --require-cards --sim xpu:4x1 --case bad/sh\n",
+    card = report(cards)["cases"][0]["attempts"][0]["devices"][0]
+    line = f"{BIN}/proctor run --require-cards --sim xpu:4x1 --devices {card} --case bad/sh\n"
+    check(done.returncode == 0 and done.stdout == line,
           done.returncode, done.stdout, done.stderr)
     done = sandbox.proctor("rerun", opaque, "--dry-run")
     check(done.returncode == 0 and done.stdout == f"{BIN}/proctor exec -- sh -c 'touch {marker}; exit 3'\n", done.returncode,
@@ -158,7 +272,8 @@ def dry_run(sandbox):
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, dry_run):
+    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, same_card, red_by_flaky, many, changed, other_card,
+                 old_journal, dry_run):
         with Sandbox() as sandbox:
             test(sandbox)
 

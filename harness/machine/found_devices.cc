@@ -261,8 +261,8 @@ Result<void> FoundDevices::keep_what_ctest_allocated(const Environment& caller) 
   return {};
 }
 
-Result<std::set<std::string>> FoundDevices::choose(const std::string& spec) const {
-  std::set<std::string> chosen;
+Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) const {
+  std::vector<std::string> chosen;
   for (std::string_view rest = spec; !rest.empty() || chosen.empty();) {
     const auto comma = std::min(rest.find(','), rest.size());
     const std::string word(rest.substr(0, comma));
@@ -277,13 +277,20 @@ Result<std::set<std::string>> FoundDevices::choose(const std::string& spec) cons
     if (named.front()->shared)
       return refuse(
           fmt::format("each process simulates all of them itself, also {}", named.front()->device.id));
-    if (!chosen.insert(named.front()->device.id).second)
-      return refuse(fmt::format("`{}` is {}, which is named twice", word, named.front()->device.id));
+    const std::string& id = named.front()->device.id;
+    if (std::ranges::find(chosen, id) != chosen.end())
+      return refuse(fmt::format("`{}` is {}, which is named twice", word, id));
+    chosen.push_back(id);
   }
   return chosen;
 }
 
-void FoundDevices::keep(const std::set<std::string>& chosen) { keep_only(chosen, kDevicesOption, *this); }
+void FoundDevices::keep(const std::vector<std::string>& chosen) {
+  keep_only({chosen.begin(), chosen.end()}, kDevicesOption, *this);
+  std::ranges::stable_sort(pool, {}, [&](const PoolDevice& entry) {
+    return std::ranges::find(chosen, entry.device.id) - chosen.begin();
+  });
+}
 
 Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
                                   Containment& containment, const Environment& caller) {

@@ -47,9 +47,9 @@ struct FoundDevices {
   // Appends the devices that were found for another backend.
   void add(const FoundDevices& other);
   // The ids of what --devices names. A usage error names what is not there, what is named twice, and what there is.
-  Result<std::set<std::string>> choose(const std::string& spec) const;
-  // Removes all others.
-  void keep(const std::set<std::string>& chosen);
+  Result<std::vector<std::string>> choose(const std::string& spec) const;
+  // Removes all others. Cases get the first of `chosen` first.
+  void keep(const std::vector<std::string>& chosen);
   // Removes the devices that CTest has not given to this test but to others beside it.
   Result<void> keep_what_ctest_allocated(const Environment& caller);
 };

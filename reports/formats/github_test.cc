@@ -104,7 +104,7 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
   const std::string small = summary_markdown(model, 5000);
   EXPECT_LE(small.size(), 5000u);
   EXPECT_THAT(small, HasSubstr("# Proctor: RED: the code"));
-  EXPECT_THAT(small, HasSubstr("**Cut**: 506 entries did not fit into 5000 bytes"));
+  EXPECT_THAT(small, HasSubstr("**Cut**: 510 entries did not fit into 5000 bytes"));
   EXPECT_EQ(summary_markdown(model, 10), "");
 }
 

@@ -171,7 +171,9 @@ TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
   EXPECT_THAT(
       xml,
       HasSubstr("<failure message=\"boom\" type=\"proctor.fail\">a.cc:9: boom\n  expected: 1\n  got: 2\n"));
-  EXPECT_THAT(xml, HasSubstr("rerun: proctor run memory --backend xpu --case memory.xpu/A.B\n"));
+  EXPECT_THAT(
+      xml, HasSubstr(
+               "rerun: proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/A.B\n"));
   end.verdict = {Outcome::kPass, ""};
   EXPECT_THAT(xml_of(end), Not(HasSubstr("LAST WORDS")));
 }

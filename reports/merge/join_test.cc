@@ -201,13 +201,14 @@ TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {
   other.plan.directory = "/other place";
   other.plan.stack = {{kSimFaultsEntry, "copy.x;y"}};
   const RunModel model = join_all({one_of("a/x"), one_of("a/z"), other});
-  EXPECT_EQ(rerun_command(model, model.cases()[0]), "/bin/proctor run a --config /a.toml --case a/x");
-  EXPECT_EQ(
-      rerun_command(model, model.cases()[2]),
-      "cd '/other place' && PROCTOR_SIM_FAULTS='copy.x;y' /bin/proctor run b --config /a.toml --case b/y");
+  EXPECT_EQ(rerun_command(model, model.cases()[0]),
+            "/bin/proctor run a --config /a.toml --devices xpu:0000:03:00.0 --case a/x");
+  EXPECT_EQ(rerun_command(model, model.cases()[2]),
+            "cd '/other place' && PROCTOR_SIM_FAULTS='copy.x;y' /bin/proctor run b --config /a.toml "
+            "--devices xpu:0000:03:00.0 --case b/y");
   const RerunCommand both = rerun_of(model, {"a/x", "a/z"});
-  EXPECT_THAT(both.words, ElementsAre("/bin/proctor", "run", "a", "--config", "/a.toml", "--case", "a/x",
-                                      "--case", "a/z"));
+  EXPECT_THAT(both.words, ElementsAre("/bin/proctor", "run", "a", "--config", "/a.toml", "--devices",
+                                      "xpu:0000:03:00.0", "--case", "a/x", "--case", "a/z"));
   EXPECT_EQ(both.directory, "/build");
   EXPECT_THAT(rerun_of(model, {"b/y"}).environment, ElementsAre("PROCTOR_SIM_FAULTS=copy.x;y"));
   EXPECT_EQ(rerun_of(model, {"b/y"}).directory, "/other place");

@@ -13,6 +13,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/model/device_table.h"
 #include "reports/model/rerun.h"
 #include "reports/model/truncate.h"
@@ -26,6 +27,7 @@ constexpr std::size_t kMaxSuspects = 10;  // cases that may have left a process 
 // says no more than `fail`.
 constexpr std::string_view kWhereOutcome = "outcome";
 constexpr std::string_view kTestFailure = "test_failure";
+constexpr std::string_view kCrashRule = "outcome:crash";
 
 // The value of a reason like `signal:11`.
 std::optional<std::string_view> value_of(std::string_view reason, std::string_view key) {
@@ -423,6 +425,21 @@ std::string devices_line(const RunModel& model, const Attempt* attempt) {
 }
 
 // Of a case that was bad first and then good: the bad attempt answers.
+// `exec` has no --debugger, and not every crash leaves a core.
+std::string next_of_crash(const RunModel& model, const Attempt* attempt) {
+  const bool has_core = attempt != nullptr && attempt->end && !attempt->end->evidence.core.file.empty();
+  if (has_core) return "Open its core in a debugger.";
+  return model.plan().exec ? "Run the command under `gdb --args`." : "Rerun it with --debugger 'gdb --args'.";
+}
+
+// With what it leaves out below it.
+std::string rerun_text(const RunModel& model, const CaseRecord& record) {
+  const RerunCommand again = rerun_of(model, {record.planned.id});
+  std::string text = command_text(again, model.plan().directory);
+  if (!again.left_out.empty()) text += "\n               without " + joined(again.left_out, ", ");
+  return text;
+}
+
 std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   const Attempt* bad = first_bad_attempt(record);
   if (bad == nullptr) return {};
@@ -438,7 +455,7 @@ std::string summarize_flaky(const RunModel& model, const CaseRecord& record, con
       clean_text(to_string(model.verdict(record))), describe(model, record, verdict_of(*bad), bad));
   return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
                      problem, one_line(what, 4 * kHeadlineBytes), devices_line(model, bad),
-                     rerun_command(model, record), one_line(clean_text(locations), 4 * kHeadlineBytes));
+                     rerun_text(model, record), one_line(clean_text(locations), 4 * kHeadlineBytes));
 }
 
 }  // namespace
@@ -453,12 +470,13 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record, c
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   std::string problem = problem_text(model, record);
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
-  std::string next = next_text(diagnosis);
+  const bool is_crash = diagnosis != nullptr && diagnosis->rule == kCrashRule;
+  std::string next = is_crash ? next_of_crash(model, telling_attempt(model, record)) : next_text(diagnosis);
   if (!next.empty()) next = fmt::format("next:          {}\n", next);
   return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
                      problem, next, one_line(what, 4 * kHeadlineBytes),
                      devices_line(model, telling_attempt(model, record)), evidence_text(model, record),
-                     core_line(telling_attempt(model, record), run_dir), rerun_command(model, record),
+                     core_line(telling_attempt(model, record), run_dir), rerun_text(model, record),
                      where_to_look(model, record, run_dir));
 }
 

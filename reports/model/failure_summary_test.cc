@@ -116,13 +116,14 @@ TEST(Explain, GivesTheFourAnswers) {
   failed.rule = "M-1";
   failed.source = "Level Zero 1.13, 5.2";
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
-  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
-            "whose problem: code\n"
-            "what:          fail: read back 0x00\n"
-            "on:            xpu:0000:03:00.0 (Card)\n"
-            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
-            "where to look: suites/memory/copy.cc:112 · logs/0123456789abcdef.1.log · rule M-1 · Level Zero "
-            "1.13, 5.2\n");
+  EXPECT_EQ(
+      summarize_failure(model, model.cases()[0]),
+      "whose problem: code\n"
+      "what:          fail: read back 0x00\n"
+      "on:            xpu:0000:03:00.0 (Card)\n"
+      "rerun:         proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/A.B\n"
+      "where to look: suites/memory/copy.cc:112 · logs/0123456789abcdef.1.log · rule M-1 · Level Zero "
+      "1.13, 5.2\n");
 }
 
 // A pass at the end would have no words of its own.
@@ -160,14 +161,15 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
   late.evidence = {
       "evidence/0123456789abcdef.1.txt", {"python3 (pid 9): state D", "Python: step at a.py:3"}, 812};
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
-  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
-            "whose problem: code\n"
-            "what:          timeout: still running after 1 min 00 s, its time limit\n"
-            "on:            xpu:0000:03:00.0 (Card)\n"
-            "evidence:      python3 (pid 9): state D\n"
-            "               Python: step at a.py:3\n"
-            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
-            "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
+  EXPECT_EQ(
+      summarize_failure(model, model.cases()[0]),
+      "whose problem: code\n"
+      "what:          timeout: still running after 1 min 00 s, its time limit\n"
+      "on:            xpu:0000:03:00.0 (Card)\n"
+      "evidence:      python3 (pid 9): state D\n"
+      "               Python: step at a.py:3\n"
+      "rerun:         proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/A.B\n"
+      "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
 }
 
 TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {

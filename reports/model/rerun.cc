@@ -10,69 +10,171 @@
 #include <string_view>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
 
+// What an option of a run is to its rerun.
+enum class Role {
+  kReports,    // where they go, what is shown, what was tested: the new run has its own
+  kSelection,  // which cases: a rerun of cases has --case in its place
+  kShard,      // the same; the whole of it is the whole of this part
+  kWholeRun,   // means nothing for a part of the cases
+  kClock,      // a time for the whole run
+  kDevices,    // a rerun of cases has those on which they ran
+};
+
 struct Option {
   std::string_view name;
   bool has_value;
+  Role role;
 };
 
-// Options of `proctor run` that choose the cases, how often they run, or where the reports go: a rerun of one
-// case replaces them. What is tested then is what is there then. Everything else (suites, backend, simulation, limits, config) stays.
-constexpr std::array kDropped = {
-    Option{"--filter", true}, Option{"--case", true}, Option{"--exclude", true}, Option{"--label", true},
-    Option{"--tag", true}, Option{"--shard", true}, Option{"--subject", true}, Option{"--repeat", true},
-    Option{"--retries", true}, Option{"--deadline", true}, Option{"--out", true}, Option{"--join", true},
-    Option{"--junit", true}, Option{"--min-executed", true}, Option{"--jobs", true},
-    Option{"--until-fail", false}, Option{"--fail-fast", false}, Option{"--dry-run", false},
-    Option{"--each-device", false}, Option{"-j", true},
-    // What is shown of it.
-    Option{"--show-output", true}, Option{"--durations", true}, Option{"--color", true},
-    Option{"--verbose", false}, Option{"-v", false}, Option{"--quiet", false}, Option{"-q", false}};
+constexpr std::array kOptions = {
+    Option{"--out", true, Role::kReports},           Option{"--join", true, Role::kReports},
+    Option{"--junit", true, Role::kReports},         Option{"--subject", true, Role::kReports},
+    Option{"--dry-run", false, Role::kReports},      Option{"--show-output", true, Role::kReports},
+    Option{"--durations", true, Role::kReports},     Option{"--color", true, Role::kReports},
+    Option{"--verbose", false, Role::kReports},      Option{"-v", false, Role::kReports},
+    Option{"--quiet", false, Role::kReports},        Option{"-q", false, Role::kReports},
+    Option{"--filter", true, Role::kSelection},      Option{"--case", true, Role::kSelection},
+    Option{"--exclude", true, Role::kSelection},     Option{"--label", true, Role::kSelection},
+    Option{"--tag", true, Role::kSelection},         Option{"--shard", true, Role::kShard},
+    Option{"--min-executed", true, Role::kWholeRun}, Option{"--deadline", true, Role::kClock},
+    Option{"--devices", true, Role::kDevices},       Option{"--pin", true, Role::kDevices}};
 
-const Option* dropped_option(std::string_view word) {
-  const std::string_view name = word.starts_with("-j") ? "-j" : word.substr(0, word.find('='));
-  const auto found =
-      std::find_if(kDropped.begin(), kDropped.end(), [name](const Option& o) { return o.name == name; });
-  return found != kDropped.end() ? &*found : nullptr;
+// The variables by which a caller hides devices, as the stack of a run names them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kMasks = {
+    {{"xpu.caller_mask", "ZE_AFFINITY_MASK"}, {"cuda.caller_mask", "CUDA_VISIBLE_DEVICES"}}};
+
+std::string_view name_of(std::string_view word) { return word.substr(0, word.find('=')); }
+
+const Option* option_of(std::string_view word) {
+  const auto* const found = std::ranges::find(kOptions, name_of(word), &Option::name);
+  return found != kOptions.end() ? found : nullptr;
+}
+
+using Words = std::vector<std::string>;
+
+// The words before `--` for which `is_dropped(option)` does not hold, and then the others; `dropped` gets each option
+// that does not stay.
+template <typename IsDropped>
+Words without(const Words& words, const IsDropped& is_dropped, Words* dropped = nullptr) {
+  const auto command = std::find(words.begin(), words.end(), "--");
+  Words kept;
+  for (auto word = words.begin(); word != command; ++word) {
+    const std::optional<Option> option = is_dropped(*word);
+    if (!option) {
+      kept.push_back(*word);
+      continue;
+    }
+    std::string text = *word;
+    if (option->has_value && word->find('=') == word->npos && word + 1 != command) text += ' ' + *++word;
+    if (dropped != nullptr) dropped->push_back(text);
+  }
+  kept.insert(kept.end(), command, words.end());
+  return kept;
+}
+
+Words without_roles(const Words& words, const std::vector<Role>& roles, Words* dropped = nullptr) {
+  const auto has_role = [&](std::string_view word) -> std::optional<Option> {
+    const Option* option = option_of(word);
+    if (option == nullptr || std::ranges::find(roles, option->role) == roles.end()) return std::nullopt;
+    return *option;
+  };
+  return without(words, has_role, dropped);
+}
+
+bool has_option(const Words& words, std::string_view name) {
+  const auto command = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), command, [&](const std::string& word) { return name_of(word) == name; });
+}
+
+// Before the `--` that ends our options.
+void add_words(Words& words, const Words& more) {
+  words.insert(std::find(words.begin(), words.end(), "--"), more.begin(), more.end());
 }
 
 // Everything of `proctor exec` but what was tested and where the reports go.
-std::vector<std::string> exec_again(const std::vector<std::string>& words) {
-  const auto command = std::find(words.begin(), words.end(), "--");
-  std::vector<std::string> again;
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    const Option* option = word < command ? dropped_option(*word) : nullptr;
-    const bool left_out = option != nullptr && (option->name == "--out" || option->name == "--junit" ||
-                                                option->name == "--subject");
-    if (!left_out) {
-      again.push_back(*word);
-    } else if (word->find('=') == word->npos && word + 1 < command) {
-      ++word;
-    }
+Words exec_again(const Words& words) { return without_roles(words, {Role::kReports}); }
+
+// Without ids the whole run. A run that repeats until a case fails has no other end than its deadline.
+void run_again(const Words& words, const std::vector<std::string>& case_ids, RerunCommand& again) {
+  again.words = without_roles(words, {Role::kReports});
+  const bool needs_deadline = has_option(words, "--until-fail") && !has_option(words, "--repeat");
+  if (!needs_deadline) again.words = without_roles(again.words, {Role::kClock}, &again.left_out);
+  if (case_ids.empty()) {
+    again.words = without_roles(again.words, {Role::kShard});
+    return;
   }
-  return again;
+  again.words = without_roles(again.words, {Role::kSelection});
+  again.words = without_roles(again.words, {Role::kShard, Role::kWholeRun}, &again.left_out);
 }
 
-// Options end at `--`: what follows is the command of an ad hoc suite.
-std::vector<std::string> run_again(const std::vector<std::string>& words,
-                                   const std::vector<std::string>& case_ids) {
-  const auto command = std::find(words.begin(), words.end(), "--");
-  std::vector<std::string> again;
-  for (auto word = words.begin(); word != command; ++word) {
-    if (const Option* option = dropped_option(*word)) {
-      const bool value_follows =
-          option->has_value && word->find('=') == word->npos && (option->name != "-j" || *word == "-j");
-      if (value_follows && word + 1 != command) ++word;
-      continue;
-    }
-    again.push_back(*word);
+// ---- The same devices ----
+
+// Each process simulates all of Intel's cards itself, so that none can be chosen.
+bool can_choose(const RunModel& model, const CaseRecord& record) {
+  const auto& sim = model.plan().sim;
+  return record.planned.devices > 0 && !(sim && sim->driver == "intel" && record.planned.backend == "xpu");
+}
+
+// Of a simulated machine that has no other devices, which are always the same.
+bool are_all_of_simulation(const RunModel& model, const std::vector<std::string>& devices) {
+  std::vector<std::string> all;
+  for (const PlannedDevice& device : model.plan().devices) all.push_back(device.id);
+  return model.plan().sim && devices == all;
+}
+
+// Cases that had the same devices get those and no others. Where each had others, each is bound to the first it had.
+void add_devices(const RunModel& model, const std::vector<std::string>& case_ids, RerunCommand& again) {
+  std::vector<const CaseRecord*> records;
+  std::set<std::vector<std::string>> lists;
+  for (const std::string& id : case_ids) {
+    const CaseRecord* record = model.find(id);
+    if (record == nullptr || !can_choose(model, *record)) continue;
+    records.push_back(record);
+    lists.insert(devices_of(*record));
   }
-  for (const auto& id : case_ids) again.insert(again.end(), {"--case", id});
-  again.insert(again.end(), command, words.end());
-  return again;
+  if (lists.empty() || has_option(again.words, "--each-device")) return;
+  if (lists.size() == 1) {
+    const std::vector<std::string>& devices = *lists.begin();
+    if (devices.empty() || are_all_of_simulation(model, devices)) return;
+    again.words = without_options(again.words, {"--devices", "--pin"});
+    add_words(again.words, {"--devices", joined(devices, ",")});
+    return;
+  }
+  again.words = without_options(again.words, {"--pin"});
+  for (const CaseRecord* record : records) {
+    const auto devices = devices_of(*record);
+    if (record->planned.devices != 1 || devices.empty()) continue;
+    add_words(again.words, {"--pin", record->planned.id + "=" + devices.front()});
+  }
+}
+
+// ---- The caller's variables ----
+
+void add_variable(const std::string& name, const std::string& value, std::vector<std::string>& environment) {
+  const bool is_there = std::ranges::any_of(
+      environment, [&](const std::string& variable) { return variable.starts_with(name + "="); });
+  if (!is_there) environment.push_back(name + "=" + value);
+}
+
+std::vector<std::string> variables_of(const RunPlanned& plan, const std::set<std::string>& suites) {
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : plan.stack) {
+    if (name == kSimFaultsEntry) add_variable("PROCTOR_SIM_FAULTS", value, environment);
+    for (const auto& [entry, variable] : kMasks) {
+      if (name == entry) add_variable(std::string(variable), value, environment);
+    }
+  }
+  if (!plan.narrowed) return environment;
+  for (const NarrowingVariable& variable : plan.narrowed->variables) {
+    const bool is_wanted = suites.empty() || suites.contains(variable.suite);
+    if (is_wanted && variable.by == "caller") add_variable(variable.name, variable.value, environment);
+  }
+  return environment;
 }
 
 RerunCommand command_of(const std::string& text, const std::string& directory) {
@@ -108,11 +210,57 @@ std::optional<RerunCommand> joined_again(const RunModel& model, const std::vecto
   }
   if (wanted.size() != 1) return RerunCommand{.environment = {}, .words = {}, .directory = {}};
   RerunCommand command = command_of(*wanted.begin(), model.plan().directory);
-  command.words = run_again(command.words, case_ids);
+  run_again(Words(command.words), case_ids, command);
   return command;
 }
 
+// Of a run that another subcommand made: `proctor run` with the suites of the cases.
+Words words_of_run(const RunModel& model, const std::vector<std::string>& case_ids) {
+  const Words& words = model.plan().command_line;
+  if (words.size() >= 2 && words[1] == "run") return words;
+  Words run = {words.empty() ? "proctor" : words[0], "run"};
+  for (const auto& id : case_ids) {
+    const CaseRecord* record = model.find(id);
+    if (record != nullptr && std::find(run.begin(), run.end(), record->planned.suite) == run.end())
+      run.push_back(record->planned.suite);
+  }
+  return run;
+}
+
+std::vector<std::string> all_ids(const RunModel& model) {
+  std::vector<std::string> ids;
+  for (const CaseRecord& record : model.cases()) ids.push_back(record.planned.id);
+  return ids;
+}
+
+std::set<std::string> suites_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::set<std::string> suites;
+  for (const auto& id : case_ids) {
+    if (const CaseRecord* record = model.find(id)) suites.insert(record->planned.suite);
+  }
+  return suites;
+}
+
 }  // namespace
+
+std::vector<std::string> devices_of(const CaseRecord& record) {
+  std::vector<std::string> devices;
+  for (const Attempt& attempt : record.attempts) {
+    for (const std::string& device : attempt.start.devices) {
+      if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+    }
+  }
+  return devices;
+}
+
+std::vector<std::string> without_options(const std::vector<std::string>& words,
+                                         const std::vector<std::string>& names) {
+  return without(words, [&](std::string_view word) -> std::optional<Option> {
+    if (std::ranges::find(names, name_of(word)) == names.end()) return std::nullopt;
+    const Option* option = option_of(word);
+    return option != nullptr ? *option : Option{name_of(word), word != "--each-device", Role::kReports};
+  });
+}
 
 std::string command_text(const RerunCommand& command, const std::string& directory) {
   std::string out;
@@ -126,30 +274,27 @@ std::string command_text(const RerunCommand& command, const std::string& directo
   return out;
 }
 
-RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids) {
-  if (auto joined = joined_again(model, case_ids)) return *std::move(joined);
-  std::vector<std::string> words = model.plan().command_line;
-  RerunCommand again{.environment = {}, .words = {}, .directory = model.plan().directory};
-  for (const auto& [name, value] : model.plan().stack) {
-    if (name == kSimFaultsEntry) again.environment.push_back("PROCTOR_SIM_FAULTS=" + value);
-  }
+RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids, RerunOn on) {
+  const auto part = joined_again(model, case_ids);
+  RerunCommand again =
+      part.value_or(RerunCommand{.environment = variables_of(model.plan(), suites_of(model, case_ids)),
+                                 .words = {},
+                                 .directory = model.plan().directory});
+  if (part && again.words.empty()) return again;
   if (model.plan().exec) {
-    again.words = exec_again(words);
-    return again;
+    again.words = exec_again(model.plan().command_line);
+  } else if (!part) {
+    run_again(words_of_run(model, case_ids), case_ids, again);
   }
-  if (words.size() < 2 || words[1] != "run") {
-    words = {words.empty() ? "proctor" : words[0], "run"};
-    for (const auto& id : case_ids) {
-      const CaseRecord* record = model.find(id);
-      if (record != nullptr && std::find(words.begin(), words.end(), record->planned.suite) == words.end())
-        words.push_back(record->planned.suite);
-    }
+  if (on == RerunOn::kAny) {
+    again.words = without_roles(again.words, {Role::kDevices});
+  } else if (on == RerunOn::kSame) {
+    add_devices(model, model.plan().exec ? all_ids(model) : case_ids, again);
   }
-  again.words = run_again(words, case_ids);
-  if (const auto& shard = model.plan().shard; shard && case_ids.empty()) {  // all of it is all of this part
-    const auto command = std::find(again.words.begin(), again.words.end(), "--");
-    again.words.insert(command, fmt::format("--shard={}/{}", shard->index, shard->count));
-  }
+  if (model.plan().exec) return again;
+  for (const auto& id : case_ids) add_words(again.words, {"--case", id});
+  if (const auto& shard = model.plan().shard; shard && case_ids.empty() && !part)
+    add_words(again.words, {fmt::format("--shard={}/{}", shard->index, shard->count)});
   return again;
 }
 
@@ -161,8 +306,12 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record) {
   return command_text(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
+std::string RerunCommands::key(const CaseRecord& record) {
+  return joined(devices_of(record), ",") + '\n' + record.planned.suite;
+}
+
 const RerunCommands::Command& RerunCommands::around(const CaseRecord& record) {
-  const auto [found, is_new] = by_suite_.try_emplace(record.planned.suite);
+  const auto [found, is_new] = by_key_.try_emplace(key(record));
   Command& command = found->second;
   if (is_new) {
     const std::string selection = " --case ";

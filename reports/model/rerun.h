@@ -18,14 +18,30 @@ inline constexpr const char* kSimFaultsEntry = "sim.faults";
 // suite was started (reports/merge/join.h).
 inline constexpr std::string_view kCommandEntry = "command.";
 
-// The command that runs these cases again, in RunPlanned::directory: the command of the run with another
-// selection. For `exec` it is the whole command, whatever the ids.
+// The command that runs these cases again, in RunPlanned::directory, with the options, the variables of the caller and
+// the devices of the run. Without ids it is the whole run. For `exec` it is the whole command, whatever the ids.
 struct RerunCommand {
   std::vector<std::string> environment;  // NAME=VALUE
   std::vector<std::string> words;        // empty: the cases were started by different commands
   std::string directory;
+  std::vector<std::string> left_out{};  // options that are about a whole run: "--deadline 5m"
 };
-RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids);
+
+// On which devices cases run again.
+enum class RerunOn {
+  kSame,   // on those that they had
+  kOfRun,  // on those that the run had
+  kAny,
+};
+RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids,
+                      RerunOn on = RerunOn::kSame);
+
+// The devices of all attempts of a case, in the order of their first use.
+std::vector<std::string> devices_of(const CaseRecord& record);
+
+// `words` without these options of `proctor run` or `proctor exec` and their values. What follows `--` stays.
+std::vector<std::string> without_options(const std::vector<std::string>& words,
+                                         const std::vector<std::string>& names);
 
 // For a shell in `directory`: `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
 std::string command_text(const RerunCommand& command, const std::string& directory);
@@ -36,7 +52,7 @@ std::string command_of_part(const RunModel& model, const std::string& directory)
 // The same for one case, quoted for a shell.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
-// The same for many cases: all but the id depends on the suite alone, and is made once for it.
+// The same for many cases: all but the id depends on the suite and the devices alone, and is made once for them.
 class RerunCommands {
  public:
   struct Command {
@@ -46,12 +62,13 @@ class RerunCommands {
 
   explicit RerunCommands(const RunModel& model) : model_(model) {}
   std::string of(const CaseRecord& record);
-  // What is the same for all cases of its suite.
+  // What is the same for all cases with its key().
   const Command& around(const CaseRecord& record);
+  static std::string key(const CaseRecord& record);
 
  private:
   const RunModel& model_;
-  std::unordered_map<std::string, Command> by_suite_;
+  std::unordered_map<std::string, Command> by_key_;
 };
 
 }  // namespace proctor

@@ -1,13 +1,19 @@
 #include "reports/model/rerun.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/core/words.h"
 #include "reports/model/test_journal.h"
 
 namespace proctor {
 namespace {
 
 using namespace testing_support;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 std::string command_of(std::vector<std::string> command_line, const std::string& id = "memory.xpu/A.B") {
   RunPlanned plan = plan_of({planned(id)});
@@ -43,13 +49,115 @@ TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
                         "--min-executed",
                         "3",
                         "--fail-fast",
-                        "--until-fail",
                         "--jobs=2",
                         "memory",
                         "--timeout",
-                        "5s"}),
-            "proctor run memory --timeout 5s --case memory.xpu/A.B");
+                        "5s",
+                        "-j4",
+                        "--retries",
+                        "2"}),
+            "proctor run --repeat 9 --fail-fast --jobs=2 memory --timeout 5s -j4 --retries 2 "
+            "--case memory.xpu/A.B");
   EXPECT_EQ(command_of({"proctor", "run", "--filter"}), "proctor run --case memory.xpu/A.B");
+}
+
+RerunCommand again_of(std::vector<std::string> command_line, const std::vector<std::string>& ids) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
+  plan.command_line = std::move(command_line);
+  return rerun_of(model_of({plan}), ids);
+}
+
+TEST(RerunCommand, OfTheWholeRunKeepsItsSelection) {
+  const RerunCommand again = again_of(
+      {"proctor", "run", "--filter", "A*", "--label=l", "--min-executed", "3", "--deadline", "5m"}, {});
+  EXPECT_THAT(again.words,
+              ElementsAre("proctor", "run", "--filter", "A*", "--label=l", "--min-executed", "3"));
+  EXPECT_THAT(again.left_out, ElementsAre("--deadline 5m"));
+}
+
+TEST(RerunCommand, TellsWhatItLeavesOut) {
+  const std::vector<std::string> ids = {"memory.xpu/A.B"};
+  EXPECT_THAT(
+      again_of({"proctor", "run", "--shard=1/2", "--deadline", "5m", "--min-executed=1"}, ids).left_out,
+      UnorderedElementsAre("--shard=1/2", "--deadline 5m", "--min-executed=1"));
+  const RerunCommand endless = again_of({"proctor", "run", "--until-fail", "--deadline", "5m"}, ids);
+  EXPECT_THAT(endless.left_out, IsEmpty()) << "nothing else ends it";
+  EXPECT_THAT(endless.words, Contains("--deadline"));
+}
+
+// ---- Devices ----
+
+RunModel model_on(const std::vector<std::vector<std::string>>& devices,
+                  std::vector<std::string> command_line = {"proctor", "run"}) {
+  std::vector<PlannedCase> cases;
+  for (std::size_t i = 0; i < devices.size(); ++i) cases.push_back(planned("s/" + std::to_string(i)));
+  RunPlanned plan = plan_of(cases);
+  plan.command_line = std::move(command_line);
+  std::vector<Event> events = {plan};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    int attempt = 1;
+    for (const std::string& device : devices[i]) {
+      AttemptStarted start;
+      start.case_id = "s/" + std::to_string(i);
+      start.attempt = attempt++;
+      start.devices = {device};
+      events.emplace_back(start);
+    }
+  }
+  return model_of(events);
+}
+
+std::string words_of(const RunModel& model, const std::vector<std::string>& ids,
+                     RerunOn on = RerunOn::kSame) {
+  return joined(rerun_of(model, ids, on).words);
+}
+
+TEST(RerunCommand, TakesTheDevicesOfTheCase) {
+  EXPECT_EQ(words_of(model_on({{"xpu:b"}}), {"s/0"}), "proctor run --devices xpu:b --case s/0");
+  EXPECT_EQ(words_of(model_on({{"xpu:b", "xpu:b", "xpu:a"}}), {"s/0"}),
+            "proctor run --devices xpu:b,xpu:a --case s/0")
+      << "in the order in which it had them";
+  EXPECT_EQ(words_of(model_on({{"xpu:b"}}, {"proctor", "run", "--devices=xpu:a,xpu:b"}), {"s/0"}),
+            "proctor run --devices xpu:b --case s/0");
+  EXPECT_EQ(words_of(model_on({{"xpu:a"}, {"xpu:b"}, {}}), {"s/0", "s/1", "s/2"}),
+            "proctor run --pin s/0=xpu:a --pin s/1=xpu:b --case s/0 --case s/1 --case s/2")
+      << "each the one that it had";
+  EXPECT_EQ(words_of(model_on({{"xpu:b"}}, {"proctor", "run", "--each-device"}), {"s/0"}),
+            "proctor run --each-device --case s/0");
+}
+
+TEST(RerunCommand, TakesAnyDeviceIfAskedTo) {
+  const RunModel model = model_on({{"xpu:b"}}, {"proctor", "run", "--devices", "xpu:b"});
+  EXPECT_EQ(words_of(model, {"s/0"}, RerunOn::kAny), "proctor run --case s/0");
+  EXPECT_EQ(words_of(model, {"s/0"}, RerunOn::kOfRun), "proctor run --devices xpu:b --case s/0");
+}
+
+TEST(RerunCommand, NamesNoDeviceWhereASimulationHasNoOther) {
+  RunPlanned plan = plan_of({planned("s/a")});
+  plan.command_line = {"proctor", "run", "--sim", "xpu:1x1"};
+  plan.sim = SimInfo{"xpu:1x1", "simgpu"};
+  plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
+  AttemptStarted start;
+  start.case_id = "s/a";
+  start.devices = {"xpu-sim:0"};
+  EXPECT_EQ(words_of(model_of({plan, start}), {"s/a"}), "proctor run --sim xpu:1x1 --case s/a");
+}
+
+// ---- The caller's variables ----
+
+TEST(RerunCommand, TakesTheCallersVariablesAlong) {
+  RunPlanned plan = plan_of({planned("s/a")});
+  plan.cases[0].suite = "s";
+  plan.command_line = {"proctor", "run"};
+  plan.stack.emplace_back("xpu.caller_mask", "1");
+  plan.narrowed = Narrowed{{},
+                           {{"s", "xpu", "GTEST_FILTER", "A*", "caller", ""},
+                            {"s", "xpu", "OF_SUITE", "1", "suite", ""},
+                            {"other", "xpu", "PYTEST_ADDOPTS", "-x", "caller", ""}}};
+  const RunModel model = model_of({plan});
+  EXPECT_THAT(rerun_of(model, {"s/a"}).environment, ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*"));
+  EXPECT_THAT(rerun_of(model, {}).environment,
+              ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*", "PYTEST_ADDOPTS=-x"));
 }
 
 // What is tested then is what is there then.
@@ -61,7 +169,7 @@ TEST(RerunCommand, DoesNotSayWhatWasTested) {
 TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
   EXPECT_EQ(
       command_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),
-      "proctor run --case 'my/A'\\''s [b]' -- './my test' --filter x --");
+      "proctor run --repeat 2 --case 'my/A'\\''s [b]' -- './my test' --filter x --");
 }
 
 TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
@@ -92,8 +200,8 @@ TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
 
 TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   RunPlanned plan = plan_of({planned("s/a")});
-  plan.command_line = {"proctor", "run", "-q", "--show-output", "all",   "--durations=3", "-j4",
-                       "-j",      "2",   "-v", "--color",       "never", "--sim",         "xpu:1x1"};
+  plan.command_line = {"proctor", "run",     "-q",    "--show-output", "all",    "--durations=3",
+                       "-v",      "--color", "never", "--sim",         "xpu:1x1"};
   const RunModel model = model_of({plan});
   EXPECT_EQ(rerun_command(model, model.cases()[0]), "proctor run --sim xpu:1x1 --case s/a");
 }

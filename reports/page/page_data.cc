@@ -172,7 +172,8 @@ class Reruns {
 
   std::uint32_t of(const PageCase& test) {
     const CaseRecord& record = record_of(request_, test);
-    const auto [found, is_new] = places_.try_emplace(std::to_string(test.run) + '\n' + record.planned.suite);
+    const auto [found, is_new] =
+        places_.try_emplace(std::to_string(test.run) + '\n' + RerunCommands::key(record));
     if (is_new) {
       const RerunCommands::Command& command = commands_[test.run].around(record);
       found->second =

@@ -164,7 +164,7 @@ TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
   const RunModel model = model_of(one_bad());
   const json list = block_of(page_of(model), "list");
   const json& command = list["reruns"][at(list, "rerun", 1).get<std::size_t>()];
-  const json around_the_id = {"proctor run memory --backend xpu --case ", ""};
+  const json around_the_id = {"proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case ", ""};
   EXPECT_EQ(command, around_the_id);
 }
 

@@ -79,7 +79,8 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
         .retries = test.policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
-    if (devices.empty()) group_for(i, shared, "").add(i, policy);
+    const auto pin = setup_.pins.find(test.id);
+    if (devices.empty()) group_for(i, shared, pin != setup_.pins.end() ? pin->second : "").add(i, policy);
     for (const auto& device : devices) {
       group_for(i, shared, device).add(i, policy);
       policy.first_repeat += policy.repeat;

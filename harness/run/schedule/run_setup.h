@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +46,8 @@ struct RunSetup {
   AttemptSetup attempts;
   // The environment of a case that holds `devices` (ids), or of one rank of it.
   std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
-  int repeat = 1;  // executions of each case
+  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
+  int repeat = 1;                             // executions of each case
   bool until_fail = false;
   // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids). May be empty.
   std::function<std::optional<KnownVerdict>(const Suite&, const Case&,

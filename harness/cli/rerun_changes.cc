@@ -1,0 +1,178 @@
+#include "harness/cli/rerun_changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/core/clock.h"
+#include "harness/core/digest.h"
+#include "harness/core/read_file.h"
+#include "harness/machine/machine.h"
+#include "harness/machine/options.h"
+#include "harness/run/record/program_digests.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr std::size_t kShownDigits = 12;
+constexpr Milliseconds kLongestReading{60'000};  // of programs, which may have gigabytes
+
+std::string change(const std::string& path, const std::string& then, const std::string& now) {
+  return fmt::format("{}: sha256 {} then, {} now", path, then.substr(0, kShownDigits),
+                     now.substr(0, kShownDigits));
+}
+
+void compare_file(const std::string& path, const std::string& then, std::vector<std::string>& changes) {
+  const auto text = read_file(path);
+  if (!text) {
+    changes.push_back(fmt::format("{}: sha256 {} then, and now failed to {}", path,
+                                  then.substr(0, kShownDigits), text.error().what));
+  } else if (const std::string now = sha256_hex(*text); now != then) {
+    changes.push_back(change(path, then, now));
+  }
+}
+
+class DigestsNow : public EventSink {
+ public:
+  void on(const Event& event) override {
+    if (const auto* read = std::get_if<ProgramRead>(&event)) digests_[read->program] = *read;
+  }
+  const std::map<std::string, ProgramRead>& digests() const { return digests_; }
+
+ private:
+  std::map<std::string, ProgramRead> digests_;
+};
+
+std::vector<PlannedSuite> suites_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::set<std::string> names;
+  for (const std::string& id : case_ids) {
+    if (const CaseRecord* record = model.find(id)) names.insert(record->planned.suite);
+  }
+  std::vector<PlannedSuite> suites = model.plan().suites;
+  if (!names.empty())
+    std::erase_if(suites, [&](const PlannedSuite& suite) { return !names.contains(suite.name); });
+  return suites;
+}
+
+// Of those whose digest the run told.
+void compare_programs(const RunModel& model, const std::vector<PlannedSuite>& suites,
+                      std::vector<std::string>& changes) {
+  DigestsNow now;
+  ProgramDigests(suites).finish(now, kLongestReading, [] { return false; });
+  std::set<std::string> seen;
+  for (const PlannedSuite& suite : suites) {
+    const std::string then = model.program_read(suite).sha256;
+    if (then.empty() || !seen.insert(suite.program).second) continue;
+    const auto read = now.digests().find(suite.program);
+    if (read == now.digests().end()) continue;
+    if (read->second.sha256.empty()) {
+      changes.push_back(fmt::format("{}: sha256 {} then, and now {}", suite.program,
+                                    then.substr(0, kShownDigits), read->second.reason));
+    } else if (read->second.sha256 != then) {
+      changes.push_back(change(suite.program, then, read->second.sha256));
+    }
+  }
+}
+
+// ---- Devices ----
+
+std::string value_of(const std::vector<std::string>& words, const std::string& option) {
+  const auto command = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != command; ++word) {
+    if (*word == option && word + 1 != command) return word[1];
+    if (word->starts_with(option + "=")) return word->substr(option.size() + 1);
+  }
+  return {};
+}
+
+// The ids in --devices and --pin of a rerun.
+std::set<std::string> devices_named_in(const std::vector<std::string>& words) {
+  std::set<std::string> ids;
+  std::string list = value_of(words, "--devices");
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    if (*word == "--pin" && word + 1 != words.end()) list += ',' + word[1].substr(word[1].rfind('=') + 1);
+  }
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    if (end > at) ids.insert(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return ids;
+}
+
+std::vector<Backend> backends_of(const std::vector<PlannedDevice>& devices) {
+  std::vector<Backend> backends;
+  for (const PlannedDevice& device : devices) {
+    const auto backend = parse_backend(device.backend);
+    if (backend && std::ranges::find(backends, *backend) == backends.end()) backends.push_back(*backend);
+  }
+  return backends;
+}
+
+Result<FoundDevices> devices_here(const RunModel& model, const RerunCommand& command,
+                                  const std::vector<PlannedDevice>& wanted) {
+  MachineOptions options;
+  if (const auto& sim = model.plan().sim) {
+    options.sim = sim->topology;
+    options.sim_driver = sim->driver;
+    options.sim_state = value_of(command.words, "--sim-state");
+  }
+  const auto machine = Machine::open(options, "rerun");
+  if (!machine) return machine.error();
+  return (*machine)->devices(backends_of(wanted));
+}
+
+// A machine that lacks what it had is no mistake in the command.
+Error not_here(const std::string& what) {
+  return {ErrorKind::kSystem, "run again on the same device: " + what,
+          "`proctor rerun --any-device` takes whatever is here.", 0};
+}
+
+}  // namespace
+
+std::vector<std::string> changes_since(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::vector<std::string> changes;
+  if (const auto& inputs = model.plan().inputs) {
+    for (const InputFile& input : *inputs) compare_file(input.file, input.sha256, changes);
+  }
+  if (const auto& known = model.plan().known_failures) compare_file(known->file, known->sha256, changes);
+  compare_programs(model, suites_of(model, case_ids), changes);
+  return changes;
+}
+
+std::vector<std::string> untold_by(const RunModel& model) {
+  std::vector<std::string> untold;
+  const std::string version = "the journal of proctor " + model.plan().proctor_version;
+  if (!model.plan().narrowed) untold.push_back(version + " has no variables of its caller");
+  if (!model.plan().inputs) untold.push_back(version + " has no digests of the configuration");
+  return untold;
+}
+
+Result<void> check_same_devices(const RunModel& model, const RerunCommand& command) {
+  const std::set<std::string> ids = devices_named_in(command.words);
+  std::vector<PlannedDevice> wanted = model.plan().devices;
+  std::erase_if(wanted, [&](const PlannedDevice& device) { return !ids.contains(device.id); });
+  if (wanted.empty()) return {};
+  const auto here = devices_here(model, command, wanted);
+  if (!here) return here.error();
+  for (const PlannedDevice& device : wanted) {
+    const PoolDevice* found = here->find(device.id);
+    if (found == nullptr) {
+      std::string all;
+      for (const PoolDevice& other : here->pool) all += (all.empty() ? "" : ", ") + other.device.id;
+      return not_here(fmt::format("{} is not here; {}", device.id,
+                                  all.empty() ? "there is no device" : "here are " + all));
+    }
+    if (found->device.uuid != device.uuid) {
+      return not_here(fmt::format("{} is another card: UUID {} then, {} now", device.id, device.uuid,
+                                  found->device.uuid));
+    }
+  }
+  return {};
+}
+
+}  // namespace proctor::cli

@@ -27,6 +27,7 @@ namespace proctor::cli {
 namespace {
 
 constexpr int kLookAgainMs = 200;
+constexpr std::size_t kAnyLine = 1024;  // bytes of one, to see that there is one
 
 struct LogOptions {
   std::string case_id;
@@ -78,6 +79,8 @@ Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& rec
 }
 
 Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) {
+  if (!options.rank && attempt.start.log.empty())
+    return Error::usage("show the log: the output of the case went to the terminal");
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
   for (const RankEnd& rank : ranks) {
@@ -160,7 +163,7 @@ int show_log(const LogOptions& options) {
   }
   if (!fd && (*attempt)->end && ((*attempt)->end->output.lost || (*attempt)->end->output.bytes > 0))
     return fail(Error::system("read " + path + ": the log was lost", ENOENT));
-  if (!fd) {
+  if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) {
     std::fprintf(stderr, "proctor: %s printed nothing\n", shown((*record)->planned.id).c_str());
     return kExitGreen;
   }

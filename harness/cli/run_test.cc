@@ -10,6 +10,7 @@
 #include "harness/cli/run_test_support.h"
 #include "harness/core/json.h"
 #include "harness/core/unique_fd.h"
+#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {
@@ -174,6 +175,29 @@ TEST_F(Run, ListAsJson) {
   EXPECT_EQ(list["schema_version"], 1);
   EXPECT_EQ(list["cases"].size(), 2u);
   EXPECT_EQ(list["cases"][0]["kind"], "command");
+}
+
+TEST_F(Run, EveryPlaceToLookAtIsThere) {
+  write_commands({{"silent", "false"}, {"hangs", "exec sleep 600"}, {"killed", "kill -9 $$"}});
+  const Ended ended = run({"--timeout", "1s"});
+  EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
+  std::vector<std::string> places;
+  for (const std::string_view line : lines_of(ended.out)) {
+    if (!line.starts_with("where to look: ")) continue;
+    std::string_view rest = line.substr(line.find(':') + 2);
+    for (auto end = rest.find(" · "); !rest.empty(); end = rest.find(" · ")) {
+      places.emplace_back(rest.substr(0, end));
+      rest = end == std::string_view::npos ? "" : rest.substr(end + std::string_view(" · ").size());
+    }
+  }
+  EXPECT_THAT(places, testing::Contains("out/logs/silent/sh.1.log"));
+  EXPECT_GE(places.size(), 4u) << "three logs, and the evidence of a timeout";
+  for (const std::string& place : places) EXPECT_TRUE(fs::is_regular_file(path(place))) << place;
+  EXPECT_EQ(read("out/logs/silent/sh.1.log"), "-------- no output --------\n");
+  const Ended log = proctor({"log", "silent/sh", "out"});
+  EXPECT_EQ(log.exit_code, 0);
+  EXPECT_EQ(log.out, "");
+  EXPECT_THAT(log.err, HasSubstr("silent/sh printed nothing"));
 }
 
 TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {

@@ -183,8 +183,13 @@ void add_location(std::string& locations, const std::string& location) {
   locations += location;
 }
 
+// "logs/x.log" of a run directory, from where the reader stands.
+std::string from_here(const std::string& run_dir, const std::string& file) {
+  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
+}
+
 // For outcomes that have neither a source line nor a log.
-std::string next_action(const RunModel& model, const CaseRecord& record) {
+std::string next_action(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   const Verdict verdict = model.verdict(record);
   if (value_of(verdict.reason, "spawn")) {
     return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
@@ -197,9 +202,9 @@ std::string next_action(const RunModel& model, const CaseRecord& record) {
       return "the limits of the run: --deadline, --fail-fast, and what stopped it";
     case Blame::kCode:
     case Blame::kNobody:
-      return "journal.jsonl";
+      break;
   }
-  return "journal.jsonl";
+  return from_here(run_dir, "journal.jsonl");
 }
 
 // What its processes did when the limit was hit, at most ten lines.
@@ -212,11 +217,6 @@ std::string evidence_text(const RunModel& model, const CaseRecord& record) {
         fmt::format("{:15}{}\n", text.empty() ? "evidence:" : "", one_line(clean_text(line), kHeadlineBytes));
   }
   return text;
-}
-
-// "logs/x.log" of a run directory, from where the reader stands.
-std::string from_here(const std::string& run_dir, const std::string& file) {
-  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
 }
 
 // "core:          gdb ./program RUN/evidence/x.1.core", or "" when none was kept.
@@ -382,7 +382,7 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record, const
   if (const Attempt* attempt = telling_attempt(model, record)) add_locations(locations, *attempt, run_dir);
   if (record.end && !record.end->known_failure.empty()) add_location(locations, record.end->known_failure);
   const bool machine = blame_in(model, record) == Blame::kMachine;
-  if (locations.empty() || machine) add_location(locations, next_action(model, record));
+  if (locations.empty() || machine) add_location(locations, next_action(model, record, run_dir));
   return one_line(clean_text(locations), 4 * kHeadlineBytes);
 }
 

@@ -20,6 +20,7 @@ TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, "no_device"});
   const RunModel suite = model_of({plan, skipped});
   EXPECT_THAT(summarize_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
+  EXPECT_EQ(where_to_look(suite, suite.cases()[0], "out/1"), "out/1/journal.jsonl");
   plan.exec = true;
   const RunModel exec = model_of({plan, skipped});
   EXPECT_THAT(summarize_failure(exec, exec.cases()[0]), HasSubstr("whose problem: machine"));

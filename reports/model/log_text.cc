@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/core/log_marks.h"
 #include "harness/core/unique_fd.h"
 
 namespace proctor {
@@ -49,7 +50,7 @@ std::vector<std::string> LogReader::add(std::string_view text) {
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
     const auto entry = parse_entry(line);
     if (!entry) {
-      lines.emplace_back(line);
+      if (line != kNoOutputMark) lines.emplace_back(line);
       continue;
     }
     std::string& open = open_[entry->stream];

@@ -13,7 +13,8 @@
 
 namespace proctor {
 
-// Takes entries of a log apart again. What is no entry, as the mark for dropped bytes, is a line as it stands.
+// Takes entries of a log apart again. What is no entry, as the mark for dropped bytes, is a line as it stands. The mark
+// for no output is none.
 class LogReader {
  public:
   // `text` is whole entries. Returns the lines that are complete with them.

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "harness/core/log_marks.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor {
@@ -61,6 +62,13 @@ TEST(LinesOfLog, GoOnWhereTheyEnded) {
   EXPECT_THAT(last.lines, ElementsAre("five"));
   EXPECT_FALSE(last.is_all);
   EXPECT_THAT(lines_of_log(path + "x", from, 1 << 20).lines, IsEmpty());
+}
+
+TEST(LastLines, TheMarkForNoOutputIsNone) {
+  const TempDir directory;
+  const std::string path = directory.string() + "/log";
+  std::ofstream(path) << kNoOutputMark << '\n';
+  EXPECT_THAT(last_lines_of_log(path, 40, 8192).lines, IsEmpty());
 }
 
 TEST(LastLines, OfALargeLog) {

@@ -84,7 +84,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       on_done_(std::move(on_done)),
       begun_(plan_.cases.size()) {
   const AttemptCase& first = plan_.cases.front();
-  log_ = log_of(context_.names, first);
+  if (!context_.setup.inherit_stdio) log_ = log_of(context_.names, first);
   child_ = ChildReport(kind().name_for_child(*first.test));
   take_scratch();
   if (!plan_.ranks.empty()) ranks_.emplace(kind().name_for_child(*first.test), kind(), plan_.ranks.size());
@@ -155,9 +155,9 @@ ProcessSpec RunningAttempt::make_spec() {
   add_variables(spec.env);
   directory_ = spec.directory;
 
-  spec.log_path = context_.setup.run_dir + "/" + log_;
-  static_cast<void>(
-      make_way(context_.setup.run_dir, log_));  // a log that cannot be written is marked as lost
+  // Of its ranks, too. A log that cannot be written is marked as lost.
+  static_cast<void>(make_way(context_.setup.run_dir, log_of(context_.names, first)));
+  if (!log_.empty()) spec.log_path = context_.setup.run_dir + "/" + log_;
   spec.inherit_stdio = context_.setup.inherit_stdio;
   spec.leases = plan_.leases;
   spec.pass_through = context_.setup.pass_through;
@@ -566,6 +566,9 @@ void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
 void RunningAttempt::take_gathered(Gathered gathered, Clock::time_point begin) {
   evidence_.lines = std::move(gathered.lines);
   evidence_.duration_ms = ms_between(begin, Clock::now());
+  std::error_code unreadable;  // as one that is not there
+  if (!std::filesystem::exists(context_.setup.run_dir + "/" + evidence_.file, unreadable))
+    evidence_.file.clear();
   gathering_.reset();
   if (!gathered.problem.empty() && stop_reason_.empty())  // else who stopped it knows why
     context_.sink.on(Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});

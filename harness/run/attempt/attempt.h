@@ -38,7 +38,7 @@ class Containment;
 
 // How every attempt of a run is made.
 struct AttemptSetup {
-  std::string run_dir;         // absolute; the directories of its logs (log_names.h) exist
+  std::string run_dir;         // absolute
   std::string own_program;     // proctor itself: gathers evidence and starts ranks; "": nothing is gathered
   bool inherit_stdio = false;  // --no-capture, --debugger: stdin, stdout and stderr are the runner's own
   // `exec`: output also goes to the runner's own stdout and stderr, where no command in it must be obeyed when

@@ -53,8 +53,6 @@ LogNames::LogNames(const Plan& plan) {
   std::set<std::string> seen;
   for (const Case& test : plan.cases) {
     std::string stem = plain_stem(test.id);
-    if (const std::size_t slash = stem.find('/'); slash != std::string::npos)
-      directories_.insert(stem.substr(0, slash));
     if (seen.contains(stem)) {
       shared_.insert(std::move(stem));
     } else {

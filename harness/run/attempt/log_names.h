@@ -4,6 +4,9 @@
 //   logs/tests/t-test_a.py-test_add-fp16.2.r3.log          second attempt of the third repetition
 //   logs/collectives.none/AllReduce.Sums.1.rank2.log
 //
+// All frameworks and commands have this one scheme (docs/guide/read-a-report.md). Cases that share a process share the
+// log that is called after the first of them.
+//
 // The directory is what stands before the first `/` of the case's id, the name what follows it, with `-` in place of
 // bytes that a shell or a file system treats specially. Names that would be equal, or longer than 150 bytes, have a
 // hash of the id in them; one that is taken even so, as by a case whose id ends with that hash, has a number.
@@ -24,15 +27,12 @@ class LogNames {
 
   // "memory.xpu/Copy.OddAddressesAreByteExact", without `logs/` and what belongs to an attempt.
   std::string stem(const std::string& case_id) const;
-  // The directories in which the files of the plan lie, below logs/.
-  const std::set<std::string>& directories() const { return directories_; }
 
  private:
   std::string usual_stem(const std::string& case_id) const;
 
   std::set<std::string> shared_;                 // stems that several ids would have
   std::map<std::string, std::string> numbered_;  // stems of ids whose usual one is taken
-  std::set<std::string> directories_;
 };
 
 }  // namespace proctor

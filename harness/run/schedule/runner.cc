@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <filesystem>
 #include <list>
 #include <memory>
 #include <utility>
@@ -172,11 +171,6 @@ class Runner {
 
 RunResult Runner::run() {
   sink_.on(setup_.planned);
-  for (const std::string& directory :
-       names_.directories()) {  // a log that cannot be written is marked as lost
-    std::error_code error;
-    std::filesystem::create_directories(setup_.attempts.run_dir + "/logs/" + directory, error);
-  }
   for (const auto& evidence : setup_.evidence) sink_.on(evidence);
   for (const auto& warning : setup_.warnings) sink_.on(warning);
   setup_.containment->watch_frozen_time();

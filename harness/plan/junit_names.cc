@@ -11,11 +11,7 @@ namespace {
 
 // Null where only the program itself could tell.
 const Kind* kind_as_configured(const SuiteConfig& config) {
-  if (config.kind != nullptr) return config.kind;
-  const auto& kinds = all_kinds();
-  const auto found =
-      std::ranges::find_if(kinds, [&](const Kind* kind) { return kind->is_command(config.suite.command); });
-  return found == kinds.end() ? nullptr : *found;
+  return config.kind != nullptr ? config.kind : kind_of_command(config.suite.command);
 }
 
 // As far as the configuration tells, which is the same whoever of them runs.

@@ -206,10 +206,8 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
 }
 
 Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers) {
-  for (const Kind* kind : all_kinds()) {
-    if (kind->is_command(suite.command))
-      return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
-  }
+  if (const Kind* kind = kind_of_command(suite.command))
+    return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
   const Result<std::vector<const Kind*>> kinds = kinds_in(executable);
   if (!kinds) return kinds.error();
   if (!kinds->empty() && kinds->front()->ours()) {

@@ -27,6 +27,12 @@ std::string known(std::string_view word, const std::set<std::string>& candidates
   return text;
 }
 
+// `python3 -m pytest` is pytest, as are ids that hold it.
+std::string name_of_command(const std::vector<std::string>& command) {
+  const Kind* kind = kind_of_command(command);
+  return kind != nullptr ? std::string(kind->name()) : ad_hoc_name(command.front());
+}
+
 Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const SelectionOptions& options,
                                               std::optional<Backend> backend) {
   if (!options.suites.empty()) {
@@ -43,7 +49,7 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
                         "Labels belong to the suites of a configuration file.");
   }
   SuiteConfig suite;
-  suite.suite.name = options.name.empty() ? ad_hoc_name(options.command.front()) : options.name;
+  suite.suite.name = options.name.empty() ? name_of_command(options.command) : options.name;
   if (!is_suite_name(suite.suite.name)) {
     return Error::usage(fmt::format("use --name {}: it is no name of a suite", shell_quote(options.name)),
                         "Letters, digits, - and _ make one.");

@@ -21,7 +21,7 @@ Result<std::optional<Backend>> parse_backend_option(std::string_view text);
 std::string ad_hoc_name(const std::string& program);
 
 // The suites to discover. Without names: those of the files, or the built-in ones when the files define none.
-// An ad hoc command is one suite, named after its program; suites and a command together are refused.
+// An ad hoc command is one suite, named after the kind that its words tell, else after its program; suites and a command together are refused.
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options);
 
 // Drops the cases that filters, cases and excludes do not select. A case that stands for a suite that could not be

@@ -237,6 +237,17 @@ TEST(SelectSuites, AdHocCommand) {
   EXPECT_THAT(chosen(options), ElementsAre("my_test.cuda:2"));
 }
 
+TEST(SelectSuites, PytestHasOneNameHoweverItIsStarted) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"pytest", "tests"},
+        {"/venv/bin/python3.12", "-X", "dev", "-m", "pytest", "tests"},
+        {"python3", "-m", "pytest"}}) {
+    SelectionOptions options;
+    options.command = command;
+    EXPECT_THAT(chosen(options), ElementsAre("pytest.none:0")) << command.front();
+  }
+}
+
 TEST(SelectSuites, ACommandLineSaysWhatASuiteOfAFileCan) {
   SelectionOptions options;
   options.command = {"x"};

@@ -32,6 +32,12 @@ const Kind* find_kind(std::string_view name) {
   return found == kinds.end() ? nullptr : *found;
 }
 
+const Kind* kind_of_command(const std::vector<std::string>& command) {
+  const auto& kinds = all_kinds();
+  const auto found = std::ranges::find_if(kinds, [&](const Kind* kind) { return kind->is_command(command); });
+  return found == kinds.end() ? nullptr : *found;
+}
+
 std::vector<std::string> all_caller_filters() {
   std::vector<std::string> names;
   for (const Kind* kind : all_kinds())

@@ -183,6 +183,7 @@ class PytestKind final : public Kind {
     // Options of the interpreter may stand before -m; nothing after the module or script belongs to it.
     for (std::size_t i = 1; i + 1 < command.size() && command[i].starts_with('-'); ++i) {
       if (command[i] == "-m") return command[i + 1] == "pytest";
+      if (command[i] == "-X" || command[i] == "-W") ++i;  // with its value
     }
     return false;
   }

@@ -503,8 +503,69 @@ def longer_than_a_line(sandbox):
     print("ok what is longer than a line of the protocol is cut where it is a text, and refused where it is a name")
 
 
+DIES = """import ctypes, logging, os, pytest, signal
+@pytest.fixture
+def ready(): print("said in setup")
+def test_before(): print("of another test")
+def test_hangs(ready):
+    print("said in call")
+    os.write(2, b"written below Python\\n")
+    ctypes.PyDLL(None).pause()
+def test_is_killed(ready):
+    print("said in call")
+    os.write(2, b"written below Python\\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+def test_exits(ready):
+    print("said in call")
+    os.write(2, b"written below Python\\n")
+    os._exit(0)
+def test_in_teardown(ready, request):
+    request.addfinalizer(lambda: os.kill(os.getpid(), signal.SIGKILL))
+    print("said in call")
+    os.write(2, b"written below Python\\n")
+def test_passes(): print("never shown")
+"""
+
+
+def captured_output_survives(sandbox):
+    for number, process in enumerate(("case", "file")):
+        override = '[[override]]\nmatch = "t/*::test_hangs"\ntimeout = "2s"\n'
+        project = Project(sandbox, f"dies_{number}", {"test_a.py": DIES}, process=process, override=override)
+        out, cases = project.run(code=1)
+        for name in ("test_hangs", "test_is_killed", "test_exits", "test_in_teardown"):
+            attempt = cases[f"tests/test_a.py::{name}"]["attempts"][-1]
+            check(cases[f"tests/test_a.py::{name}"]["outcome"] != "pass", name)
+            text = (Path(out) / attempt["output"]["log"]).read_text()
+            for said in ("said in setup", "said in call", "written below Python"):
+                check(text.count(said) == 1, process, name, said, text)
+            check("of another test" not in text, process, name, text)
+        text = "".join(file.read_text() for file in (Path(out) / "logs").rglob("*.log"))
+        check("never shown" not in text, text)
+        left = list((Path(out) / "logs").rglob("*.captured*"))
+        check(not left, "left behind:", left)
+    for option in ("--capture=no", "--capture=sys", "--capture=tee-sys"):
+        project = Project(sandbox, f"other{option}", {"test_a.py": "def test_a(): print('said')\n"}, options=[option])
+        _, cases = project.run(code=0)
+        check(cases["tests/test_a.py::test_a"]["outcome"] == "pass", option, cases)
+    print("ok what pytest had captured of a test that hung or was killed is in its log")
+
+
+def one_name(sandbox):
+    """An id is the same whatever starts pytest."""
+    project = Project(sandbox, "one_name", {"test_a.py": "def test_a(): pass\n"})
+    wrapper = project.path / "pytest"
+    wrapper.write_text(f"#!{find_pytest()[0]}\nimport sys, pytest\nsys.exit(pytest.console_main())\n")
+    wrapper.chmod(0o755)
+    for command in (find_pytest(), [wrapper]):
+        run = sandbox.proctor("list", "--", *command, project.path / "tests", cwd=project.path)
+        check("pytest/tests/test_a.py::test_a" in run.stdout.splitlines(), command, run.stdout, run.stderr)
+    print("ok `python3 -m pytest` gives the ids of `pytest`")
+
+
 def main():
     with Sandbox() as sandbox:
+        captured_output_survives(sandbox)
+        one_name(sandbox)
         longer_than_a_line(sandbox)
         left_out(sandbox)
         three_hundred(sandbox)

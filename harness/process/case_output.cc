@@ -1,13 +1,16 @@
 #include "harness/process/case_output.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/regular_file.h"
 
 namespace proctor {
 namespace {
@@ -175,7 +178,24 @@ void CaseOutput::abandon_readers() {
   }
 }
 
+// Its end only, if it is long: the loop waits for it.
+void CaseOutput::take_captured(Source source, const std::string& file) {
+  const auto opened = open_regular(file, kAnySize);
+  ::unlink(file.c_str());
+  if (!opened) return;
+  const off_t size = lseek(opened->get(), 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(kLogPartBytes));
+  std::string text(static_cast<std::size_t>(std::max<off_t>(0, size - from)), '\0');
+  const ssize_t got = pread(opened->get(), text.data(), text.size(), from);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (text.empty()) return;
+  if (from > 0) text.insert(0, fmt::format("[{} bytes of captured output are left out here]\n", from));
+  take(source, text);
+}
+
 void CaseOutput::finish(ProcessEnd& end) {
+  for (const auto& [stream, file] : spec_.captured_in)
+    take_captured(stream == Stream::kOut ? Source::kOut : Source::kErr, file);
   event_lines_.finish([this](std::string_view line) { deliver(line); });
   end.output = capture_.finish();
   end.kept_stdout = std::move(kept_stdout_);

@@ -19,8 +19,8 @@ namespace proctor {
 
 class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
  public:
-  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout, pass_through,
-  // on_output and on_event_line are used.
+  // `spec` must outlive this; its log_path, captured_in, events, keep_stdout, max_kept_stdout,
+  // pass_through, on_output and on_event_line are used.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
   // The case's ends of the pipes, to be closed when the guard has them. Sets in, out, err and events of
@@ -61,6 +61,7 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   void keep(std::string_view bytes);
   void deliver(std::string_view line);
   void drain(Descriptor& descriptor, Source source);
+  void take_captured(Source source, const std::string& file);
 
   const ProcessSpec& spec_;
   Descriptor out_;

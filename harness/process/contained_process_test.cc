@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "harness/core/unique_fd.h"
+#include "harness/process/capture.h"
 #include "harness/process/process_fixture.h"
 #include "harness/process/recipe.h"
 
@@ -70,6 +71,33 @@ TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
   end = run(nowhere);
   ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
   EXPECT_EQ(end.spawn_error->step, "chdir");
+}
+
+TEST_P(ContainedProcessTest, WhatItCapturedAndDidNotPrintIsItsOutput) {
+  const std::string file = directory_ + "/captured";
+  ProcessSpec spec = shell("echo printed; echo kept > " + file + ".out; mkfifo " + file + ".fifo; ln -s " +
+                           file + ".out " + file + ".link; kill -KILL $$");
+  spec.captured_in = {
+      {Stream::kErr, file + ".link"}, {Stream::kErr, file + ".fifo"}, {Stream::kOut, file + ".out"}};
+  const ProcessEnd end = run(spec);
+  EXPECT_THAT(end.exit_signal, Optional(SIGKILL));
+  EXPECT_EQ(end.output.stdout_tail, "printed\nkept\n");
+  EXPECT_EQ(end.output.stderr_tail, "");
+  for (const char* ending : {".link", ".fifo", ".out"})
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(file + ending))) << ending;
+}
+
+TEST_P(ContainedProcessTest, OfMuchThatItCapturedTheEndIsKept) {
+  const std::string file = directory_ + "/captured";
+  ProcessSpec spec = shell("head -c 5000000 /dev/zero | tr '\\0' x > " + file);
+  spec.captured_in = {{Stream::kOut, file}};
+  spec.log_path = directory_ + "/log";
+  const ProcessEnd end = run(spec);
+  EXPECT_LT(end.output.bytes, kLogPartBytes + 1000);
+  std::ifstream log(spec.log_path);
+  std::string line;
+  std::getline(log, line);
+  EXPECT_THAT(line, HasSubstr("[805696 bytes of captured output are left out here]"));
 }
 
 TEST_P(ContainedProcessTest, AWordWithANulIsNotCut) {

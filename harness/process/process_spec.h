@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/clock.h"
@@ -55,7 +56,10 @@ struct ProcessSpec {
   Milliseconds limit_hook{5'500};  // how long `on_limit` may take; a little more than evidence may
 
   // What is done with its output.
-  std::string log_path;        // both streams in one log (process/capture.h); "": no log on disk
+  std::string log_path;  // both streams in one log (process/capture.h); "": no log on disk
+  // Files in which the command keeps what it captured of itself and has not printed. What they hold when it has ended
+  // is output too; they are then removed.
+  std::vector<std::pair<Stream, std::string>> captured_in{};
   bool inherit_stdio = false;  // --no-capture, --debugger: descriptors 0 to 2 are the runner's own
   // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that
   // is a terminal (process/pass_through.h).

@@ -61,6 +61,9 @@ enum class Voice {
 // Whether it says while it runs when a case begins and ends.
 inline bool tells_begin_and_end(Voice voice) { return voice == Voice::kEvents || voice == Voice::kStream; }
 
+// Of earlier steps of a case, which goes to stdout, and of the step that runs.
+inline constexpr const char* kCapturedEndings[] = {".before", ".out", ".err"};
+
 // Turns the words of a framework into lines of the child protocol.
 class Translator {
  public:
@@ -147,7 +150,8 @@ class Kind {
   // ---- running
 
   virtual Voice voice(const Suite& suite) const = 0;
-  // kStream and kFile: what is added to the command so that it writes to `file`.
+  // kStream and kFile: what is added to the command so that it writes to `file`. kEvents: so that it keeps what it
+  // captures and has not printed in `file` with each of kCapturedEndings behind it; empty: it captures nothing.
   virtual std::vector<std::string> output_options(const std::string& file) const;
   // kStream and kFile: a new one for each process of `suite`.
   virtual std::unique_ptr<Translator> translator(const Suite& suite) const;

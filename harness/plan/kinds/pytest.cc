@@ -258,6 +258,10 @@ class PytestKind final : public Kind {
 
   Voice voice(const Suite&) const override { return Voice::kEvents; }
 
+  std::vector<std::string> output_options(const std::string& file) const override {
+    return {"--proctor-captured=" + file};
+  }
+
   std::string_view file_of(const Case& test) const override {
     const std::string_view id = framework_id(test);
     return id.substr(0, id.find("::"));

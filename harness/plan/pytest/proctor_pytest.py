@@ -35,6 +35,30 @@ def pytest_addoption(parser):
     group.addoption("--proctor-list", action="store_true", help="announce the tests instead of running them")
     group.addoption("--proctor-case", metavar="NODEID", help="run exactly this test")
     group.addoption("--proctor-cases", metavar="FILE", help="run exactly the tests of this JSON array")
+    group.addoption("--proctor-captured", metavar="FILE", help="keep captured output in FILE.before, FILE.out and FILE.err")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    """pytest captures into files without a name, which go with a process that dies. Proctor reads those with one."""
+    name = early_config.known_args_namespace.proctor_captured
+    manager = early_config.pluginmanager.getplugin("capturemanager")
+    capturing = getattr(manager, "_global_capturing", None)
+    if name is None or capturing is None:
+        return
+    manager.suspend_global_capture()
+    for stream in ("out", "err"):
+        tmpfile = getattr(getattr(capturing, stream, None), "tmpfile", None)
+        with contextlib.suppress(AttributeError, OSError):  # -s captures nothing, --capture=sys in memory
+            replace_file(tmpfile.fileno(), f"{name}.{stream}")
+    manager.resume_global_capture()
+
+
+def replace_file(fd, name):
+    """From now on the descriptor is that of a new file."""
+    file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    os.dup2(file, fd, inheritable=False)
+    os.close(file)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,6 +89,8 @@ def pytest_cmdline_main(config):
         return refuse(events, wanted, *unfit)
     narrow(config, wanted)
     config.pluginmanager.register(Teller(config, events, wanted), "proctor-teller")
+    if option.proctor_captured:
+        config.pluginmanager.register(Before(option.proctor_captured + ".before"), "proctor-before")
 
 
 def why_unfit(option):
@@ -313,6 +339,23 @@ class Case:
             if reason is not None:
                 return result, one_line(reason.removeprefix("reason: "))  # so pytest.xfail() begins it
         return "error", "no_report"
+
+
+class Before:
+    """Keeps what pytest has captured in the steps of a test that are over: it prints that when the session ends."""
+
+    def __init__(self, name):
+        self.name = name
+        self.text = ""
+
+    def pytest_runtest_logreport(self, report):
+        sections = "" if report.when == "teardown" else "".join(
+            f"---- {title} ----\n{content}\n" for title, content in report.sections)
+        if sections == self.text:
+            return
+        self.text = sections
+        with contextlib.suppress(OSError), open(self.name, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(sections)
 
 
 class Teller:

@@ -158,6 +158,7 @@ ProcessSpec RunningAttempt::make_spec() {
   // Of its ranks, too. A log that cannot be written is marked as lost.
   static_cast<void>(make_way(context_.setup.run_dir, log_of(context_.names, first)));
   if (!log_.empty()) spec.log_path = context_.setup.run_dir + "/" + log_;
+  if (voice == Voice::kEvents && !log_.empty()) keep_captured(spec);
   spec.inherit_stdio = context_.setup.inherit_stdio;
   spec.leases = plan_.leases;
   spec.pass_through = context_.setup.pass_through;
@@ -186,6 +187,17 @@ ProcessSpec RunningAttempt::make_spec() {
   }
   if (context_.setup.ready) watch_readiness(spec);
   return spec;
+}
+
+// In the run directory, which also has them if the runner is killed.
+void RunningAttempt::keep_captured(ProcessSpec& spec) const {
+  const std::string file = spec.log_path + ".captured";
+  const std::vector<std::string> options = kind().output_options(file);
+  if (options.empty()) return;
+  spec.argv = with(std::move(spec.argv), options);
+  for (const std::string_view ending : kCapturedEndings)
+    spec.captured_in.emplace_back(ending == ".err" ? Stream::kErr : Stream::kOut,
+                                  fmt::format("{}{}", file, ending));
 }
 
 void RunningAttempt::add_variables(std::vector<std::string>& environment) const {

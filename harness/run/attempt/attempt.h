@@ -130,6 +130,7 @@ class RunningAttempt {
   bool is_batch() const { return plan_.cases.size() > 1; }
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   ProcessSpec make_spec();
+  void keep_captured(ProcessSpec& spec) const;
   // Adds the variables that belong to this attempt only.
   void add_variables(std::vector<std::string>& environment) const;
   std::vector<std::string> devices_of_rank(std::size_t rank) const;

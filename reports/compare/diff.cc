@@ -80,7 +80,7 @@ std::string incomplete_text(std::string_view name, const RunResults& run) {
 std::string verdict_text(const RunResults& run, std::uint32_t index) {
   const CaseResult& result = run.cases[index];
   if (result.cause == kNoCause || result.standing == Standing::kUnrun) return to_string(result.verdict);
-  return std::string(to_string(result.verdict.outcome)) + ": " + run.causes[result.cause].text;
+  return std::string(to_string(result.verdict.outcome)) + ": " + words_of(run, result);
 }
 
 std::string measure_text(const MeasureChange& measure) {

@@ -81,7 +81,7 @@ void write_result(std::string_view key, const RunResults& run, std::uint32_t ind
       .member("id", result.id)
       .member("outcome", to_string(result.verdict.outcome))
       .member_if_any("reason", result.verdict.reason);
-  if (result.cause != kNoCause) json.member("cause", run.causes[result.cause].text);
+  if (result.cause != kNoCause) json.member("cause", words_of(run, result));
   if (result.flaky) json.member("flaky", true);
   json.close();
 }

@@ -64,6 +64,22 @@ TEST(DiffTest, TheFirstLinesSayWhichFactsAndProgramsDiffer) {
                          "disappeared: 1\n"));
 }
 
+TEST(DiffTest, AMessageBelongsToItsCase) {
+  RunResults before, after;
+  before.variants = after.variants = {Variant{"m", "xpu", "", "", false}};
+  after.causes = {{"wrong at #", "wrong at 137"}};
+  for (const char* number : {"137", "637"}) {
+    const std::string id = std::string("m/") + number;
+    before.cases.push_back({.id = id, .standing = Standing::kPassing});
+    after.cases.push_back({.id = id, .verdict = {Outcome::kFail, ""}, .standing = Standing::kFailing});
+    set_cause(after, 0, std::string("wrong at ") + number, after.cases.back());
+  }
+  const Comparison comparison = compare(before, after);
+  const Diff diff{before, after, comparison};
+  EXPECT_THAT(diff_text(diff, 5), HasSubstr("  m/137  fail: wrong at 137\n  m/637  fail: wrong at 637\n"));
+  EXPECT_THAT(json_of(diff), HasSubstr("wrong at 637"));
+}
+
 TEST(DiffTest, WhatOneRunDoesNotKnowIsNotSaidToBeTheSame) {
   Runs runs("x");
   runs.before.stack.clear();

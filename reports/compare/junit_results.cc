@@ -189,19 +189,18 @@ class Reader {
     result.attempts = read.attempts;
     result.flaky = read.flaky;
     result.duration_ms = milliseconds_of(test.attribute("time").value());
-    if (result.standing != Standing::kPassing || read.flaky) result.cause = cause_of(read);
+    if (result.standing != Standing::kPassing || read.flaky) add_cause(read, result);
     result.verdict = std::move(read.verdict);
     results_.cases.push_back(std::move(result));
   }
 
-  std::uint32_t cause_of(const Read& read) {
+  void add_cause(const Read& read, CaseResult& result) {
     const std::string key = std::string(to_string(read.verdict.outcome)) + "\n" + without_numbers(read.text);
     const auto [found, is_new] = causes_.try_emplace(key, static_cast<std::uint32_t>(results_.causes.size()));
-    if (is_new) {
-      const std::string_view words = meaning_of(read.verdict, read.kind).words;
-      results_.causes.push_back({key, read.text.empty() ? std::string(words) : read.text});
-    }
-    return found->second;
+    const std::string text =
+        read.text.empty() ? std::string(meaning_of(read.verdict, read.kind).words) : read.text;
+    if (is_new) results_.causes.push_back({key, text});
+    set_cause(results_, found->second, text, result);
   }
 
   const std::string& name_;

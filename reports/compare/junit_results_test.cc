@@ -119,6 +119,14 @@ TEST(JunitResultsTest, Pytest) {
   EXPECT_EQ(results.exit_code, 1);
 }
 
+TEST(JunitResultsTest, AMessageBelongsToItsCase) {
+  const RunResults results = read(
+      "<testsuite><testcase name='137'><failure message='wrong at 137'/></testcase>"
+      "<testcase name='637'><failure message='wrong at 637'/></testcase></testsuite>");
+  ASSERT_EQ(results.causes.size(), 1u);
+  EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
+}
+
 TEST(JunitResultsTest, Surefire) {
   const RunResults results = read(kSurefire);
   EXPECT_THAT(lines_of(results), ElementsAre("org.A.slow: pass", "org.A.flaky: pass", "org.A.red: fail"));

@@ -28,7 +28,7 @@ void append(std::string& text, const RunResults& run) {
     text += fmt::format("  {} | {} | {} {} {} {} {} {} {} {}\n", result.id,
                         to_string(run.variants[result.variant]), to_string(result.verdict),
                         to_string(result.standing), result.attempts, result.flaky, result.duration_ms,
-                        result.device, cause.key, cause.text);
+                        result.device, cause.key, words_of(run, result));
     for (const Measure& measure : result.measures)
       text += fmt::format("    {} {} {} {} {}\n", measure.name, measure.value, measure.unit, measure.n,
                           measure.spread);

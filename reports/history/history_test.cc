@@ -82,6 +82,7 @@ TEST(HistoryTest, ARunComesBackAsItWas) {
     ASSERT_EQ(is.cause == kNoCause, was.cause == kNoCause);
     if (was.cause != kNoCause) {
       EXPECT_EQ(back->causes[is.cause].text, run.causes[was.cause].text);
+      EXPECT_EQ(is.text, was.text);
     }
     ASSERT_THAT(is.measures, SizeIs(was.measures.size()));
     for (std::size_t m = 0; m < was.measures.size(); ++m)
@@ -94,6 +95,21 @@ TEST(HistoryTest, ARunComesBackAsItWas) {
   const auto wrong = history.check();
   ASSERT_TRUE(wrong) << wrong.error().what;
   EXPECT_THAT(*wrong, IsEmpty());
+}
+
+TEST(HistoryTest, AMessageBelongsToItsCase) {
+  const TempDir directory(kInMemory);
+  RunResults run = made_run(1, {{"a/137", Outcome::kFail}, {"a/637", Outcome::kFail}});
+  set_cause(run, 0, "expected 637 bytes", run.cases[1]);
+  History history = history_of(file_in(directory), {run});
+  const auto answer = ask(history, {.failing = true});
+  ASSERT_TRUE(answer) << answer.error().what;
+  ASSERT_THAT(answer->failing, SizeIs(2));
+  EXPECT_EQ(answer->failing[0].last.cause, "expected 1 bytes");
+  EXPECT_EQ(answer->failing[1].last.cause, "expected 637 bytes");
+  const auto back = history.results_of(history.runs()->front());
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(words_of(*back, back->cases[1]), "expected 637 bytes");
 }
 
 TEST(HistoryTest, AJournalIsImportedOnce) {
@@ -487,7 +503,7 @@ TEST(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
     Database(file_in(directory), Database::Access::kCreate, 1s).execute(change.c_str());
     const std::string before = bytes_of(file_in(directory));
     EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("it is damaged: it ")) << change;
-    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 2")) << change;
+    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 3")) << change;
     EXPECT_TRUE(bytes_of(file_in(directory)) == before);
   }
 }

@@ -88,6 +88,7 @@ class ResultRow {
   ResultRow(const Statement& row, const Names& names) : row_(row), names_(names) {}
 
   Key key() const { return {names_.of_test(row_.integer(0)), static_cast<std::uint32_t>(row_.integer(1))}; }
+  std::int64_t test() const { return row_.integer(0); }
   Outcome outcome() const { return outcome_in(row_.integer(2)); }
   Standing standing() const { return standing_in(row_.integer(3)); }
   bool flaky() const { return row_.integer(4) != 0; }
@@ -183,7 +184,8 @@ class Words {
   explicit Words(Database& database)
       : reason_(database, "SELECT text FROM reason WHERE id = ?"),
         device_(database, "SELECT name FROM device WHERE id = ?"),
-        cause_(database, "SELECT text FROM cause_of_run WHERE run = ? AND cause = ?") {}
+        cause_(database, "SELECT text FROM cause_of_run WHERE run = ? AND cause = ?"),
+        words_(database, "SELECT text FROM words WHERE run = ? AND test = ?") {}
 
   SeenOutcome outcome(std::size_t run, std::int64_t run_number, const ResultRow& row) {
     return {.run = run,
@@ -193,10 +195,15 @@ class Words {
             .attempts = row.attempts(),
             .duration_ms = row.duration_ms(),
             .device = look_up(device_, row.device()),
-            .cause = row.cause() == 0 ? "" : look_up(cause_, run_number, row.cause())};
+            .cause = cause(run_number, row)};
   }
 
  private:
+  std::string cause(std::int64_t run, const ResultRow& row) {
+    const std::string own = look_up(words_, run, row.test());
+    return own.empty() && row.cause() != 0 ? look_up(cause_, run, row.cause()) : own;
+  }
+
   template <typename... Ids>
   std::string look_up(Statement& statement, Ids... ids) {
     std::string text;
@@ -208,6 +215,7 @@ class Words {
   Statement reason_;
   Statement device_;
   Statement cause_;
+  Statement words_;
 };
 
 // ---- Since when ----

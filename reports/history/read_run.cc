@@ -187,13 +187,15 @@ RunResults read_results(Database& database, const HistoryRun& run) {
   auto measures = read_measures_of(database, run.id);
   Statement row(database,
                 "SELECT test.case_id, variant, outcome, reason.text, standing, cause, attempts, flaky, "
-                "duration_ms, device.name, test.id FROM result JOIN test ON test.id = result.test LEFT JOIN "
-                "reason ON reason.id = result.reason LEFT JOIN device ON device.id = result.device "
-                "WHERE run = ? ORDER BY test.case_id");
+                "duration_ms, device.name, test.id, words.text FROM result JOIN test ON test.id = "
+                "result.test LEFT JOIN reason ON reason.id = result.reason LEFT JOIN device ON device.id = "
+                "result.device LEFT JOIN words ON words.run = result.run AND words.test = result.test "
+                "WHERE result.run = ? ORDER BY test.case_id");
   for (row.bind(run.id); row.step();) {
     results.cases.push_back({.id = std::string(row.text(0)),
                              .variant = place_of(variants, row.integer(1)),
                              .cause = row.is_null(5) ? kNoCause : place_of(causes, row.integer(5)),
+                             .text = std::string(row.text(11)),
                              .verdict = {outcome_in(row.integer(2)), std::string(row.text(3))},
                              .standing = standing_in(row.integer(4)),
                              .attempts = static_cast<int>(row.integer(6)),

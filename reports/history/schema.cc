@@ -86,6 +86,25 @@ INSERT INTO merged_part SELECT run.run_id, part.run_id FROM part JOIN run ON run
 DROP TABLE part;
 )";
 
+// Cases of one cause differ in numbers, and each has its own.
+constexpr const char* kOwnWords = R"(
+CREATE TABLE words (
+  run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test, text TEXT NOT NULL,
+  PRIMARY KEY (run, test)) STRICT, WITHOUT ROWID;
+DROP VIEW outcome_of_case;
+CREATE VIEW outcome_of_case AS
+  SELECT run.started, run.run_id, run.subject_commit, run.branch, test.case_id, variant.suite, variant.backend,
+         variant.stack_name, variant.device_model, variant.simulated, outcome.name AS outcome, reason.text AS reason,
+         standing.name AS standing, result.attempts, result.flaky, result.duration_ms, device.name AS device,
+         coalesce(words.text, cause_of_run.text) AS cause
+    FROM result JOIN run ON run.id = result.run JOIN test ON test.id = result.test
+    JOIN variant ON variant.id = result.variant JOIN outcome ON outcome.id = result.outcome
+    JOIN standing ON standing.id = result.standing LEFT JOIN reason ON reason.id = result.reason
+    LEFT JOIN device ON device.id = result.device
+    LEFT JOIN cause_of_run ON cause_of_run.run = result.run AND cause_of_run.cause = result.cause
+    LEFT JOIN words ON words.run = result.run AND words.test = result.test;
+)";
+
 // What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
 std::set<std::string> entries_of(Database& database) {
   std::set<std::string> entries;
@@ -94,7 +113,7 @@ std::set<std::string> entries_of(Database& database) {
   return entries;
 }
 
-constexpr std::array kSteps = {kFirst, kMergedRuns};
+constexpr std::array kSteps = {kFirst, kMergedRuns, kOwnWords};
 
 }  // namespace
 

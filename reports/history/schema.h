@@ -11,6 +11,7 @@
 //   result        one row for each case of a run, in the order of the runs, so that an import appends.
 //                 `outcome` and `standing` are numbers of the tables of that name, `reason` and `cause` may be null
 //   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
+//   words         of one case in one run, where they are not those of its cause
 //   device reason metric    names that many rows share
 //   measure       what a case measured; `position` is its place among the measures of the case. There is no column
 //                 for single samples, since no journal has them, nor for the variant, which `result` has

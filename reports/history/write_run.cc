@@ -196,6 +196,10 @@ void write_results(Database& database, std::int64_t id, const RunResults& run) {
                result.cause == kNoCause ? std::nullopt : std::optional(numbered.causes[result.cause]),
                result.attempts, result.flaky, result.duration_ms, devices.of_any(result.device));
   }
+  Statement words(database, "INSERT INTO words VALUES (?, ?, ?)");
+  for (const std::size_t at : order) {
+    if (!run.cases[at].text.empty()) words.run(id, numbered.tests[at], run.cases[at].text);
+  }
   Statement cause(database, "INSERT INTO cause_of_run VALUES (?, ?, ?)");
   for (std::size_t i = 0; i < run.causes.size(); ++i) cause.run(id, numbered.causes[i], run.causes[i].text);
   write_counts(database, id, run, numbered, order);
@@ -299,7 +303,7 @@ Added write_run(Database& database, const RunResults& run) {
 }
 
 void remove_run(Database& database, std::int64_t id) {
-  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "program"})
+  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "words", "program"})
     Statement(database, std::string("DELETE FROM ") + table + " WHERE run = ?").run(id);
   Statement(database, "DELETE FROM run WHERE id = ?").run(id);
 }

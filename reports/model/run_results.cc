@@ -81,7 +81,7 @@ class Collector {
     result.standing = meaning_of(result.verdict, record.planned.kind).standing;
     result.attempts = static_cast<int>(record.attempts.size());
     result.flaky = is_flaky(model_, record);
-    if (result.standing != Standing::kPassing || result.flaky) result.cause = cause_of(record);
+    if (result.standing != Standing::kPassing || result.flaky) add_cause(record, result);
     result.duration_ms = duration_ms(record);
     if (const Attempt* attempt = telling_attempt(model_, record)) {
       result.device = joined(attempt->start.devices, "+");
@@ -107,11 +107,12 @@ class Collector {
     return found->second;
   }
 
-  std::uint32_t cause_of(const CaseRecord& record) {
+  void add_cause(const CaseRecord& record, CaseResult& result) {
     const auto [found, is_new] =
         causes_.try_emplace(cause_key(model_, record), static_cast<std::uint32_t>(results_.causes.size()));
-    if (is_new) results_.causes.push_back({found->first, headline(model_, record)});
-    return found->second;
+    std::string text = headline(model_, record);
+    if (is_new) results_.causes.push_back({found->first, text});
+    set_cause(results_, found->second, std::move(text), result);
   }
 
   const RunModel& model_;
@@ -130,6 +131,16 @@ std::string to_string(const Variant& variant) {
   if (!variant.device_model.empty()) text += " on " + variant.device_model;
   if (!variant.stack.empty()) text += ", stack " + variant.stack;
   return text + (variant.simulated ? ", simulated" : "");
+}
+
+std::string words_of(const RunResults& results, const CaseResult& result) {
+  if (!result.text.empty() || result.cause == kNoCause) return result.text;
+  return results.causes[result.cause].text;
+}
+
+void set_cause(const RunResults& results, std::uint32_t cause, std::string text, CaseResult& result) {
+  result.cause = cause;
+  if (text != results.causes[cause].text) result.text = std::move(text);
 }
 
 RunResults results_of(const RunModel& model) {

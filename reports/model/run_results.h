@@ -45,6 +45,7 @@ struct CaseResult {
   std::string id{};
   std::uint32_t variant = 0;       // index in RunResults::variants
   std::uint32_t cause = kNoCause;  // index in RunResults::causes; of what passed at once, none
+  std::string text{};              // its own headline; "": it is that of the cause
   Verdict verdict{};
   Standing standing = Standing::kUnrun;
   int attempts = 0;
@@ -81,6 +82,11 @@ struct RunResults {
   std::vector<Cause> causes{};
   std::vector<CaseResult> cases{};  // in the order of the plan; an id is there once
 };
+
+// In words how a case ended; "" for what passed at once. Cases of one cause differ in numbers.
+std::string words_of(const RunResults& results, const CaseResult& result);
+// Sets the cause of a case, one of the results, and its text.
+void set_cause(const RunResults& results, std::uint32_t cause, std::string text, CaseResult& result);
 
 // `place`, `journal_sha256` are left for who knows them.
 RunResults results_of(const RunModel& model);

@@ -46,6 +46,20 @@ TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
   EXPECT_EQ(results.causes[0].text, "expected 4096 bytes");
 }
 
+TEST(RunResultsTest, TheWordsOfACaseAreItsOwn) {
+  std::vector<Event> events = {plan_of({planned("a/137"), planned("a/637")})};
+  for (const char* number : {"137", "637"}) {
+    AttemptEnded bad = ended(std::string("a/") + number, {Outcome::kFail, ""});
+    bad.failures.emplace_back().message = std::string("wrong at ") + number;
+    events.emplace_back(started(bad.case_id));
+    events.emplace_back(bad);
+  }
+  const RunResults results = results_of(model_of(events));
+  ASSERT_THAT(results.causes, SizeIs(1));
+  EXPECT_EQ(words_of(results, results.cases[0]), "wrong at 137");
+  EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
+}
+
 TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
   const auto variants_with = [](const std::string& device) {
     RunPlanned plan = plan_of({planned("a/one")});

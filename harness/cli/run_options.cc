@@ -317,7 +317,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
           "Cases that were bad and then good: fail (the default), or pass within --flaky-budget")
       ->check(CLI::IsMember({"fail", "pass"}));
   command
-      .add_option("--flaky-budget", options.policy.flaky_budget, "Percent of the executed cases (default: 2)")
+      .add_option("--flaky-budget", options.policy.flaky_budget,
+                  "Percent of the executed cases; above 0, at least one case (default: 2)")
       ->check(CLI::Range(0, 100));
   command.add_flag("--fail-fast", setup.fail_fast, "Start nothing more after the first bad case");
   command

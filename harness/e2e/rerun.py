@@ -63,7 +63,8 @@ def fails_everywhere(sandbox):
 def flaky(sandbox):
     script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
     (sandbox.path / "tries").touch()
-    for arguments, code in (((), 1), (("--flaky", "pass", "--flaky-budget", "100"), 0), (("--flaky", "pass"), 1)):
+    for arguments, code in (((), 1), (("--flaky", "pass", "--flaky-budget", "100"), 0), (("--flaky", "pass"), 0),
+                            (("--flaky", "pass", "--flaky-budget", "0"), 1)):
         (sandbox.path / "tries").write_text("")
         done, document = run(sandbox, {"flaky": suite(script, retries=1)}, *SIM, *arguments)
         check(document["cases"][0]["marks"] == ["flaky"], document["cases"][0])

@@ -1,5 +1,7 @@
 #include "reports/model/exit_code.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -18,6 +20,9 @@ bool unkillable(const CaseRecord& record) {
   return false;
 }
 
+// Of a small suite a few percent are less than one case.
+int most_flaky(int executed, int budget) { return budget == 0 ? 0 : std::max(1, executed * budget / 100); }
+
 }  // namespace
 
 FlakyCases flaky_cases(const RunModel& model) {
@@ -25,9 +30,17 @@ FlakyCases flaky_cases(const RunModel& model) {
   for (const CaseRecord& record : model.cases())
     flaky.count += !model.is_bad(record) && model.has_mark(record, "flaky") ? 1 : 0;
   const int most =
-      model.plan().flaky_passes ? model.summary().executed() * model.plan().flaky_budget / 100 : 0;
+      model.plan().flaky_passes ? most_flaky(model.summary().executed(), model.plan().flaky_budget) : 0;
   flaky.allowed = flaky.count <= most;
   return flaky;
+}
+
+std::string options_that_allow(const RunModel& model, const FlakyCases& flaky) {
+  const int executed = model.summary().executed();
+  std::string options = model.plan().flaky_passes ? "" : "--flaky pass";
+  if (flaky.count <= most_flaky(executed, model.plan().flaky_budget)) return options;
+  const int budget = flaky.count == 1 ? 1 : (flaky.count * 100 + executed - 1) / executed;
+  return fmt::format("{}{}--flaky-budget {}", options, options.empty() ? "" : " ", budget);
 }
 
 int least_executed(const RunModel& model) {

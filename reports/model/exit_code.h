@@ -10,7 +10,7 @@ namespace proctor {
 // The first of these that applies (harness/core/exit_code.h, docs/outcomes.md):
 //   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
 //       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
-//       than the policy allows
+//       than the policy allows (a budget above 0 % allows at least one)
 //   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
 //       notrun(device_lost), notrun(device_sick), notrun(breaker), a process that could not be killed,
 //       a driver stack that changed, a report that could not be written
@@ -30,6 +30,8 @@ struct FlakyCases {
   bool allowed = true;  // the policy of the run allows that many
 };
 FlakyCases flaky_cases(const RunModel& model);
+// The options with which the policy would allow them: "--flaky pass --flaky-budget 4".
+std::string options_that_allow(const RunModel& model, const FlakyCases& flaky);
 
 // The signal by which the runner ends itself after the reports: the one that stopped the run or, for `exec`,
 // the one that ended the command. 0 if there is none.

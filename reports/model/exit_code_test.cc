@@ -160,7 +160,8 @@ TEST(ExitCode, EveryOutcomeIsInTheTable) {
   }
 }
 
-int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, const char* mark = "flaky") {
+RunModel run_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget,
+                        const char* mark = "flaky") {
   std::vector<PlannedCase> cases;
   std::vector<Event> events(1);
   for (std::size_t i = 0; i < of; ++i) {
@@ -176,15 +177,40 @@ int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, 
   plan.flaky_budget = budget;
   events.front() = plan;
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-  return exit_code(model_of(events));
+  return model_of(events);
+}
+
+int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, const char* mark = "flaky") {
+  return exit_code(run_with_marks(flaky, of, passes, budget, mark));
 }
 
 TEST(ExitCode, AFlakyCaseIsRedUnlessThePolicyHasABudgetForIt) {
   EXPECT_EQ(code_with_marks(1, 100, false, 100), 1);
   EXPECT_EQ(code_with_marks(2, 100, true, 2), 0);
   EXPECT_EQ(code_with_marks(3, 100, true, 2), 1);
-  EXPECT_EQ(code_with_marks(1, 10, true, 2), 1) << "2 % of 10 is none";
+  EXPECT_EQ(code_with_marks(1, 4, true, 2), 0) << "2 % of 4 is less than one case, and one is allowed";
+  EXPECT_EQ(code_with_marks(2, 4, true, 2), 1);
+  EXPECT_EQ(code_with_marks(1, 4, true, 0), 1);
   EXPECT_EQ(code_with_marks(0, 10, false, 0), 0);
+}
+
+TEST(ExitCode, TheOptionsThatAllowFlakyCasesDoSo) {
+  for (const auto& [count, of, passes, budget] :
+       {std::tuple<std::size_t, std::size_t, bool, int>{1, 4, false, 2},
+        {1, 4, true, 0},
+        {3, 4, false, 2},
+        {3, 100, true, 2},
+        {7, 300, true, 2}}) {
+    const RunModel model = run_with_marks(count, of, passes, budget);
+    const std::string options = options_that_allow(model, flaky_cases(model));
+    EXPECT_EQ(options.starts_with("--flaky pass"), !passes);
+    const auto at = options.find("--flaky-budget ");
+    const int allowed = at == std::string::npos ? budget : std::stoi(options.substr(at + 15));
+    EXPECT_EQ(code_with_marks(count, of, true, allowed), 0) << options;
+    if (at != std::string::npos) {
+      EXPECT_EQ(code_with_marks(count, of, true, allowed - 1), 1) << options;
+    }
+  }
 }
 
 TEST(ExitCode, ASuspectDeviceIsTheMachines) {

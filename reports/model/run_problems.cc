@@ -48,11 +48,12 @@ void add_shortage(const RunModel& model, std::vector<RunProblem>& problems) {
 void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
   const FlakyCases flaky = flaky_cases(model);
   if (flaky.allowed) return;
-  problems.push_back({"flaky", "Flaky cases",
-                      fmt::format("{} were bad and then good, more than the policy of the run allows:{}",
-                                  count_text(flaky.count), named(model, [&](const CaseRecord& record) {
-                                    return model.has_mark(record, "flaky");
-                                  }))});
+  problems.push_back(
+      {"flaky", "Flaky cases",
+       fmt::format("{} were bad and then good, more than the policy of the run allows. {} allows "
+                   "them:{}",
+                   count_text(flaky.count), options_that_allow(model, flaky),
+                   named(model, [&](const CaseRecord& record) { return model.has_mark(record, "flaky"); }))});
 }
 
 void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {

@@ -140,8 +140,9 @@ std::string too_few(const RunModel& model, int shell_code) {
 std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
   const std::string policy =
       model.plan().flaky_passes ? "pass, up to " + std::to_string(model.plan().flaky_budget) + " %" : "fail";
-  return "flaky: " + std::to_string(flaky.count) + " of " + std::to_string(model.summary().executed()) +
-         " executed, " + (flaky.allowed ? "within" : "over") + " the policy (" + policy + ")";
+  return fmt::format("flaky: {} of {} executed, {} the policy ({}){}", flaky.count,
+                     model.summary().executed(), flaky.allowed ? "within" : "over", policy,
+                     flaky.allowed ? "" : fmt::format(": {} allows them", options_that_allow(model, flaky)));
 }
 
 Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,

@@ -13,6 +13,7 @@
 
 #include "harness/core/document_limits.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 
@@ -221,8 +222,18 @@ void TableReader::wrong_type(const toml::node& node, const char* key, const std:
   fail(node, fmt::format("`{}` in {} is {}, but must be {}", key, title_, value_text(node), expected), hint);
 }
 
-void TableReader::require(const char* key) {
-  if (!error_ && table_.get(key) == nullptr) fail(key, fmt::format("{} needs the key `{}`", title_, key));
+void TableReader::require(const char* key) { require(std::vector<std::string>{key}); }
+
+void TableReader::require(const std::vector<std::string>& keys, const std::string& hint) {
+  std::vector<std::string> missing;
+  for (const std::string& key : keys) {
+    if (table_.get(key) == nullptr) missing.push_back('`' + key + '`');
+  }
+  if (missing.empty()) return;
+  fail(toml_error(
+      file_, table_.source(),
+      fmt::format("{} needs the key{} {}", title_, missing.size() == 1 ? "" : "s", joined(missing, ", ")),
+      hint));
 }
 
 void TableReader::read(const char* key, std::string& out) {

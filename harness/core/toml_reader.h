@@ -66,6 +66,8 @@ class TableReader {
     if (!out) wrong_type(node, key, expected);
   }
   void require(const char* key);
+  // Names all that are missing.
+  void require(const std::vector<std::string>& keys, const std::string& hint = {});
 
   // The table below `key`, or null.
   const toml::table* table(const char* key);

@@ -28,7 +28,7 @@ Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std
   for (const toml::table* table : top.tables("exempt")) {
     TableReader reader(name, *table, "[[exempt]]", {"check", "reason"});
     Exemption entry;
-    for (const char* key : {"check", "reason"}) reader.require(key);
+    reader.require({"check", "reason"});
     reader.read("check", entry.check);
     reader.read("reason", entry.reason);
     if (!reader.error() && entry.reason.empty()) reader.fail("reason", "`reason` in [[exempt]] is empty");

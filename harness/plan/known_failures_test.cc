@@ -156,6 +156,11 @@ TEST(KnownFailures, XfailWithoutReasonNamesTheOutcome) {
   EXPECT_EQ(to_string(apply(&known, {Outcome::kTimeout, ""})), "xfail(timeout)");
 }
 
+constexpr const char* kNeeded =
+    "An entry has at least case = \"memory.xpu/Copy.*\", reason = \"*\", expires = 2027-06-30, and a source "
+    "or an "
+    "issue.";
+
 struct BadList {
   const char* name;
   const char* lines;  // added to a complete entry, or put in the place of it when it begins with '!'
@@ -180,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, BadListTest,
     testing::Values(
         BadList{"NoExpiry", "owner = \"me\"\n",
-                "read known.toml:1: [[known_failure]] needs the key `expires`", ""},
+                "read known.toml:1: [[known_failure]] needs the key `expires`", kNeeded},
         BadList{"ExpiryText", "expires = \"2027-01-01\"\n",
                 "read known.toml:5: `expires` in [[known_failure]] is \"2027-01-01\", but must be a date",
                 "Write expires = 2027-06-30, without quotes."},
@@ -204,7 +209,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "read known.toml:6: `added` in [[known_failure]] is 2026, but must be a date",
                 "Write added = 2027-06-30, without quotes."},
         BadList{"NoSource", "![[known_failure]]\ncase = \"x\"\nreason = \"\"\nexpires = 2027-01-01\n",
-                "read known.toml:1: [[known_failure]] needs the key `source`", ""},
+                "read known.toml:1: [[known_failure]] needs the key `source`", kNeeded},
+        BadList{"NothingBesideTheCase", "![[known_failure]]\ncase = \"x\"\n",
+                "read known.toml:1: [[known_failure]] needs the keys `reason`, `expires`, `source`", kNeeded},
         BadList{"NoCase",
                 "![[known_failure]]\ncase = []\nreason = \"\"\nsource = \"s\"\nexpires = 2027-01-01\n",
                 "read known.toml:2: `case` in [[known_failure]] is an empty list",

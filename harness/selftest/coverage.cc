@@ -103,7 +103,7 @@ Result<std::vector<Uncalled>> parse_uncalled(std::string_view text) {
     TableReader reader(file, *table, "[[uncalled]]", {"functions", "reason"});
     Uncalled entry;
     std::optional<std::vector<std::string>> names;
-    for (const char* key : {"functions", "reason"}) reader.require(key);
+    reader.require({"functions", "reason"});
     reader.read("functions", names);
     reader.read("reason", entry.reason);
     if (!reader.error() && entry.reason.empty()) reader.fail("reason", "`reason` in [[uncalled]] is empty");

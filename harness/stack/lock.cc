@@ -178,7 +178,7 @@ LockedRepository LockReader::repository(const toml::table& table) {
   text(reader, "name", repository.name, is_package_name, "lower-case letters and digits");
   text(reader, "url", repository.url, is_web_address, "an address with http:// or https://");
   moment(reader, repository);
-  for (const char* key : {"suites", "components"}) reader.require(key);
+  reader.require({"suites", "components"});
   words(reader, "suites", repository.suites, is_plain_word, "names of suites");
   words(reader, "components", repository.components, is_plain_word, "names of components");
   pin(reader, "key", repository.key, repository.unverified, is_key_fingerprint,
@@ -307,7 +307,7 @@ Result<StackLock> LockReader::read() {
   TableReader top(file_, root_, "the lock",
                   {"version", "title", "date", "backend", "base", "repository", "package", "file", "wheel",
                    "host", "labels", "run"});
-  for (const char* key : {"version", "backend", "base", "run"}) top.require(key);
+  top.require({"version", "backend", "base", "run"});
   std::optional<int> version;
   top.read("version", version, kLockVersion, kLockVersion);
   lock_.name = std::filesystem::path(file_).stem();

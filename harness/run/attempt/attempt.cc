@@ -155,8 +155,9 @@ ProcessSpec RunningAttempt::make_spec() {
   add_variables(spec.env);
   directory_ = spec.directory;
 
-  // Of its ranks, too. A log that cannot be written is marked as lost.
-  static_cast<void>(make_way(context_.setup.run_dir, log_of(context_.names, first)));
+  if (!log_.empty() || ranks_) {  // a log that cannot be written is marked as lost
+    static_cast<void>(make_way(context_.setup.run_dir, log_of(context_.names, first)));
+  }
   if (!log_.empty()) spec.log_path = context_.setup.run_dir + "/" + log_;
   if (voice == Voice::kEvents && !log_.empty()) keep_captured(spec);
   spec.inherit_stdio = context_.setup.inherit_stdio;

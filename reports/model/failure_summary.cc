@@ -239,7 +239,8 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
     if (!end.failures.empty() && !end.failures[0].file.empty()) {
       add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }
-    if (!attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
+    const bool ran = !value_of(end.verdict.reason, "spawn");  // else its log says that there is no output
+    if (ran && !attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
     if (!end.evidence.file.empty()) add_location(locations, from_here(run_dir, end.evidence.file));
     if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
     if (!end.source.empty()) add_location(locations, end.source);

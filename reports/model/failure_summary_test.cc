@@ -74,6 +74,13 @@ TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
                         "out/evidence/s/a.1.core (1.0 MiB)\n"));
 }
 
+TEST(ExplainFailure, OfAProgramThatDidNotStartTheCommandIsToBeLookedAt) {
+  const AttemptEnded missing = ended("s/a", {Outcome::kError, "spawn:ENOENT"});
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), missing});
+  EXPECT_EQ(where_to_look(model, model.cases()[0], "out"),
+            "the command of the suite in its config, and PATH");
+}
+
 TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
   AttemptEnded leaky = ended("s/a", {Outcome::kFail, "leaky"});
   leaky.termination.strays = {{7, "sleep 600"}, {8, "x"}};

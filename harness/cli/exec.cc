@@ -146,6 +146,7 @@ class ExecCommand : public RunCommand {
 
  private:
   Result<void> read_readiness();
+  Result<void> take_chosen(OpaqueCommand& command);
 };
 
 Result<void> ExecCommand::read_readiness() {
@@ -173,6 +174,22 @@ Result<void> ExecCommand::read_readiness() {
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
 }
 
+// --devices says of which backend and how many, as far as --backend and --gpus do not.
+Result<void> ExecCommand::take_chosen(OpaqueCommand& command) {
+  const auto chosen = machine().chosen();
+  if (!chosen) return chosen.error();
+  if (chosen->empty()) return {};
+  if (chosen->size() > 1 && command.backend.empty())
+    return Error::usage("use --devices " + shell_quote(options().machine.devices) +
+                            ": one command gets devices of one vendor, and these are of two",
+                        "Add --backend cuda or --backend xpu.");
+  command.likely = chosen->begin()->first;
+  const auto backend = command.backend.empty() ? command.likely : parse_backend(command.backend);
+  const auto named = backend ? chosen->find(*backend) : chosen->end();
+  if (!command.gpus && named != chosen->end()) command.gpus = named->second;
+  return {};
+}
+
 Result<PlanOutcome> ExecCommand::make_plan() {
   if (!after_dashes()) {
     return Error::usage("read the command line of proctor exec: there is no command",
@@ -181,15 +198,17 @@ Result<PlanOutcome> ExecCommand::make_plan() {
   if (auto read = read_readiness(); !read) return read.error();
   const PlanOptions& typed = options().plan;
   const auto likely = machine().likely_backends();  // of devices that are asked for without their backend
-  auto plan = plan_opaque({.command = *after_dashes(),
-                           .directory = typed.config.directory,
-                           .backend = typed.selection.backend,
-                           .likely = likely.empty() ? Backend::kXpu : likely.front(),
-                           .gpus = typed.selection.gpus,
-                           .hierarchy = typed.selection.hierarchy,
-                           .mem_cap = typed.selection.mem_cap,
-                           .host_pids = typed.selection.host_pids,
-                           .limits = typed.limits});
+  OpaqueCommand command{.command = *after_dashes(),
+                        .directory = typed.config.directory,
+                        .backend = typed.selection.backend,
+                        .likely = likely.empty() ? Backend::kXpu : likely.front(),
+                        .gpus = typed.selection.gpus,
+                        .hierarchy = typed.selection.hierarchy,
+                        .mem_cap = typed.selection.mem_cap,
+                        .host_pids = typed.selection.host_pids,
+                        .limits = typed.limits};
+  if (auto taken = take_chosen(command); !taken) return taken.error();
+  auto plan = plan_opaque(command);
   if (!plan) return plan.error();
   if (options().workflow_commands) {  // the command speaks for its step, in whichever way
     for (const std::string& name : channel_variables()) {

@@ -18,6 +18,7 @@
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
+#include "harness/core/device_shortage.h"
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/held_directory.h"
@@ -26,7 +27,9 @@
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
+#include "harness/doctor/examine_host.h"
 #include "harness/machine/cuda_programs.h"
+#include "harness/machine/device_shortage.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
 #include "harness/machine/hardware_evidence.h"
@@ -187,6 +190,24 @@ Result<void> write_machine(const std::string& path, const simgpu::Topology& topo
   return replace_file(path, topology.text);
 }
 
+// What the doctor finds here, for a device that is missing. A simulated machine has no driver stack.
+std::string about_machine(const Machine& machine) {
+  if (machine.simulation()) return "the machine is simulated: --sim " + machine.options().sim;
+  const auto path = machine.caller().find("LD_LIBRARY_PATH");
+  const auto host =
+      read_host("/", path == machine.caller().end() ? "" : path->second, image_digest_of_caller());
+  if (!host) return "next: `proctor doctor`";
+  const auto findings = examine_host(*host, embedded_host_minima(), known_bad_rules(), today_text());
+  return fmt::format("the doctor: {}; next: `proctor doctor`", telling_finding(findings));
+}
+
+// Of a device that was asked for and is not here.
+Error with_finding(Error error, const Machine& machine) {
+  if (error.kind == ErrorKind::kSystem && error.what.starts_with("use --devices "))
+    error.what += "; " + about_machine(machine);
+  return error;
+}
+
 int print_plan(const Plan& plan, const std::vector<std::string>& files, const RunOptions& options) {
   for (const auto& note : suite_notes(plan, files, options, {})) std::printf("%s\n", shown(note).c_str());
   for (const auto& test : plan.cases) std::printf("%s\n", shown(test.id).c_str());
@@ -279,7 +300,8 @@ Result<void> RunCommand::join() {
   return {};
 }
 
-int RunCommand::refuse_run(const Error& error) {
+int RunCommand::refuse_run(const Error& refused) {
+  const Error error = machine_ ? with_finding(refused, *machine_) : refused;
   // A part that was refused has no journal, and the reports of the whole say why.
   if (!options_.join.empty() && !options_.out.empty() && !options_.dry_run)
     leave_refusal(options_.out, error);
@@ -476,6 +498,7 @@ Result<void> RunCommand::find_devices() {
     devices_.notes.insert(devices_.notes.end(), cleared.begin(), cleared.end());
   }
   if (auto used = check_devices_used(); !used) return used;
+  if (auto enough = check_devices_asked(); !enough) return enough;
   if (auto pinned = pin_cases(); !pinned) return pinned;
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (const auto& simulation = machine_->simulation(); simulation && !simulation->faults.empty())
@@ -515,6 +538,24 @@ Result<void> RunCommand::check_devices_used() {
                       "Add --backend cuda or --backend xpu.");
 }
 
+// The run goes on: its reports say which cases were skipped for it.
+Result<void> RunCommand::check_devices_asked() {
+  const SelectionOptions& typed = options_.plan.selection;
+  const std::string& chosen = options_.machine.devices;
+  const bool backend = !typed.backend.empty() && options_.plan_file.empty();
+  const bool anybody = typed.backend.empty() && machine_->likely_backends().empty();
+  for (DeviceShortage& lack : device_shortages(plan_, devices_, {.backend = backend, .count = typed.gpus})) {
+    if (!chosen.empty())
+      return Error::usage(
+          fmt::format("use --devices {}: {}, {} named", shell_quote(chosen), requested(lack), lack.present),
+          "Name others, or correct --backend and --gpus.");
+    if (lack.present == 0 && options_.setup.planned.allow_no_device) continue;
+    if (anybody) lack.backend = lack.why = "";  // it was guessed, and nothing of it is here
+    warnings_.push_back({std::string(kDeviceShortage), to_string(lack) + "; " + about_machine(*machine_)});
+  }
+  return {};
+}
+
 // Everything that is the same on all machines has been decided; what follows may depend on this one.
 Result<void> RunCommand::take_shard() {
   if (!shard_ && options_.plan_file.empty()) return {};
@@ -540,8 +581,8 @@ Result<void> RunCommand::check_cards() {
     if (test.ranks == 0 || test.devices == 0 || is_skipped_anyway(suite, test, devices_)) continue;
     const std::string who = who_shares(test, std::string(to_string(suite.backend)), devices_);
     if (who.empty()) continue;
-    return Error::usage(fmt::format("start the {} ranks of {}: {}", test.ranks, test.id, who),
-                        "Without --require-cards the case is skipped where cards are too few.");
+    return Error{ErrorKind::kSystem, fmt::format("start the {} ranks of {}: {}", test.ranks, test.id, who),
+                 "Without --require-cards the case is skipped where cards are too few.", 0};
   }
   return {};
 }
@@ -672,7 +713,8 @@ void RunCommand::describe() {
   if (const auto& simulation = machine_->simulation()) planned.sim = to_sim_info(*simulation);
   planned.flaky_passes = options_.policy.flaky_passes.value_or(false);
   planned.flaky_budget = options_.policy.flaky_budget.value_or(0);
-  planned.no_device_for = backend_without_devices(plan_, devices_);
+  const bool told = std::ranges::find(warnings_, kDeviceShortage, &Warning::code) != warnings_.end();
+  if (!told) planned.no_device_for = backend_without_devices(plan_, devices_);
   planned.no_device_by = variable_that_hides(planned.no_device_for, devices_);
   planned.stack = devices_.stack;
   run_stack_->describe(planned);

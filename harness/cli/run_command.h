@@ -51,13 +51,13 @@ class RunCommand {
   RunOptions& options() { return options_; }
   RunSetup& setup() { return options_.setup; }
   const AfterDashes& after_dashes() const { return after_dashes_; }
-  const Machine& machine() const { return *machine_; }
+  Machine& machine() { return *machine_; }
   const std::string& run_dir() const { return run_dir_; }
 
  private:
   // The file of --junit is red from the first moment on: one of an earlier run is never taken for this one's.
   Result<void> forget_old_report();
-  int refuse_run(const Error& error);
+  int refuse_run(const Error& refused);
   Result<void> join();
 
   // Refuses everything that can be refused without starting anything.
@@ -73,6 +73,7 @@ class RunCommand {
   Result<void> check_terminal();
   Result<void> find_devices();
   Result<void> check_devices_used();
+  Result<void> check_devices_asked();
   Result<void> take_shard();
   Result<void> check_cards();
   Result<void> count_jobs();

@@ -331,8 +331,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_console_options(command, options.console);
   command.add_option("--min-executed", setup.planned.min_executed, "Exit 3 if fewer cases were executed")
       ->check(CLI::NonNegativeNumber);
-  command.add_flag("--allow-no-device", setup.planned.allow_no_device,
-                   "Without a device: the cases that need one are skipped, and that is no reason for exit 3");
+  command.add_flag(
+      "--allow-no-device", setup.planned.allow_no_device,
+      "Without a device: the cases that need one are skipped, and that is no reason for exit 3 or 75");
   command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
   command.add_flag("--no-capture", setup.attempts.inherit_stdio,
                    "One case on this terminal, nothing captured");

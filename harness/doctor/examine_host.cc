@@ -129,6 +129,14 @@ HostState worst_state(const HostFindings& findings) {
   return worst;
 }
 
+std::string telling_finding(const HostFindings& findings) {
+  const auto broken = std::ranges::find(findings, HostState::kBroken, &HostFinding::state);
+  if (broken != findings.end())
+    return broken->what + (broken->fix.empty() ? "" : "; to mend it: " + broken->fix);
+  const auto cards = std::ranges::find(findings, "cards", &HostFinding::check);
+  return cards == findings.end() ? "" : cards->what;
+}
+
 std::string to_json(const HostFindings& findings) {
   nlohmann::json document = {{"ok", 0}, {"warn", 0}, {"broken", 0}, {"verdicts", nlohmann::json::array()}};
   for (const auto& finding : findings) {

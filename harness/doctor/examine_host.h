@@ -22,6 +22,9 @@ std::string today_text();
 
 HostState worst_state(const HostFindings& findings);
 
+// One line about why a device may be missing: the first thing that is broken, else which cards there are.
+std::string telling_finding(const HostFindings& findings);
+
 // {"verdicts": [{check, state, what, where, fix, sources}], "ok": N, "warn": N, "broken": N}
 std::string to_json(const HostFindings& findings);
 

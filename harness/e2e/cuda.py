@@ -169,6 +169,8 @@ def no_driver_is_named(sandbox):
         done, document, _ = run(sandbox, config, env=env)
         check(done.returncode == 3, told, done.returncode, done.stdout)
         check(outcomes(document)["gpu/sh"].startswith(f"skip({reason}"), told, outcomes(document))
+        done, document, _ = run(sandbox, config, "--backend", "cuda", env=env)
+        check(done.returncode == 75 and f"1 cuda device requested, 0 present ({reason}" in done.stdout, told, done.stdout)
     print("ok", len(FAILURES), "drivers that fail")
 
 
@@ -209,7 +211,7 @@ def absent_vendor_is_left_out(sandbox):
         done = sandbox.proctor("run", *chosen, *backend, "--out", out, env={**sandbox.env, **env})
         check({case["backend"] for case in report(out)["cases"]} == vendors, backend, done.stdout, done.stderr)
         check(("left out     memory.cuda: no_driver" in done.stdout) == (not backend), done.stdout)
-    check(done.returncode == 3, "a backend that was asked for and is not there:", done.returncode)
+    check(done.returncode == 75, "a backend that was asked for and is not there:", done.returncode)
     print("ok left out, unless it is asked for")
 
 

@@ -287,22 +287,23 @@ std::string exec_options(const MachineOptions& machine) {
 }
 
 // Of a command that says nothing of devices: those of the vendor whose libraries it needs, of --sim or this machine
-// first. Where there are none, a program that only may open such a library runs without. Of one that only says how
-// many: those that are here.
-void guess_backend(const Machine& machine, const SearchPaths& paths, const std::string& directory,
-                   SelectionOptions& selection) {
-  if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return;
+// first. Where there are none, a program that only may open such a library runs without. Of one that only says which,
+// or how many: those.
+Result<void> guess_backend(Machine& machine, const SearchPaths& paths, const std::string& directory,
+                           SelectionOptions& selection) {
+  if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return {};
   Suite suite;
   suite.command = selection.command;
   suite.directory = directory;
   const auto executable = find_executable(suite, paths.path);
-  if (!executable) return;  // refused where it is planned
+  if (!executable) return {};  // refused where it is planned
   const auto library_path = machine.caller().find("LD_LIBRARY_PATH");
   const auto needed = needed_backends(
       *executable, library_path == machine.caller().end() ? std::string_view() : library_path->second);
   const auto choose = [&selection](Backend backend, const std::string& why) {
     selection.backend = to_string(backend);
     selection.backend_reason = why;
+    return Result<void>();
   };
   const auto likely = machine.likely_backends();
   for (const Backend backend : likely) {
@@ -315,7 +316,12 @@ void guess_backend(const Machine& machine, const SearchPaths& paths, const std::
   }
   const auto certain = std::ranges::find(needed, true, &NeededBackend::certain);
   if (certain != needed.end()) return choose(certain->backend, certain->why);
-  if (selection.gpus.value_or(0) > 0 && !likely.empty()) choose(likely.front(), "--gpus");
+  const auto chosen = machine.chosen();
+  if (!chosen) return chosen.error();
+  if (chosen->size() == 1) return choose(chosen->begin()->first, "--devices");
+  // Where there is none, either will do to say so.
+  if (selection.gpus.value_or(0) <= 0) return {};
+  return choose(likely.empty() ? Backend::kXpu : likely.front(), "--gpus");
 }
 
 // Nobody asked for a backend: the suites of those that are simulated.
@@ -346,7 +352,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .caller = machine.caller()};
   Listing listing(machine, options);
   SelectionOptions selection = options.selection;
-  guess_backend(machine, paths, options.config.directory, selection);
+  if (auto guessed = guess_backend(machine, paths, options.config.directory, selection); !guessed)
+    return guessed.error();
   auto outcome = make_plan(
       *config, selection, paths,
       {.run = [&](const ListCommand& command) { return listing.without_devices(command); },

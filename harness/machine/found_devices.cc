@@ -122,6 +122,20 @@ void keep_only(const std::set<std::string>& ids, const char* why, FoundDevices& 
   std::erase_if(devices.leasable, [&](const LeasedDevice& device) { return !ids.contains(device.id); });
 }
 
+// Whether `word` is a number, an id, a UUID or a PCI address, or the beginning of one: another machine may have it.
+bool may_name_a_device(std::string_view word) {
+  for (const std::string_view backend : {"cuda:", "xpu:", "cuda-sim:", "xpu-sim:"}) {
+    if (!word.starts_with(backend)) continue;
+    word.remove_prefix(backend.size());
+    break;
+  }
+  if (word.empty() || word.front() == '-') return false;
+  for (const std::string_view uuid : {"GPU-", "MIG-"}) {
+    if (word.starts_with(uuid)) word.remove_prefix(uuid.size());
+  }
+  return word.find_first_not_of("0123456789abcdefABCDEF-:.") == word.npos;
+}
+
 // What a word of --devices may mean: a whole name before the beginning of one.
 std::vector<const PoolDevice*> devices_named(const std::string& word, const std::vector<PoolDevice>& pool,
                                              const std::vector<LeasedDevice>& leasable) {
@@ -161,7 +175,7 @@ std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<Lease
         entry.device.id.find(leased->pci) == std::string::npos)
       text += " (" + leased->pci + ")";
   }
-  return text.empty() ? "No device was found here: `proctor doctor` says why." : "There are: " + text + ".";
+  return text.empty() ? "No device was found here." : "There are: " + text + ".";
 }
 
 // What of the caller's variables cannot be honoured, or is a default.
@@ -268,11 +282,13 @@ Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) c
     const std::string word(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     const std::vector<const PoolDevice*> named = devices_named(word, pool, leasable);
-    const auto refuse = [&](const std::string& why) {
-      return Error::usage(fmt::format("use --devices {}: {}", shell_quote(spec), why),
-                          list_of(pool, leasable));
+    const auto refuse = [&](const std::string& why, ErrorKind kind = ErrorKind::kUsage) {
+      return Error{kind, fmt::format("use --devices {}: {}", shell_quote(spec), why), list_of(pool, leasable),
+                   0};
     };
-    if (named.empty()) return refuse(fmt::format("there is no device `{}`", word));
+    if (named.empty() && may_name_a_device(word))
+      return refuse(fmt::format("there is no device `{}`", word), ErrorKind::kSystem);
+    if (named.empty()) return refuse(fmt::format("`{}` can name no device", word));
     if (named.size() > 1) return refuse(fmt::format("`{}` may be any of {} devices", word, named.size()));
     if (named.front()->shared)
       return refuse(

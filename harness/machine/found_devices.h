@@ -46,7 +46,8 @@ struct FoundDevices {
   const PoolDevice* find(const std::string& id) const;
   // Appends the devices that were found for another backend.
   void add(const FoundDevices& other);
-  // The ids of what --devices names. A usage error names what is not there, what is named twice, and what there is.
+  // The ids of what --devices names. An error names what is not here, and what is: of usage only where the word can name
+  // no device on any machine, or names one twice.
   Result<std::vector<std::string>> choose(const std::string& spec) const;
   // Removes all others. Cases get the first of `chosen` first.
   void keep(const std::vector<std::string>& chosen);

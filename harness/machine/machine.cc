@@ -77,11 +77,10 @@ Result<Containment*> Machine::containment() {
   return containment_.get();
 }
 
-Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
+Result<FoundDevices> Machine::look(const std::vector<Backend>& backends) {
   const auto containment = this->containment();
   if (!containment) return containment.error();
-  FoundDevices all;     // of the machine, as far as they are looked for
-  FoundDevices wanted;  // of `backends`
+  FoundDevices all;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
     const bool is_wanted = std::ranges::find(backends, backend) != backends.end();
     if (!is_wanted && options_.devices.empty()) continue;  // those of --devices may be of any backend
@@ -92,15 +91,35 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
       found_.emplace(backend, *std::move(found));
     }
     all.add(found_.at(backend));
-    if (is_wanted) wanted.add(found_.at(backend));
+  }
+  return all;
+}
+
+Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
+  const auto all = look(backends);
+  if (!all) return all.error();
+  FoundDevices wanted;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    if (std::ranges::find(backends, backend) != backends.end()) wanted.add(found_.at(backend));
   }
   if (!options_.devices.empty()) {
-    const auto chosen = all.choose(options_.devices);
+    const auto chosen = all->choose(options_.devices);
     if (!chosen) return chosen.error();
     wanted.keep(*chosen);
   }
   if (auto kept = wanted.keep_what_ctest_allocated(caller_); !kept) return kept.error();
   return wanted;
+}
+
+Result<std::map<Backend, int>> Machine::chosen() {
+  std::map<Backend, int> count;
+  if (options_.devices.empty()) return count;
+  const auto all = look({});
+  if (!all) return all.error();
+  const auto ids = all->choose(options_.devices);
+  if (!ids) return ids.error();
+  for (const std::string& id : *ids) ++count[*parse_backend(all->find(id)->device.backend)];
+  return count;
 }
 
 std::vector<Backend> Machine::likely_backends() const {

@@ -54,6 +54,8 @@ class Machine {
   Result<Containment*> containment();
   // The devices of these backends, of --devices alone if that is given. A backend is probed only once.
   Result<FoundDevices> devices(const std::vector<Backend>& backends);
+  // How many devices of each backend --devices names; empty without that option.
+  Result<std::map<Backend, int>> chosen();
   // Of which devices are likely to be here, the likeliest first: those of --sim, else those that have a device node.
   std::vector<Backend> likely_backends() const;
   // Null if nobody else can see any of `devices`, so that no lease is needed.
@@ -78,6 +80,8 @@ class Machine {
 
  private:
   Machine(const MachineOptions& options, std::string name);
+  // The devices of `backends` and, where --devices may name others, of all that can be looked at.
+  Result<FoundDevices> look(const std::vector<Backend>& backends);
 
   MachineOptions options_;
   std::string name_;

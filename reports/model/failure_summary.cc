@@ -196,8 +196,8 @@ std::string next_action(const RunModel& model, const CaseRecord& record, const s
   }
   if (verdict.reason == "discovery") return "the listing command, started by hand";
   switch (blame_in(model, record)) {
-    case Blame::kMachine:
-      return "proctor doctor, and the kernel log (dmesg)";
+    case Blame::kMachine:  // where nothing was tried, the kernel has nothing to tell of it
+      return record.attempts.empty() ? "proctor doctor" : "proctor doctor, and the kernel log (dmesg)";
     case Blame::kSetup:
       return "the limits of the run: --deadline, --fail-fast, and what stopped it";
     case Blame::kCode:

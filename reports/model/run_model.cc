@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/core/device_shortage.h"
 #include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 
@@ -265,7 +266,8 @@ bool RunModel::warned_of(std::string_view code) const {
 }
 
 bool is_machine_warning(std::string_view code) {
-  return code == kStackChanged || code == kMaskMismatch || code == kReportLost || code == kJournalChanged;
+  return code == kDeviceShortage || code == kStackChanged || code == kMaskMismatch || code == kReportLost ||
+         code == kJournalChanged;
 }
 
 bool RunModel::warned_of_machine() const {

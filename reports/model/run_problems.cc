@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/device_shortage.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/model/exit_code.h"
@@ -65,6 +66,7 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
                                     count_text(static_cast<int>(count)), named(model, suspect))});
   }
   for (const Warning& warning : model.warnings()) {
+    if (warning.code == kDeviceShortage) problems.push_back({"no_device", "No device", warning.text});
     if (warning.code == kStackChanged)
       problems.push_back({"stack_changed", "The driver stack changed", warning.text});
     if (warning.code == kMaskMismatch)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/core/device_shortage.h"
 #include "reports/formats/junit.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/test_journal.h"
@@ -57,6 +58,7 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
   } rows[] = {
       {good_run({concluded("s/a", kPassed, {"flaky"})}), "flaky", 1},
       {good_run({concluded("s/a", kPassed, {"device_suspect"})}), "device_suspect", 75},
+      {good_run({Warning{std::string(kDeviceShortage), "3 requested"}}), "no_device", 75},
       {good_run({Warning{std::string(kStackChanged), "kernel"}}), "stack_changed", 75},
       {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
       {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},

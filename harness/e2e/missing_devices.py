@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Devices that are asked for and are not here: each row of the table in docs/devices.md."""
+
+from harness import BIN, ROOT, check, report, run_scenarios, skip, write_config
+
+MACHINES = {
+    "no driver": ((), {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze_none.so"}),
+    "no device": (("--sim", "cuda:1"), {}),  # of the other vendor
+    "one device": (("--sim", "xpu:1x1"), {}),
+    "two devices": (("--sim", "cuda:2"), {}),
+    "devices that a mask hides": (("--sim", "cuda:2"), {"CUDA_VISIBLE_DEVICES": ""}),
+}
+SUITES = {"only by a suite": 1, "only by a suite, two": 2}
+
+
+def rows():
+    """[(what is asked for, what the machine has, {command: exit code}, what is said)]"""
+    table = (ROOT / "docs/devices.md").read_text().partition("| asked for |")[2].partition("\n\n")[0]
+    commands = [cell.strip(" `") for cell in table.splitlines()[0].split("|")[1:4]]
+    for line in table.splitlines()[2:]:
+        asked, machine, *codes, said = (cell.strip() for cell in line.strip("|").split("|"))
+        wanted = {command: int(code) for command, code in zip(commands, codes) if code != "–"}
+        yield asked.strip("`"), machine, wanted, said.strip("` ").strip() if "``" not in said else said.strip("`").strip()
+
+
+def each_row_of_the_table(sandbox):
+    if not (BIN / "libproctor_ze_sim.so").exists():
+        skip("library_missing:libproctor_ze_sim.so")
+    count = 0
+    for asked, machine, wanted, said in rows():
+        options, env = MACHINES[machine]
+        for command, code in wanted.items():
+            words = asked.split()
+            ending = ("--", "true")
+            if asked in SUITES:
+                write_config(sandbox.path / "proctor.toml",
+                             {"own": {"kind": "command", "command": ["true"], "backend": "xpu", "devices": SUITES[asked]}})
+                words, ending = [], ()
+            out = () if command == "list" else ("--out", sandbox.out())
+            done = sandbox.proctor(command, *options, *words, *out, *ending, env={**sandbox.env, **env})
+            (sandbox.path / "proctor.toml").unlink(missing_ok=True)
+            check(done.returncode == code, command, asked, machine, "exit", done.returncode, done.stdout, done.stderr)
+            text = done.stdout + done.stderr
+            check(code == 0 and command == "list" or said in text, command, asked, machine, f"`{said}` is not in", text)
+            check("dmesg" not in text, command, asked, "where nothing was tried:", text)
+            if not options and code == 75:
+                check("the doctor: " in text and "`proctor doctor`" in text, command, asked, text)
+            count += 1
+    check(count >= 30, "the table has lost rows:", count)
+    print("ok", count, "command lines")
+
+
+def reports_say_it(sandbox):
+    """A run that lacks a device has its reports, red as its exit code, and goes on with what needs none."""
+    write_config(sandbox.path / "proctor.toml",
+                 {"host": {"kind": "command", "command": ["true"], "backend": "none"},
+                  "gpu": {"kind": "command", "command": ["true"], "backend": "cuda"}})
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--sim", "cuda:2", "--gpus", "3", "--out", out)
+    document = report(out)
+    check(done.returncode == 75 and document["run"]["exit_code"] == 75, done.returncode, document["run"]["exit_code"])
+    check({case["suite"]: case["outcome"] for case in document["cases"]} == {"host": "pass", "gpu": "skip"}, document["cases"])
+    [warning] = document["warnings"]
+    check(warning["code"] == "device_shortage" and "3 cuda devices requested, 2 present" in warning["text"], warning)
+    check("3 cuda devices requested, 2 present" in (out / "junit.xml").read_text(), "JUnit is silent")
+
+
+def chosen_devices_are_the_number(sandbox):
+    """`exec --devices` needs no --gpus: it gives the command what it names."""
+    say = ("--", "sh", "-c", "echo $PROCTOR_DEVICES")
+    for spec, more, expected in (("1", (), "cuda-sim:1"), ("3,0", (), "cuda-sim:0,cuda-sim:3"),
+                                 ("3,0", ("--gpus", "1"), "cuda-sim:0")):
+        out = sandbox.out()
+        done = sandbox.proctor("exec", "--sim", "cuda:4", "--devices", spec, *more, "--out", out, *say)
+        check(done.returncode == 0, spec, done.returncode, done.stderr)
+        [case] = report(out)["cases"]
+        check(sorted(case["devices"]) == expected.split(","), spec, case["devices"])
+    both = ("exec", "--sim", "xpu:1x1,cuda:2", "--devices", "cuda:1,xpu:0")
+    done = sandbox.proctor(*both, *say)
+    check(done.returncode == 125 and "of two" in done.stderr and "--backend" in done.stderr, done.returncode, done.stderr)
+    out = sandbox.out()
+    done = sandbox.proctor(*both, "--backend", "xpu", "--out", out, *say)
+    check(done.returncode == 0 and report(out)["cases"][0]["devices"] == ["xpu-sim:0"], done.returncode, done.stderr)
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--sim", "xpu:1x1,cuda:2", "--devices", "cuda:1", "--out", out, "--", "true")
+    check(done.returncode == 0 and report(out)["cases"][0]["devices"] == ["cuda-sim:1"], done.returncode, done.stderr)
+
+
+run_scenarios([each_row_of_the_table, reports_say_it, chosen_devices_are_the_number])

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Devices that are asked for and are not here: each row of the table in docs/devices.md."""
+"""Devices that are asked for and are not here: each row of the table in docs/devices.md. And that all commands count the
+devices that are here in one order."""
+
+import json
 
 from harness import BIN, ROOT, check, report, run_scenarios, skip, write_config
 
@@ -86,4 +89,41 @@ def chosen_devices_are_the_number(sandbox):
     check(done.returncode == 0 and report(out)["cases"][0]["devices"] == ["cuda-sim:1"], done.returncode, done.stderr)
 
 
-run_scenarios([each_row_of_the_table, reports_say_it, chosen_devices_are_the_number])
+def addresses(sandbox, machine, env):
+    """[PCI address], as `proctor devices` lists them."""
+    done = sandbox.proctor("devices", "--json", "--sim", machine, env={**sandbox.env, **env})
+    return {device["id"]: device["pci"] for device in json.loads(done.stdout)["devices"]}
+
+
+def one_order(sandbox):
+    """Whatever the caller has set, an id and a place mean the card that `proctor devices` shows under them."""
+    whole = {machine: addresses(sandbox, machine, {}) for machine in ("xpu:2x2", "cuda:3")}
+    for machine, variables in (
+            ("xpu:2x2", ({}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "0"}, {"ZE_FLAT_DEVICE_HIERARCHY": "FLAT"},
+                         {"ZE_AFFINITY_MASK": "1", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})),
+            ("cuda:3", ({}, {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}, {"CUDA_VISIBLE_DEVICES": "1"}))):
+        backend = machine.partition(":")[0]
+        for env in variables:
+            shown = addresses(sandbox, machine, env)
+            check(shown == whole[machine] and list(shown.values()) == sorted(shown.values()), machine, env, shown)
+            listed = sandbox.proctor("devices", "--sim", machine, env={**sandbox.env, **env}).stdout
+            check([line.split()[0] for line in listed.splitlines() if line.startswith(f"{backend}-sim:")] == list(shown), listed)
+            spec = json.loads(sandbox.proctor("devices", "--sim", machine, "--ctest-resource-spec",
+                                              env={**sandbox.env, **env}).stdout)
+            check(len(spec["local"][0][f"{backend}_gpus"]) == len(shown), spec)
+            for place, id in enumerate(shown):
+                for command in ("run", "exec"):
+                    out = sandbox.out()
+                    done = sandbox.proctor(command, "--sim", machine, "--devices", f"{backend}:{place}", "--out", out, "--",
+                                           "true", env={**sandbox.env, **env})
+                    if done.returncode == 75:
+                        check(any("MASK" in name or "VISIBLE" in name for name in env), command, machine, env, done.stderr)
+                        continue
+                    check(done.returncode == 0, command, machine, env, done.stderr)
+                    document = report(out)
+                    used = {device["id"]: device["pci"] for device in document["run"]["devices"]}
+                    check(document["cases"][0]["devices"] == [id] and used[id] == shown[id], command, machine, env, used)
+    print("ok", whole)
+
+
+run_scenarios([each_row_of_the_table, reports_say_it, chosen_devices_are_the_number, one_order])

@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
-// NVML lists the whole machine whatever CUDA_VISIBLE_DEVICES says, so the Runtime has to be asked about the
-// whole, too. Level Zero is asked in the caller's own environment.
-Environment probe_environment(Backend backend) {
-  Environment caller = read_environment(environ);
-  return backend == Backend::kCuda ? unmasked(backend, std::move(caller)) : caller;
-}
-
 std::string words_about_size(const Device& device) {
   if (!device.capability.empty()) return "compute capability " + device.capability;
   return fmt::format("{} tile{}", device.tiles, device.tiles == 1 ? "" : "s");
@@ -47,7 +40,8 @@ Result<DeviceReport> report_devices(const DeviceQuery& query) {
   if (const auto only = parse_backend(query.backend)) backends = {*only};
   for (const Backend backend : backends) {
     ProbeOptions probe;
-    probe.env = to_list(probe_environment(backend));
+    // The whole machine, in the order in which a run counts: an id and a place mean the same device to all commands.
+    probe.env = to_list(unmasked(backend, (*machine)->caller()));
     probe.timeout = query.probe_timeout;
     report.inventories[backend] = report.simulation
                                       ? probe_simulated(backend, **containment, *report.simulation, probe)

@@ -136,20 +136,29 @@ bool may_name_a_device(std::string_view word) {
   return word.find_first_not_of("0123456789abcdefABCDEF-:.") == word.npos;
 }
 
+// The place of a device among those of its backend, as `proctor devices` lists them: what a mask hides counts too.
+std::string place_of(const PoolDevice& entry, const FoundDevices& devices) {
+  std::vector<std::string> ids;
+  for (const PoolDevice& other : devices.pool) {
+    if (other.device.backend == entry.device.backend) ids.push_back(other.device.id);
+  }
+  for (const WatchedDevices& watched : devices.watched) {
+    if (to_string(watched.backend) == entry.device.backend) ids = watched.ids;
+  }
+  return std::to_string(std::ranges::find(ids, entry.device.id) - ids.begin());
+}
+
 // What a word of --devices may mean: a whole name before the beginning of one.
-std::vector<const PoolDevice*> devices_named(const std::string& word, const std::vector<PoolDevice>& pool,
-                                             const std::vector<LeasedDevice>& leasable) {
+std::vector<const PoolDevice*> devices_named(const std::string& word, const FoundDevices& devices) {
   std::vector<const PoolDevice*> whole;
   std::vector<const PoolDevice*> begun;
-  std::map<std::string, int> place;  // among those of its backend, as `proctor devices` lists them
   std::set<std::string> backends;
-  for (const PoolDevice& entry : pool) backends.insert(entry.device.backend);
-  for (const PoolDevice& entry : pool) {
-    const std::string number = std::to_string(place[entry.device.backend]++);
-    const auto leased = std::ranges::find_if(
-        leasable, [&](const LeasedDevice& device) { return device.id == entry.device.id; });
+  for (const PoolDevice& entry : devices.pool) backends.insert(entry.device.backend);
+  for (const PoolDevice& entry : devices.pool) {
+    const std::string number = place_of(entry, devices);
+    const auto leased = std::ranges::find(devices.leasable, entry.device.id, &LeasedDevice::id);
     std::vector<std::string> names = {entry.device.id};
-    if (leased != leasable.end()) {
+    if (leased != devices.leasable.end()) {
       names.push_back(leased->uuid);
       names.push_back(leased->pci);
       if (leased->pci.starts_with("0000:")) names.push_back(leased->pci.substr(5));
@@ -281,7 +290,7 @@ Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) c
     const auto comma = std::min(rest.find(','), rest.size());
     const std::string word(rest.substr(0, comma));
     rest.remove_prefix(std::min(comma + 1, rest.size()));
-    const std::vector<const PoolDevice*> named = devices_named(word, pool, leasable);
+    const std::vector<const PoolDevice*> named = devices_named(word, *this);
     const auto refuse = [&](const std::string& why, ErrorKind kind = ErrorKind::kUsage) {
       return Error{kind, fmt::format("use --devices {}: {}", shell_quote(spec), why), list_of(pool, leasable),
                    0};

@@ -28,6 +28,7 @@ DeviceMonitor::Snapshot merge(const std::vector<std::unique_ptr<ProbeMonitor>>& 
     }
     const DeviceState unknown{.state = "",
                               .problem = "failed to " + snapshot.error().what,
+                              .is_silent = is_silence(snapshot.error()),
                               .used_bytes = std::nullopt,
                               .holders = std::nullopt};
     states.insert(states.end(), probes[i]->ids().size(), unknown);

@@ -32,6 +32,7 @@ struct DeviceHolder {
 struct DeviceState {
   std::string state;  // "ok", "lost", or the code that the driver answers; "": nobody knows, see `problem`
   std::string problem{};
+  bool is_silent = false;  // the driver did not answer in time, or ended the child that asks
   std::optional<std::uint64_t> used_bytes;
   std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not say
 };
@@ -102,6 +103,9 @@ class ProbeMonitor {
   // True for the current child only. Messages of an earlier child are ignored.
   std::shared_ptr<bool> heard_;
 };
+
+// Whether it is for want of an answer that a snapshot or a sample failed, and not for what the answer says.
+inline bool is_silence(const Error& error) { return error.kind == ErrorKind::kSystem; }
 
 // One answer of the child.
 ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices);

@@ -85,8 +85,8 @@ void ToolSampler::on_end(const ProcessEnd& end) {
     return give_up("", absent ? program + " is not on PATH" : program + " cannot be started");
   }
   if (end.cause == EndCause::kTimeout) {
-    return give_up("telemetry_timeout", fmt::format("{} did not answer within {} and was killed", program,
-                                                    format_duration(setup_.deadline)));
+    return give_up(kTelemetryTimeout, fmt::format("{} did not answer within {} and was killed", program,
+                                                  format_duration(setup_.deadline)));
   }
   if (end.exit_code != 0) {
     const std::string how = end.exit_code ? fmt::format("exit code {}", *end.exit_code)

@@ -24,6 +24,9 @@ class ContainedProcess;
 class Containment;
 struct ProcessEnd;
 
+// The code of the warning that a driver or a tool did not answer, or ended the child that asks.
+inline constexpr const char* kTelemetryTimeout = "telemetry_timeout";
+
 struct ToolSetup {
   std::vector<std::string> env;  // NAME=VALUE; the tool is found on its PATH
   Milliseconds deadline{3'000};

@@ -193,10 +193,17 @@ DeviceFinding DeviceCare::find(Find find, const std::string& device,
                                const DeviceMonitor::Snapshot& snapshot) {
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
   if (!snapshot || id == monitor_->ids().end()) {
-    return unknown(device, snapshot ? "nobody watches it" : "failed to " + snapshot.error().what);
+    DeviceFinding finding =
+        unknown(device, snapshot ? "nobody watches it" : "failed to " + snapshot.error().what);
+    finding.is_silent = !snapshot && is_silence(snapshot.error());
+    return finding;
   }
   const DeviceState& state = (*snapshot)[static_cast<std::size_t>(id - monitor_->ids().begin())];
-  if (!state.problem.empty()) return unknown(device, state.problem);
+  if (!state.problem.empty()) {
+    DeviceFinding finding = unknown(device, state.problem);
+    finding.is_silent = state.is_silent;
+    return finding;
+  }
   if (state.state == "ok") return (this->*find)(device, state);
   return {.device = device,
           .settled = Settled::kLost,

@@ -38,6 +38,7 @@ struct DeviceFinding {
   std::uint64_t left_bytes = 0;  // over the baseline; before a case: what others hold
   std::string detail{};          // for kUnknown, only if it is new in this run
   std::string holders{};         // pids of the foreign processes, to recognise them
+  bool is_silent = false;        // kUnknown: the driver did not answer, or ended the child that asks it
   bool endured = false;          // they were waited for in vain before; not waited for again
 };
 

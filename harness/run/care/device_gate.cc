@@ -132,6 +132,20 @@ void DeviceGate::drain(const std::string& device, const std::string& reason, con
   note(device, "drained", case_id, reason + ": " + evidence);
 }
 
+void DeviceGate::suspect(const std::vector<std::string>& devices, const std::string& why) {
+  for (const auto& device : devices) {
+    if (!is_new(device, "silent")) continue;
+    suspects_.insert(device);
+    if (!why.empty()) note(device, "unknown", "", why);
+  }
+}
+
+void DeviceGate::suspect_silent(const std::vector<DeviceFinding>& findings) {
+  for (const auto& finding : findings) {
+    if (finding.is_silent) suspect({finding.device}, "");  // what is unknown is told with its case
+  }
+}
+
 // ---- before a case ----
 
 void DeviceGate::enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
@@ -142,7 +156,8 @@ void DeviceGate::enter(const std::vector<std::string>& devices, const std::strin
   std::vector<std::string> doubtful;
   for (const auto& device : devices) {
     const bool unproven = setup_.prove && proven_.insert(device).second;
-    if (doubt || unproven || pool_.left_dirty(device)) doubtful.push_back(device);
+    const bool suspect = suspects_.erase(device) > 0;
+    if (doubt || unproven || suspect || pool_.left_dirty(device)) doubtful.push_back(device);
   }
   examine(visit, doubtful, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
 }
@@ -160,6 +175,7 @@ void DeviceGate::find_foreign_holders(VisitIterator visit) {
 }
 
 void DeviceGate::judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
+  suspect_silent(findings);
   std::vector<DeviceFinding> foreign;
   for (const auto& finding : findings) {
     if (finding.settled == Settled::kForeign) {
@@ -237,7 +253,9 @@ void DeviceGate::leave(const std::vector<std::string>& devices, const std::strin
 
 void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt) {
   std::vector<std::string> doubtful;
+  suspect_silent(findings);
   for (const auto& finding : findings) {
+    const bool suspect = suspects_.erase(finding.device) > 0;
     const bool missing = finding.settled == Settled::kNotBack;
     if (finding.settled == Settled::kLost && policy_.reset_sick.value_or(false)) {
       visit->result.lost = finding.device;
@@ -257,7 +275,7 @@ void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFin
         continue;
       }
     }
-    if (missing || doubt) doubtful.push_back(finding.device);
+    if (missing || doubt || suspect) doubtful.push_back(finding.device);
   }
   examine(visit, doubtful, [this, visit](const Answers& answers) { after_doubt(visit, answers); });
 }

@@ -4,7 +4,7 @@
 //                 case; others with memory on it are named.
 // After a case:   the devices must be back (device_care.h); a device in doubt is examined.
 //
-//   doubt: an attempt was bad, or memory did not come back.
+//   doubt: an attempt was bad, memory did not come back, or the driver did not answer when it was asked.
 //   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
 //   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
 //   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
@@ -81,6 +81,10 @@ class DeviceGate {
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id);
 
+  // A driver did not answer when it was asked about these devices: each is examined after its case or before its next
+  // one, once in a run. A driver that is only slow would cost an examination for each case otherwise.
+  void suspect(const std::vector<std::string>& devices, const std::string& why);
+
   // Watches the devices; null if nothing can.
   DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
 
@@ -113,6 +117,7 @@ class DeviceGate {
   void judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings);
   void apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign);
   void after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void suspect_silent(const std::vector<DeviceFinding>& findings);
   bool drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings);
   void enter_now(VisitIterator visit, const Entry& entry);
 
@@ -136,6 +141,7 @@ class DeviceGate {
   std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
   HealthChecks checks_;
   std::list<Visit> visits_;
+  std::set<std::string> suspects_;                      // to be examined
   std::set<std::string> proven_;                        // examined for CareSetup::prove
   std::set<std::pair<std::string, std::string>> told_;  // reported once in a run: device, what
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

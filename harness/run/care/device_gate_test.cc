@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
 #include <filesystem>
+#include <fstream>
 
 #include "harness/core/temp_dir.h"
+#include "harness/process/containment.h"
 
 namespace proctor {
 namespace {
@@ -103,6 +106,101 @@ TEST_F(Pool, WhatWasFoundWellIsNoLongerDirty) {
   ASSERT_TRUE(devices.lease("xpu", 2, "case"));
   EXPECT_EQ(devices.left_dirty("a"), std::nullopt);
   EXPECT_TRUE(devices.take_warnings().empty());
+}
+
+// What becomes of a device, without what it had at first and the looks that told nothing new.
+class Health : public EventSink {
+ public:
+  void on(const Event& event) override {
+    const auto* health = std::get_if<DeviceHealth>(&event);
+    if (health && health->what != kDeviceBaseline) found.push_back(health->what);
+  }
+  std::vector<std::string> found;
+};
+
+// Shell scripts stand in for the probe that watches the device, and for the program that examines it.
+class SilentDriver : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(std::nullopt, "gate-test-" + scratch_.path().filename().string());
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = *std::move(opened);
+  }
+  void TearDown() override {
+    if (!gate_) return;
+    gate_->stop([this] { io_.stop(); });
+    io_.restart();
+    io_.run();
+  }
+
+  static HealthRequest examination(const std::string& directory, const char* result) {
+    return {
+        .argv = {"/bin/sh", "-c",
+                 std::string("printf '%s\\n' '") + result + "' >&$PROCTOR_EVENTS_FD; " +
+                     (std::string_view(result).find("pass") == std::string_view::npos ? "exit 1" : "exit 0")},
+        .env = {"PATH=/usr/bin:/bin"},
+        .directory = directory,
+        .leases = {}};
+  }
+  void begin(const std::string& probe, const char* result) {
+    setup_.monitor = MonitorSetup{{{.argv = {"/bin/sh", "-c", probe, "probe"},
+                                    .env = {"PATH=/usr/bin:/bin"},
+                                    .fifo = scratch_.string() + "/fifo",
+                                    .ids = {"a"},
+                                    .deadline = Milliseconds(300)}}};
+    setup_.health = [this, result](const std::string&) { return examination(scratch_.string(), result); };
+    gate_ = std::make_unique<DeviceGate>(io_, *containment_, setup_, policy_, pool_, health_, Clock::now());
+  }
+  DeviceGate::Left leave() {
+    std::optional<DeviceGate::Left> left;
+    gate_->leave({"a"}, "case", /*doubt=*/false, [&](const DeviceGate::Left& answer) { left = answer; });
+    io_.restart();
+    while (!left) io_.run_one();
+    return *left;
+  }
+
+  static constexpr const char* kAnswers =
+      "while [ -n \"$(head -c1)\" ]; do printf '%s\\n' "
+      "'{\"devices\":[{\"state\":\"ok\",\"memory\":{\"used\":0},\"holders\":[]}]}' >&$PROCTOR_EVENTS_FD; "
+      "done <$2";
+  static constexpr const char* kHangs = "exec sleep 1000";
+  static constexpr const char* kWell = R"({"v":1,"device":"a","result":"pass","step":"","detail":"","ms":4})";
+  static constexpr const char* kSick =
+      R"({"v":1,"device":"a","result":"fail","step":"s","detail":"d","ms":4})";
+
+  TempDir scratch_;
+  std::unique_ptr<Containment> containment_;
+  boost::asio::io_context io_;
+  CareSetup setup_;
+  RunPolicy policy_;
+  DevicePool pool_{{PoolDevice{.device = {"a", "xpu", "", false}, .shared = false}}};
+  Health health_;
+  std::unique_ptr<DeviceGate> gate_;
+};
+
+TEST_F(SilentDriver, AQuestionThatHangsHasItsDeviceExaminedOnce) {
+  begin(kHangs, kWell);
+  EXPECT_FALSE(leave().any_sick);
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));
+  leave();
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"))
+      << "a driver that stays slow costs no case more";
+}
+
+TEST_F(SilentDriver, ADeviceThatIsSickAsWellIsTakenOut) {
+  begin(kHangs, kSick);
+  EXPECT_TRUE(leave().any_sick);
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_fail", "drained"));
+}
+
+TEST_F(SilentDriver, TelemetryThatHangsIsADoubtToo) {
+  begin(kAnswers, kWell);
+  leave();
+  EXPECT_THAT(health_.found, ElementsAre());
+  gate_->suspect({"a"}, "it did not answer");
+  leave();
+  leave();
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ void Telemetry::request_sample(const std::string& backend) {
     return;
   }
   stream.requested = Clock::now();
+  stream.about = devices;
   stream.source->sample(devices, [this, backend, alive = alive_](const Result<Sample>& sample) {
     if (*alive) on_sample(backend, sample);
   });
@@ -116,7 +117,10 @@ void Telemetry::request_sample(const std::string& backend) {
 void Telemetry::on_sample(const std::string& backend, const Result<Sample>& sample) {
   Stream& stream = stream_of(backend);
   stream.busy = false;
-  for (const auto& warning : stream.source->take_warnings()) sink_.on(warning);
+  for (const auto& warning : stream.source->take_warnings()) {
+    sink_.on(warning);
+    if (warning.code == kTelemetryTimeout && setup_.on_silence) setup_.on_silence(stream.about, warning.text);
+  }
   for (auto& [window, open] : open_) {
     for (auto& [device, samples] : open.devices) {
       if (backend_of(device) != backend) continue;

@@ -22,6 +22,8 @@ namespace proctor {
 struct TelemetrySetup {
   int rate = 10;  // samples a second; 0: none
   ToolSetup tool;
+  // The driver, or the tool, did not answer a question about these devices, or ended the child that asks. May be empty.
+  std::function<void(const std::vector<std::string>& devices, const std::string& why)> on_silence{};
 };
 
 class Telemetry {
@@ -50,7 +52,8 @@ class Telemetry {
     std::unique_ptr<TelemetrySource> source;
     boost::asio::steady_timer next;
     Clock::time_point requested{};
-    bool busy = false;  // a request is under way, or its time is set
+    std::vector<std::string> about{};  // the devices of that request
+    bool busy = false;                 // a request is under way, or its time is set
   };
 
   Stream& stream_of(const std::string& backend);

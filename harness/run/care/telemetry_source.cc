@@ -42,8 +42,8 @@ void TelemetrySource::request_from_library(const std::vector<std::string>& ids, 
     if (!*alive) return;
     if (!sample) {
       warnings_.push_back(
-          {"telemetry_timeout", "failed to " + sample.error().what +
-                                    "; it is not asked for telemetry again, its values are missing"});
+          {kTelemetryTimeout, "failed to " + sample.error().what +
+                                  "; it is not asked for telemetry again, its values are missing"});
       return on_sample(give_up(sample.error().what));
     }
     if (sample->missing.empty()) return on_sample(sample);

@@ -65,7 +65,9 @@ class TelemetryTest : public testing::Test {
     telemetry_ = std::make_unique<Telemetry>(
         io_, *containment_, monitor_.get(),
         TelemetrySetup{.rate = rate,
-                       .tool = {.env = {"PATH=" + directory_ + ":/usr/bin:/bin"}, .deadline = deadline}},
+                       .tool = {.env = {"PATH=" + directory_ + ":/usr/bin:/bin"}, .deadline = deadline},
+                       .on_silence = [this](const std::vector<std::string>& devices,
+                                            const std::string&) { silent_ = devices; }},
         warnings_);
   }
   static std::string answer(const std::string& devices, const std::string& problem = "") {
@@ -95,6 +97,7 @@ class TelemetryTest : public testing::Test {
   std::unique_ptr<Containment> containment_;
   boost::asio::io_context io_;
   Warnings warnings_;
+  std::vector<std::string> silent_;
   std::unique_ptr<DeviceMonitor> monitor_;
   std::unique_ptr<Telemetry> telemetry_;
 };
@@ -152,6 +155,7 @@ TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
   const auto window = telemetry_->begin({kFirst});
   run_until([&] { return !warnings_.texts.empty(); });
   EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_timeout: ")));
+  EXPECT_THAT(silent_, ElementsAre(kFirst)) << "the devices of running cases";
   std::string answer;
   monitor_->take_snapshot(
       [&](const DeviceMonitor::Snapshot& seen) { answer = seen ? "answered" : seen.error().what; });

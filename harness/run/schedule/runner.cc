@@ -63,7 +63,9 @@ class Runner {
         gate_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, context_.run_started),
         telemetry_(io_, *setup.containment, gate_.monitor(),
                    {.rate = setup.policy.telemetry.value_or(TelemetrySetup().rate),
-                    .tool = {.env = setup.attempts.evidence_environment}},
+                    .tool = {.env = setup.attempts.evidence_environment},
+                    .on_silence = [this](const auto& devices,
+                                         const std::string& why) { gate_.suspect(devices, why); }},
                    sink) {
     context_.telemetry = &telemetry_;
     // The terminal told the group of the case alone.

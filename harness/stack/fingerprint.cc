@@ -26,11 +26,17 @@ constexpr const char* kPackageDatabase = "/var/lib/dpkg/status";
 struct PackagedLayer {
   const char* fact;
   std::vector<const char*> packages;
+  // Where none of them is installed: a package of another layer that may have this file of the layer in it.
+  const char* carrier = nullptr;
+  const char* file = nullptr;
 };
 
 const std::vector<PackagedLayer>& packaged_layers() {
   static const std::vector<PackagedLayer> kLayers = {
-      {"umd.level_zero", {"libze-intel-gpu1", "intel-level-zero-gpu"}},
+      {"umd.level_zero",
+       {"libze-intel-gpu1", "intel-level-zero-gpu"},
+       "intel-opencl-icd",
+       "/libze_intel_gpu.so."},
       {"umd.opencl", {"intel-opencl-icd"}},
       {"umd.igc", {"intel-igc-core-2", "libigc2", "intel-igc-core", "libigc1"}},
       {"umd.gmmlib", {"libigdgmm12", "libigdgmm11"}},
@@ -86,6 +92,7 @@ class Capture {
   void nvidia_firmware();
   void intel_firmware(const char* fact, const char* file);
   void packages();
+  bool has_file(const std::string& package, std::string_view part_of_name);
   void libcuda();
   void cuda_toolkit();
   void container_glue();
@@ -204,12 +211,16 @@ bool is_named_by(const std::string_view name, std::string_view package) {
 void Capture::packages() {
   const auto status = files_.contents(kPackageDatabase);
   const auto installed = status ? installed_packages(*status) : std::map<std::string, std::string>();
-  for (const auto& [fact, names] : packaged_layers()) {
+  for (const PackagedLayer& layer : packaged_layers()) {
+    const auto& [fact, names, carrier, file] = layer;
     Lines found;
     for (const std::string name : names) {
       for (auto at = installed.lower_bound(name); at != installed.end() && is_named_by(name, at->first); ++at)
         found.push_back(at->first + " " + at->second);
     }
+    if (const auto other = carrier ? installed.find(carrier) : installed.end();
+        found.empty() && other != installed.end() && has_file(carrier, file))
+      found.push_back(other->first + " " + other->second);
     if (!found.empty()) {
       known(fact, fmt::format("{}", fmt::join(found, ", ")), kPackageDatabase);
     } else if (status) {
@@ -218,6 +229,11 @@ void Capture::packages() {
       unknown(fact, kPackageDatabase, "no database of Debian packages: failed to " + status.error().what);
     }
   }
+}
+
+bool Capture::has_file(const std::string& package, std::string_view part_of_name) {
+  const auto list = files_.contents("/var/lib/dpkg/info/" + package + ".list");
+  return list && list->find(part_of_name) != std::string::npos;
 }
 
 // The driver's library comes from the host and belongs to no package here; its name holds the version.

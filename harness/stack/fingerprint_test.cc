@@ -103,6 +103,19 @@ TEST_F(Host, WithIntelCards) {
   EXPECT_EQ(value("library.oneccl"), "intel-oneapi-ccl-2021.15 2021.15.6-9");
 }
 
+// Debian's package of OpenCL has Level Zero's driver in it; that of Intel's channels has not.
+TEST_F(Host, WithLevelZeroInThePackageOfOpenCl) {
+  file("/var/lib/dpkg/status",
+       "Package: intel-opencl-icd\nStatus: install ok installed\nVersion: 22.43.24595.41-1\n");
+  file("/var/lib/dpkg/info/intel-opencl-icd.list",
+       "/.\n/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so\n");
+  EXPECT_EQ(value("umd.level_zero"), "unknown");
+  file("/var/lib/dpkg/info/intel-opencl-icd.list",
+       "/.\n/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.24595\n");
+  EXPECT_EQ(value("umd.level_zero"), "intel-opencl-icd 22.43.24595.41-1");
+  EXPECT_EQ(value("umd.opencl"), "intel-opencl-icd 22.43.24595.41-1");
+}
+
 // Links of an image or of a copied machine lead where they lead there; this machine has other files.
 TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
   const std::string outside = scratch_ / "outside";

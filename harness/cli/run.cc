@@ -718,6 +718,7 @@ void RunCommand::describe() {
   planned.no_device_by = variable_that_hides(planned.no_device_for, devices_);
   planned.stack = devices_.stack;
   run_stack_->describe(planned);
+  for (StackFact& fact : unsaid_drivers(devices_)) planned.fingerprint.push_back(std::move(fact));
   const DevicePool pool(devices_.pool);
   planned.jobs = jobs_;
   describe_plan(plan_, pool, options_.setup.repeat, planned);

@@ -68,6 +68,22 @@ def reports_say_it(sandbox):
     check("3 cuda devices requested, 2 present" in (out / "junit.xml").read_text(), "JUnit is silent")
 
 
+def what_drivers_say(sandbox):
+    """Of each vendor's driver: what it said, or null and why it did not."""
+    for machine, expected in (("no driver", {"xpu.driver": "no_driver: ", "cuda.driver": "no case needs it"}),
+                              ("no device", {"xpu.driver": "no_device: ", "cuda.driver": "no case needs it"}),
+                              ("one device", {"xpu.driver": None, "cuda.driver": "no case needs it"})):
+        options, env = MACHINES[machine]
+        out = sandbox.out()
+        sandbox.proctor("run", *options, "--backend", "xpu", "--out", out, "--", "true", env={**sandbox.env, **env})
+        run = report(out)["run"]
+        facts = {fact["name"]: fact for fact in run["fingerprint"]}
+        for name, reason in expected.items():
+            check((name in run["stack"]) == (reason is None), machine, name, run["stack"])
+            check((name in facts) == (reason is not None), machine, name, facts.get(name))
+            check(reason is None or facts[name]["value"] is None and facts[name]["reason"].startswith(reason), facts.get(name))
+
+
 def chosen_devices_are_the_number(sandbox):
     """`exec --devices` needs no --gpus: it gives the command what it names."""
     say = ("--", "sh", "-c", "echo $PROCTOR_DEVICES")
@@ -126,4 +142,4 @@ def one_order(sandbox):
     print("ok", whole)
 
 
-run_scenarios([each_row_of_the_table, reports_say_it, chosen_devices_are_the_number, one_order])
+run_scenarios([each_row_of_the_table, reports_say_it, what_drivers_say, chosen_devices_are_the_number, one_order])

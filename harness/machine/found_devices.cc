@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/driver_fact.h"
 #include "harness/core/text.h"
 #include "harness/devices/caller_devices.h"
 #include "harness/devices/cuda_versions.h"
@@ -34,6 +35,19 @@ bool is_absence(const std::string& problem) {
   return problem == "no_driver" || problem == "no_device" || problem.starts_with("library_missing:");
 }
 
+std::string driver_entry(const std::string& backend) { return backend + ".driver"; }
+
+// What the driver and the runtime of a backend say of themselves, or why they do not.
+void note_stack(Backend backend, const Inventory& inventory, FoundDevices& devices) {
+  const std::string key = key_of(backend);
+  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  devices.driver_files[key] = inventory.driver_file;
+  const auto is_driver = [&](const auto& entry) { return entry.first == driver_entry(key); };
+  if (std::ranges::any_of(inventory.stack, is_driver)) return;
+  const std::string why = inventory.words();
+  devices.silent_drivers[key] = why.empty() ? "the driver does not say" : why;
+}
+
 // Intel's driver builds its topology in each process: nothing to lease, and known without asking.
 void add_intel(const Simulation& simulation, Containment& containment, const Environment& caller,
                FoundDevices& devices) {
@@ -48,8 +62,7 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
     inventory = probe_simulated(Backend::kXpu, containment, simulation, std::move(options));
   }
   devices.simulations[Backend::kXpu] = std::move(environment);
-  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
-  devices.driver_files[xpu] = inventory.driver_file;
+  note_stack(Backend::kXpu, inventory, devices);
   devices.lacking[xpu] = {child::kExecutionNeed, child::kManagementNeed};
   int ordinal = 0;
   for (const auto& device : simulated_devices(simulation)) {
@@ -221,8 +234,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
     need_own_programs(inventory);
     devices.cuda_runtime = inventory.cuda_runtime / 1000;
   }
-  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
-  devices.driver_files[key_of(backend)] = inventory.driver_file;
+  note_stack(backend, inventory, devices);
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
   if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
@@ -269,6 +281,7 @@ void FoundDevices::add(const FoundDevices& other) {
   absent.insert(other.absent.begin(), other.absent.end());
   driver_files.insert(other.driver_files.begin(), other.driver_files.end());
   append(stack, other.stack);
+  silent_drivers.insert(other.silent_drivers.begin(), other.silent_drivers.end());
   simulations.insert(other.simulations.begin(), other.simulations.end());
   append(watched, other.watched);
   append(warnings, other.warnings);
@@ -335,6 +348,23 @@ std::vector<Backend> backends_of(const Plan& plan) {
     if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
   }
   return backends;
+}
+
+std::vector<StackFact> unsaid_drivers(const FoundDevices& devices) {
+  std::vector<StackFact> facts;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    const std::string name = driver_entry(key_of(backend));
+    if (std::ranges::find(devices.stack, name, &std::pair<std::string, std::string>::first) !=
+        devices.stack.end())
+      continue;
+    const auto why = devices.silent_drivers.find(key_of(backend));
+    facts.push_back({.name = name,
+                     .value = std::nullopt,
+                     .source = std::string(kDriverSource),
+                     .reason = why != devices.silent_drivers.end() ? why->second : "no case needs it",
+                     .absent = false});
+  }
+  return facts;
 }
 
 std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& devices) {

@@ -37,6 +37,7 @@ struct FoundDevices {
   std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
   std::map<std::string, std::string> driver_files;  // backend -> Inventory::driver_file
   std::vector<std::pair<std::string, std::string>> stack;
+  std::map<std::string, std::string> silent_drivers;  // backend whose driver does not say what it is -> why
   SimEnvironments simulations;
   std::vector<WatchedDevices> watched;
   std::vector<Warning> warnings;
@@ -62,6 +63,9 @@ Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulatio
 
 // The backends of the plan's cases.
 std::vector<Backend> backends_of(const Plan& plan);
+
+// Of each vendor whose driver does not say here what it is, or was not asked, that and why.
+std::vector<StackFact> unsaid_drivers(const FoundDevices& devices);
 
 // For a run that names no backend: leaves our own suites out on backends that the machine does not have. If
 // it has no device at all, the suites stay, so that they are skipped with the reason. Returns a line for

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/driver_fact.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
@@ -37,6 +38,10 @@ class Facts {
       if (name != kSimFaultsEntry) add(part, name, value);
     }
     for (const StackFact& fact : plan_of(part).fingerprint) {
+      if (is_unsaid(fact)) {
+        unsaid_.push_back(fact);
+        continue;
+      }
       if (fingerprint_names_.insert(fact.name).second) fingerprint_.push_back(fact);
       add(part, fact.name, fact.value.value_or("unknown"), /*known=*/fact.value.has_value());
     }
@@ -56,6 +61,10 @@ class Facts {
     const std::set<std::string> nowhere = {kNoFaults};
     if (!faults_.empty() && faults_ != nowhere)
       joined.stack.emplace_back(kSimFaultsEntry, proctor::joined({faults_.begin(), faults_.end()}, " + "));
+    for (const auto& [name, value] : joined.stack) fingerprint_names_.insert(name);
+    for (StackFact& fact : unsaid_) {  // by no part
+      if (fingerprint_names_.insert(fact.name).second) fingerprint_.push_back(std::move(fact));
+    }
     joined.fingerprint = std::move(fingerprint_);
     joined.sim = std::move(sim_);
     warnings.insert(warnings.end(), differences_.begin(), differences_.end());
@@ -81,6 +90,7 @@ class Facts {
 
   std::vector<std::pair<std::string, std::string>> stack_;
   std::vector<StackFact> fingerprint_;
+  std::vector<StackFact> unsaid_;
   std::set<std::string> fingerprint_names_;
   std::map<std::string, std::pair<std::string, std::string>> first_;  // name -> place, value
   std::set<std::string> told_;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/driver_fact.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
 #include "reports/model/exit_code.h"
@@ -80,11 +81,19 @@ std::string fact_text(const StackFact& fact) {
   return fact.value ? *fact.value : fmt::format("unknown ({})", fact.reason);
 }
 
+std::vector<StackFact> said_facts(const RunPlanned& plan) {
+  std::vector<StackFact> facts = plan.fingerprint;
+  std::erase_if(facts, is_unsaid);
+  return facts;
+}
+
 Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
   const std::string hint = "Results of two stacks are two reports: merge the shards of each by itself.";
+  const std::vector<StackFact> ours = said_facts(plan_of(a));
+  const std::vector<StackFact> others = said_facts(plan_of(b));
   std::map<std::string, const StackFact*> theirs;
-  for (const StackFact& fact : plan_of(b).fingerprint) theirs[fact.name] = &fact;
-  for (const StackFact& fact : plan_of(a).fingerprint) {
+  for (const StackFact& fact : others) theirs[fact.name] = &fact;
+  for (const StackFact& fact : ours) {
     const auto found = theirs.find(fact.name);
     if (found == theirs.end())
       return differ(a, b, "different stacks: " + fact.name, fact_text(fact), "nothing", hint);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/digest.h"
+#include "harness/core/driver_fact.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/test_journal.h"
 
@@ -321,6 +322,13 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   ASSERT_EQ(model.hardware().size(), 1u);
   EXPECT_EQ(model.hardware()[0].at_ms, 5030);
   EXPECT_EQ(model.ended()->at_ms, 8350);
+}
+
+TEST(Merge, ADriverThatOnlyOneRunAskedIsNoDifference) {
+  auto parts = all();
+  parts[2].plan.fingerprint.push_back(
+      {"cuda.driver", std::nullopt, std::string(kDriverSource), "no case needs it", false});
+  EXPECT_TRUE(merged(parts));
 }
 
 TEST(Merge, DifferentStacksAreNamed) {

@@ -196,9 +196,9 @@ std::string about_machine(const Machine& machine) {
   const auto path = machine.caller().find("LD_LIBRARY_PATH");
   const auto host =
       read_host("/", path == machine.caller().end() ? "" : path->second, image_digest_of_caller());
-  if (!host) return "next: `proctor doctor`";
+  if (!host) return "failed to " + host.error().what;
   const auto findings = examine_host(*host, embedded_host_minima(), known_bad_rules(), today_text());
-  return fmt::format("the doctor: {}; next: `proctor doctor`", telling_finding(findings));
+  return "the doctor: " + telling_finding(findings);
 }
 
 // Of a device that was asked for and is not here.
@@ -550,8 +550,11 @@ Result<void> RunCommand::check_devices_asked() {
           fmt::format("use --devices {}: {}, {} named", shell_quote(chosen), requested(lack), lack.present),
           "Name others, or correct --backend and --gpus.");
     if (lack.present == 0 && options_.setup.planned.allow_no_device) continue;
-    if (anybody) lack.backend = lack.why = "";  // it was guessed, and nothing of it is here
-    warnings_.push_back({std::string(kDeviceShortage), to_string(lack) + "; " + about_machine(*machine_)});
+    if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
+    const char* next = machine_->simulation() ? "" : "; next: `proctor doctor`";
+    warnings_.push_back(
+        {std::string(kDeviceShortage), to_string(lack) + "; " + about_machine(*machine_) + next});
+    if (anybody) break;
   }
   return {};
 }

@@ -46,7 +46,7 @@ def each_row_of_the_table(sandbox):
             text = done.stdout + done.stderr
             check(code == 0 and command == "list" or said in text, command, asked, machine, f"`{said}` is not in", text)
             check("dmesg" not in text, command, asked, "where nothing was tried:", text)
-            if not options and code == 75:
+            if not options and code == 75 and command != "list":
                 check("the doctor: " in text and "`proctor doctor`" in text, command, asked, text)
             count += 1
     check(count >= 30, "the table has lost rows:", count)

@@ -197,7 +197,7 @@ std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<Lease
         entry.device.id.find(leased->pci) == std::string::npos)
       text += " (" + leased->pci + ")";
   }
-  return text.empty() ? "No device was found here." : "There are: " + text + ".";
+  return text.empty() ? "No device was found here: `proctor doctor` says why." : "There are: " + text + ".";
 }
 
 // What of the caller's variables cannot be honoured, or is a default.

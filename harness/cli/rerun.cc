@@ -169,8 +169,8 @@ std::string short_line(const RerunCommand& command) {
   return line;
 }
 
-void tell(const RerunCommand& command, const RunModel& model) {
-  for (const std::string& sentence : untold_by(model))
+void tell(const RerunCommand& command, const RunModel& model, const std::vector<std::string>& ids) {
+  for (const std::string& sentence : untold_by(model, ids))
     std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
@@ -204,7 +204,7 @@ int rerun(const RerunOptions& options) {
     std::printf("%s\n", shown(command_text(command, here)).c_str());
     return kExitGreen;
   }
-  tell(command, *model);
+  tell(command, *model, *ids);
   auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
   if (!words) return fail(words.error());
   command.words = *std::move(words);

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/clock.h"
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/machine/machine.h"
@@ -19,7 +18,6 @@ namespace proctor::cli {
 namespace {
 
 constexpr std::size_t kShownDigits = 12;
-constexpr Milliseconds kLongestReading{60'000};  // of programs, which may have gigabytes
 
 std::string change(const std::string& path, const std::string& then, const std::string& now) {
   return fmt::format("{}: sha256 {} then, {} now", path, then.substr(0, kShownDigits),
@@ -62,16 +60,15 @@ std::vector<PlannedSuite> suites_of(const RunModel& model, const std::vector<std
 void compare_programs(const RunModel& model, const std::vector<PlannedSuite>& suites,
                       std::vector<std::string>& changes) {
   DigestsNow now;
-  ProgramDigests(suites).finish(now, kLongestReading, [] { return false; });
+  for (ProgramDigests programs(suites); !programs.is_done();) programs.read_piece(now);
   std::set<std::string> seen;
   for (const PlannedSuite& suite : suites) {
     const std::string then = model.program_read(suite).sha256;
     if (then.empty() || !seen.insert(suite.program).second) continue;
     const auto read = now.digests().find(suite.program);
-    if (read == now.digests().end()) continue;
-    if (read->second.sha256.empty()) {
-      changes.push_back(fmt::format("{}: sha256 {} then, and now {}", suite.program,
-                                    then.substr(0, kShownDigits), read->second.reason));
+    if (read == now.digests().end() || read->second.sha256.empty()) {
+      changes.push_back(fmt::format("{}: sha256 {} then, and now it cannot be read", suite.program,
+                                    then.substr(0, kShownDigits)));
     } else if (read->second.sha256 != then) {
       changes.push_back(change(suite.program, then, read->second.sha256));
     }
@@ -144,11 +141,15 @@ std::vector<std::string> changes_since(const RunModel& model, const std::vector<
   return changes;
 }
 
-std::vector<std::string> untold_by(const RunModel& model) {
+std::vector<std::string> untold_by(const RunModel& model, const std::vector<std::string>& case_ids) {
   std::vector<std::string> untold;
   const std::string version = "the journal of proctor " + model.plan().proctor_version;
   if (!model.plan().narrowed) untold.push_back(version + " has no variables of its caller");
   if (!model.plan().inputs) untold.push_back(version + " has no digests of the configuration");
+  for (const PlannedSuite& suite : suites_of(model, case_ids)) {
+    if (!suite.program.empty() && model.program_read(suite).sha256.empty())
+      untold.push_back("the journal has no digest of " + suite.program);
+  }
   return untold;
 }
 

@@ -15,7 +15,7 @@ namespace proctor::cli {
 std::vector<std::string> changes_since(const RunModel& model, const std::vector<std::string>& case_ids);
 
 // What the journal does not tell, so that nobody can say whether it changed: one sentence each.
-std::vector<std::string> untold_by(const RunModel& model);
+std::vector<std::string> untold_by(const RunModel& model, const std::vector<std::string>& case_ids);
 
 // An error unless each device that `command` names is here, and is the one that the run had.
 Result<void> check_same_devices(const RunModel& model, const RerunCommand& command);

@@ -28,8 +28,8 @@ BYSTANDER = ["sh", "-c", "sleep 4"]  # from before the attack until after its en
 def start(sandbox, layer, name, row, token):
     args = [set_uid_copy() if word == "SET_UID_COPY" else word for word in row.get("args", [])]
     config = sandbox.path / "attack.toml"
-    write_config(config, {"attack": {"kind": "command", "command": misbehaving(name, token, *args), **LIMITS},
-                          "bystander": {"kind": "command", "command": BYSTANDER, "timeout": "60s"}})
+    write_config(config, {"bystander": {"kind": "command", "command": BYSTANDER, "timeout": "60s"},
+                          "attack": {"kind": "command", "command": misbehaving(name, token, *args), **LIMITS}})
     out = sandbox.out()
     done = sandbox.proctor("run", "--config", config, "--containment", layer, "--jobs", 2, "--out", out)
     return done, out

@@ -10,6 +10,7 @@ import datetime
 import http.server
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -319,7 +320,8 @@ def unforeseen(sandbox):
         added = sandbox.proctor("history", "add", file, sandbox.reports.directory / f"{SHARD}1of2")
         check(added.returncode == 0, added)
     with sqlite3.connect(histories / "older" / "history.sqlite") as database:
-        database.executescript("DROP TABLE merged_part; CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run,"
+        view = re.search(r"CREATE VIEW outcome_of_case.*?;", (ROOT / "reports/history/schema.cc").read_text(), re.DOTALL)[0]
+        database.executescript(f"DROP VIEW outcome_of_case; DROP TABLE words; {view} DROP TABLE merged_part; CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run,"
                                " PRIMARY KEY (run_id, run))\n  STRICT, WITHOUT ROWID; PRAGMA user_version = 1")
     ended = alone(sandbox, "found", PREPARE=histories / "older")
     verdict_of(ended, "green", "# Gate: green", keep="true")

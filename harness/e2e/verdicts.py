@@ -92,7 +92,7 @@ def selected_beside_unlisted(sandbox):
 [ "$1" = --gtest_list_tests ] && { echo Moe.; echo '  Big'; echo '  Small'; exit 0; }
 exit 1
 """)
-    done = sandbox.proctor("rerun", first, "--failed", "--out", sandbox.out())
+    done = sandbox.proctor("rerun", first, "--failed", "--anyway", "--out", sandbox.out())
     ids = [case["id"] for case in report(sandbox.last_out())["cases"]]
     check(ids == ["broken/Moe.Big", "broken/Moe.Small"], "rerun:", ids, done.stderr)
     print("ok selection by name beside a suite that cannot be listed")

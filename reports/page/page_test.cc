@@ -119,7 +119,9 @@ TEST(Page, ReadsWellWithoutItsScript) {
   const std::string plain = between(page, "<div id=\"plain\">", "</div>");
   EXPECT_THAT(plain, HasSubstr("memory.xpu/Copy.Bad"));
   EXPECT_THAT(plain, HasSubstr("the bytes differ"));
-  EXPECT_THAT(plain, HasSubstr("proctor run memory --backend xpu --case memory.xpu/Copy.Bad"));
+  EXPECT_THAT(
+      plain,
+      HasSubstr("proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/Copy.Bad"));
   EXPECT_THAT(plain, Not(HasSubstr("Copy.Good")));
 }
 

@@ -34,6 +34,7 @@ class ProgramDigests {
   // Opens the programs of `suites`, each once, as they are now.
   explicit ProgramDigests(const std::vector<PlannedSuite>& suites);
 
+  bool is_done() const { return left_.empty(); }
   // Reads the next piece, if any is left. Tells the digest of what came to its end.
   void read_piece(EventSink& sink);
   // Reads the rest, for `time` at most and until somebody wants the run to stop. Takes back the digests of what changed.

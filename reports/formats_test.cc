@@ -90,7 +90,7 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   end.failures = {{"M-1", "boom", "/src/suites/copy.cc", 112, "", "", ""}};
   end.measures = {{"bandwidth", 12.5, "GB/s", 3, 0.1}};
   end.evidence.file = "evidence/x.txt";
-  end.output = {"", 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
+  end.output = {end.output.log, 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
   const RunModel model = model_of(
       {plan, started("memory.xpu/A.B"), end, concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {"leaky"})});
   const std::string xml = written(write_junit_extended, model);

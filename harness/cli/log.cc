@@ -78,8 +78,16 @@ Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& rec
   return Error::usage(fmt::format("{}: there is no such attempt; it has {}", what, record.attempts.size()));
 }
 
-Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) {
-  if (!options.rank && attempt.start.log.empty())
+bool had_the_terminal(const RunModel& model) {
+  const auto& narrowed = model.plan().narrowed;
+  return narrowed && std::ranges::any_of(narrowed->options, [](const NarrowingOption& option) {
+           return option.option == "--no-capture" || option.option == "--debugger";
+         });
+}
+
+// "": it printed nothing.
+Result<std::string> find_log(const RunModel& model, const Attempt& attempt, const LogOptions& options) {
+  if (!options.rank && attempt.start.log.empty() && had_the_terminal(model))
     return Error::usage("show the log: the output of the case went to the terminal");
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
@@ -132,6 +140,13 @@ bool is_over(const LogOptions& options, const std::string& case_id, const std::s
   return true;
 }
 
+int say_nothing(const CaseRecord& record, const Attempt& attempt) {
+  if (attempt.end && (attempt.end->output.lost || attempt.end->output.bytes > 0))
+    return fail(Error::system("show the log of " + record.planned.id + ": it was lost", ENOENT));
+  std::fprintf(stderr, "proctor: %s printed nothing\n", shown(record.planned.id).c_str());
+  return kExitGreen;
+}
+
 int show_log(const LogOptions& options) {
   const auto model = load_run(options.run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
@@ -139,8 +154,9 @@ int show_log(const LogOptions& options) {
   if (!record) return fail(record.error());
   const auto attempt = find_attempt(*model, **record, options);
   if (!attempt) return fail(attempt.error());
-  const auto log = find_log(**attempt, options);
+  const auto log = find_log(*model, **attempt, options);
   if (!log) return fail(log.error());
+  if (log->empty()) return say_nothing(**record, **attempt);
   if (!is_below_run_directory(*log))
     return fail(Error::usage("show the log of " + (*record)->planned.id +
                              ": the journal names no file of the run: " + *log));
@@ -161,12 +177,7 @@ int show_log(const LogOptions& options) {
     ::poll(nullptr, 0, kLookAgainMs);
     over = is_over(options, (*record)->planned.id, (*attempt)->start.log);
   }
-  if (!fd && (*attempt)->end && ((*attempt)->end->output.lost || (*attempt)->end->output.bytes > 0))
-    return fail(Error::system("read " + path + ": the log was lost", ENOENT));
-  if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) {
-    std::fprintf(stderr, "proctor: %s printed nothing\n", shown((*record)->planned.id).c_str());
-    return kExitGreen;
-  }
+  if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) return say_nothing(**record, **attempt);
   for (const std::string& line : reader.finish()) std::printf("%s\n", clean_text(line).c_str());
   return std::fflush(stdout) == 0 ? kExitGreen : fail(Error::system("write to stdout", errno));
 }

@@ -39,8 +39,12 @@ int render_again(const std::string& run_dir, const std::vector<ReportFormat>& fo
                  const std::string& out) {
   const std::string& place = out.empty() ? run_dir : out;
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
-  const auto model = load_run(run_dir);
+  auto model = load_run(run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  model->forget_logs([&](const std::string& log) {
+    std::error_code error;
+    return std::filesystem::exists(run_dir + "/" + log, error);
+  });
   if (auto rendered = render(*model, place, formats, run_dir); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {

@@ -200,6 +200,14 @@ TEST_F(Run, EveryPlaceToLookAtIsThere) {
   EXPECT_THAT(log.err, HasSubstr("silent/sh printed nothing"));
 }
 
+TEST_F(Run, AGoodCaseThatPrintsNothingHasNoLog) {
+  write_commands({{"good", "true"}});
+  EXPECT_EQ(run({}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(path("out/logs/good/sh.1.log")));
+  EXPECT_EQ(report()["cases"][0]["attempts"][0]["output"]["log"], "");
+  EXPECT_THAT(proctor({"log", "good/sh", "out"}).err, HasSubstr("good/sh printed nothing"));
+}
+
 TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {
   write_commands({{"flaky", "test -e seen || { touch seen; exit 1; }"}});
   const Ended ended = run({"--retries", "2"});

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "harness/core/log_marks.h"
 #include "harness/core/regular_file.h"
 
 namespace proctor {
@@ -35,7 +34,6 @@ std::string TailRing::text() const { return ring_.substr(next_) + ring_.substr(0
 Capture::Capture(std::string path, Clock::time_point start, std::uint64_t part)
     : path_(std::move(path)), start_(start), part_(part) {
   info_.log = path_;
-  if (!path_.empty()) current_fd();
 }
 
 void Capture::append(Stream stream, std::string_view bytes, Clock::time_point now) {
@@ -141,13 +139,14 @@ void Capture::append_segment(Segment& segment) {
 
 OutputInfo Capture::finish() {
   if (head_.fd) {
-    if (info_.bytes == 0) write_all(head_.fd.get(), fmt::format("{}\n", kNoOutputMark));
     if (info_.dropped_bytes > 0) {
       write_all(head_.fd.get(),
                 fmt::format("-------- {} bytes of output dropped here --------\n", info_.dropped_bytes));
     }
     append_segment(older_);
     append_segment(newer_);
+  } else if (!path_.empty() && !info_.lost) {
+    info_.log.clear();  // nothing was printed, no file was made
   }
   info_.stdout_tail = out_tail_.text();
   info_.stderr_tail = err_tail_.text();

@@ -8,8 +8,7 @@
 // seconds since the start, stream, `|` (a newline followed) or `\` (none did), one blank, the bytes
 // themselves. What a program writes in pieces is one entry, with the time of its first byte, unless the other stream
 // comes between. The first and at least the last 4 MiB of output are kept; what lies between is counted, and the
-// log says where. The file exists from the start, because reports name it. If nothing is printed, its only line is
-// kNoOutputMark (core/log_marks.h). A log that cannot be written to disk never fails the case: it is marked as lost.
+// log says where. A log that cannot be written to disk never fails the case: it is marked as lost.
 #pragma once
 
 #include <sys/types.h>

@@ -158,7 +158,7 @@ TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
 
 TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kFail, ""});
-  end.output = {"", 100'000, 7, false, "LAST WORDS", "stderr here"};
+  end.output = {end.output.log, 100'000, 7, false, "LAST WORDS", "stderr here"};
   end.failures = {{"", "boom", "a.cc", 9, "1", "2", ""}};
   const auto xml_of = [](const AttemptEnded& attempt) {
     return junit_run(model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), attempt}));

@@ -425,7 +425,6 @@ std::string devices_line(const RunModel& model, const Attempt* attempt) {
                       : fmt::format("on:            {}\n", one_line(clean_text(text), 2 * kHeadlineBytes));
 }
 
-// Of a case that was bad first and then good: the bad attempt answers.
 // `exec` has no --debugger, and not every crash leaves a core.
 std::string next_of_crash(const RunModel& model, const Attempt* attempt) {
   const bool has_core = attempt != nullptr && attempt->end && !attempt->end->evidence.core.file.empty();
@@ -441,6 +440,7 @@ std::string rerun_text(const RunModel& model, const CaseRecord& record) {
   return text;
 }
 
+// Of a case that was bad first and then good: the bad attempt answers.
 std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   const Attempt* bad = first_bad_attempt(record);
   if (bad == nullptr) return {};

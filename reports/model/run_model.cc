@@ -162,12 +162,21 @@ void RunModel::add(const AttemptEnded& end) {
     attempt = &record->attempts.emplace_back(Attempt{.start = std::move(start)});
   }
   attempt->end = end;
+  attempt->start.log = end.output.log;  // "" of one that has none after all
   add_marks(end.marks);
   attempt->packed_telemetry = pack(end.telemetry, words_);
   attempt->end->telemetry = {};
   release(attempt->end->case_id);
   release(attempt->end->output.log);
   output_.apply(*attempt->end);
+}
+
+void RunModel::forget_logs(const std::function<bool(const std::string& log)>& is_there) {
+  for (CaseRecord& record : cases_) {
+    for (Attempt& attempt : record.attempts) {
+      if (!attempt.end && !is_there(attempt.start.log)) attempt.start.log.clear();
+    }
+  }
 }
 
 // Cleaned here, so that sizes are those that a journal on disk gives back.

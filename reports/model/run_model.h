@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -98,6 +99,9 @@ class OutputLimit {
 class RunModel : public EventSink {
  public:
   void on(const Event& event) override;
+
+  // Names no log for an attempt without an end, the runner of which was killed, unless it `is_there`.
+  void forget_logs(const std::function<bool(const std::string& log)>& is_there);
 
   bool has_plan() const { return has_plan_; }
   const RunPlanned& plan() const { return plan_; }                 // `plan().cases` is empty: see cases()

@@ -43,6 +43,7 @@ AttemptEnded ended(const std::string& id, Verdict verdict, int attempt, int repe
   end.at_ms = 1350;
   end.duration_ms = 1250;
   end.verdict = std::move(verdict);
+  end.output.log = started(id, attempt, repeat).log;
   return end;
 }
 
@@ -90,7 +91,7 @@ std::vector<Event> rich_journal() {
     end.failures = {{"M-1", text, "suites/memory/copy.cc", 112, text, "0x00", "xpu:0000:03:00.0"}, {}};
     end.measures = {{text, 1.5, "GB/s", 3, 0.1}};
     end.termination = {15, true, false, 12, {{4711, text}}};
-    end.output = {"", text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
+    end.output = {end.output.log, text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
     end.evidence = {text, {text, "native: ioctl"}, 812, {text, text, 4096}};
     end.telemetry = {{{text, text, text, 1, 0.5, 1.5, 1.25, 1.5, 1.0, {text}, text}},
                      {{text, {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, text}}}}};

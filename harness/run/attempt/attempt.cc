@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "harness/classify/culprit.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/log_marks.h"
 #include "harness/core/regular_file.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
@@ -270,7 +272,7 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
   event.ranks = ranks_->ends();
   for (RankEnd& rank : event.ranks) {
     rank.devices = devices_of_rank(static_cast<std::size_t>(rank.rank));
-    rank.log = log_of(context_.names, first, rank.rank);
+    rank.log = log_that_is_there(log_of(context_.names, first, rank.rank), is_bad(event.verdict.outcome));
     rank.environment = plan_.ranks[static_cast<std::size_t>(rank.rank)].visibility;
   }
   const bool by_limit =
@@ -403,6 +405,15 @@ TelemetryInfo RunningAttempt::take_telemetry(const ProcessEnd* end) {
   return telemetry;
 }
 
+// Reports name the log of what is bad, so it is there: if nothing was printed, it says so. "": there is none.
+std::string RunningAttempt::log_that_is_there(const std::string& log, bool is_bad) const {
+  const std::string path = context_.setup.run_dir + "/" + log;
+  struct stat info {};
+  if (log.empty() || ::lstat(path.c_str(), &info) == 0) return log;
+  const bool is_made = is_bad && write_new_file(path, fmt::format("{}\n", kNoOutputMark)).ok();
+  return is_made ? log : "";
+}
+
 AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   const AttemptCase& entry = of(open_->which);
   AttemptEnded event;
@@ -433,7 +444,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   } else {
     event.duration_ms = ms_between(open_->started, open_->reported.value_or(Clock::now()));
   }
-  event.output.log = log_;
+  event.output.log = log_that_is_there(log_, is_bad(event.verdict.outcome));
   // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
   // have kept the output from the log.
   const bool kept = is_batch() || kind().voice(*plan_.suite) == Voice::kStream;

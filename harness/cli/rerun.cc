@@ -59,7 +59,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
   std::vector<std::string> ids = options.cases;
   const bool flaky_is_red = !flaky_cases(model).allowed;
   for (const auto& record : model.cases()) {
-    const bool is_red = model.is_bad(record) || (flaky_is_red && model.has_mark(record, "flaky"));
+    const bool is_red = model.is_bad(record) || model.has_mark(record, kDeviceSuspect) ||
+                        (flaky_is_red && model.has_mark(record, "flaky"));
     const bool is_named = std::ranges::find(options.cases, record.planned.id) != options.cases.end();
     if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
   }
@@ -150,10 +151,11 @@ Result<void> check_same(const RerunOptions& options, const RunModel& model,
   return check_same_devices(model, command);
 }
 
-// The command on one line: of many cases only the first.
-std::string short_line(const RerunCommand& command) {
+// The command on one line, for a shell in `here`: of many cases only the first.
+std::string short_line(const RerunCommand& command, const std::string& here) {
   const auto end = std::find(command.words.begin(), command.words.end(), "--");
-  std::string line;
+  RerunCommand shortened = command;
+  shortened.words.clear();
   std::size_t cases = 0;
   std::size_t pins = 0;
   for (auto word = command.words.begin(); word != command.words.end(); ++word) {
@@ -162,19 +164,24 @@ std::string short_line(const RerunCommand& command) {
     if ((is_case && ++cases > kShownCases) || (is_pin && ++pins > kShownCases)) {
       ++word;  // its id
     } else {
-      line += ' ' + shell_quote(*word);
+      shortened.words.push_back(*word);
     }
   }
+  std::string line = command_text(shortened, here);
   if (cases > kShownCases) line += fmt::format(" (and {} more cases)", cases - kShownCases);
   return line;
 }
 
-void tell(const RerunCommand& command, const RunModel& model, const std::vector<std::string>& ids) {
+void tell(const RerunCommand& command, const RunModel& model, const std::vector<std::string>& ids,
+          const std::string& here) {
   for (const std::string& sentence : untold_by(model, ids))
     std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
-  std::fprintf(stderr, "proctor: again:%s\n", shown(short_line(command)).c_str());
+  if (!command.on_others.empty())
+    std::fprintf(stderr, "proctor: these may get other devices than they had: %s\n",
+                 shown(joined(command.on_others, ", ")).c_str());
+  std::fprintf(stderr, "proctor: again: %s\n", shown(short_line(command, here)).c_str());
 }
 
 Error ended_by_others(const std::string& run_dir) {
@@ -204,7 +211,7 @@ int rerun(const RerunOptions& options) {
     std::printf("%s\n", shown(command_text(command, here)).c_str());
     return kExitGreen;
   }
-  tell(command, *model, *ids);
+  tell(command, *model, *ids, here);
   auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
   if (!words) return fail(words.error());
   command.words = *std::move(words);

@@ -523,7 +523,11 @@ Result<void> RunCommand::pin_cases() {
                     "--devices chooses the devices of a run.");
     }
     const auto chosen = devices_.choose(pin.substr(equals + 1));
-    if (!chosen) return chosen.error();
+    if (!chosen) {
+      Error error = chosen.error();
+      error.what = "use --pin " + shell_quote(pin) + error.what.substr(error.what.find(": "));
+      return error;
+    }
     if (chosen->size() != 1) return refuse("it names several devices", "A case is pinned to one.");
     options_.setup.pins[id] = chosen->front();
   }

@@ -271,6 +271,10 @@ def filters_of_the_caller(sandbox):
     check(done.returncode == 2 and "GTEST_TOTAL_SHARDS=2" in done.stderr and "Use --shard" in done.stderr, done.stderr)
     done = sandbox.proctor("list", "--", program, env={**sandbox.env, **caller})
     check(all(f"Own.{name}" in done.stdout for name in ("One", "Two", "Three")), done.stdout, done.stderr)
+    if (BIN / "libproctor_ze_sim.so").exists():  # nor while it is recognised with a device
+        done = sandbox.proctor("list", "--sim", "xpu:1x1", "--backend", "xpu", "--gpus", "1", "--", program,
+                               env={**sandbox.env, **caller})
+        check(all(f"Own.{name}" in done.stdout for name in ("One", "Two", "Three")), done.stdout, done.stderr)
     print("ok a caller's environment leaves out no case")
 
 

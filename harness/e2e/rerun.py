@@ -47,6 +47,8 @@ def fails_on_the_first_card(sandbox):
     check(any(warning["code"] == "device_suspect" and tried[0][1] in warning["text"]
               for warning in document["warnings"]), document["warnings"])
     check(done.returncode == 75, "exit", done.returncode, done.stdout)
+    again = sandbox.proctor("rerun", sandbox.last_out(), "--failed", "--out", sandbox.out())
+    check("--case card/sh" in again.stderr, "what made the machine red runs again:", again.stdout, again.stderr)
     print("ok a suspect card costs two attempts, and is named")
 
 

@@ -8,7 +8,7 @@ again by `proctor rerun` and by the printed line, and the journals say the same.
 import re
 import subprocess
 
-from harness import BIN, check, of_type, records, run_scenarios, skip
+from harness import BIN, CUDA_SIMULATOR, check, of_type, records, run_scenarios, skip
 from manual import commands
 
 # The first case holds the first card until the second has begun, so that the second gets the other one.
@@ -202,6 +202,11 @@ def variables(sandbox):
     config(sandbox)
     check_again(sandbox, *SIM, env={"LD_BIND_NOW": "1", "BASH_ENV": "/dev/null"})
     check_again(sandbox, *SIM, "--filter", "card*", env={"ZE_AFFINITY_MASK": "1"})
+    check_again(sandbox, "--sim", "xpu:3x2", "--filter", "card*",
+                env={"ZE_AFFINITY_MASK": "3", "ZE_FLAT_DEVICE_HIERARCHY": "FLAT", "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})
+    if CUDA_SIMULATOR.exists():
+        check_again(sandbox, "--sim", "cuda:4", "--backend", "cuda", "--name", "mine", "--", "false", case="mine/false",
+                    env={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
 
 
 SCENARIOS = (every_option, of_a_program, of_a_plan, of_a_shared_machine, of_tiles, pinned, with_a_list, needs_an_end,

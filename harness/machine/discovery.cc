@@ -209,6 +209,16 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
   }
 }
 
+// A suite whose kind is being recognised is of none yet, so that its environment has the caller's filters of every kind.
+std::vector<std::string> without_caller_filters(std::vector<std::string> variables, const Suite& suite) {
+  const std::vector<std::string> filters = all_caller_filters();
+  std::erase_if(variables, [&](const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('='));
+    return std::ranges::find(filters, name) != filters.end() && !suite.env.contains(name);
+  });
+  return variables;
+}
+
 Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& command) {
   const auto devices = machine_.devices({suite.backend});
   if (!devices) return devices.error();
@@ -239,7 +249,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
     words = simulated->second.loader_words;
   words.insert(words.end(), command.argv.begin(), command.argv.end());
   auto output = run({.argv = words,
-                     .env = environment->variables,
+                     .env = without_caller_filters(environment->variables, suite),
                      .directory = command.directory,
                      .file_option = command.file_option,
                      .leases = pool.descriptors(*ids),

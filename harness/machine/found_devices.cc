@@ -118,6 +118,9 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
   if (!allowed || !mask) return allowed;
   const std::string variable = *name_in_force(mask_variable(backend), caller);
   devices.stack.emplace_back(key_of(backend) + ".caller_mask", *mask);
+  const char* order = backend == Backend::kCuda ? kCudaOrderVariable : kXpuOrderVariable;
+  if (const auto set = caller.find(order); set != caller.end())
+    devices.stack.emplace_back(key_of(backend) + ".caller_order", set->second);
   std::string left;
   for (const auto& device : *allowed) left += (left.empty() ? "" : ", ") + device.id;
   devices.notes.push_back(fmt::format("  mask         {}={} of the caller: {}", variable, *mask,
@@ -159,6 +162,12 @@ std::string place_of(const PoolDevice& entry, const FoundDevices& devices) {
     if (to_string(watched.backend) == entry.device.backend) ids = watched.ids;
   }
   return std::to_string(std::ranges::find(ids, entry.device.id) - ids.begin());
+}
+
+std::size_t vendors(const std::vector<PoolDevice>& pool) {
+  std::set<std::string> backends;
+  for (const PoolDevice& entry : pool) backends.insert(entry.device.backend);
+  return backends.size();
 }
 
 // What a word of --devices may mean: a whole name before the beginning of one.
@@ -308,6 +317,9 @@ Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) c
       return Error{kind, fmt::format("use --devices {}: {}", shell_quote(spec), why), list_of(pool, leasable),
                    0};
     };
+    const bool is_number = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+    if (named.empty() && is_number && vendors(pool) > 1)
+      return refuse(fmt::format("`{}` does not say of which vendor", word));
     if (named.empty() && may_name_a_device(word))
       return refuse(fmt::format("there is no device `{}`", word), ErrorKind::kSystem);
     if (named.empty()) return refuse(fmt::format("`{}` can name no device", word));

@@ -45,8 +45,13 @@ constexpr std::array kOptions = {
     Option{"--devices", true, Role::kDevices},       Option{"--pin", true, Role::kDevices}};
 
 // The variables by which a caller hides devices, as the stack of a run names them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kMasks = {
-    {{"xpu.caller_mask", "ZE_AFFINITY_MASK"}, {"cuda.caller_mask", "CUDA_VISIBLE_DEVICES"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = {
+    {{"xpu.caller_mask", "ZE_AFFINITY_MASK"},
+     {"xpu.caller_order", "ZE_ENABLE_PCI_ID_DEVICE_ORDER"},
+     {"cuda.caller_mask", "CUDA_VISIBLE_DEVICES"},
+     {"cuda.caller_order", "CUDA_DEVICE_ORDER"}}};
+constexpr std::string_view kHierarchy = "ZE_FLAT_DEVICE_HIERARCHY";
+constexpr std::string_view kUsualHierarchy = "COMPOSITE";
 
 std::string_view name_of(std::string_view word) { return word.substr(0, word.find('=')); }
 
@@ -122,6 +127,11 @@ bool can_choose(const RunModel& model, const CaseRecord& record) {
 
 // Of a simulated machine that has no other devices, which are always the same.
 bool are_all_of_simulation(const RunModel& model, const std::vector<std::string>& devices) {
+  const bool is_masked = std::ranges::any_of(model.plan().stack, [](const auto& entry) {
+    return std::ranges::find(kMasks, entry.first, &std::pair<std::string_view, std::string_view>::first) !=
+           kMasks.end();
+  });
+  if (is_masked) return false;
   std::vector<std::string> all;
   for (const PlannedDevice& device : model.plan().devices) all.push_back(device.id);
   return model.plan().sim && devices == all;
@@ -148,9 +158,16 @@ void add_devices(const RunModel& model, const std::vector<std::string>& case_ids
   again.words = without_options(again.words, {"--pin"});
   for (const CaseRecord* record : records) {
     const auto devices = devices_of(*record);
+    if (record->planned.devices != 1 && !devices.empty()) again.on_others.push_back(record->planned.id);
     if (record->planned.devices != 1 || devices.empty()) continue;
     add_words(again.words, {"--pin", record->planned.id + "=" + devices.front()});
   }
+}
+
+std::vector<std::string> all_ids(const RunModel& model) {
+  std::vector<std::string> ids;
+  for (const CaseRecord& record : model.cases()) ids.push_back(record.planned.id);
+  return ids;
 }
 
 // ---- The caller's variables ----
@@ -161,13 +178,36 @@ void add_variable(const std::string& name, const std::string& value, std::vector
   if (!is_there) environment.push_back(name + "=" + value);
 }
 
-std::vector<std::string> variables_of(const RunPlanned& plan, const std::set<std::string>& suites) {
+// What Intel's cards with several tiles looked like, where the configuration did not say it but the caller.
+void add_hierarchy(const RunModel& model, const CaseRecord& record, std::vector<std::string>& environment) {
+  if (record.attempts.empty()) return;
+  for (const EnvironmentVariable& variable : model.environment(record.attempts.front())) {
+    const bool is_unusual = variable.value && *variable.value != kUsualHierarchy;
+    if (variable.name == kHierarchy && is_unusual) add_variable(variable.name, *variable.value, environment);
+  }
+}
+
+std::set<std::string> suites_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::set<std::string> suites;
+  for (const auto& id : case_ids) {
+    if (const CaseRecord* record = model.find(id)) suites.insert(record->planned.suite);
+  }
+  return suites;
+}
+
+// Of these cases; without ids, of all.
+std::vector<std::string> variables_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  const RunPlanned& plan = model.plan();
+  const std::set<std::string> suites = suites_of(model, case_ids);
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.stack) {
     if (name == kSimFaultsEntry) add_variable("PROCTOR_SIM_FAULTS", value, environment);
     for (const auto& [entry, variable] : kMasks) {
       if (name == entry) add_variable(std::string(variable), value, environment);
     }
+  }
+  for (const std::string& id : case_ids.empty() ? all_ids(model) : case_ids) {
+    if (const CaseRecord* record = model.find(id)) add_hierarchy(model, *record, environment);
   }
   if (!plan.narrowed) return environment;
   for (const NarrowingVariable& variable : plan.narrowed->variables) {
@@ -227,20 +267,6 @@ Words words_of_run(const RunModel& model, const std::vector<std::string>& case_i
   return run;
 }
 
-std::vector<std::string> all_ids(const RunModel& model) {
-  std::vector<std::string> ids;
-  for (const CaseRecord& record : model.cases()) ids.push_back(record.planned.id);
-  return ids;
-}
-
-std::set<std::string> suites_of(const RunModel& model, const std::vector<std::string>& case_ids) {
-  std::set<std::string> suites;
-  for (const auto& id : case_ids) {
-    if (const CaseRecord* record = model.find(id)) suites.insert(record->planned.suite);
-  }
-  return suites;
-}
-
 }  // namespace
 
 std::vector<std::string> devices_of(const CaseRecord& record) {
@@ -276,10 +302,8 @@ std::string command_text(const RerunCommand& command, const std::string& directo
 
 RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids, RerunOn on) {
   const auto part = joined_again(model, case_ids);
-  RerunCommand again =
-      part.value_or(RerunCommand{.environment = variables_of(model.plan(), suites_of(model, case_ids)),
-                                 .words = {},
-                                 .directory = model.plan().directory});
+  RerunCommand again = part.value_or(RerunCommand{
+      .environment = variables_of(model, case_ids), .words = {}, .directory = model.plan().directory});
   if (part && again.words.empty()) return again;
   if (model.plan().exec) {
     again.words = exec_again(model.plan().command_line);

@@ -24,7 +24,8 @@ struct RerunCommand {
   std::vector<std::string> environment;  // NAME=VALUE
   std::vector<std::string> words;        // empty: the cases were started by different commands
   std::string directory;
-  std::vector<std::string> left_out{};  // options that are about a whole run: "--deadline 5m"
+  std::vector<std::string> left_out{};   // options that are about a whole run: "--deadline 5m"
+  std::vector<std::string> on_others{};  // cases of several devices, which may get others than they had
 };
 
 // On which devices cases run again.

@@ -55,6 +55,7 @@ def served(sandbox):
     os.kill(said["pid"], signal.SIGTERM)
     wait_until(lambda: (out / "report.json").exists() and not file.exists(), 60, "end, and removal of the file")
     wait_until(lambda: report(out)["run"]["exit_code"] == 0, 60, "exit 0: " + log.read_text())
+    wait_until(lambda: not (out / "run.json").exists(), 60, "end of proctor itself")
     case = report(out)["cases"][0]
     check(case["outcome"] == "pass", case["outcome"], case["reason"])
     measures = {measure["name"]: measure for measure in case["measures"]}

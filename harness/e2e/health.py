@@ -278,8 +278,9 @@ def stopped(sandbox):
         except OSError:  # one that has just ended
             return []
 
-    wait_until(hangs, 30, "the probe")
-    probe = probes()[0]
+    seen = []
+    wait_until(lambda: seen.extend(hangs()) or seen, 30, "the probe")
+    probe = seen[0]
     held.send_signal(signal.SIGTERM)
     sandbox.finish(held, seconds=30)
     check(not Path(f"/proc/{probe}").exists(), "the probe", probe, "outlives its run")

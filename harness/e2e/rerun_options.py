@@ -178,7 +178,8 @@ def pinned(sandbox):
 
 def with_a_list(sandbox):
     config(sandbox)
-    (sandbox.path / "known.toml").write_text('[[known_failure]]\ncase = "nothing/*"\nreason = "exit:*"\nsource = "seen"\nexpires = 2099-01-01\n')
+    (sandbox.path / "known.toml").write_text('[[known_failure]]\ncase = "nothing/*"\nreason = "exit:*"\nsource = "seen"\n'
+                                             "expires = 2099-01-01\n")
     check_again(sandbox, *SIM, "--known-failures", "known.toml")
 
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -25,6 +26,12 @@ std::string without(const std::string& ours, const std::string& value) {
   return rest.empty() || rest.front() == ':' ? rest.substr(rest.empty() ? 0 : 1) : value;
 }
 
+// A value with which it does nothing, as the kind itself sets it so that no other holds.
+bool is_harmless(const Kind& kind, const std::string& name, const std::string& value) {
+  const auto& filters = kind.traits().caller_filters;
+  return std::ranges::find(filters, name) != filters.end() && kind.instead_of(name, value).empty();
+}
+
 }  // namespace
 
 std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Environment& caller,
@@ -39,7 +46,8 @@ std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Env
     if (of_suite == suite.env.end() && of_caller == caller.end()) continue;  // a simulation's
     std::string value = of_suite != suite.env.end() ? of_suite->second : of_caller->second;
     if (name == kPythonPath) value = without(our_python_path, value);
-    if (!is_narrowing_variable(name, value, suite.kind->name())) continue;
+    if (!is_narrowing_variable(name, value, suite.kind->name()) || is_harmless(*suite.kind, name, value))
+      continue;
     const bool by_caller = of_caller != caller.end() && of_caller->second == value;
     found.push_back({.suite = suite.name,
                      .backend = std::string(to_string(suite.backend)),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/pytest.h"
 
 namespace proctor {
@@ -47,6 +48,13 @@ TEST(Narrowed, WhatWeOrASimulationSetIsNobodysChoice) {
   EXPECT_THAT(told(suite, {{"PYTHONPATH", "/own"}, {"LD_LIBRARY_PATH", "/lib"}},
                    {{"PYTHONPATH", "/share/pytest:/own"}, {"LD_LIBRARY_PATH", "/sim:/lib"}}),
               ElementsAre("LD_LIBRARY_PATH=/lib caller ", "PYTHONPATH=/own caller plan"));
+}
+
+TEST(Narrowed, AValueThatChangesNothingIsNotTold) {
+  Suite suite = pytest_suite();
+  suite.kind = &gtest_kind();
+  suite.env = {{"GTEST_FAIL_FAST", "0"}, {"GTEST_SHUFFLE", "1"}};
+  EXPECT_THAT(told(suite, {}, suite.env), ElementsAre("GTEST_SHUFFLE=1 suite plan"));
 }
 
 TEST(Narrowed, AVariableHasALineWithItsSuites) {

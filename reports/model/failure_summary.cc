@@ -425,10 +425,13 @@ std::string devices_line(const RunModel& model, const Attempt* attempt) {
                       : fmt::format("on:            {}\n", one_line(clean_text(text), 2 * kHeadlineBytes));
 }
 
-// `exec` has no --debugger, and not every crash leaves a core.
-std::string next_of_crash(const RunModel& model, const Attempt* attempt) {
+// `exec` has no --debugger, one debugger cannot have several ranks, and not every crash leaves a core.
+std::string next_of_crash(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
   const bool has_core = attempt != nullptr && attempt->end && !attempt->end->evidence.core.file.empty();
   if (has_core) return "Open its core in a debugger.";
+  if (record.planned.ranks > 0)
+    return "Rerun it with --timeout 1h --stall off, and attach to a rank: gdb -p PID.";
   return model.plan().exec ? "Run the command under `gdb --args`." : "Rerun it with --debugger 'gdb --args'.";
 }
 
@@ -472,7 +475,7 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record, c
   std::string problem = problem_text(model, record);
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
   const bool is_crash = diagnosis != nullptr && diagnosis->rule == kCrashRule;
-  std::string next = is_crash ? next_of_crash(model, telling_attempt(model, record)) : next_text(diagnosis);
+  std::string next = is_crash ? next_of_crash(model, record) : next_text(diagnosis);
   if (!next.empty()) next = fmt::format("next:          {}\n", next);
   return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
                      problem, next, one_line(what, 4 * kHeadlineBytes),

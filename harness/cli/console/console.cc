@@ -138,8 +138,10 @@ std::string too_few(const RunModel& model, int shell_code) {
 }
 
 std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
-  const std::string policy =
-      model.plan().flaky_passes ? "pass, up to " + std::to_string(model.plan().flaky_budget) + " %" : "fail";
+  const std::string policy = model.plan().flaky_passes
+                                 ? fmt::format("pass, up to {} %{}", model.plan().flaky_budget,
+                                               model.plan().flaky_budget > 0 ? ", at least one" : "")
+                                 : "fail";
   return fmt::format("flaky: {} of {} executed, {} the policy ({}){}", flaky.count,
                      model.summary().executed(), flaky.allowed ? "within" : "over", policy,
                      flaky.allowed ? "" : fmt::format(": {} allows them", options_that_allow(model, flaky)));
@@ -191,7 +193,7 @@ void Console::on(const Event& event) {
     Planned& planned = planned_[attempt->case_id];
     planned.spent_ms += attempt->duration_ms;
     const auto running = std::ranges::find(running_, attempt->case_id, &AttemptStarted::case_id);
-    if (options_.output == ShowOutput::kAll && !attempt->output.log.empty() && running != running_.end())
+    if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
     show_rest_of_lines(attempt->case_id);
     planned.left_behind = leak_text(attempt->termination);

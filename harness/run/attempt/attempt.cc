@@ -405,12 +405,13 @@ TelemetryInfo RunningAttempt::take_telemetry(const ProcessEnd* end) {
   return telemetry;
 }
 
-// Reports name the log of what is bad, so it is there: if nothing was printed, it says so. "": there is none.
-std::string RunningAttempt::log_that_is_there(const std::string& log, bool is_bad) const {
+// Reports name the log of what is bad, and the one that cases share, so it is there: if nothing was printed, it says so.
+// "": there is none.
+std::string RunningAttempt::log_that_is_there(const std::string& log, bool is_needed) const {
   const std::string path = context_.setup.run_dir + "/" + log;
   struct stat info {};
   if (log.empty() || ::lstat(path.c_str(), &info) == 0) return log;
-  const bool is_made = is_bad && write_new_file(path, fmt::format("{}\n", kNoOutputMark)).ok();
+  const bool is_made = is_needed && write_new_file(path, fmt::format("{}\n", kNoOutputMark)).ok();
   return is_made ? log : "";
 }
 
@@ -444,7 +445,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   } else {
     event.duration_ms = ms_between(open_->started, open_->reported.value_or(Clock::now()));
   }
-  event.output.log = log_that_is_there(log_, is_bad(event.verdict.outcome));
+  event.output.log = log_that_is_there(log_, is_batch() || is_bad(event.verdict.outcome));
   // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
   // have kept the output from the log.
   const bool kept = is_batch() || kind().voice(*plan_.suite) == Voice::kStream;

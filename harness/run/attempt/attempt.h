@@ -131,7 +131,7 @@ class RunningAttempt {
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   ProcessSpec make_spec();
   void keep_captured(ProcessSpec& spec) const;
-  std::string log_that_is_there(const std::string& log, bool is_bad) const;
+  std::string log_that_is_there(const std::string& log, bool is_needed) const;
   // Adds the variables that belong to this attempt only.
   void add_variables(std::vector<std::string>& environment) const;
   std::vector<std::string> devices_of_rank(std::size_t rank) const;

@@ -77,7 +77,7 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
         at, ms = i * 7, random_.randrange(3, 4000)
         records.append({"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": log})
         end = {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + ms, "duration_ms": ms, "verdict": verdict, "exit_code": 0,
-               "last_step": "compared", "rule": f"M{i % 40}", "source": "CUDA Runtime API, cudaMemcpy"}
+               "last_step": "compared", "rule": f"M{i % 40}", "source": "CUDA Runtime API, cudaMemcpy", "output": {"log": log}}
         if i % 20 == 0:
             end["telemetry"] = {"devices": [{"device": device, "figures": figures(random_)} for device in devices]}
         if bad:

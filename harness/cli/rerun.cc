@@ -224,8 +224,9 @@ void add_rerun_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("rerun", "Run the cases of a run again, the way it ran them");
   auto options = std::make_shared<RerunOptions>();
   command->add_option("run", options->run_dir, "Run directory")->required();
-  command->add_flag("--failed", options->failed,
-                    "Only the cases that were bad, and the flaky ones where they made the run red");
+  command->add_flag(
+      "--failed", options->failed,
+      "Only the cases that were bad, or made the run red by what their device did or by being flaky");
   command->add_option("--case", options->cases, "Only the case with exactly this id; repeatable")
       ->allow_extra_args(false);
   command->add_option("--point", options->point, "Only this point of what a check of ours is tried with");

@@ -10,6 +10,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
+#include "harness/core/words.h"
 #include "harness/machine/machine.h"
 #include "harness/machine/options.h"
 #include "harness/run/record/program_digests.h"
@@ -93,11 +94,7 @@ std::set<std::string> devices_named_in(const std::vector<std::string>& words) {
   for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
     if (*word == "--pin" && word + 1 != words.end()) list += ',' + word[1].substr(word[1].rfind('=') + 1);
   }
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    if (end > at) ids.insert(list.substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string_view id : split(list, ',')) ids.emplace(id);
   return ids;
 }
 

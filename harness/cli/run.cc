@@ -437,17 +437,13 @@ Result<void> RunCommand::read_inputs() {
   std::vector<InputFile>& inputs = options_.setup.planned.inputs.emplace();
   std::vector<std::string> files = config_files_;
   if (!options_.plan_file.empty()) files.push_back(options_.plan_file);
+  const auto& simulation = machine_->simulation();
+  if (simulation && simulation->topology.described()) files.push_back(simulation->topology.name);
   for (const std::string& file : files) {
     const auto text = read_file(file);
     if (!text) return text.error();
     inputs.push_back({.file = file, .sha256 = sha256_hex(*text)});
   }
-  const auto& simulation = machine_->simulation();
-  if (!simulation || !simulation->topology.described()) return {};
-  const std::string& machine = simulation->topology.name;
-  const auto text = read_file(machine);
-  if (!text) return text.error();
-  inputs.push_back({.file = machine, .sha256 = sha256_hex(*text)});
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "harness/machine/installation.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/selftest/matrix.h"
+#include "harness/selftest/source_kind.h"
 
 namespace proctor::cli {
 namespace {
@@ -72,6 +73,12 @@ std::string_view meaning_of(const std::string& fault) {
   return info == nullptr ? std::string_view("unknown") : info->meaning;
 }
 
+// What an id of ours says stands in a page of ours, and its sources are in our table; in other suites it is theirs to say.
+bool is_ours(const Case& test) {
+  const auto built_in = builtin_suites();
+  return std::ranges::find(built_in, suite_of(test.id), &BuiltinSuite::name) != built_in.end();
+}
+
 nlohmann::json axes_json(const Case& test) {
   auto axes = nlohmann::json::array();
   for (const Axis& axis : test.axes)
@@ -90,6 +97,7 @@ nlohmann::json to_json(const Case& test) {
           {"id", test.id},
           {"rule", test.rule},
           {"source", test.source},
+          {"source_kind", is_ours(test) ? to_string(kind_of_source(test.source)) : ""},
           {"severity", test.severity},
           {"devices", test.devices},
           {"needs", test.needs},
@@ -139,11 +147,9 @@ std::string to_text(const Case& test, std::uint64_t seed) {
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };
-  // What an id of ours says stands in a page of ours; in other suites it is theirs to say.
-  const auto built_in = builtin_suites();
-  const bool ours = std::ranges::find(built_in, suite_of(test.id), &BuiltinSuite::name) != built_in.end();
+  const bool ours = is_ours(test);
   line("rule", ours ? fmt::format("{0}: docs/rules.md#{0}", test.rule) : test.rule);
-  line("source", test.source);
+  line("source", ours ? fmt::format("{} ({})", test.source, to_string(kind_of_source(test.source))) : test.source);
   line("severity", severity_text(test.severity));
   line("devices", std::to_string(test.devices));
   line("needs", fmt::format("{}", fmt::join(test.needs, ", ")));

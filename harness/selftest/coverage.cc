@@ -29,7 +29,7 @@ struct NaturalOrder {
 
 struct Rule {
   std::set<std::string> sources;
-  std::map<std::string, std::vector<std::string>> checks;
+  std::map<std::string, CoveredCheck> checks;
 };
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -84,6 +84,22 @@ void add_functions(std::string& text, const Coverage& coverage, std::string_view
   for (const auto& [reason, names] : by_reason) {
     text += fmt::format("  {}\n", reason.empty() ? "nobody says why" : reason);
     for (const std::string_view name : names) text += fmt::format("    {}\n", name);
+  }
+}
+
+void add_kinds(std::string& text, const Coverage& coverage) {
+  text += "checks by the kind of source that their rule comes from:\n";
+  for (const SourceKind kind : kSourceKinds) {
+    int checks = 0;
+    int gates = 0;
+    for (const CoveredRule& rule : coverage.rules) {
+      for (const CoveredCheck& check : rule.checks) {
+        if (check.kind != kind) continue;
+        ++checks;
+        if (check.severity == "gate") ++gates;
+      }
+    }
+    text += fmt::format("  {:<14} {:>4}, of which {} gate\n", to_string(kind), checks, gates);
   }
 }
 
@@ -151,13 +167,14 @@ Coverage coverage_of(const Plan& plan) {
     const std::string check = check_id(test.id);
     Rule& rule = rules[test.rule];
     rule.sources.insert(test.source);
-    rule.checks.try_emplace(check, test.faults);
+    rule.checks.try_emplace(check,
+                            CoveredCheck{check, test.faults, test.severity, kind_of_source(test.source)});
     for (const std::string& fault : test.faults) killers[std::string(fault_name(fault))].insert(check);
   }
   Coverage coverage;
   for (const auto& [id, rule] : rules) {
     coverage.rules.push_back({id, {rule.sources.begin(), rule.sources.end()}, {}});
-    for (const auto& [check, faults] : rule.checks) coverage.rules.back().checks.push_back({check, faults});
+    for (const auto& [name, check] : rule.checks) coverage.rules.back().checks.push_back(check);
   }
   for (const simgpu::FaultInfo& fault : simgpu::fault_table()) {
     const auto& checks = killers[std::string(fault.name)];
@@ -213,7 +230,10 @@ std::string to_json(const Coverage& coverage) {
   for (const CoveredRule& rule : coverage.rules) {
     auto checks = nlohmann::json::array();
     for (const CoveredCheck& check : rule.checks)
-      checks.push_back({{"id", check.id}, {"faults", check.faults}});
+      checks.push_back({{"id", check.id},
+                        {"faults", check.faults},
+                        {"severity", check.severity},
+                        {"source_kind", to_string(check.kind)}});
     rules.push_back({{"id", rule.id}, {"sources", rule.sources}, {"checks", std::move(checks)}});
   }
   for (const CoveredFault& fault : coverage.faults)
@@ -237,9 +257,10 @@ std::string to_text(const Coverage& coverage) {
   for (const CoveredRule& rule : coverage.rules) {
     text += fmt::format("  {}  {}\n", rule.id, fmt::join(rule.sources, "; "));
     for (const CoveredCheck& check : rule.checks)
-      text += fmt::format("    {}{}{}\n", check.id, check.faults.empty() ? "" : "  ",
+      text += fmt::format("    {}  {}{}{}\n", check.id, to_string(check.kind), check.faults.empty() ? "" : "  ",
                           fmt::join(check.faults, "; "));
   }
+  add_kinds(text, coverage);
   const auto unnoticed = [](const CoveredFault& fault) { return fault.checks.empty(); };
   const auto none = std::ranges::count_if(coverage.faults, unnoticed);
   text += fmt::format("faults: {}, of which {} have no check\n", coverage.faults.size(), none);

@@ -14,12 +14,15 @@
 
 #include "harness/core/result.h"
 #include "harness/plan/plan.h"
+#include "harness/selftest/source_kind.h"
 
 namespace proctor {
 
 struct CoveredCheck {
   std::string id{};                   // without parameters: "memory.xpu/Copy.OddAddressesAreByteExact"
   std::vector<std::string> faults{};  // as it declares them
+  std::string severity{};
+  SourceKind kind = SourceKind::kOurs;  // of the source of its rule
 };
 
 struct CoveredRule {

@@ -18,7 +18,8 @@ Case check_of(const std::string& id, const std::string& rule, std::vector<std::s
   Case test;
   test.id = id;
   test.rule = rule;
-  test.source = "a specification";
+  test.source = "SPIR-V specification, OpIAdd";
+  test.severity = "gate";
   test.faults = std::move(faults);
   return test;
 }
@@ -43,7 +44,21 @@ TEST(CoverageTest, EachRuleHasItsChecksOnceAndTheirFaults) {
   ASSERT_THAT(coverage.rules[1].checks, SizeIs(1));
   EXPECT_EQ(coverage.rules[1].checks[0].id, "m.xpu/A.One");
   EXPECT_THAT(coverage.rules[1].checks[0].faults, ElementsAre("copy.short", "memory.corrupt_copy:at=17"));
-  EXPECT_THAT(coverage.rules[1].sources, ElementsAre("a specification"));
+  EXPECT_THAT(coverage.rules[1].sources, ElementsAre("SPIR-V specification, OpIAdd"));
+}
+
+TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
+  Plan mixed = plan();
+  mixed.cases[2].source = "we think so";
+  mixed.cases[2].severity = "warn";
+  const Coverage coverage = coverage_of(mixed);
+  const std::string text = to_text(coverage);
+  EXPECT_THAT(text, HasSubstr("\n  specification     1, of which 1 gate\n"));
+  EXPECT_THAT(text, HasSubstr("\n  ours              1, of which 0 gate\n"));
+  EXPECT_THAT(text, HasSubstr("m.xpu/A.Two  ours\n"));
+  const auto check = nlohmann::json::parse(to_json(coverage))["rules"][0]["checks"][0];
+  EXPECT_EQ(check["source_kind"], "ours");
+  EXPECT_EQ(check["severity"], "warn");
 }
 
 TEST(CoverageTest, EachFaultOfTheSimulatorHasTheChecksThatNameIt) {

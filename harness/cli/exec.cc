@@ -106,11 +106,13 @@ void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   if (const auto text = no_device_text(model.plan()); !text.empty()) say(text);
+  const std::string reports =
+      (rendered ? " · reports in " : " · reports are missing; the journal is in ") + clean_text(run_dir_);
   for (const CaseRecord& record : model.cases()) {
     if (could_not_start(model.verdict(record))) {
       const Obstacle obstacle = why_not_started(model.verdict(record), model);
       say("could not start `" + command_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
-          std::to_string(shell_code));
+          std::to_string(shell_code) + reports);
       if (!obstacle.remedy.empty()) say(clean_text(obstacle.remedy));
       continue;
     }
@@ -118,8 +120,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     if (own_end && !spoke_ && shell_code == 0) continue;
     const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
     say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as it was told" : "") +
-        " · exit " + std::to_string(shell_code) +
-        (rendered ? " · reports in " : " · reports are missing; the journal is in ") + clean_text(run_dir_));
+        " · exit " + std::to_string(shell_code) + reports);
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);

@@ -116,6 +116,9 @@ def chosen_devices(sandbox):
             code = 75 if "there is no" in words else 125 if command == "exec" else 2
             check(done.returncode == code, command, spec, done.returncode, done.stderr)
             check(words in done.stderr and "There are: xpu-sim:0 (0000:" in done.stderr, command, spec, done.stderr)
+    masked = sandbox.proctor("run", "--sim", "cuda:2", "--devices", "cuda-sim:0", "--", program,
+                             env={**sandbox.env, "CUDA_VISIBLE_DEVICES": "0"})  # the faster one: cuda-sim:1
+    check("The caller's CUDA_VISIBLE_DEVICES=0 hides others." in masked.stderr, masked.stderr)
 
 
 def configuration_above(sandbox):

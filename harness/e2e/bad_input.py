@@ -32,6 +32,8 @@ COMMAND_LINES = [
     ("grace", ["run", "--grace", "-1s"], ["-1s"]),
     ("deadline", ["run", "--deadline", "soon"], ["soon"]),
     ("jobs", ["run", "--jobs", "many"], ["many"]),
+    ("seed below zero", ["run", "--seed", "-1"], ["--seed", "-1", "0 to 18446744073709551615"]),
+    ("seed that is too large", ["run", "--seed", "18446744073709551616"], ["18446744073709551616"]),
     ("layer", ["run", "--containment", "cgruop"], ["cgruop", "cgroup"]),
     ("backend", ["run", "--backend", "cudda"], ["cudda", "cuda"]),
     ("topology", ["run", "--sim", "xpu:two"], ["xpu:two"]),

@@ -197,6 +197,18 @@ std::vector<const PoolDevice*> devices_named(const std::string& word, const Foun
   return whole.empty() ? begun : whole;
 }
 
+// What the caller's masks hide is not in the pool.
+std::string masks_of(const FoundDevices& devices) {
+  std::string text;
+  for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
+    const auto mask = std::ranges::find(devices.stack, key_of(backend) + ".caller_mask",
+                                        &std::pair<std::string, std::string>::first);
+    if (mask != devices.stack.end())
+      text += fmt::format(" The caller's {}={} hides others.", mask_variable(backend), mask->second);
+  }
+  return text;
+}
+
 std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<LeasedDevice>& leasable) {
   std::string text;
   for (const PoolDevice& entry : pool) {
@@ -314,8 +326,8 @@ Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) c
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     const std::vector<const PoolDevice*> named = devices_named(word, *this);
     const auto refuse = [&](const std::string& why, ErrorKind kind = ErrorKind::kUsage) {
-      return Error{kind, fmt::format("use --devices {}: {}", shell_quote(spec), why), list_of(pool, leasable),
-                   0};
+      return Error{kind, fmt::format("use --devices {}: {}", shell_quote(spec), why),
+                   list_of(pool, leasable) + masks_of(*this), 0};
     };
     const bool is_number = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
     if (named.empty() && is_number && vendors(pool) > 1)

@@ -3,8 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
@@ -19,6 +22,14 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
   if (const auto layer = parse_layer(text)) return layer;
   return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
                       suggestion(text, {"auto", "cgroup+pidns", "cgroup", "pidns", "subreaper"}, "layers"));
+}
+
+// CLI11 takes -1 for the largest number, and cuts one that is too large.
+std::string why_no_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error == std::errc() && end == text.data() + text.size()) return "";
+  return fmt::format("Value {} not in range 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace
@@ -91,8 +102,10 @@ void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
 void add_extent_options(CLI::App& command, Extent& extent) {
   command.add_option("--size", extent.size,
                      "How much our checks do: smoke, ci (the default), full or stress");
-  command.add_option("--seed", extent.seed,
-                     "Another choice of the points that our checks are tried with (`proctor explain CASE`)");
+  command
+      .add_option("--seed", extent.seed,
+                  "Another choice of the points that our checks are tried with (`proctor explain CASE`)")
+      ->check(CLI::Validator(why_no_seed, ""));
 }
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {

@@ -257,8 +257,8 @@ std::string to_text(const Coverage& coverage) {
   for (const CoveredRule& rule : coverage.rules) {
     text += fmt::format("  {}  {}\n", rule.id, fmt::join(rule.sources, "; "));
     for (const CoveredCheck& check : rule.checks)
-      text += fmt::format("    {}  {}{}{}\n", check.id, to_string(check.kind), check.faults.empty() ? "" : "  ",
-                          fmt::join(check.faults, "; "));
+      text += fmt::format("    {}  {}{}{}\n", check.id, to_string(check.kind),
+                          check.faults.empty() ? "" : "  ", fmt::join(check.faults, "; "));
   }
   add_kinds(text, coverage);
   const auto unnoticed = [](const CoveredFault& fault) { return fault.checks.empty(); };

@@ -7,7 +7,8 @@ namespace {
 
 TEST(SourceKindTest, ADocumentAndAPlaceInIt) {
   EXPECT_EQ(kind_of_source("Level Zero specification, zeMemFree"), SourceKind::kSpecification);
-  EXPECT_EQ(kind_of_source("CUDA Runtime API, cudaFree: implicit synchronization"), SourceKind::kSpecification);
+  EXPECT_EQ(kind_of_source("CUDA Runtime API, cudaFree: implicit synchronization"),
+            SourceKind::kSpecification);
   EXPECT_EQ(kind_of_source("CUDA Programming Guide, Lazy Loading"), SourceKind::kDocumentation);
   EXPECT_EQ(kind_of_source("measured: Intel compute-runtime 26.27"), SourceKind::kImplementation);
   EXPECT_EQ(kind_of_source("oneapi-src/level-zero-tests, test_copy.cpp"), SourceKind::kTests);

@@ -94,7 +94,7 @@ std::string answer_text(const RunModel& model, const AttemptEnded* end) {
 
 std::string notrun_text(std::string_view reason, const RunModel& model, bool started,
                         const AttemptEnded* end) {
-  if (reason == "budget") return "not run: it no longer fitted into --deadline";
+  if (reason == "budget") return "not run to its end before --deadline";
   if (reason == "device_lost") return "not run: its device was lost";
   if (reason == "device_sick") {
     return started ? "no verdict: its device was found sick after it, and there is no other"

@@ -148,7 +148,7 @@ json describe_level_zero() {
     return document;
   }
   document["missing_symbols"] = ze->missing_symbols;
-  const ze_result_t init = ze->init(0);
+  const ze_result_t init = ze->init(ZE_INIT_FLAG_GPU_ONLY);
   document["init"] = xpu::result_name(init);
   document["loader"] = {{"path", ze->path}, {"version", xpu::loader_version(*ze)}};
   if (init != ZE_RESULT_SUCCESS) {

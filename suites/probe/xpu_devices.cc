@@ -138,7 +138,7 @@ std::unique_ptr<WatchedDevices> open_xpu_devices() {
   setenv("ZES_ENABLE_SYSMAN", "1", 1);
   std::string why;
   auto ze = xpu::load_level_zero(why);
-  if (!ze || ze->init(0) != ZE_RESULT_SUCCESS) return nullptr;
+  if (!ze || ze->init(ZE_INIT_FLAG_GPU_ONLY) != ZE_RESULT_SUCCESS) return nullptr;
   return std::make_unique<XpuDevices>(*std::move(ze));
 }
 

@@ -46,15 +46,21 @@ PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kHierarchySpec, kGate,
 }
 
 PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kHierarchySpec, kGate,
-              .faults = {"visibility.subdevice_flag_wrong"}) {
+              .faults = {"visibility.root_device_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_roots(composite);
 
   for (const auto& device : under("FLAT").devices) {
     expect_same("sub-devices of " + device.uuid, "0", std::to_string(device.sub_ids.size()));
     expect_same("root of " + device.uuid, "", device.root);
-    expect_true(!device.is_sub_device, device.uuid + " is not flagged as a sub-device");
   }
+}
+
+PROCTOR_CHECK(Hierarchy, FlatDevicesAreNoSubDevices, "V35", kDriver, kWarn,
+              .faults = {"visibility.subdevice_flag_wrong"}) {
+  require_hierarchy(control_with_tiles(1, 2));
+  for (const auto& device : under("FLAT").devices)
+    expect_true(!device.is_sub_device, device.uuid + " is not flagged as a sub-device");
 }
 
 PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kHierarchySpec, kGate,
@@ -76,7 +82,7 @@ PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kHierarchySpec, kGa
 }
 
 // An entry of two levels names nothing where there is but one, whatever else the list names.
-PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kHierarchySpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kDriver, kWarn,
               .faults = {"visibility.mask_ends_early"}) {
   require_hierarchy(control_with_tiles(1, 2));
   for (const char* hierarchy : {"FLAT", "COMBINED"}) {

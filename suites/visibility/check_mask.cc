@@ -47,6 +47,7 @@ PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
   step("then the management interface, which no mask affects, lists as many");
   const auto sysman = query_child({"sysman", ""});
   if (!sysman.contains("result")) suite::skip("symbol_missing:zesInit");
+  if (sysman["result"] != "ZE_RESULT_SUCCESS") suite::skip("needs:sysman");
   expect_same("devices without a mask, against the management interface",
               std::to_string(sysman["devices"].size()), std::to_string(seen.devices.size()));
 }
@@ -145,7 +146,7 @@ PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", kParser, kWarn,
   }
 }
 
-PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kSpec, kGate, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
   control_with_devices(2);
   step("given mask 0,1");
   const auto clean = enumerate({{kMask, "0,1"}});
@@ -157,7 +158,9 @@ PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kSpec, kGate, .faults = {"visibilit
   }
 }
 
-PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kSpec, kGate, .faults = {"visibility.tile_mask_ignored"}) {
+// By the tiles' own numbers. The specification numbers those that are left from 0.
+PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kParser, kWarn,
+              .faults = {"visibility.tile_mask_ignored"}) {
   const auto unmasked = control_with_tiles(1, 2);
   const auto kind = identity_kind(unmasked);
   const std::size_t tiles = unmasked.devices[0].sub_ids.size();
@@ -177,13 +180,12 @@ PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kSpec, kGate, .faults = {"vis
   }
 }
 
-PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42",
-              "every process reads its own mask (Level Zero programming guide)", kGate,
-              .faults = {"visibility.nothing_means_all"}) {
-  const auto before = control();
-  step("given a child whose mask selects nothing");
-  const auto hidden = enumerate({{kMask, "4000"}});
-  expect_true(hidden.devices.empty(), "nothing is visible under mask 4000");
+PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kSpec, kGate,
+              .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
+  const auto before = control_with_devices(2);
+  step("given a child whose mask hides all devices but the first");
+  const auto hidden = enumerate({{kMask, "0"}});
+  expect_same("devices under mask 0", "1", std::to_string(hidden.devices.size()));
   step("then a following child without a mask sees everything");
   expect_same("the devices afterwards", to_json(before).dump(), to_json(enumerate()).dump());
 }

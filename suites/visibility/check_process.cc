@@ -28,7 +28,7 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
 }
 
 PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
-              "Level Zero programming guide, Environment Variables", kGate,
+              "Level Zero specification, zeInit: environment variables", kGate,
               .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   step("given a process that was started with mask 0");
@@ -53,8 +53,8 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
               "the grandchild sees less than the whole machine");
 }
 
-PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate,
-              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "Level Zero programming guide, Affinity Mask",
+              kGate, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
   step("given two processes at the same time, under mask 0 and under mask 1");

@@ -77,7 +77,7 @@ json twice(const LevelZero& ze) {
 json hold(const LevelZero& ze) { return {{"seen", to_json(enumerate_level_zero(ze))}}; }
 
 json properties(const LevelZero& ze) {
-  ze.init(0);
+  ze.init(ZE_INIT_FLAG_GPU_ONLY);
   json document = {{"answers", json::array()}};
   for (const auto before : {std::uint8_t{0x55}, std::uint8_t{0xaa}})
     document["answers"].push_back(ask_properties(ze, before));
@@ -85,12 +85,12 @@ json properties(const LevelZero& ze) {
 }
 
 json lists(const LevelZero& ze) {
-  ze.init(0);
+  ze.init(ZE_INIT_FLAG_GPU_ONLY);
   return {{"lists", list_in_every_way(ze)}};
 }
 
 json tables(const LevelZero& ze) {
-  ze.init(0);
+  ze.init(ZE_INIT_FLAG_GPU_ONLY);
   return {{"tables", ask_tables(ze)}};
 }
 

@@ -59,7 +59,7 @@ DeviceRecord describe(const LevelZero& ze, ze_device_handle_t device, int driver
 
 Enumeration enumerate_level_zero(const LevelZero& ze) {
   Enumeration seen;
-  const ze_result_t init = ze.init(0);
+  const ze_result_t init = ze.init(ZE_INIT_FLAG_GPU_ONLY);
   seen.init = xpu::result_name(init);
   if (init != ZE_RESULT_SUCCESS) return seen;
   const auto drivers = xpu::list_drivers(ze).handles;
@@ -83,7 +83,7 @@ Enumeration enumerate_level_zero(const LevelZero& ze) {
 
 Enumeration enumerate_tiles(const LevelZero& ze) {
   Enumeration tiles;
-  tiles.init = xpu::result_name(ze.init(0));
+  tiles.init = xpu::result_name(ze.init(ZE_INIT_FLAG_GPU_ONLY));
   const auto drivers = xpu::list_drivers(ze).handles;
   tiles.drivers = static_cast<int>(drivers.size());
   for (std::size_t i = 0; i < drivers.size(); ++i) {

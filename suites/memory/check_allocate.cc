@@ -16,11 +16,12 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kAlloc =
-    by_vendor("Level Zero specification, zeMemAllocDevice", "CUDA Runtime API, cudaMalloc");
 constexpr const char* kFree = by_vendor("Level Zero specification, zeMemFree", "CUDA Runtime API, cudaFree");
 constexpr const char* kMeasured = by_vendor("measured: Intel compute-runtime 26.27 without hardware",
                                             "CUDA Runtime API, cudaMalloc, cudaFree");
+constexpr const char* kApart =
+    by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
+              "ROCm/hip-tests hipMallocConcurrency");
 constexpr const char* kLargest = by_vendor("Level Zero specification, maxMemAllocSize",
                                            "CUDA Runtime API, cudaDeviceProp::totalGlobalMem");
 
@@ -71,7 +72,7 @@ PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
         const Status status =
             Buffer::try_allocate(context, {.kind = kind, .bytes = bytes, .alignment = alignment}, buffer);
         if (!status.ok() && alignment > kPromised) {
-          expect_status("ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT", status);
+          if (!status.out_of_memory()) expect_status("ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT", status);
           continue;
         }
         status.or_throw();
@@ -92,9 +93,11 @@ PROCTOR_CHECK(Allocate, AbsurdSizesAreRefused, "M03", kMeasured, kGate, {"alloc.
   }
 }
 
-// Which code is right is not fixed: the specification says size, the driver may also be out of memory.
-PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1", kLargest, kGate,
-              {"alloc.huge_accepted"}) {
+// Which code is right is not fixed: the specification says size, the driver may also be out of memory. On CUDA the
+// driver may place what does not fit in the host's memory.
+PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
+              by_vendor("intel/compute-runtime context.cpp allocDeviceMem", kLargest),
+              by_vendor(kGate, kWarn), {"alloc.huge_accepted"}) {
   const auto context = leased();
   const std::uint64_t largest = context.device().properties().largest_allocation;
   step("given one byte more than the largest");
@@ -136,7 +139,7 @@ PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", kLargest, kWarn,
                                       std::to_string(works) + " of " + std::to_string(limit));
 }
 
-PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kAlloc, kGate, {"alloc.double_use"}) {
+PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.double_use"}) {
   const auto context = leased();
   Queue queue(context);
   std::vector<Buffer> buffers;
@@ -210,7 +213,8 @@ PROCTOR_CHECK(Free, UnknownPointerIsRefused, "M11", kMeasured, kWarn, {"alloc.ba
   expect_refused("free of a local variable", try_free(context, &on_the_stack));
 }
 
-PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", kFree, kGate, {"alloc.free_hits_neighbour"}) {
+PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", by_vendor(kApart, kFree), kGate,
+              {"alloc.free_hits_neighbour"}) {
   const auto context = leased();
   Queue queue(context);
   std::vector<Buffer> buffers;
@@ -255,10 +259,12 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
   }
 }
 
-PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", kFree, kGate, {"alloc.leak_on_free"}) {
+// A driver may free late, and others may take what is free meanwhile.
+PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", "ours: what was freed can be had again", kWarn,
+              {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
-  const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 2);
+  const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 4);
   step("given twice the free memory, taken and freed piece by piece");
   for (std::uint64_t taken = 0; taken < 2 * free; taken += piece) {
     Buffer buffer;

@@ -96,7 +96,10 @@ PROCTOR_CHECK(Contents, KernelsAndCopiesSeeTheSameBytes, "M43", kTester, kGate,
                context.device());
 }
 
-PROCTOR_CHECK(Contents, KernelsStayInTheirBuffers, "M43", kTester, kGate, {"kernel.stray_write"}) {
+PROCTOR_CHECK(Contents, KernelsStayInTheirBuffers, "M43",
+              by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
+                        "CUDA Runtime API, cudaMalloc: a pointer to the allocated memory"),
+              kGate, {"kernel.stray_write"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");

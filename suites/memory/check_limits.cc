@@ -41,12 +41,25 @@ std::uint64_t available_host_memory() {
   return 0;
 }
 
-// "memlock": nothing may be locked. "address_space": room for three pieces and a bit.
-void set_limit(const std::string& which) {
-  const bool memlock = which == "memlock";
-  const rlimit limit = memlock ? rlimit{0, 0} : rlimit{address_space_in_use() + 4 * kPiece, RLIM_INFINITY};
-  if (setrlimit(memlock ? RLIMIT_MEMLOCK : RLIMIT_AS, &limit) != 0) suite::fail_because("setup", "setrlimit");
-}
+// While it lives. "memlock": nothing may be locked. "address_space": room for three pieces and a bit.
+class HostLimit {
+ public:
+  explicit HostLimit(const std::string& which) : kind_(which == "memlock" ? RLIMIT_MEMLOCK : RLIMIT_AS) {
+    getrlimit(kind_, &before_);
+    set({kind_ == RLIMIT_MEMLOCK ? 0 : address_space_in_use() + 4 * kPiece, before_.rlim_max});
+  }
+  ~HostLimit() { setrlimit(kind_, &before_); }
+  HostLimit(const HostLimit&) = delete;
+  HostLimit& operator=(const HostLimit&) = delete;
+
+ private:
+  void set(const rlimit& limit) const {
+    if (setrlimit(kind_, &limit) != 0) suite::fail_because("setup", "setrlimit");
+  }
+
+  decltype(RLIMIT_AS) kind_;
+  rlimit before_{};
+};
 
 // Pieces of memory, the first page of each with contents of its own.
 struct Pieces {
@@ -77,9 +90,11 @@ PROCTOR_HELPER(limited_host_memory) {
   Queue queue(context);
   const auto there =
       device_copy(queue, context, noise(kPage, 7));  // threads and staging exist before the limit
-  set_limit(words.at(0));
   Pieces pieces;
-  pieces.take(context, Kind::kHost, kPiece, 8);
+  {
+    const HostLimit limit(words.at(0));
+    pieces.take(context, Kind::kHost, kPiece, 8);
+  }
   const bool kept = pieces.kept();
   const auto had = pieces.buffers.size();
   pieces.buffers.clear();

@@ -164,13 +164,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     joined.strict = joined.strict && plan.strict;
     joined.each_device = joined.each_device && plan.each_device;
     joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
-    // One that does not allow it speaks for all.
-    const bool says_more = joined.no_device_for.empty() || (joined.allow_no_device && !plan.allow_no_device);
-    if (!plan.no_device_for.empty() && says_more) {
-      joined.no_device_for = plan.no_device_for;
-      joined.no_device_by = plan.no_device_by;
-      joined.allow_no_device = plan.allow_no_device;
-    }
+    add_lack_of_devices(plan, joined);
     if (is_weaker(plan.containment, joined.containment)) joined.containment = plan.containment;
     for (const PlannedDevice& device : plan.devices) {
       if (devices.insert(device.id).second) joined.devices.push_back(device);

@@ -240,6 +240,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   merged.jobs = 0;
   merged.min_executed = 0;
   merged.devices.clear();
+  int least = 0;
   std::vector<std::string> hosts;
   std::set<std::string> devices;
   std::set<std::string> facts;
@@ -250,10 +251,8 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
-    if (merged.no_device_for.empty()) {
-      merged.no_device_for = plan.no_device_for;
-      merged.no_device_by = plan.no_device_by;
-    }
+    least = std::max(least, least_executed(input->model));
+    add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;
     if (std::find(hosts.begin(), hosts.end(), plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
     for (PlannedDevice device : plan.devices) {
@@ -265,6 +264,8 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
     }
     for (const CaseRecord& record : input->model.cases()) merged.cases.push_back(record.planned);
   }
+  // That one shard may execute nothing does not hold for one that has devices.
+  if (merged.allow_no_device) merged.min_executed = std::max(merged.min_executed, least);
   merged.hostname.clear();
   for (const std::string& host : hosts) merged.hostname += (merged.hostname.empty() ? "" : ", ") + host;
   for (const MergeInput* input : sorted) {

@@ -114,6 +114,28 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   EXPECT_EQ(exit_code(whole(few)), 3);
 }
 
+// What --allow-no-device allows is a matter of each shard: one that was given none without it speaks for all.
+TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
+  const auto lacks = [](Part& one, bool allowed) {
+    one.plan.no_device_for = "cuda";
+    one.plan.allow_no_device = allowed;
+    const std::string& id = one.plan.cases[0].id;
+    one.events = {ended(id, {Outcome::kSkip, "needs:device"}), RunEnded{"x", 1}};
+  };
+  auto parts = all();
+  lacks(parts[0], true);
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+  lacks(parts[1], false);
+  EXPECT_EQ(exit_code(whole(parts)), 3);
+  lacks(parts[1], true);
+  lacks(parts[2], true);
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+  parts[2].plan.no_device_for = "";  // it has devices, and yet executed nothing
+  parts[2].plan.allow_no_device = false;
+  EXPECT_EQ(exit_code(whole(parts)), 3);
+  EXPECT_EQ(exit_code(whole({parts[2], parts[1], parts[0]})), 3);
+}
+
 TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   auto parts = all();
   parts[0].events = {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}};

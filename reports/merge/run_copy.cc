@@ -70,6 +70,14 @@ std::string RunCopy::cut_short() const {
   return model_.ended() ? "" : "its runner was killed";
 }
 
+void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
+  const bool says_more = whole.no_device_for.empty() || (whole.allow_no_device && !part.allow_no_device);
+  if (part.no_device_for.empty() || !says_more) return;
+  whole.no_device_for = part.no_device_for;
+  whole.no_device_by = part.no_device_by;
+  whole.allow_no_device = part.allow_no_device;
+}
+
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other) {
   return weakness(one.layer) > weakness(other.layer);
 }

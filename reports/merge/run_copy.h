@@ -40,6 +40,9 @@ class RunCopy {
   PartOrigin origin_;
 };
 
+// Of which backend the whole has no device, and whether that is allowed: a part that does not allow it speaks for all.
+void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole);
+
 // Weaker layers promise less.
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other);
 

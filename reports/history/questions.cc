@@ -299,114 +299,135 @@ std::vector<FailingCase> failing_in(Database& database, const Names& names, Runs
 
 // ---- Flakiness ----
 
-// Which cases ran in which runs: passed or failed.
-class Attendance {
- public:
-  Attendance(Database& database, const Names& names, const Runs& runs, const std::string& since)
-      : names_(names), ran_(runs.size()), runs_(runs) {
-    Statement row(database, "SELECT run, variant, ran FROM run_variant");
-    while (row.step()) {
-      const auto run = runs.find(row.integer(0));
-      if (!run || runs[*run].started < since) continue;
-      const auto variant = static_cast<std::uint32_t>(row.integer(1));
-      std::vector<bool>& there = ran_[*run][variant];
-      there.resize(names.size());
-      std::vector<int>& total = totals_[variant];
-      total.resize(names.size());
-      for (const std::uint32_t test : unpacked(row.bytes(2))) {
-        const std::uint32_t name = names.of_test(test);
-        if (!there[name]) ++total[name];
-        there[name] = true;
-      }
-      if (const HistoryRun& of = runs[*run]; !of.commit.empty() && !of.dirty)
-        by_commit_[of.commit].insert(*run);
-    }
-  }
-
-  // In how many runs the case passed or failed.
-  int total(const Key& key) const {
-    const auto found = totals_.find(key.variant);
-    return found == totals_.end() ? 0 : found->second[key.name];
-  }
-  bool ran(const Key& key, std::size_t run) const {
-    const auto found = ran_[run].find(key.variant);
-    return found != ran_[run].end() && found->second[key.name];
-  }
-  // The runs of the same sources, with itself.
-  std::set<std::size_t> runs_like(std::size_t run) const {
-    if (runs_[run].commit.empty() || runs_[run].dirty) return {run};
-    const auto found = by_commit_.find(runs_[run].commit);
-    return found == by_commit_.end() ? std::set{run} : found->second;
-  }
-
- private:
-  const Names& names_;
-  std::vector<std::map<std::uint32_t, std::vector<bool>>> ran_;
-  std::map<std::uint32_t, std::vector<int>> totals_;
-  std::map<std::string, std::set<std::size_t>> by_commit_;
-  const Runs& runs_;
-};
-
 // Of a case in one run, where it was not simply good.
 struct Notable {
   bool failed = false;
   bool flaky = false;
+  bool ran = false;  // it passed or failed
 };
 
-int disagreeing(const Key& key, std::map<std::size_t, Notable> notable, const Attendance& attendance) {
-  int count = 0;
-  while (!notable.empty()) {
-    int passed = 0;
-    int failed = 0;
-    int flaky = 0;
-    for (const std::size_t run : attendance.runs_like(notable.begin()->first)) {
-      if (!attendance.ran(key, run)) continue;
-      const auto found = notable.find(run);
-      const Notable how = found == notable.end() ? Notable() : found->second;
-      ++(how.failed ? failed : passed);
-      flaky += how.flaky && !how.failed ? 1 : 0;
-      if (found != notable.end()) notable.erase(found);
-    }
-    count += failed <= passed ? failed + flaky : passed;
+// Of a case in the runs of the same sources.
+struct Together {
+  int ran = 0;
+  int failed = 0;
+  int flaky = 0;  // and good in the end
+
+  int disagreeing() const { return failed <= ran - failed ? failed + flaky : ran - failed; }
+};
+
+// Runs of the same sources have the same number.
+std::vector<std::uint32_t> numbers_of_sources(const Runs& runs) {
+  std::map<std::string, std::uint32_t> of_commit;
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t run = 0; run < runs.size(); ++run) {
+    const bool known = !runs[run].commit.empty() && !runs[run].dirty;
+    numbers.push_back(known ? of_commit.try_emplace(runs[run].commit, run).first->second : run);
   }
-  return count;
+  return numbers;
 }
 
+// In how many runs each case passed or failed; and of those that were not always good, how often beside which sources. A
+// case that was always good, as most are, costs no more than its number of runs.
 class FlakinessReader {
  public:
   FlakinessReader(Database& database, const Names& names, const Runs& runs, const std::string& since)
-      : attendance_(database, names, runs, since) {
-    Statement row(database,
-                  "SELECT test, variant, run, standing, flaky FROM result INDEXED BY result_notable WHERE "
-                  "standing = 1 OR flaky = 1");
+      : names_(names), runs_(runs), sources_(numbers_of_sources(runs)) {
+    read_notable(database, since);
+    Statement row(database, "SELECT run, variant, ran FROM run_variant");
     while (row.step()) {
-      const auto run = runs.find(row.integer(2));
-      const Key key{names.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
-      if (!run || !attendance_.ran(key, *run)) continue;
-      notable_[key][*run] = {.failed = row.integer(3) == static_cast<int>(Standing::kFailing),
-                             .flaky = row.integer(4) != 0};
+      const auto run = runs.find(row.integer(0));
+      if (run && runs[*run].started >= since)
+        add_attendance(*run, static_cast<std::uint32_t>(row.integer(1)), unpacked(row.bytes(2)));
     }
+    for (auto& [key, its] : notable_) its.judge(sources_);
   }
 
   // None of a case of few runs.
   std::optional<Flakiness> of(const Key& key) const {
-    const int runs = attendance_.total(key);
+    const auto totals = totals_.find(key.variant);
+    const int runs = totals == totals_.end() ? 0 : totals->second[key.name];
     if (runs < kFewestRuns) return std::nullopt;
     const auto found = notable_.find(key);
-    return flakiness_of(found == notable_.end() ? 0 : disagreeing(key, found->second, attendance_), runs);
+    return flakiness_of(found == notable_.end() ? 0 : found->second.disagreeing(), runs);
   }
-  const ByKey<std::map<std::size_t, Notable>>& notable() const { return notable_; }
+  std::vector<Key> notable() const {
+    std::vector<Key> keys;
+    for (const auto& [key, its] : notable_) keys.push_back(key);
+    return keys;
+  }
 
  private:
-  Attendance attendance_;
-  ByKey<std::map<std::size_t, Notable>> notable_;
+  struct Case {
+    std::map<std::uint32_t, Notable> by_run{};
+    std::map<std::uint32_t, Together> by_sources{};  // only those of such runs
+
+    void judge(const std::vector<std::uint32_t>& sources) {
+      for (const auto& [run, how] : by_run) {
+        if (!how.ran) continue;
+        Together& together = by_sources[sources[run]];
+        together.failed += how.failed ? 1 : 0;
+        together.flaky += how.flaky && !how.failed ? 1 : 0;
+      }
+    }
+    int disagreeing() const {
+      int count = 0;
+      for (const auto& [number, together] : by_sources) count += together.disagreeing();
+      return count;
+    }
+  };
+
+  void read_notable(Database& database, const std::string& since) {
+    Statement row(database,
+                  "SELECT test, variant, run, standing, flaky FROM result INDEXED BY result_notable WHERE "
+                  "standing = 1 OR flaky = 1");
+    while (row.step()) {
+      const auto run = runs_.find(row.integer(2));
+      if (!run || runs_[*run].started < since) continue;
+      const Key key{names_.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
+      Case& its = notable_[key];
+      its.by_run[static_cast<std::uint32_t>(*run)] = {
+          .failed = row.integer(3) == static_cast<int>(Standing::kFailing), .flaky = row.integer(4) != 0};
+      its.by_sources.try_emplace(sources_[*run]);
+      std::vector<bool>& marks = is_notable_[key.variant];
+      marks.resize(names_.size());
+      marks[key.name] = true;
+    }
+  }
+
+  void add_attendance(std::size_t run, std::uint32_t variant, const std::vector<std::uint32_t>& ran) {
+    std::vector<int>& total = totals_[variant];
+    total.resize(names_.size());
+    std::vector<bool>& marks = is_notable_[variant];
+    marks.resize(names_.size());
+    std::vector<bool> there(names_.size());  // two numbers may be of one name today
+    for (const std::uint32_t test : ran) {
+      const std::uint32_t name = names_.of_test(test);
+      if (there[name]) continue;
+      there[name] = true;
+      ++total[name];
+      if (marks[name]) add_to_notable(notable_.at({name, variant}), static_cast<std::uint32_t>(run));
+    }
+  }
+
+  void add_to_notable(Case& its, std::uint32_t run) const {
+    if (const auto found = its.by_run.find(run); found != its.by_run.end()) found->second.ran = true;
+    if (const auto found = its.by_sources.find(sources_[run]); found != its.by_sources.end())
+      ++found->second.ran;
+  }
+
+  const Names& names_;
+  const Runs& runs_;
+  const std::vector<std::uint32_t> sources_;  // of each run
+  std::map<std::uint32_t, std::vector<int>> totals_;
+  std::map<std::uint32_t, std::vector<bool>> is_notable_;
+  ByKey<Case> notable_;
 };
 
 std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Runs& runs,
                                 const Variants& variants, const HistoryQuestion& question) {
   const FlakinessReader reader(database, names, runs, question.since);
   std::vector<FlakyCase> flaky;
-  for (const auto& [key, notable] : reader.notable()) {
+  for (const Key& key : reader.notable()) {
     if (!glob_match(question.case_glob, names.text(key.name))) continue;
     const auto flakiness = reader.of(key);
     if (!flakiness || flakiness->disagreeing == 0) continue;

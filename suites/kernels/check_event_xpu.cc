@@ -1,5 +1,5 @@
-// Pools of events, the times of events, events that count for themselves, and what is left of objects that are destroyed. Level
-// Zero only.
+// Lists with the flag for order, pools of events, the times of events, events that count for themselves, and what is left of
+// objects that are destroyed. Level Zero only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -117,6 +117,10 @@ class OrderedList {
             waits.empty() ? nullptr : waits.data())
         .or_throw();
   }
+  void fill(void* to, std::uint32_t word, std::size_t bytes) {
+    ZE_CALL(zeCommandListAppendMemoryFill, handle_, to, &word, sizeof word, bytes, nullptr, 0, nullptr)
+        .or_throw();
+  }
   void close() { ZE_CALL(zeCommandListClose, handle_).or_throw(); }
   void execute() {
     ZE_CALL(zeCommandQueueExecuteCommandLists, native(queue_), 1, &handle_, nullptr).or_throw();
@@ -175,7 +179,38 @@ void need_counter_based(const Context& context) {
        "unsupported:counter_based_events");
 }
 
+// Events that count are for lists that have the flag for order, so a driver that has them knows the flag.
+void need_ordered_lists(const Context& context) {
+  need(has_extension(context, "ZE_experimental_event_pool_counter_based"), "unsupported:in_order_lists");
+}
+
 }  // namespace
+
+// ---- lists ----
+
+PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
+              "Level Zero specification, ZE_COMMAND_LIST_FLAG_IN_ORDER, ZE_COMMAND_QUEUE_FLAG_IN_ORDER",
+              kGate, {"order.list_order_swapped"}) {
+  const auto context = leased();
+  need_ordered_lists(context);
+  Queue queue(context);
+  for (const bool immediate : {false, true}) {
+    step(
+        fmt::format("given six fills of the same words, without barriers, in {} list with the flag for order",
+                    immediate ? "an immediate" : "a"));
+    const auto words = device_copy(queue, context, std::vector<std::uint32_t>(64));
+    EventPool pool(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+    const ze_event_handle_t done = pool.make(0);
+    OrderedList list(context, immediate);
+    for (std::uint32_t i = 1; i <= 6; ++i) list.fill(words.data(), i, 256);
+    list.barrier(done, {});
+    list.go();
+    expect_event("the barrier behind them", true, done);
+    list.finish();
+    expect_words("the words", std::vector<std::uint32_t>(64, 6),
+                 read_as<std::uint32_t>(queue, context, words), context.device());
+  }
+}
 
 // ---- pools ----
 

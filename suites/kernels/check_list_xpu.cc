@@ -161,22 +161,6 @@ PROCTOR_CHECK(List, BarriersOrderItsCommands, "K38", "Level Zero specification, 
                context.device());
 }
 
-// No specification orders commands without a barrier or an event between them; what
-// a device does is recorded.
-PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
-              "recorded: copies of one list run in order on Intel's devices", suite::kInfo,
-              {"order.list_order_swapped"}) {
-  const auto context = leased();
-  List list(context);
-  const auto words = device_copy(list.queue(), context, std::vector<std::uint32_t>(64));
-  for (std::uint32_t i = 1; i <= 6; ++i) list.fill(words.data(), i, 256);
-  list.close();
-  step("given six fills of the same words, without barriers");
-  list.run();
-  expect_words("the words", std::vector<std::uint32_t>(64, 6),
-               read_as<std::uint32_t>(list.queue(), context, words), context.device());
-}
-
 // ---- events within lists ----
 
 PROCTOR_CHECK(List, ResetsAnEventWhenItRuns, "K40", "Level Zero specification, zeCommandListAppendEventReset",

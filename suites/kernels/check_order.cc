@@ -91,10 +91,11 @@ void expect_waits(const Context& context, Gate& gate, std::size_t count, std::si
   const std::string what =
       std::to_string(count) + " events, of which number " + std::to_string(held) + " is the last";
   Counter counter(context);
-  const Buffer words = host_memory(context, 64), one = host_memory(context, 64);
+  const Buffer words = host_memory(context, 64);
   words.as<std::uint32_t>()[0] = 0;
-  one.as<std::uint32_t>()[0] = 1;
   Queue ready(context), gated(context), waiting(context, mode);
+  // From a device: the host would wait for a copy within its own memory.
+  const Buffer one = device_copy(ready, context, std::vector<std::uint32_t>{1});
   std::vector<Event> events;
   Sync sync;
   for (std::size_t i = 0; i < count; ++i) events.emplace_back(context);

@@ -31,7 +31,7 @@ void Check::TestBody() {
   } catch (const Ended&) {
     // fail_because() has reported it.
   } catch (const std::exception& error) {
-    report({.message = std::string("exception: ") + error.what(), .reason = "exception"});
+    report({.message = std::string("exception: ") + error.what(), .reason = kException});
   }
 }
 
@@ -71,7 +71,8 @@ void report(Mismatch mismatch, const char* file, int line) {
   if (!mismatch.reason.empty()) text += "\n  reason: " + mismatch.reason;
   const CheckInfo* info = Session::get().current();
   const bool ours = info == nullptr || info->severity == kGate || on_simgpu();
-  if (!ours && mismatch.reason.empty()) return warn(text);
+  const bool opinion = mismatch.reason.empty() || mismatch.reason == kException;
+  if (!ours && opinion) return warn(text);
   // The listener turns the assertion into the event; this adds what the assertion cannot carry.
   Session::get().expect_failure(std::move(mismatch));
   ADD_FAILURE_AT(file, line) << text;

@@ -83,8 +83,8 @@ void warn(std::string_view message);
 [[noreturn]] void skip(std::string reason);
 
 // A failure. Execution goes on. On hardware and on a vendor's driver, a failure of severity warn or info is
-// only a warning, unless it has a machine-readable `reason`: a driver that crashes is never a matter of
-// opinion.
+// only a warning, unless it has a machine-readable `reason` other than kException: a driver that crashes is never a
+// matter of opinion.
 void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Ends the check as fail(reason), for example fail_because("driver_crash:11", "zeInit under ',0'").

@@ -73,6 +73,10 @@ struct CheckInfo {
   std::string full_name() const { return group + "." + name; }
 };
 
+// The reason of a failure that is an exception. It is as much a matter of opinion as any other: a driver that refuses what a
+// warning asks for is no worse than one that answers otherwise.
+inline constexpr const char* kException = "exception";
+
 // A failure with everything that a report can show.
 struct Mismatch {
   std::string message{};

@@ -91,7 +91,7 @@ void at_each_point(const std::function<void(const Point& at)>& body) {
       if (skipped.empty()) skipped = reason.reason();
       left_out += "; not at " + name + ": " + reason.reason();
     } catch (const std::exception& error) {
-      report({.message = std::string("exception: ") + error.what(), .reason = "exception"});
+      report({.message = std::string("exception: ") + error.what(), .reason = kException});
     }
     session.set_point("");
     if (session.failures() > failures) ++failed;

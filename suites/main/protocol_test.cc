@@ -65,7 +65,7 @@ TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
 TEST(Protocol, ListsEveryCheckWithItsRule) {
   const auto told = run_sample("--proctor-list");
   EXPECT_EQ(told.exit_code, 0);
-  ASSERT_EQ(told.events.size(), 13U);
+  ASSERT_EQ(told.events.size(), 14U);
   EXPECT_EQ(told.events[0], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Passes"},
@@ -85,12 +85,12 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"needs", {"patience", "fp64"}},
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
                                   {"expects", "hang"}}));
-  EXPECT_EQ(told.events[12].at("case"), "Sample.KnowsItsParameter/fp32");
-  EXPECT_EQ(told.events[12].at("needs"), json({"patience", "fp16"}));
-  EXPECT_EQ(told.events[8].at("axes"),
+  EXPECT_EQ(told.events[13].at("case"), "Sample.KnowsItsParameter/fp32");
+  EXPECT_EQ(told.events[13].at("needs"), json({"patience", "fp16"}));
+  EXPECT_EQ(told.events[9].at("axes"),
             json::parse(R"([{"name":"bytes","values":["0","1","65537"],"full":["4294967301"]},
                                                        {"name":"type","values":["i8","f64"]}])"));
-  EXPECT_EQ(told.events[8].at("points"), 4);
+  EXPECT_EQ(told.events[9].at("points"), 4);
 }
 
 TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
@@ -240,6 +240,16 @@ TEST(Protocol, ExceptionIsAFailure) {
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(told.of("fail").at(0).at("message"), "exception: boom");
   EXPECT_EQ(told.events.back().at("reason"), "exception");
+}
+
+TEST(Protocol, AnExceptionOfAWarningIsAWarning) {
+  const auto told = run_case("Sample.ThrowsAsAWarning");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_TRUE(told.of("fail").empty());
+  const std::string message = told.of("warn").at(0).at("message");
+  EXPECT_NE(message.find("exception: boom"), std::string::npos) << message;
+  EXPECT_EQ(told.events.back().at("result"), "pass");
+  EXPECT_EQ(run_case("Sample.ThrowsAsAWarning", kOnSimgpu).exit_code, 1);
 }
 
 TEST(Protocol, LinesStayWithinTheLimit) {

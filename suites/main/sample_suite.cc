@@ -26,6 +26,7 @@ PROCTOR_CHECK(Sample, FailsWithReason, "R5", "the protocol", kGate) {
   EXPECT_TRUE(false);  // never reached
 }
 PROCTOR_CHECK(Sample, Throws, "R6", "the protocol", kGate) { throw std::runtime_error("boom"); }
+PROCTOR_CHECK(Sample, ThrowsAsAWarning, "R6", "the protocol", kWarn) { throw std::runtime_error("boom"); }
 PROCTOR_CHECK(Sample, ReportsMuch, "R7", "the protocol", kGate) {
   expect_same("long texts", std::string(200'000, 'a'), std::string(200'000, '\x01') + "\xff\"\n");
 }

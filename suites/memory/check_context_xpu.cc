@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
@@ -16,8 +17,6 @@ using suite::step;
 
 constexpr ze_context_desc_t kNewContext = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
 constexpr ze_device_mem_alloc_desc_t kPlainMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-constexpr std::size_t kContextBytes = 64 << 20;
-constexpr std::size_t kContextSlack = 8 << 20;  // of contexts
 
 void* take_in(ze_context_handle_t context, ze_device_handle_t device, std::size_t bytes) {
   void* pointer = nullptr;
@@ -45,6 +44,7 @@ ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle
 PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specification, zeContextDestroy",
               kWarn, {"alloc.leak_on_free:min=67108864", "sysman.memory_lie"}) {
   const auto context = leased();
+  const Buffer counted = need_counted_memory(context);
   const auto device = native(context.device());
   Queue queue(context);
   const auto sent = noise(65536, 1);
@@ -53,19 +53,19 @@ PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specifica
   step("given two contexts, of which one ends with all its memory");
   ze_context_handle_t ends = nullptr;
   ZE_CALL(zeContextCreate, driver_of(context), &kNewContext, &ends).or_throw();
-  void* const gone = take_in(ends, device, kContextBytes);
+  void* const gone = take_in(ends, device, kHeld);
   ze_physical_mem_desc_t description{};
   description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-  description.size = kContextBytes;
+  description.size = kHeld;
   ze_physical_mem_handle_t physical = nullptr;
   const bool has_physical = ZE_CALL(zePhysicalMemCreate, ends, device, &description, &physical).ok();
   const std::uint64_t during = context.device().memory().free;
-  expect_true(during + (has_physical ? 2 : 1) * kContextBytes <= before + kContextSlack,
+  expect_true(during + (has_physical ? 2 : 1) * kHeld <= before + kFreeSlack,
               "the device has less while it lives");
   ZE_CALL(zeContextDestroy, ends).or_throw();
   const std::uint64_t after = context.device().memory().free;
-  expect_true(after + kContextSlack >= before, "the device has as much as before: " + std::to_string(before) +
-                                                   " and " + std::to_string(after));
+  expect_true(after + kFreeSlack >= before, "the device has as much as before: " + std::to_string(before) +
+                                                " and " + std::to_string(after));
   expect_same("type of its memory for the other context", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
               std::to_string(type_of(native(context), gone)));
   expect_bytes("memory of the other context", sent, read_bytes(queue, context, kept.data(), kept.bytes()),

@@ -1,7 +1,6 @@
 // Freeing memory that submitted work still uses: what each policy promises.
-#include <thread>
-
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
@@ -13,7 +12,6 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kPolicies = "Level Zero specification, ze_driver_memory_free_policy_ext_flag_t";
-constexpr std::size_t kBytes = 16 << 20;
 constexpr std::uint64_t kLooks = 100'000;  // long enough to be seen running, and it ends by itself
 
 void need_policy(const Context& context, ze_driver_memory_free_policy_ext_flags_t policy) {
@@ -33,23 +31,12 @@ void free_with(const Context& context, ze_driver_memory_free_policy_ext_flags_t 
   ZE_CALL(zeMemFreeExt, native(context), &description, pointer).or_throw();
 }
 
-// A real driver may collect what was deferred a little later.
-bool free_reaches(const Device& device, std::uint64_t bytes) {
-  const auto patience = std::chrono::seconds(suite::on_simgpu() ? 1 : 10);
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (device.memory().free < bytes) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
 // Memory with known bytes, and a queue in which a copy of it waits behind a kernel that
 // looks at a flag for a while.
 struct Used {
   explicit Used(const Context& its_context) : context(its_context), queue(context), done(context) {
     std::memset(flags.data(), 0, flags.bytes());
-    ZE_CALL(zeMemAllocDevice, native(context), &kDescription, kBytes, 0, native(context.device()), &pointer)
+    ZE_CALL(zeMemAllocDevice, native(context), &kDescription, kHeld, 0, native(context.device()), &pointer)
         .or_throw();
     write(queue, context, pointer, sent);
   }
@@ -117,13 +104,18 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeGivesTheMemoryBack, "M14", kPolicies, kGat
               {"alloc.leak_on_free:min=16777216"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
-  Used used(context);
+  const Buffer counted = need_counted_memory(context);
+  const auto use_and_free = [&] {
+    Used used(context);
+    used.submit();
+    free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
+    used.queue.synchronize();
+  };
+  step("given a deferred free, after the work, and the same again");
+  use_and_free();
   const std::uint64_t before = context.device().memory().free;
-  step("given a deferred free, after the work");
-  used.submit();
-  free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
-  used.queue.synchronize();
-  expect_true(free_reaches(context.device(), before + kBytes), "free memory has grown by what was freed");
+  use_and_free();
+  expect_returned(context.device(), before);
 }
 
 }  // namespace proctor::accel

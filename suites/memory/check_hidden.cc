@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -19,8 +20,6 @@ constexpr const char* kMask = by_vendor("ZE_AFFINITY_MASK", "CUDA_VISIBLE_DEVICE
 constexpr const char* kGuide =
     by_vendor("Level Zero programming guide, Affinity Mask; zesMemoryGetState",
               "CUDA Programming Guide, CUDA Environment Variables; cudaMemGetInfo");
-constexpr std::uint64_t kHeld = 256 << 20;
-constexpr std::uint64_t kSlack = 8 << 20;  // contexts, queues, granularity
 
 // The mask that leaves a second process one of this process's own devices, or one tile of a single card.
 std::string mask_of_one() {
@@ -34,9 +33,7 @@ PROCTOR_HELPER(hold_under_mask) {
   const auto devices = Device::list();
   need(devices.size() == 1, "needs:a_mask_of_one_device");
   const Context context(devices);
-  const Buffer buffer = device_memory(context, std::stoull(words.at(0)));
-  Queue queue(context);
-  write(queue, context, buffer.data(), noise(4096, 1));
+  const Buffer buffer = used_memory(context, kHeld);
   suite::answer({{"uuid", context.device().properties().uuid}});
   suite::wait_for_input();
 }
@@ -52,9 +49,10 @@ std::vector<std::uint64_t> free_of(const std::vector<Device>& devices) {
 PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
               .faults = {"visibility.hidden_reachable"}, .devices = 2) {
   const auto devices = leased_devices(2);
+  const Buffer counted = need_counted_memory(Context(devices[0]));
   const auto before = free_of(devices);
   suite::step("given a second process with 256 MiB, under the mask " + mask_of_one());
-  Helper holder("hold_under_mask", {std::to_string(kHeld)}, {{kMask, mask_of_one()}});
+  Helper holder("hold_under_mask", {}, {{kMask, mask_of_one()}});
   const auto uuid = holder.answer().at("uuid").get<std::string>();
   const auto during = free_of(devices);
   const auto is_it = [&](const Device& device) { return device.properties().uuid == uuid; };
@@ -64,10 +62,10 @@ PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
     const bool visible = is_it(devices[i]);
     const std::string what = describe(devices[i]) + " has ";
     if (visible) {
-      expect_true(during[i] + kHeld <= before[i] + kSlack,
+      expect_true(during[i] + kHeld <= before[i] + kFreeSlack,
                   what + "256 MiB less, and is the one that is visible");
     } else {
-      expect_true(during[i] + kSlack >= before[i], what + "what it had, and is hidden");
+      expect_true(during[i] + kFreeSlack >= before[i], what + "what it had, and is hidden");
     }
   }
   holder.finish();

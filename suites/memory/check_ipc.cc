@@ -1,5 +1,6 @@
 // Memory that two processes share: the same bytes, not a copy of them.
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -257,24 +258,24 @@ PROCTOR_CHECK(Ipc, TwoProcessesShareWithTheFirst, "M41", kIpc, kGate, {"ipc.stal
 
 // What is opened is paid for by who made it.
 PROCTOR_CHECK(Ipc, OpenedMemoryTakesNone, "M41", kIpc, suite::kWarn, {"sysman.memory_lie:after=1"}) {
-  constexpr std::size_t kBytes = 64 << 20;
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
-  const Buffer memory = device_memory(context, kBytes);
+  const Buffer counted = need_counted_memory(context);
+  const Buffer memory = used_memory(context, kHeld);
   const std::uint64_t before = context.device().memory().free;
   step("given a second process that opens memory, and closes it");
-  Helper importer("count_imported", {Ipc::export_memory(context, memory), std::to_string(kBytes)});
+  Helper importer("count_imported", {Ipc::export_memory(context, memory), std::to_string(kHeld)});
   const auto told = importer.answer();
   const auto told_at = [&](const char* when) { return told.at(when).get<std::uint64_t>(); };
-  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
   for (const char* when : {"opened", "closed"})
-    expect_true(told_at(when) + slack >= told_at("before") && told_at("before") + slack >= told_at(when),
-                std::string("what is free, when it is ") + when + ": " + std::to_string(told_at(when)) +
-                    " as before, which was " + std::to_string(told_at("before")));
+    expect_true(
+        told_at(when) + kFreeSlack >= told_at("before") && told_at("before") + kFreeSlack >= told_at(when),
+        std::string("what is free, when it is ") + when + ": " + std::to_string(told_at(when)) +
+            " as before, which was " + std::to_string(told_at("before")));
   importer.finish();
   const std::uint64_t after = context.device().memory().free;
   expect_true(
-      after + slack >= before && before + slack >= after,
+      after + kFreeSlack >= before && before + kFreeSlack >= after,
       "what is free for the first process: " + std::to_string(after) + ", and was " + std::to_string(before));
 }
 

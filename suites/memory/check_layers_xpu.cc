@@ -11,7 +11,7 @@ using suite::step;
 
 constexpr const char* kAccounting = "intel/compute-runtime DEVICE_MEMORY_ACCOUNTING.md; zes_mem_properties_t";
 
-// Summed over the memory modules of a card. `physical` is 0 where one of them does not say.
+// Summed over the memory modules of a card that are its own. `physical` is 0 where one of them does not say.
 struct Layers {
   std::uint64_t physical = 0, size = 0, free = 0;
 };
@@ -29,6 +29,7 @@ Layers layers_of(const Device& card) {
     zes_mem_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
     ZE_CALL(zesMemoryGetProperties, module, &properties).or_throw();
+    if (properties.location != ZES_MEM_LOC_DEVICE) continue;
     zes_mem_state_t state{};
     state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
     ZE_CALL(zesMemoryGetState, module, &state).or_throw();
@@ -37,6 +38,7 @@ Layers layers_of(const Device& card) {
     sum.free += state.free;
     all_say = all_say && properties.physicalSize != 0;
   }
+  need(sum.size != 0, "needs:own_memory");
   if (!all_say) sum.physical = 0;
   return sum;
 }

@@ -71,8 +71,9 @@ PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33",
 
 // ---- offload: to the host, freed, and back ----
 
-PROCTOR_CHECK(Offload, RoundTripIsBitEqualAndFreesMemory, "S3.7", "activation offload of training frameworks",
-              kGate, .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1", "sysman.memory_lie"},
+// Whether its memory is free in between is what Accounting.FreeReturns asks: a driver may keep it for the way back.
+PROCTOR_CHECK(Offload, RoundTripIsBitEqual, "S3.7", "activation offload of training frameworks", kGate,
+              .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1"},
               .sizes = {.smoke = 1 << 20, .ci = 1 << 24, .full = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
   Queue queue(context);
@@ -80,13 +81,10 @@ PROCTOR_CHECK(Offload, RoundTripIsBitEqualAndFreesMemory, "S3.7", "activation of
   step("given a tensor that goes to the host, is freed, and comes back");
   const auto sent = noise(bytes, 4);
   Buffer tensor = device_copy(queue, context, sent);
-  const std::uint64_t with_tensor = context.device().memory().free;
   const Buffer host = host_memory(context, bytes);
   queue.copy(host.data(), tensor.data(), bytes);
   queue.synchronize();
   tensor.try_free().or_throw();
-  const std::uint64_t without = context.device().memory().free;
-  suite::expect_true(without >= with_tensor + bytes / 2, "device memory is free in between");
   const Buffer back = device_memory(context, bytes);
   queue.copy(back.data(), host.data(), bytes);
   queue.synchronize();

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -85,6 +87,20 @@ class Mapping {
   void* pointer_ = nullptr;
 };
 
+// No sentence of the specification says that memory which is mapped can be mapped at another address as well, and drivers
+// refuse it.
+bool can_map_twice(const Context& context, std::size_t page) {
+  const Physical physical(context, page);
+  const Mapping first(context, physical, 0, page);
+  void* const second = reserve(context, page);
+  const bool can = ZE_CALL(zeVirtualMemMap, native(context), second, page, physical.handle(), 0,
+                           ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
+                       .ok();
+  if (can) ZE_CALL(zeVirtualMemUnmap, native(context), second, page).or_throw();
+  ZE_CALL(zeVirtualMemFree, native(context), second, page).or_throw();
+  return can;
+}
+
 // Three pages side by side, each with physical memory of its own.
 class ThreePages {
  public:
@@ -158,6 +174,24 @@ PROCTOR_HELPER(use_mapped_page) {
   _exit(0);  // nothing that the driver still has is worth tidying up
 }
 
+// Stores to an address that is nobody's.
+PROCTOR_HELPER(store_to_nobody) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  Status status =
+      queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
+  suite::answer({{"ok", status.ok() && context.device().try_status().ok()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+// Ends the check as a skip where a device swallows accesses to nobody's memory, and so those that are not allowed.
+void need_page_faults() {
+  suite::Helper helper("store_to_nobody");
+  need(!helper.answer().at("ok").get<bool>(), "unsupported:page_faults");
+}
+
 // Loses the device by a store to a page without access, and says what calls that need the device answer then.
 PROCTOR_HELPER(lose_device) {
   const auto context = leased();
@@ -219,6 +253,7 @@ PROCTOR_CHECK(Virtual, MappedMemoryHoldsItsBytes, "M40", kVirtual, kGate,
 PROCTOR_CHECK(Virtual, TwoMappingsShowTheSameBytes, "M40", kVirtual, kGate, {"alloc.mapping_not_shared"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
+  need(can_map_twice(context, page), "unsupported:second_mapping");
   step("given one page at two addresses, written through the first");
   const Physical physical(context, page);
   const Mapping first(context, physical, 0, page);
@@ -232,13 +267,15 @@ PROCTOR_CHECK(Virtual, TwoMappingsShowTheSameBytes, "M40", kVirtual, kGate, {"al
 PROCTOR_CHECK(Virtual, OffsetSelectsThePage, "M40", kVirtual, kGate, {"alloc.map_offset_ignored"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
-  step("given a mapping of the second of two pages");
+  step("given a mapping of the second of two pages, of which both were written before");
   const Physical physical(context, 2 * page);
-  const Mapping whole(context, physical, 0, 2 * page);
-  const Mapping second_page(context, physical, page, page);
   Queue queue(context);
   const auto sent = noise(2 * page, 3);
-  write(queue, context, whole.data(), sent);
+  {
+    const Mapping whole(context, physical, 0, 2 * page);
+    write(queue, context, whole.data(), sent);
+  }
+  const Mapping second_page(context, physical, page, page);
   expect_bytes("the second page", std::span(sent).subspan(page),
                read_bytes(queue, context, second_page.data(), page), context.device());
 }
@@ -354,8 +391,9 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
       .or_throw();
   const char* const in_use = "ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE";
   step("given memory that is still mapped");
-  expect_status(in_use, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
-  expect_status(in_use, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
+  const Status destroyed = ZE_CALL(zePhysicalMemDestroy, native(context), physical);
+  expect_status(in_use, destroyed);
+  if (destroyed.ok()) return;  // nothing of it may be used again
   step("given memory that is mapped no more");
   expect_status(kSuccess, ZE_CALL(zeVirtualMemUnmap, native(context), pointer, page));
   expect_status(kSuccess, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
@@ -367,7 +405,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
               "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
               {"sysman.memory_lie", "alloc.leak_on_free"}) {
   const auto context = leased();
-  constexpr std::size_t kBytes = 64 << 20;
+  const Buffer counted = need_counted_memory(context);
   struct Place {
     const char* name;
     ze_physical_mem_flags_t flags;
@@ -377,7 +415,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
        {Place{"no place", 0, true}, Place{"the device", 0x1, true}, Place{"the host", 0x2, false}}) {
     ze_physical_mem_desc_t description{};
     description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-    description.size = kBytes;
+    description.size = kHeld;
     description.flags = place.flags;
     const std::uint64_t before = context.device().memory().free;
     step(std::string("given memory that was asked for on ") + place.name);
@@ -389,12 +427,12 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
     made.or_throw();
     const std::uint64_t during = context.device().memory().free;
     if (place.on_device) {
-      expect_true(during + kBytes <= before + (1 << 20), "the device has 64 MiB less");
+      expect_true(during + kHeld <= before + kFreeSlack, "the device has 256 MiB less");
     } else {
-      expect_true(during + (1 << 20) >= before, "the device has as much as before");
+      expect_true(during + kFreeSlack >= before, "the device has as much as before");
     }
     ZE_CALL(zePhysicalMemDestroy, native(context), physical).or_throw();
-    expect_true(context.device().memory().free + (1 << 20) >= before, "it is given back");
+    expect_returned(context.device(), before);
   }
 }
 
@@ -462,10 +500,13 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
 
 // Whether a device can tell a read from a write before it is too late, each product says for itself: no gate.
 PROCTOR_CHECK(Virtual, WritesNeedAccess, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
+  need_page_faults();
   expect_enforced("write", std::span(kAccesses).subspan(2));
 }
 
-PROCTOR_CHECK(Virtual, ReadsNeedAccess, "M40", kAttribute, suite::kWarn, {"kernel.fault_swallowed"}) {
+PROCTOR_CHECK(Virtual, ReadsNeedAccess, "M40", kAttribute, suite::kWarn,
+              {"kernel.fault_swallowed:kernel=copy"}) {
+  need_page_faults();
   expect_enforced("read", std::span(kAccesses).subspan(1));
 }
 
@@ -516,6 +557,7 @@ constexpr PartCase kPartCases[] = {{0, "first", "write", false}, {0, "last", "re
 }  // namespace
 
 PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
+  need_page_faults();
   for (const PartCase& part : kPartCases) {
     step(std::string("given a kernel that would ") + part.how + " the " + part.place +
          " byte of the middle of three pages of one mapping: " + kAccesses[part.access].name);
@@ -636,7 +678,7 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
   const auto context = leased();
   const std::size_t page = page_size(context);
   Reserved range(context, 4 * page);
-  const Physical physical(context, 2 * page);
+  const Physical physical(context, 2 * page), second(context, 2 * page), third(context, 2 * page);
   step("given mappings that reach beyond their physical memory");
   expect_refused("three pages of two", range.try_map(0, 3 * page, physical, 0));
   expect_refused("two pages behind the first of two", range.try_map(0, 2 * page, physical, page));
@@ -656,8 +698,8 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
   expect_refused("a page, which is taken", range.try_map(3 * page, page, physical, 0));
   range.expect_no_access(page, page);
   step("given mappings that end where it begins, and where the reservation begins");
-  expect_status(kSuccess, range.try_map(page, page, physical, page));
-  expect_status(kSuccess, range.try_map(0, page, physical, page));
+  expect_status(kSuccess, range.try_map(page, page, second, page));
+  expect_status(kSuccess, range.try_map(0, page, third, page));
   step("given that each is unmapped again");
   expect_status(kSuccess, range.try_unmap(0, page));
   range.expect_no_access(0, page);
@@ -665,13 +707,13 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
   expect_status(kSuccess, range.try_unmap(2 * page, 2 * page));
   range.expect_no_access(2 * page, page);
   range.expect_no_access(3 * page, page);
-  expect_refused("freeing the reservation under the last one", range.try_free());
   expect_refused("unmapping more than is mapped", range.try_unmap(page, 2 * page));
   expect_status(kSuccess, range.try_unmap(page, page));
   expect_status(kSuccess, range.try_free());
 }
 
-PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, kGate, {"error.swallowed"}) {
+// What is refused, and by which code, no sentence says: no gate.
+PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const Physical physical(context, page);
@@ -686,23 +728,26 @@ PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, kGate, {"e
   expect_status(kSuccess, second.try_map(0, page, physical, 0));
   expect_refused("a mapping that reaches over both", first.try_map(page, 2 * page, physical, 0));
   expect_status(kSuccess, first.try_free());
-  expect_refused("freeing the second", second.try_free());
   Queue queue(context);
   const auto sent = noise(page, 8);
   write(queue, context, second.at(0), sent);
   expect_bytes("what is mapped in the second", sent, read_bytes(queue, context, second.at(0), page),
                context.device());
-  expect_status(kSuccess, second.try_unmap(0, page));
+  step("given that the second is freed with its mapping, which the driver unmaps then");
+  expect_status(kSuccess, second.try_free());
 }
 
-// Physical memory is what takes memory; where it is mapped does not matter. On hardware there is slack.
+// Physical memory is what takes memory; where it is mapped does not matter. On hardware there is slack, and what was never
+// written may be taken later.
 PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
               "Level Zero specification, zePhysicalMemCreate, zesMemoryGetState", kGate,
               {"sysman.memory_lie", "alloc.leak_on_free"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
-  const std::size_t bytes = (std::size_t{64} << 20) / page * page;
-  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
+  const Buffer counted = need_counted_memory(context);
+  const bool twice_too = can_map_twice(context, page);
+  const std::size_t bytes = kHeld / page * page;
+  const std::uint64_t slack = suite::on_simgpu() ? 0 : kFreeSlack;
   const auto free = [&] { return context.device().memory().free; };
   const auto expect_taken = [&](std::uint64_t before, std::uint64_t taken) {
     const std::uint64_t fallen = before - std::min(before, free());
@@ -713,18 +758,22 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
   const std::uint64_t before = free();
   {
     const Physical physical(context, bytes);
-    step("given physical memory, mapped nowhere, once and twice");
-    expect_taken(before, bytes);
+    step("given physical memory, mapped nowhere, once and, where that can be, twice");
+    if (suite::on_simgpu()) expect_taken(before, bytes);
     {
-      const Mapping once(context, physical, 0, bytes), twice(context, physical, 0, bytes);
+      const Mapping once(context, physical, 0, bytes);
+      Queue queue(context);
+      write(queue, context, once.data(), noise(4096, 1));
       expect_taken(before, bytes);
-      step("given that it is destroyed while it is mapped");
-      expect_refused("destroying it", ZE_CALL(zePhysicalMemDestroy, native(context), physical.handle()));
+      std::optional<Mapping> twice;
+      if (twice_too) twice.emplace(context, physical, 0, bytes);
+      expect_taken(before, bytes);
     }
     expect_taken(before, bytes);
   }
   step("given that it is destroyed");
-  expect_taken(before, 0);
+  if (suite::on_simgpu()) expect_taken(before, 0);
+  expect_returned(context.device(), before);
 }
 
 PROCTOR_CHECK(Virtual, PhysicalMemoryEndsWithTheDevice, "M06",
@@ -806,6 +855,7 @@ PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
 PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero specification, zeContextDestroy",
               suite::kWarn, {"alloc.leak_on_free"}) {
   const auto own = leased();
+  const Buffer counted = need_counted_memory(own);
   const std::size_t page = page_size(own);
   const Device& device = own.device();
   const Buffer kept = device_memory(own, 3 * page);
@@ -834,7 +884,7 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
   ZE_CALL(zePhysicalMemDestroy, context, ended).or_throw();
   take(context, 48 * page);
   take(other, 32 * page);
-  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
+  const std::uint64_t slack = suite::on_simgpu() ? 0 : kFreeSlack;
   const auto expect_free = [&](std::uint64_t bytes) {
     const std::uint64_t free = device.memory().free;
     expect_true(free + slack >= bytes && bytes + slack >= free,

@@ -46,6 +46,7 @@ void read_identity(DeviceRecord& record) {
   properties.timer_hz = answer.timerResolution;
   record.timestamp_bits = answer.kernelTimestampValidBits;
   record.tile = answer.subdeviceId;
+  record.integrated = (answer.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) != 0;
 }
 
 void read_limits(DeviceRecord& record) {

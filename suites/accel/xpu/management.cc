@@ -22,15 +22,15 @@ namespace {
     return all;                                                                     \
   }()
 
-// Of a card, or of one tile of it.
+// Of a card, or of one tile of it. Memory of the system that it lists as well is not the device's.
 std::optional<MemoryInfo> memory_of(zes_device_handle_t device, std::optional<std::uint32_t> tile) {
   const auto modules = LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device);
-  if (modules.empty()) return std::nullopt;
   MemoryInfo info;
   for (const zes_mem_handle_t module : modules) {
     zes_mem_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
     if (!ZE_CALL(zesMemoryGetProperties, module, &properties).ok()) return std::nullopt;
+    if (properties.location != ZES_MEM_LOC_DEVICE) continue;
     if (tile && (!properties.onSubdevice || properties.subdeviceId != *tile)) continue;
     zes_mem_state_t state{};
     state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
@@ -38,6 +38,7 @@ std::optional<MemoryInfo> memory_of(zes_device_handle_t device, std::optional<st
     info.free += state.free;
     info.total += state.size;
   }
+  if (info.total == 0) return std::nullopt;
   return info;
 }
 
@@ -105,7 +106,9 @@ auto managed(const DeviceRecord& record, Read read, const char* what) {
 
 }  // namespace
 
+// What is free of an integrated device is the host's, and moves with every program there.
 MemoryInfo Device::memory() const {
+  if (record_->integrated) throw suite::Skipped("needs:own_memory");
   const auto tile = record_->root != nullptr ? std::optional(record_->tile) : std::nullopt;
   return managed(
       *record_, [&](zes_device_handle_t device) { return memory_of(device, tile); }, "sysman_memory");

@@ -19,6 +19,7 @@ struct DeviceRecord {
   std::vector<DeviceRecord> tiles{};
   ze_device_handle_t root = nullptr;  // for a tile, its card
   std::uint32_t tile = 0;             // for a tile, its number
+  bool integrated = false;            // its memory is the host's
 };
 
 struct Context::Impl {

@@ -77,8 +77,7 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.i
   gate.hold(first, {.wait = {}, .signal = &opened});
   counter.add_one(second, {.wait = {&opened}, .signal = &counted});
   expect_status(kNotReady, counted.try_synchronize(milliseconds(20)));
-  suite::expect_same("count before the gate opens", "0", std::to_string(counter.value()));
-  gate.open();
+  gate.open();  // before the count is read: queues may share an engine, and then a copy waits as well
   second.synchronize();
   first.synchronize();
   suite::expect_same("count afterwards", "1", std::to_string(counter.value()));
@@ -172,7 +171,8 @@ PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_nev
   step("given a queue that a gate holds, and work in a second one");
   gate.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
-  counted.synchronize(kPatience);
+  // No sentence promises it: queues may share an engine.
+  need(counted.try_synchronize(kPatience).ok(), "unsupported:queues_side_by_side");
   expect_status(kSuccess, counted.query());
   gate.open();
   held.synchronize();

@@ -127,7 +127,6 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnotherDevice, "K43", kEvents, kGate,
   counter.add_one(second, {.wait = {&passed}, .signal = nullptr});
   for (const Event& event : running) event.synchronize();
   expect_status("ZE_RESULT_NOT_READY", second.try_synchronize(milliseconds(20)));
-  suite::expect_same("count before it is let go", "0", std::to_string(counter.value()));
   go.signal_from_host();
   second.synchronize();
   first.synchronize();

@@ -83,7 +83,9 @@ PROCTOR_CHECK(
   }
 }
 
-PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, kGate, {"alloc.unknown_pointer_claimed"}) {
+// No sentence says what is told of an address that was freed, and a driver may keep its memory: no gate.
+PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, suite::kWarn,
+              {"alloc.unknown_pointer_claimed"}) {
   const auto context = leased();
   for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
     step(std::string("given ") + to_string(kind) + " memory that was freed");

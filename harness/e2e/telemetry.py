@@ -4,7 +4,7 @@
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, report, skip, write_config
+from harness import BIN, ROOT, Sandbox, check, report, skip, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
 METRICS = ["memory_used", "utilisation", "temperature", "power", "clock", "throttle", "ecc_errors"]
@@ -46,6 +46,21 @@ def sampled(sandbox):
     check(host["cpu_time"]["delta"] is not None and host["host_memory"]["peak"] > 0, host)
     check(not document["warnings"], document["warnings"])
     print("ok", figures["memory_used"]["samples"], "samples")
+
+
+def without_the_right(sandbox):
+    """A kernel that does not tell what memory is in use: no number is made of it, and nobody says that nothing is left."""
+    out = sandbox.out()
+    done = sandbox.proctor("exec", "--gpus", "1", "--sim", ROOT / "fixtures/simgpu/machines/no-privileges.toml", "--out", out,
+                           "--", "sleep", "0.5")
+    check(done.returncode == 0, "exit", done.returncode, done.stderr)
+    document = report(out)
+    figures = by_name(telemetry_of(document)["devices"][0]["figures"])
+    check("memory_used" not in figures and figures["temperature"]["samples"] >= 2, figures)
+    notes = [gap["note"] for gap in document["telemetry_gaps"] if gap["name"] == "memory_used"]
+    check(notes and all("CAP_PERFMON" in note for note in notes), document["telemetry_gaps"])
+    check(any("does not say how much of its memory" in warning["message"] for warning in document["warnings"]), document["warnings"])
+    print("ok memory that nobody tells of")
 
 
 def switched_off(sandbox):
@@ -125,7 +140,7 @@ def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"{SIMULATOR} was not built")
     with Sandbox() as sandbox:
-        for scenario in (sampled, switched_off, without_devices, shared_process, unwatched):
+        for scenario in (sampled, without_the_right, switched_off, without_devices, shared_process, unwatched):
             scenario(sandbox)
     return 0
 

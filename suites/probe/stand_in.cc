@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/perfmon.h"
+
 namespace proctor::probe {
 namespace {
 
@@ -45,6 +47,17 @@ std::string loaded_simulator() {
     if (own) return where.dli_fname;
   }
   return {};
+}
+
+bool is_told_memory_use() {
+  const std::string simulator = loaded_simulator();
+  if (simulator.empty()) return this_process_may_see_memory_use();
+  void* library = dlopen(simulator.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return true;
+  const auto perfmon = reinterpret_cast<int (*)()>(dlsym(library, "proctor_simgpu_perfmon"));
+  const bool told = perfmon == nullptr || perfmon() != 0;
+  dlclose(library);
+  return told;
 }
 
 std::string loaded_library(std::initializer_list<std::string_view> names) {

@@ -11,6 +11,10 @@ namespace proctor::probe {
 // The path of the simulator of ours that is loaded in this process; "" = none.
 std::string loaded_simulator();
 
+// Whether the kernel tells this process what memory of Intel's devices is in use (harness/core/perfmon.h). A simulator
+// answers for the kernel that it stands for.
+bool is_told_memory_use();
+
 // The path of the first library loaded in this process whose path contains one of the names, in their order; "" = none.
 std::string loaded_library(std::initializer_list<std::string_view> names);
 

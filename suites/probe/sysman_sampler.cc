@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "suites/probe/stand_in.h"
+
 namespace proctor::probe {
 namespace {
 
@@ -101,7 +103,7 @@ std::optional<double> rate_between(const std::optional<Counter>& before, const C
 }
 
 SysmanSampler::SysmanSampler(const xpu::LevelZero& ze, const std::vector<ze_device_handle_t>& devices)
-    : ze_(ze) {
+    : ze_(ze), told_memory_use_(is_told_memory_use()) {
   for (const auto device : devices) devices_.emplace_back().handle = device;
 }
 
@@ -197,6 +199,8 @@ void SysmanSampler::read_memory(const Device& device, Reading& reading) const {
     if (!answer) return reading.miss("memory_used", answer.why());
     used += state.size - state.free;
   }
+  if (used == 0 && !told_memory_use_)
+    return reading.miss("memory_used", "without CAP_PERFMON the kernel says that all memory is free");
   reading.set("memory_used", used);
 }
 

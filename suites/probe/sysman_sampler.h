@@ -67,6 +67,7 @@ class SysmanSampler {
   void read_errors(const Device& device, Reading& reading) const;
 
   const xpu::LevelZero& ze_;
+  const bool told_memory_use_;
   std::vector<Device> devices_;
 };
 

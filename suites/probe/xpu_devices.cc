@@ -8,6 +8,7 @@
 
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/probe/open_devices.h"
+#include "suites/probe/stand_in.h"
 #include "suites/probe/sysman_sampler.h"
 
 namespace proctor::probe {
@@ -76,6 +77,8 @@ class Management {
       used += state.size - state.free;
       total += state.size;
     }
+    if (used == 0 && !told_memory_use_)
+      return nullptr;  // all is free, as is said to everybody without CAP_PERFMON
     return {{"used", used}, {"total", total}};
   }
 
@@ -95,6 +98,7 @@ class Management {
     return holders;
   }
 
+  const bool told_memory_use_ = is_told_memory_use();
   decltype(&::zesDeviceGetState) get_state_;
   ze_result_t (*get_status_)(ze_device_handle_t);
   decltype(&::zesDeviceEnumMemoryModules) enum_memory_;

@@ -4,6 +4,7 @@
 # PROCTOR: where Proctor is installed, or its build directory; OUT: where reports go, writable for user 10001.
 # PROCTOR_RUN_ARGS: more options for podman, separated by blanks: --env-file=FILE for secrets,
 #   --volume=DIR:/models:ro for models.
+#   --cap-add=PERFMON, and --containment subreaper for Proctor, to know what memory is in use.
 # CACHE: a volume or directory for what the driver compiles; default: one for each mask and each SHARD.
 set -euf
 image=${1:?usage: podman.sh IMAGE [ARGUMENTS OF PROCTOR]}

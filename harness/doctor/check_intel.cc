@@ -186,4 +186,24 @@ void check_intel_generations(Examination& examination) {
     examination.ok("intel-generations", *examination.host().value("umd.level_zero") + ": one generation");
 }
 
+// Docker gives an added capability to root only, podman to any user. A case in a user namespace of its own has none.
+void check_memory_use(Examination& examination) {
+  const Host& host = examination.host();
+  if (!has_intel_card(host) || !host.memory_use_told || !host.library("libze_intel_gpu.so.1")) return;
+  if (!host.exposes("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
+  if (*host.memory_use_told)
+    return examination.ok("memory-use", "this process is told what memory of Intel's cards is in use");
+  examination.add(
+      {HostState::kWarn,
+       "memory-use",
+       "without CAP_PERFMON, as here, Intel's drivers say that all memory is free: checks of it are skipped "
+       "(needs:perfmon), and no leak is seen",
+       "/proc/self/status",
+       examination.fix("sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=+perfmon "
+                       "--ambient-caps=+perfmon proctor run --containment subreaper ...",
+                       "start the container by podman with --cap-add=PERFMON, and proctor run with "
+                       "--containment subreaper"),
+       {"https://github.com/torvalds/linux/blob/master/include/uapi/drm/xe_drm.h"}});
+}
+
 }  // namespace proctor

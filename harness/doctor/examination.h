@@ -52,5 +52,6 @@ void check_cdi(Examination& examination);
 void check_stubs(Examination& examination);
 void check_level_zero(Examination& examination);
 void check_intel_generations(Examination& examination);
+void check_memory_use(Examination& examination);
 
 }  // namespace proctor

@@ -111,6 +111,7 @@ HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& mini
   check_stubs(examination);
   check_level_zero(examination);
   check_intel_generations(examination);
+  check_memory_use(examination);
   apply(examination, rules);
   say_stale(examination, rules, today);
   return examination.take();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "harness/core/perfmon.h"
 #include "harness/core/rooted_files.h"
 #include "harness/core/toml_reader.h"
 #include "harness/devices/library_search.h"
@@ -236,6 +237,8 @@ Result<Host> read_host(const std::string& root, const std::string& ld_library_pa
   host.facts = capture_stack(root, files.is_whole_machine() ? image_digest : std::nullopt);
   host.cards = read_cards(files);
   host.container = is_container(files);
+  if (const auto status = files.read("/proc/self/status"))
+    host.memory_use_told = may_see_memory_use(*status, files.read("/proc/self/uid_map").value_or(""));
   each_account(files.read("/etc/group"),
                [&](const std::string& name, unsigned gid) { host.groups.emplace(gid, name); });
   host.nodes_known = files.is_whole_machine() || files.exists("/dev.list");

@@ -53,7 +53,9 @@ struct Host {
   bool nodes_known = false;            // for another machine, only if dev.list names them
   std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
-  std::optional<Caller> caller{};      // none if another machine's files are read
+  std::optional<bool>
+      memory_use_told{};           // harness/core/perfmon.h; none if another machine's files do not say it
+  std::optional<Caller> caller{};  // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;
   std::map<std::string, std::vector<FoundLibrary>> libraries{};  // by name, in the linker's order

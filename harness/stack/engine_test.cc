@@ -41,6 +41,8 @@ TEST(EngineOptions, TakesSecretsModelsAndLimits) {
             "--device=/dev/dri/renderD128|--device=/dev/nvidia0|--device=nvidia.com/gpu=0:1");
   EXPECT_EQ(answer({"--runtime=nvidia", "--security-opt=label=level:s0:c1", "--security-opt=apparmor=ours"}),
             "--runtime=nvidia|--security-opt=label=level:s0:c1|--security-opt=apparmor=ours");
+  EXPECT_EQ(answer({"--cap-add=PERFMON", "--cap-add", "CAP_PERFMON"}),
+            "--cap-add=PERFMON|--cap-add=CAP_PERFMON");
   EXPECT_EQ(answer({}), "");
 }
 
@@ -61,7 +63,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         std::pair("--privileged", "every device and right"), std::pair("--privileged=true", "every device"),
         std::pair("--pid=host", "could end"), std::pair("--pid host", "could end"),
-        std::pair("--ipc=host", "share memory"), std::pair("--cap-add=SYS_ADMIN", "no capability"),
+        std::pair("--ipc=host", "share memory"),
+        std::pair("--cap-add=SYS_ADMIN", "no capability but PERFMON"),
+        std::pair("--cap-add=ALL", "no capability but PERFMON"),
+        std::pair("--cap-add=PERFMON,SYS_ADMIN", "no capability but PERFMON"),
         std::pair("--user=0", "not root"), std::pair("-u 0", "not root"), std::pair("-itu0", "not known"),
         std::pair("--security-opt=seccomp=unconfined", "the profile of the stack"),
         std::pair("--security-opt seccomp:unconfined", "the profile of the stack"),

@@ -25,6 +25,9 @@ std::string usage(const StackLock& lock, Engine engine) {
       "# PROCTOR_RUN_ARGS: more options for {0}, separated by blanks: --env-file=FILE for secrets,\n"
       "#   --volume=DIR:/models:ro for models.\n",
       to_string(engine), kImageUser, script_name(engine));
+  if (is_xpu(lock) && engine == Engine::kPodman)  // docker gives it to root only
+    text +=
+        "#   --cap-add=PERFMON, and --containment subreaper for Proctor, to know what memory is in use.\n";
   if (is_cuda(lock) && engine == Engine::kDocker)
     text +=
         fmt::format("# GPUS: {} where docker has the devices by CDI; default {}.\n", kAllGpusByCdi, kAllGpus);

@@ -39,7 +39,7 @@ PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
 
   if (const char* topology = std::getenv(child::kSimTopologyVariable)) {
     const auto tiles = tiles_of_topology(topology);
-    if (!tiles) suite::skip("unequal_cards");
+    if (!tiles) suite::skip("needs:equal_cards");
     expect_same("the devices without a mask", shape_of(*tiles), shape(seen));
     return;
   }

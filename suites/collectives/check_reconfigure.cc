@@ -25,19 +25,11 @@ using suite::sized;
 using suite::step;
 
 constexpr const char* kFaultTolerance = "torchft, process_group.py (configure) and manager.py (quorum)";
-// KiB. The sanitizer keeps so much of what was freed.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kMoreMemory = 256 * 1024;
-#else
-constexpr std::size_t kMoreMemory = 4096;
-#endif
-
-// What a process holds of the system. Resident memory is in KiB.
+// What a process holds of the system.
 struct Holdings {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
   std::size_t shared_segments = 0;  // mappings of /dev/shm
-  std::size_t resident = 0;
 };
 
 std::size_t entries(const char* directory) {
@@ -46,50 +38,41 @@ std::size_t entries(const char* directory) {
 
 Holdings holdings() {
   Holdings found{.descriptors = entries("/proc/self/fd"), .threads = entries("/proc/self/task")};
-  std::ifstream maps("/proc/self/maps"), status("/proc/self/status");
+  std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
     found.shared_segments += line.find("/dev/shm/") != line.npos;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) found.resident = std::stoul(line.substr(6));
-  }
   return found;
 }
 
-// A thread that ends is counted until the kernel has taken it away.
-Holdings settled(const Holdings& wanted) {
-  Holdings now = holdings();
-  for (int attempt = 0; attempt < 1000 && now.threads > wanted.threads; ++attempt) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    now = holdings();
-  }
-  return now;
-}
+constexpr int kGroups = 100;
 
-void expect_no_more(const std::string& what, std::size_t before, std::size_t after) {
-  suite::expect_true(after <= before,
-                     fmt::format("{}: {} after a hundred groups, no more than {}", what, after, before));
+// What a library keeps once for all groups is its own matter, and so is memory, which its allocator may keep.
+void expect_none_of_each(const std::string& what, std::size_t before, std::size_t after) {
+  suite::expect_true(
+      after < before + kGroups / 2,
+      fmt::format("{}: {} before {} groups, {} after: none is kept of each", what, before, kGroups, after));
 }
 
 }  // namespace
 
 // Hundred groups one after the other; the first few fill the caches of the library and of the allocator.
-PROCTOR_CHECK(Again, AHundredGroupsLeaveNothingBehind, "C24",
-              "NCCL user guide, communicators: destroy and init", kGate,
-              .faults = {"collective.leaked_group"}, .devices = devices_of_a_rank(), .ranks = 2) {
+PROCTOR_CHECK(
+    Again, AHundredGroupsLeaveNothingBehind, "C24",
+    "NCCL user guide, ncclCommDestroy: \"frees the local resources that are allocated to the communicator\"",
+    kGate, .faults = {"collective.leaked_group"}, .devices = devices_of_a_rank(), .ranks = 2) {
   constexpr int kWarm = 10;
   Holdings before;
-  for (int round = 0; round < 100 + kWarm; ++round) {
+  for (int round = 0; round < kGroups + kWarm; ++round) {
     if (round % 25 == 0) step(fmt::format("given group {}", round));
     if (round == kWarm) before = holdings();
     FailingGroup group(fmt::format("again.{}", round));
     expect_ok("joining", group.join());
     expect_ok("all_reduce", group.all_reduce(round));
   }
-  const Holdings after = settled(before);
-  expect_no_more("descriptors", before.descriptors, after.descriptors);
-  expect_no_more("threads", before.threads, after.threads);
-  expect_no_more("shared segments", before.shared_segments, after.shared_segments);
-  expect_no_more("KiB of memory", before.resident + kMoreMemory, after.resident);
+  const Holdings after = holdings();
+  expect_none_of_each("descriptors", before.descriptors, after.descriptors);
+  expect_none_of_each("threads", before.threads, after.threads);
+  expect_none_of_each("shared segments", before.shared_segments, after.shared_segments);
 }
 
 // ---- a member that may die, in a process of its own ----

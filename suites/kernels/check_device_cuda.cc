@@ -107,9 +107,8 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
     const std::size_t others = limit_of(limit.limit);
     use(devices[0]);
     expect_status(kSuccess, CUDA_CALL(cudaDeviceSetLimit, limit.limit, limit.wanted));
+    // "The driver is free to modify the requested value"; the simulated one does not.
     const std::size_t got = limit_of(limit.limit);
-    expect_true(got >= limit.wanted,
-                std::string(limit.name) + " is at least what was set, it is " + std::to_string(got));
     if (suite::on_simgpu()) expect_same(limit.name, std::to_string(limit.wanted), std::to_string(got));
     use(devices[1]);
     expect_same(std::string(limit.name) + " of the other device", std::to_string(others),
@@ -153,7 +152,7 @@ PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API,
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetCacheConfig, nullptr));
 }
 
-PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice: best matches", kGate,
+PROCTOR_CHECK(Device, ChosenOneIsThere, "K58", "CUDA Runtime API, cudaChooseDevice: return values", kGate,
               .faults = {"error.swallowed:api=cudaChooseDevice"}, .devices = 2) {
   const auto devices = leased_devices(2);
   step("given the properties of each device as what is wanted, and more than any has");
@@ -162,9 +161,6 @@ PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice:
     int chosen = -1;
     CUDA_CALL(cudaChooseDevice, &chosen, &wanted).or_throw();
     expect_true(chosen >= 0 && chosen < 2, "there is a device " + std::to_string(chosen));
-    const cudaDeviceProp& has = devices[chosen == 1 ? 1 : 0].record()->native;
-    expect_same("the name of what is chosen for " + describe(device), wanted.name, has.name);
-    expect_same("its memory", std::to_string(wanted.totalGlobalMem), std::to_string(has.totalGlobalMem));
   }
   cudaDeviceProp everything{};
   everything.totalGlobalMem = SIZE_MAX;
@@ -173,6 +169,21 @@ PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice:
   expect_true(chosen >= 0 && chosen < 2, "there is a device " + std::to_string(chosen));
   expect_status(kInvalidValue, CUDA_CALL(cudaChooseDevice, nullptr, &everything));
   expect_status(kInvalidValue, CUDA_CALL(cudaChooseDevice, &chosen, nullptr));
+}
+
+PROCTOR_CHECK(Device, ChosenOneFits, "K58", "ours: the device that matches best is one like it", kWarn,
+              .faults = {"error.swallowed:api=cudaChooseDevice"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  for (const Device& device : devices) {
+    step("given the properties of a device as what is wanted");
+    const cudaDeviceProp& wanted = device.record()->native;
+    int chosen = -1;
+    expect_status(kSuccess, CUDA_CALL(cudaChooseDevice, &chosen, &wanted));
+    expect_true(chosen == 0 || chosen == 1, "there is a device " + std::to_string(chosen));
+    const cudaDeviceProp& has = devices[chosen == 1 ? 1 : 0].record()->native;
+    expect_same("the name of what is chosen for " + describe(device), wanted.name, has.name);
+    expect_same("its memory", std::to_string(wanted.totalGlobalMem), std::to_string(has.totalGlobalMem));
+  }
 }
 
 namespace {
@@ -221,32 +232,47 @@ PROCTOR_CHECK(Device, FirstOfTheValidOnesIsUsed, "K58", "CUDA Runtime API, cudaS
                   .dump());
 }
 
-PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47", "CUDA Runtime API, cudaDeviceGetP2PAttribute", kGate,
-              .faults = {"visibility.peer_lie", "error.swallowed:api=cudaDeviceGetP2PAttribute"},
-              .devices = 2) {
+namespace {
+
+int peer_attribute(cudaDeviceP2PAttr attribute, int from, int to) {
+  int value = -99;
+  CUDA_CALL(cudaDeviceGetP2PAttribute, &value, attribute, from, to).or_throw();
+  return value;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47",
+              "ours: what is told of a way agrees with cudaDeviceCanAccessPeer", kWarn,
+              .faults = {"visibility.peer_lie"}, .devices = 2) {
   leased_devices(2);
-  const auto ask = [](cudaDeviceP2PAttr attribute, int from, int to) {
-    int value = -99;
-    CUDA_CALL(cudaDeviceGetP2PAttribute, &value, attribute, from, to).or_throw();
-    return value;
-  };
   for (const int from : {0, 1}) {
     const int to = 1 - from;
     step("given what is told of the way from device " + std::to_string(from));
     int reachable = -1;
     CUDA_CALL(cudaDeviceCanAccessPeer, &reachable, from, to).or_throw();
-    const int access = ask(cudaDevP2PAttrAccessSupported, from, to);
+    const int access = peer_attribute(cudaDevP2PAttrAccessSupported, from, to);
     expect_same("access is supported", std::to_string(reachable), std::to_string(access));
-    const int atomics = ask(cudaDevP2PAttrNativeAtomicSupported, from, to);
-    const int arrays = ask(cudaDevP2PAttrCudaArrayAccessSupported, from, to);
+    const int atomics = peer_attribute(cudaDevP2PAttrNativeAtomicSupported, from, to);
+    const int arrays = peer_attribute(cudaDevP2PAttrCudaArrayAccessSupported, from, to);
     expect_true(atomics == 0 || (atomics == 1 && access == 1), "atomics need access");
     expect_true(arrays == 0 || (arrays == 1 && access == 1), "arrays need access");
-    expect_true(ask(cudaDevP2PAttrPerformanceRank, from, to) >= 0, "the rank is no negative number");
-#if CUDART_VERSION >= 13000
-    const int some = ask(cudaDevP2PAttrOnlyPartialNativeAtomicSupported, from, to);
-    expect_true(some == 0 || (some == 1 && atomics == 0), "either all atomics are native or only some");
-#endif
+    expect_true(peer_attribute(cudaDevP2PAttrPerformanceRank, from, to) >= 0,
+                "the rank is no negative number");
   }
+}
+
+PROCTOR_CHECK(Device, PeerAttributesAreOfTwoDevices, "V47", "CUDA Runtime API, cudaDeviceGetP2PAttribute",
+              kGate, .faults = {"error.swallowed:api=cudaDeviceGetP2PAttribute"}, .devices = 2) {
+  leased_devices(2);
+  step("given what is told of the ways between two devices, and no such way");
+#if CUDART_VERSION >= 13000
+  for (const int from : {0, 1}) {
+    const int all = peer_attribute(cudaDevP2PAttrNativeAtomicSupported, from, 1 - from);
+    const int some = peer_attribute(cudaDevP2PAttrOnlyPartialNativeAtomicSupported, from, 1 - from);
+    expect_true(some == 0 || (some == 1 && all == 0), "either all atomics are native or only some");
+  }
+#endif
   int value = 0;
   constexpr auto kAccess = cudaDevP2PAttrAccessSupported;
   expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaDeviceGetP2PAttribute, &value, kAccess, 0, 0));
@@ -339,7 +365,7 @@ PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
     cudaDeviceProp told{};
     step("given the properties of a device");
     CUDA_CALL(cudaGetDeviceProperties, &told, native(device)).or_throw();
-    expect_true(told.major >= 7, "this runtime has code for its compute capability");
+    need(told.major >= 7, "needs:compute_capability>=7.0");
     expect_what_all_have(told);
     const auto* const known = std::ranges::find_if(kGenerations, [&](const Generation& one) {
       return one.major == told.major && one.minor == told.minor;

@@ -296,13 +296,6 @@ PROCTOR_HELPER(reset_one_of_two) {
   cudaStream_t made = nullptr;
   CUDA_CALL(cudaStreamCreate, &made).or_throw();
   answer["works"] = {works(made), works(cudaStreamLegacy), works(cudaStreamPerThread)};
-  std::vector<std::size_t> free(3);
-  for (std::size_t& each : free) {
-    std::size_t total = 0;
-    CUDA_CALL(cudaDeviceReset).or_throw();
-    CUDA_CALL(cudaMemGetInfo, &each, &total).or_throw();
-  }
-  answer["free"] = free;
   answer["others"] = others.problem();
   suite::answer(answer);
   _exit(0);  // much of what is tidied up at the end went with the device
@@ -449,10 +442,6 @@ PROCTOR_CHECK(Reset, IsOfOneDevice, "K48", "CUDA Runtime API, cudaDeviceReset: t
               "the peer is none any more, taking it away answers " + peer);
   expect_same("a new stream, the legacy default stream and the thread's work", "[true,true,true]",
               answer.at("works").dump());
-  const auto free = answer.at("free").get<std::vector<std::int64_t>>();
-  for (const std::int64_t each : free)
-    expect_true(std::abs(each - free.front()) <= std::int64_t{64} << 20,
-                "as much is free after each reset: " + answer.at("free").dump());
   expect_same("what goes wrong on the other device", "", answer.at("others").get<std::string>());
 }
 
@@ -544,8 +533,6 @@ PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErr
     expect_true(!text.empty() && text != kUnknown && text != each.name,
                 std::string(each.name) + " has a text");
   }
-  expect_same("the text of success", "no error", cudaGetErrorString(cudaSuccess));
-  expect_same("the text for want of memory", "out of memory", cudaGetErrorString(cudaErrorMemoryAllocation));
   expect_same("the name of none", kUnknown, cudaGetErrorName(no_such<cudaError_t>()));
   expect_same("the text of none", kUnknown, cudaGetErrorString(no_such<cudaError_t>()));
   const auto context = leased();

@@ -286,7 +286,7 @@ PROCTOR_CHECK(PerThread, LaunchesAreInItsStream, "K16", kOwnStream, kGate,
                                          dim3(Reversal::kBlock), arguments, most + 1, nullptr)
                              : CUDA_CALL(cudaLaunchKernel_ptsz, native(reversal.kernel), dim3(1),
                                          dim3(Reversal::kBlock), arguments, most + 1, nullptr);
-    expect_status("cudaErrorInvalidValue", refused);
+    expect_refused("more shared memory than there is", refused);
   }
   step("given a graph that is captured from stream 0, and launched there");
   cudaGraph_t graph = nullptr;

@@ -119,9 +119,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return launch(v, {.block = {1, 1, 65}});
      }},
-    {"cudaLaunchKernel", "a block wants more shared memory than there is", cudaErrorInvalidValue,
-     [](Victim& v) { return launch(v, {.shared = 1 << 20}); }},
-
     {"cudaLaunchKernel", "the list of arguments is null", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaLaunchKernel, native(v.kernel), dim3(1), dim3(1), nullptr, 0, v.stream);
@@ -175,19 +172,9 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, nullptr, native(v.kernel), 64, 0);
      }},
-    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the function is null", cudaErrorInvalidDeviceFunction,
-     [](Victim& v) {
-       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number,
-                        static_cast<const void*>(nullptr), 64, 0);
-     }},
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the block is empty", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number, native(v.kernel), 0, 0);
-     }},
-
-    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the block is larger than any", cudaErrorInvalidValue,
-     [](Victim& v) {
-       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number, native(v.kernel), 1025, 0);
      }},
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "the place for the answer is null",
      cudaErrorInvalidValue,

@@ -106,6 +106,8 @@ struct Properties {
   bool fp64_atomic_add = false;
   bool fp32_rounded_division = false;  // quotients and square roots are correctly rounded
   bool fp32_denormals = false;         // denormal numbers are kept and not flushed to zero
+  bool fp16_denormals = false;
+  bool fp16_to_nearest = false;  // halves are rounded to the nearest, not to zero
   bool fp64_denormals = false;
   bool shared_memory = false;   // Kind::kShared
   bool host_atomics = false;    // host and device may do atomics on the same host memory
@@ -319,6 +321,8 @@ class Kernel {
 
   // The steps of a launch one by one, for checks of refused calls.
   Status try_group_size(std::array<std::uint32_t, 3> size);
+  // How many groups of so many work-items can wait for each other; 0: none. It may leave the kernel with that size.
+  std::uint32_t cooperative_groups(std::uint32_t size);
   Status try_argument(std::uint32_t index, std::size_t bytes, const void* value);
 
   struct Impl;

@@ -86,6 +86,13 @@ void need(bool condition, const std::string& reason) {
   if (!condition) suite::skip(reason);
 }
 
+void need_exact_halves(const Device& device) {
+  const Properties& properties = device.properties();
+  need(properties.fp16, "unsupported:fp16");
+  need(properties.fp16_to_nearest, "unsupported:fp16_rounding_to_nearest");
+  need(properties.fp16_denormals, "unsupported:fp16_denormals");
+}
+
 void need_memory(const Device& device, std::uint64_t bytes) {
   const std::uint64_t free = available_memory(device);
   need(bytes <= free, "not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));

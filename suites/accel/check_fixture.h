@@ -30,6 +30,8 @@ inline Context leased() { return Context(leased_device()); }
 
 // Ends the check as skip(reason) unless `condition`.
 void need(bool condition, const std::string& reason);
+// Halves that are rounded to the nearest, denormal ones too.
+void need_exact_halves(const Device& device);
 
 // Ends the check as skip(not_enough_memory:NEED>HAVE) when less than `bytes` of the device's memory are free.
 void need_memory(const Device& device, std::uint64_t bytes);

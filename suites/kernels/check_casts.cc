@@ -285,7 +285,7 @@ PROCTOR_CHECK(Convert, DoublesAndEveryOther, "K26", kCasts, kGate,
 PROCTOR_CHECK(Convert, HalvesAndEveryOther, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_i64_f16,arg=1,at=4"}, .needs = {"fp16"}) {
   const auto context = leased();
-  need(context.device().properties().fp16, "unsupported:fp16");
+  need_exact_halves(context.device());
   Casts casts(context, "casts_f16");
   expect_integers_and<Half>(casts, "f16");
   casts.expect<Half, float>("f16", "f32");
@@ -296,7 +296,7 @@ PROCTOR_CHECK(Convert, HalvesAndEveryOther, "K26", kCasts, kGate,
 PROCTOR_CHECK(Convert, HalvesAndDoubles, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_f64_f16,arg=1,at=4"}, .needs = {"fp16", "fp64"}) {
   const auto context = leased();
-  need(context.device().properties().fp16, "unsupported:fp16");
+  need_exact_halves(context.device());
   need(context.device().properties().fp64, "unsupported:fp64");
   Casts casts(context, "casts_f16_f64");
   casts.expect<Half, double>("f16", "f64");

@@ -175,9 +175,10 @@ PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
   constexpr std::uint32_t kRounds = 5;
   const auto arrived = device_copy(queue, context, std::vector<std::uint32_t>(1));
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(kMeeting));
+  Kernel kernel(module, "grid_barrier");
+  need(kernel.cooperative_groups(8) >= kMeeting, "needs:cooperative_groups>=4");
   step("given four groups that wait for each other five times");
-  queue.launch(Kernel(module, "grid_barrier"),
-               {.groups = {kMeeting, 1, 1}, .group = {8, 1, 1}, .cooperative = true},
+  queue.launch(kernel, {.groups = {kMeeting, 1, 1}, .group = {8, 1, 1}, .cooperative = true},
                arguments(arrived, out, kRounds, 200000u));
   queue.synchronize();
   for (const std::uint32_t seen : read_as<std::uint32_t>(queue, context, out)) {

@@ -100,7 +100,8 @@ PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limit
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, kGate, {"kernel.limit_ignored"}) {
+PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, by_vendor(kWarn, kGate),
+              {"kernel.limit_ignored"}) {
   const auto context = leased();
   Filler filler(context);
   const auto& properties = context.device().properties();
@@ -134,7 +135,7 @@ PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.li
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, kGate, {"error.swallowed"}) {
+PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, by_vendor(kWarn, kGate), {"error.swallowed"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
@@ -147,8 +148,11 @@ PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, kGate, {"error.sw
   expect_refused("a launch with " + std::to_string(bytes) + " bytes of local memory", status);
 }
 
-PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44", "identity, not count: the work names where it ran", kGate,
-              {"kernel.skip", "kernel.wrong_argument:arg=1"}) {
+PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44",
+              by_vendor("Level Zero specification, zeCommandListAppendLaunchKernel",
+                        "CUDA Runtime API, cudaSetDevice: \"Any kernels launched from this host thread ... "
+                        "will be executed on device\""),
+              kGate, {"kernel.skip", "kernel.wrong_argument:arg=1"}) {
   const auto devices = Device::list();
   need(!devices.empty(), "no_device");
   step("given a kernel on each of " + std::to_string(devices.size()) + " devices, that writes its number");

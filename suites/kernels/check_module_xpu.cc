@@ -75,17 +75,17 @@ std::vector<std::uint64_t> run_specialised(const Context& context, const std::ve
 
 }  // namespace
 
-PROCTOR_CHECK(Module, GarbageIsRefused, "K03", kCreate, kGate,
+PROCTOR_CHECK(Module, GarbageIsRefused, "K03", kCreate, kWarn,
               {"kernel.corrupt_accepted", "host.exit_on_bad_module"}) {
   expect_damage_is_refused("garbage");
 }
 
-PROCTOR_CHECK(Module, TruncatedIsRefused, "K03", kCreate, kGate,
+PROCTOR_CHECK(Module, TruncatedIsRefused, "K03", kCreate, kWarn,
               {"kernel.corrupt_accepted", "host.exit_on_bad_module"}) {
   expect_damage_is_refused("truncated");
 }
 
-PROCTOR_CHECK(Module, UnknownInstructionIsRefused, "K03", kCreate, kGate, {"kernel.corrupt_accepted"}) {
+PROCTOR_CHECK(Module, UnknownInstructionIsRefused, "K03", kCreate, kWarn, {"kernel.corrupt_accepted"}) {
   expect_damage_is_refused("bad_opcode");
 }
 

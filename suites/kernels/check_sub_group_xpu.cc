@@ -31,14 +31,15 @@ PROCTOR_CHECK(SubGroup, SizeIsOneThatTheDeviceNames, "K37",
   const auto context = leased();
   const auto& sizes = context.device().properties().sub_group_sizes;
   Queue queue(context);
-  const Module module = Module::load(context, "subgroup_sizes");
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(128));
   int tried = 0;
   for (const std::uint32_t size : {8u, 16u, 32u}) {
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) continue;
     ++tried;
     step("given a kernel that requires sub-groups of " + std::to_string(size));
-    queue.launch(Kernel(module, "sub_group_" + std::to_string(size)), groups_of(2, 64), arguments(out));
+    const std::string name = "sub_group_" + std::to_string(size);
+    const Module module = Module::load(context, name);
+    queue.launch(Kernel(module, name), groups_of(2, 64), arguments(out));
     queue.synchronize();
     expect_words("size of the sub-group", std::vector<std::uint32_t>(128, size),
                  read_as<std::uint32_t>(queue, context, out), context.device());
@@ -211,7 +212,7 @@ std::vector<HalfWord> half_operands(std::size_t count) {
 PROCTOR_CHECK(SubGroup, LanesReduceAndScanHalves, "K37", kNonUniform, kGate,
               .faults = {"kernel.wrong_result:kernel=scans_f16,arg=1,at=6"}, .needs = {"fp16"}) {
   const auto context = leased();
-  need(context.device().properties().fp16, "unsupported:fp16");
+  need_exact_halves(context.device());
   for_each_size(context, "scans_f16_", [](SubGroups& sub_groups) {
     const auto in = half_operands(sub_groups.items());
     expect_scans_of(sub_groups, "f16", in, {kHalfSum, kHalfProduct, kHalfLeast, kHalfGreatest});

@@ -74,10 +74,11 @@ template <typename T>
 constexpr int kDigits = sizeof(T) == 2   ? kDigits16
                         : sizeof(T) == 4 ? kDigits32
                                          : kDigits64;
-// Devices may flush those of floats and halves, and then say so of floats.
+// Devices may flush those of floats and halves, and then say so.
 template <typename T>
 bool keeps_denormals(const Device& device) {
-  return sizeof(T) == 8 || device.properties().fp32_denormals;
+  const Properties& properties = device.properties();
+  return sizeof(T) == 8 || (sizeof(T) == 4 ? properties.fp32_denormals : properties.fp16_denormals);
 }
 template <typename T>
 constexpr int kLowestExponent = sizeof(T) == 2   ? -14

@@ -72,8 +72,7 @@ PROCTOR_CHECK_EACH(
 // What the speeds of kernels are compared with: two blocks that no cache holds, and
 // bytes both read and written.
 PROCTOR_CHECK(Bandwidth, CeilingIsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
-              .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1",
-                         "state.timestamp_zero"},
+              .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1"},
               .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1LL << 31, .unit = "bytes"}) {
   const auto context = leased();
   Queue queue(context);

@@ -149,6 +149,16 @@ Status Kernel::try_group_size(std::array<std::uint32_t, 3>) {
   throw suite::Skipped("unsupported:group_size");
 }
 
+std::uint32_t Kernel::cooperative_groups(std::uint32_t size) {
+  const DeviceRecord& device = *impl_->module->context->devices.front().record();
+  if (device.native.cooperativeLaunch == 0) return 0;
+  use(impl_->module->context->devices.front());
+  int blocks = 0;
+  CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, impl_->handle, static_cast<int>(size), 0)
+      .or_throw();
+  return static_cast<std::uint32_t>(blocks * device.native.multiProcessorCount);
+}
+
 Status Kernel::try_argument(std::uint32_t, std::size_t, const void*) {
   throw suite::Skipped("unsupported:single_arguments");
 }

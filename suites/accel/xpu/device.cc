@@ -70,6 +70,7 @@ void read_arithmetic(DeviceRecord& record) {
   answer.pNext = &atomics;
   ZE_CALL(zeDeviceGetModuleProperties, record.handle, &answer).or_throw();
   Properties& properties = record.properties;
+  record.spirv_version = answer.spirvVersionSupported;
   properties.argument_bytes = answer.maxArgumentsSize;
   properties.printf = answer.printfBufferSize != 0;
   properties.fp16 = (answer.flags & ZE_DEVICE_MODULE_FLAG_FP16) != 0;
@@ -78,6 +79,8 @@ void read_arithmetic(DeviceRecord& record) {
   properties.fp32_atomic_add = (atomics.fp32Flags & ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD) != 0;
   properties.fp64_atomic_add = (atomics.fp64Flags & ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD) != 0;
   properties.fp32_rounded_division = (answer.fp32flags & ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT) != 0;
+  properties.fp16_denormals = (answer.fp16flags & ZE_DEVICE_FP_FLAG_DENORM) != 0;
+  properties.fp16_to_nearest = (answer.fp16flags & ZE_DEVICE_FP_FLAG_ROUND_TO_NEAREST) != 0;
   properties.fp32_denormals = (answer.fp32flags & ZE_DEVICE_FP_FLAG_DENORM) != 0;
   properties.fp64_denormals = (answer.fp64flags & ZE_DEVICE_FP_FLAG_DENORM) != 0;
 }
@@ -114,12 +117,17 @@ void read_queue_groups(DeviceRecord& record) {
   std::vector<ze_command_queue_group_properties_t> groups(count);
   for (auto& group : groups) group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
   ZE_CALL(zeDeviceGetCommandQueueGroupProperties, record.handle, &count, groups.data()).or_throw();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if ((groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE) == 0) continue;
-    record.compute_group = i;
-    return;
-  }
-  throw suite::Skipped("unsupported:compute_queue");
+  constexpr auto kCompute = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+  constexpr auto kBoth = kCompute | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS;
+  const auto with = [](std::uint32_t flags) {
+    return
+        [flags](const ze_command_queue_group_properties_t& group) { return (group.flags & flags) == flags; };
+  };
+  auto found = std::ranges::find_if(groups, with(kBoth));
+  record.cooperative = found != groups.end();
+  if (!record.cooperative) found = std::ranges::find_if(groups, with(kCompute));
+  if (found == groups.end()) throw suite::Skipped("unsupported:compute_queue");
+  record.compute_group = static_cast<std::uint32_t>(found - groups.begin());
 }
 
 DeviceRecord describe(ze_driver_handle_t driver, ze_device_handle_t handle, const xpu::LevelZero& ze) {

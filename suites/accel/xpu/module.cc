@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -25,6 +26,15 @@ std::string text_of(ze_module_build_log_handle_t log) {
   if (!ZE_CALL(zeModuleBuildLogGetString, log, &bytes, text.data()).ok()) return {};
   text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
   return text;
+}
+
+// Ends the check where the module is of a version that the device does not take.
+void need_version_of(std::span<const std::byte> spirv, const Device& device) {
+  std::uint32_t word = 0;  // 0x00010400 for 1.4
+  std::memcpy(&word, spirv.data() + sizeof word, sizeof word);
+  const std::uint32_t major = word >> 16, minor = word >> 8 & 0xff;
+  if (ZE_MAKE_VERSION(major, minor) > device.record()->spirv_version)
+    throw suite::Skipped("needs:spirv>=" + std::to_string(major) + "." + std::to_string(minor));
 }
 
 }  // namespace
@@ -52,7 +62,9 @@ Module::Module(const Context& context, std::span<const std::byte> image, const M
 }
 
 Module Module::load(const Context& context, const std::string& name, const ModuleOptions& options) {
-  return Module(context, module_file(name), options);
+  const std::vector<std::byte> image = module_file(name);
+  need_version_of(image, context.device());
+  return Module(context, image, options);
 }
 
 Status Module::try_build(const Context& context, std::span<const std::byte> image,
@@ -147,6 +159,14 @@ Kernel::Facts Kernel::facts() const {
 
 Status Kernel::try_group_size(std::array<std::uint32_t, 3> size) {
   return ZE_CALL(zeKernelSetGroupSize, impl_->handle, size[0], size[1], size[2]);
+}
+
+std::uint32_t Kernel::cooperative_groups(std::uint32_t size) {
+  if (!impl_->module->context->devices.front().record()->cooperative) return 0;
+  try_group_size({size, 1, 1}).or_throw();
+  std::uint32_t count = 0;
+  ZE_CALL(zeKernelSuggestMaxCooperativeGroupCount, impl_->handle, &count).or_throw();
+  return count;
 }
 
 Status Kernel::try_argument(std::uint32_t index, std::size_t bytes, const void* value) {

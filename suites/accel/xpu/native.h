@@ -15,7 +15,9 @@ struct DeviceRecord {
   ze_device_handle_t handle = nullptr;
   Properties properties;
   std::uint32_t compute_group = 0;    // the ordinal of a queue group that runs kernels
+  bool cooperative = false;           // it also runs those whose groups wait for each other
   std::uint32_t timestamp_bits = 64;  // how many bits of a kernel time stamp are valid
+  std::uint32_t spirv_version = 0;    // the newest that it takes, as ZE_MAKE_VERSION
   std::vector<DeviceRecord> tiles{};
   ze_device_handle_t root = nullptr;  // for a tile, its card
   std::uint32_t tile = 0;             // for a tile, its number

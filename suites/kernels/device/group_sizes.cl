@@ -1,16 +1,5 @@
-// Kernels that require a size: one for each size of sub-groups, and one for the group. Level Zero only.
+// Kernels that require or hint at a size of their groups. Level Zero only.
 #include "suites/kernels/device/portable.h"
-
-#pragma OPENCL EXTENSION cl_khr_subgroups : enable
-
-#define REQUIRES(size)                                                                                     \
-  KERNEL __attribute__((intel_reqd_sub_group_size(size))) sub_group_##size(GLOBAL uint* out) {             \
-    out[GLOBAL_ID(0)] = get_sub_group_size();                                                              \
-  }
-
-REQUIRES(8)
-REQUIRES(16)
-REQUIRES(32)
 
 KERNEL __attribute__((reqd_work_group_size(8, 4, 2))) group_8_4_2(GLOBAL uint* out) {
   if (LOCAL_ID(0) + LOCAL_ID(1) + LOCAL_ID(2) == 0u) out[GROUP_ID(0)] = GROUP_SIZE(0) + 100u * GROUP_SIZE(1) + 10000u * GROUP_SIZE(2);

@@ -114,6 +114,7 @@ struct Properties {
   bool shared_atomics = false;  // and on the same shared memory
   bool ipc = false;
   bool printf = false;
+  bool display = false;  // a desktop may use it, too: what is free of its memory moves
 
   std::uint64_t timer_hz = 0;  // ticks a second of event time stamps
 };

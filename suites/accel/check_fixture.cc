@@ -206,10 +206,17 @@ void expect_waited(const std::string& what, std::chrono::nanoseconds limit, cons
       file, line);
 }
 
-Gate::Gate(const Context& context)
-    : module_(Module::load(context, "litmus")), kernel_(module_, "gate"), flags_(host_memory(context, 128)) {
-  std::memset(flags_.data(), 0, flags_.bytes());
+Buffer closed_flags(const Context& context) {
+  Buffer flags = host_memory(context, 128);
+  std::memset(flags.data(), 0, flags.bytes());
+  return flags;
 }
+
+Gate::Gate(const Context& context)
+    : module_(Module::load(context, "litmus")),
+      kernel_(module_, "gate"),
+      flags_(closed_flags(context)),
+      keeper_(flags_.as<std::uint32_t>()[0]) {}
 
 Gate::~Gate() {
   open();
@@ -227,6 +234,6 @@ void Gate::hold(Queue& queue, const Sync& sync) {
   queue.launch(kernel_, groups_of(1, 1), arguments(flags_, flags_.data() + 64, kGateLooks), sync);
 }
 
-void Gate::open() { std::atomic_ref(flags_.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
+void Gate::open() { keeper_.open(); }
 
 }  // namespace proctor::accel

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "suites/accel/accel.h"
+#include "suites/accel/gate_keeper.h"
 #include "suites/accel/vendor.h"
 #include "suites/main/stopwatch.h"
 
@@ -100,9 +101,10 @@ void expect_refused(const std::string& what, const Status& got, const char* file
 void expect_waited(const std::string& what, std::chrono::nanoseconds limit, const suite::Stopwatch& watch,
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
+Buffer closed_flags(const Context& context);  // of a gate, in host memory
+
 // A kernel that holds its queue until the host opens the gate. With it, a check can assert without
-// waiting that something has not happened yet. The kernel gives up after a bounded number of reads of its
-// flag, so a check that fails still ends.
+// waiting that something has not happened yet. Its keeper opens it in the end, so a check that fails still ends.
 class Gate {
  public:
   explicit Gate(const Context& context);
@@ -117,6 +119,7 @@ class Gate {
   Kernel kernel_;
   Buffer flags_;  // host memory: open, done
   bool held_ = false;
+  GateKeeper keeper_;
 };
 
 }  // namespace proctor::accel

@@ -89,7 +89,8 @@ constexpr Limit kDeviceLimits[] = {
     {cudaLimitPrintfFifoSize, "cudaLimitPrintfFifoSize", 1 << 20, 4 << 20},
     {cudaLimitMallocHeapSize, "cudaLimitMallocHeapSize", 8 << 20, 16 << 20},
     {cudaLimitDevRuntimePendingLaunchCount, "cudaLimitDevRuntimePendingLaunchCount", 2048, 4096},
-    {cudaLimitMaxL2FetchGranularity, "cudaLimitMaxL2FetchGranularity", 64, 128},
+    {cudaLimitMaxL2FetchGranularity, "cudaLimitMaxL2FetchGranularity", 64,
+     0},  // a hint that a device may ignore
     {cudaLimitPersistingL2CacheSize, "cudaLimitPersistingL2CacheSize", 0, 0},
 };
 
@@ -398,16 +399,15 @@ PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51",
                   attribute(cudaDevAttrMaxThreadsPerBlock, device));
     for (const auto ability :
          {cudaDevAttrCanMapHostMemory, cudaDevAttrUnifiedAddressing, cudaDevAttrManagedMemory,
-          cudaDevAttrConcurrentManagedAccess, cudaDevAttrHostRegisterSupported,
-          cudaDevAttrCanUseHostPointerForRegisteredMem, cudaDevAttrConcurrentKernels,
-          cudaDevAttrStreamPrioritiesSupported, cudaDevAttrCooperativeLaunch,
+          cudaDevAttrHostRegisterSupported, cudaDevAttrCanUseHostPointerForRegisteredMem,
+          cudaDevAttrConcurrentKernels, cudaDevAttrStreamPrioritiesSupported, cudaDevAttrCooperativeLaunch,
           cudaDevAttrComputePreemptionSupported, cudaDevAttrGlobalL1CacheSupported,
-          cudaDevAttrLocalL1CacheSupported, cudaDevAttrMemoryPoolsSupported, cudaDevAttrIpcEventSupport,
-          cudaDevAttrGpuOverlap})
+          cudaDevAttrLocalL1CacheSupported, cudaDevAttrMemoryPoolsSupported, cudaDevAttrGpuOverlap})
       expect_number("ability " + std::to_string(ability), 1, attribute(ability, device));
     for (const auto choice :
          {cudaDevAttrEccEnabled, cudaDevAttrHostNativeAtomicSupported, cudaDevAttrKernelExecTimeout,
-          cudaDevAttrIntegrated, cudaDevAttrTccDriver, cudaDevAttrIsMultiGpuBoard}) {
+          cudaDevAttrIntegrated, cudaDevAttrTccDriver, cudaDevAttrIsMultiGpuBoard,
+          cudaDevAttrConcurrentManagedAccess, cudaDevAttrIpcEventSupport}) {
       const int got = attribute(choice, device);
       expect_true(got == 0 || got == 1,
                   "choice " + std::to_string(choice) + " is 0 or 1, it is " + std::to_string(got));

@@ -37,26 +37,25 @@ Status launch_nothing(Queue& queue, const Kernel& kernel, const Buffer& words) {
   return queue.try_launch(kernel, {.groups = {0, 1, 1}, .group = {1, 1, 1}}, arguments(words, 1u, 1u));
 }
 
-// What each of several calls says after a kernel has done something that breaks its context.
+// What each of several calls says after a kernel has done something that breaks its context: those that are work, and
+// those that only tell.
 void answer_with_what_follows(Queue& queue, const Event& event, const Status& first) {
-  std::vector<std::string> later;
+  std::vector<std::string> work, told;
   void* pointer = nullptr;
   cudaStream_t stream = nullptr;
   float milliseconds = 0;
-  later.push_back(peeked_error().name());
-  later.push_back(CUDA_CALL(cudaStreamQuery, native(queue)).name());
-  later.push_back(CUDA_CALL(cudaEventQuery, native(event)).name());
-  later.push_back(CUDA_CALL(cudaEventSynchronize, native(event)).name());
-  later.push_back(CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(event), native(event)).name());
-  later.push_back(CUDA_CALL(cudaEventRecord, native(event), native(queue)).name());
-  later.push_back(CUDA_CALL(cudaMalloc, &pointer, 64).name());
-  later.push_back(CUDA_CALL(cudaStreamCreate, &stream).name());
-  later.push_back(CUDA_CALL(cudaStreamSynchronize, native(queue)).name());
-  later.push_back(CUDA_CALL(cudaDeviceSynchronize).name());
-  later.push_back(last_error().name());
-  later.push_back(last_error().name());
-  later.push_back(peeked_error().name());
-  suite::answer({{"first", first.name()}, {"later", later}});
+  told.push_back(peeked_error().name());
+  told.push_back(CUDA_CALL(cudaStreamQuery, native(queue)).name());
+  told.push_back(CUDA_CALL(cudaEventQuery, native(event)).name());
+  told.push_back(CUDA_CALL(cudaEventSynchronize, native(event)).name());
+  told.push_back(CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(event), native(event)).name());
+  told.push_back(CUDA_CALL(cudaStreamCreate, &stream).name());
+  work.push_back(CUDA_CALL(cudaEventRecord, native(event), native(queue)).name());
+  work.push_back(CUDA_CALL(cudaMalloc, &pointer, 64).name());
+  work.push_back(CUDA_CALL(cudaStreamSynchronize, native(queue)).name());
+  work.push_back(CUDA_CALL(cudaDeviceSynchronize).name());
+  for (const auto& ask : {last_error, last_error, peeked_error}) told.push_back(ask().name());
+  suite::answer({{"first", first.name()}, {"later", work}, {"told", told}});
   _exit(0);  // nothing that the driver still has is worth tidying up
 }
 
@@ -386,7 +385,7 @@ PROCTOR_CHECK(Sticky, IllegalAddressStays, "K47", kSticky, kGate, {"error.not_st
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
 }
 
-// The documents say it of any work, without a list of what is work.
+// The documents say it of any work, without a list of what is work, and that cudaGetLastError resets the error.
 PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
   step("given a second process whose kernel writes to nobody's memory, and which asks for more");
   Helper child("ask_after_an_illegal_address");
@@ -395,6 +394,10 @@ PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kW
   for (const auto& later : answer.at("later").items()) {
     expect_same(later.key() + " answers", broken, later.value().get<std::string>());
   }
+  Helper queries("break_by_address");
+  const auto told = queries.answer();
+  for (const auto& answered : told.at("told"))
+    expect_same("every query answers the same", told.at("first"), answered.get<std::string>());
 }
 
 PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, Assertion", kGate,

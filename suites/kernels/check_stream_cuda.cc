@@ -94,7 +94,8 @@ PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForIt, "K38", kDefault, kGate, {
   expect_same("count", "1", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, kGate,
+// Kernels of two streams may run at once, and no document promises that they do.
+PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, suite::kWarn,
               {"order.query_never_ready:api=cudaStreamQuery"}) {
   const auto context = leased();
   Counter counter(context);
@@ -436,38 +437,6 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
   CUDA_CALL(cudaStreamAddCallback, native(queue), observe_callback, &witness, 0).or_throw();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_same("what it saw", "42", std::to_string(witness.seen));
-}
-
-namespace {
-
-// What calls a function of the host was refused.
-struct Intruder {
-  std::string name;
-};
-void call_from_host_function(void* data) {
-  void* memory = nullptr;
-  static_cast<Intruder*>(data)->name = CUDA_CALL(cudaMalloc, &memory, 64).name();
-}
-
-}  // namespace
-
-PROCTOR_CHECK(HostFunction, MayMakeNoCalls, "K44",
-              "CUDA Runtime API, cudaLaunchHostFunc: cudaErrorNotPermitted", kGate,
-              {"order.host_function_lost"}) {
-  const auto context = leased();
-  const Queue queue(context);
-  Counter counter(context);
-  Intruder intruder;
-  step("given a function of the host that asks for memory, and work behind it");
-  CUDA_CALL(cudaLaunchHostFunc, native(queue), call_from_host_function, &intruder).or_throw();
-  launch(counter.kernel, native(queue), 1, 64, counter.words.data(), 64u);
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_same("the answer to it", "cudaErrorNotPermitted", intruder.name);
-  expect_same("count of the work", "1", std::to_string(counter.value()));
-  step("given a second one in the same stream");
-  CUDA_CALL(cudaLaunchHostFunc, native(queue), call_from_host_function, &intruder).or_throw();
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  static_cast<void>(cudaGetLastError());
 }
 
 // ---- other devices ----

@@ -32,12 +32,18 @@ std::map<std::string, HelperBody>& helpers() {
   return bodies;
 }
 
+bool& this_is_a_helper() {
+  static bool is = false;
+  return is;
+}
+
 int run_helper(const std::string& name, const std::vector<std::string>& words) {
   const auto found = helpers().find(name);
   if (found == helpers().end()) {
     std::cerr << "unknown helper '" << name << "'\n";
     return 2;
   }
+  this_is_a_helper() = true;
   try {
     found->second(words);
     return 0;
@@ -99,6 +105,8 @@ void answer(const json& document) {
     done += static_cast<std::size_t>(written);
   }
 }
+
+bool in_helper() { return this_is_a_helper(); }
 
 std::string wait_for_input() {
   std::string line;

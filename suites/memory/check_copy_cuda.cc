@@ -623,7 +623,7 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
   expect_bytes("what it read", sent, got, devices[0]);
 }
 
-// Addresses say whose memory it is: whoever is current may fill it, copy it and free it.
+// Addresses say whose memory it is: whoever is current may copy it and free it.
 PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
               "CUDA C++ Programming Guide, Unified Virtual Address Space", kGate,
               .faults = {"copy.fill_skip", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
@@ -635,9 +635,10 @@ PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
   Buffer there(second, {.bytes = kHeld});
   const auto sent = noise(kBytes, 11);
   std::vector<std::byte> got(kBytes);
-  use(devices[0]);
-  step("given memory of the second device, while the first one is current");
+  step("given memory that the second device has filled, while the first one is current");
+  use(devices[1]);
   CUDA_CALL(cudaMemset, there.data(), 0x5a, kHeld).or_throw();
+  use(devices[0]);
   CUDA_CALL(cudaMemcpy, got.data(), there.data(), kBytes, cudaMemcpyDefault).or_throw();
   expect_bytes("what was filled", std::vector(kBytes, std::byte{0x5a}), got, devices[1]);
   CUDA_CALL(cudaMemcpy, there.data() + 3, sent.data(), kBytes, cudaMemcpyDefault).or_throw();

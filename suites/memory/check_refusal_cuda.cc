@@ -283,12 +283,8 @@ constexpr BadCall kBadCalls[] = {
        CUDA_CALL(cudaDeviceGetDefaultMemPool, &pool, native(v.context.device())).or_throw();
        return CUDA_CALL(cudaMemPoolGetAttribute, pool, no_such<cudaMemPoolAttr>(), &v.size);
      }},
-    {"cudaMallocAsync", "the size is all of the device's memory", cudaErrorMemoryAllocation,
-     [](Victim& v) {
-       std::size_t free = 0, total = 0;
-       CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
-       return CUDA_CALL(cudaMallocAsync, &v.pointer, total, v.stream);
-     }},
+    {"cudaMallocAsync", "the size is more than any device has", cudaErrorMemoryAllocation,
+     [](Victim& v) { return CUDA_CALL(cudaMallocAsync, &v.pointer, std::size_t{1} << 50, v.stream); }},
     {"cudaFreeAsync", "the memory is the host's", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeAsync, &v.on_the_stack, v.stream); }},
     {"cudaMallocFromPoolAsync", "the place for the pointer is null", cudaErrorInvalidValue,

@@ -31,8 +31,15 @@ std::array<std::uint32_t, 3> sizes(const int (&values)[3]) {
   return result;
 }
 
+// The run time of kernels is limited where a desktop waits for the device.
+bool limits_run_time(int ordinal) {
+  int limited = 0;
+  const Status status = CUDA_CALL(cudaDeviceGetAttribute, &limited, cudaDevAttrKernelExecTimeout, ordinal);
+  return status.ok() && limited != 0;
+}
+
 // Devices of the architectures that CUDA 13 knows: half, double and 64-bit atomics are in all of them.
-Properties describe(const cudaDeviceProp& native) {
+Properties describe(const cudaDeviceProp& native, int ordinal) {
   Properties properties;
   properties.name = native.name;
   properties.uuid = uuid_text(native.uuid);
@@ -58,8 +65,9 @@ Properties describe(const cudaDeviceProp& native) {
   properties.shared_memory = native.managedMemory != 0;
   properties.host_atomics = native.hostNativeAtomicSupported != 0;
   properties.shared_atomics = native.hostNativeAtomicSupported != 0 && native.concurrentManagedAccess != 0;
-  properties.ipc = native.unifiedAddressing != 0;
+  properties.ipc = native.unifiedAddressing != 0 && native.ipcEventSupported != 0;  // of memory, too
   properties.printf = true;
+  properties.display = limits_run_time(ordinal);
   properties.timer_hz = 1'000'000'000;
   return properties;
 }
@@ -91,7 +99,7 @@ std::vector<DeviceRecord> enumerate() {
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     DeviceRecord record{.ordinal = ordinal, .native = {}, .properties = {}};
     CUDA_CALL(cudaGetDeviceProperties, &record.native, ordinal).or_throw();
-    record.properties = describe(record.native);
+    record.properties = describe(record.native, ordinal);
     records.push_back(std::move(record));
   }
   return records;
@@ -131,8 +139,10 @@ const Properties& Device::properties() const { return record_->properties; }
 
 std::vector<Device> Device::tiles() const { return {}; }
 
+// What is free of an integrated device is the host's, and moves with every program there.
 MemoryInfo Device::memory() const {
-  activate(*this);
+  if (record_->native.integrated != 0) throw suite::Skipped("needs:own_memory");
+  use(*this);
   std::size_t free = 0;
   std::size_t total = 0;
   CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
@@ -151,11 +161,8 @@ Status Device::try_status() const {
   return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
 }
 
-// Some runtimes make the context with the device, others with the first call that needs
-// it: freeing nothing is one.
-void activate(const Device& device) {
-  Status status = try_use(device);
-  if (status.ok()) status = CUDA_CALL(cudaFree, nullptr);
+void use(const Device& device) {
+  const Status status = try_use(device);
   if (status.out_of_memory()) throw suite::Skipped("not_enough_memory:context");
   status.or_throw();
 }

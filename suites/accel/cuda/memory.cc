@@ -8,7 +8,7 @@
 namespace proctor::accel {
 
 Context::Context(std::vector<Device> devices) : impl_(std::make_shared<Impl>(std::move(devices))) {
-  for (const Device& device : impl_->devices) activate(device);
+  for (const Device& device : impl_->devices) use(device);
 }
 
 const Device& Context::device() const { return impl_->devices.front(); }

@@ -124,10 +124,23 @@ Kernel::Kernel(const Module& module, const std::string& name) {
   or_throw_named(try_create(module, name, *this), module.impl()->context->devices.front());
 }
 
+Status load_now(const void* kernel, const std::vector<Device>& devices) {
+  int current = 0;
+  Status status = CUDA_CALL(cudaGetDevice, &current);
+  for (const Device& device : devices) {
+    cudaFuncAttributes attributes{};
+    if (status.ok()) status = try_use(device);
+    if (status.ok()) status = CUDA_CALL(cudaFuncGetAttributes, &attributes, kernel);
+  }
+  static_cast<void>(CUDA_CALL(cudaSetDevice, current));
+  return status;
+}
+
 Status Kernel::try_create(const Module& module, const std::string& name, Kernel& out) {
   auto made = std::make_shared<Impl>();
   made->module = module.impl();
-  const Status status = CUDA_CALL(cudaLibraryGetKernel, &made->handle, module.impl()->handle, name.c_str());
+  Status status = CUDA_CALL(cudaLibraryGetKernel, &made->handle, module.impl()->handle, name.c_str());
+  if (status.ok()) status = load_now(made->handle, module.impl()->context->devices);
   if (status.ok()) out.impl_ = std::move(made);
   return status;
 }

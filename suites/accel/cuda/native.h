@@ -69,16 +69,18 @@ cudaStream_t native(const Queue& queue);
 Status try_prefetch(const void* memory, std::size_t bytes, int place, cudaStream_t stream);
 Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice, int place);
 
+// Loads a kernel on these devices. The runtime loads it with its first launch otherwise, and may wait for running work
+// then: behind a closed gate it would wait for ever. Source: NVIDIA CUDA Programming Guide, Lazy Loading.
+Status load_now(const void* kernel, const std::vector<Device>& devices);
+
 // If the file has no code for the device's architecture, the check ends as
 // skip(unsupported:compute_capability=7.0). Any other failure is thrown.
 void or_throw_named(const Status& status, const Device& device);
 
-// Makes the device current in this thread.
+// Makes the device current in this thread, and its primary context if there is none yet. If the card has no room for a
+// context, because other processes hold its memory, use() ends the check as skip(not_enough_memory:context).
 Status try_use(const Device& device);
-inline void use(const Device& device) { try_use(device).or_throw(); }
-// Makes the device current, and its primary context if there is none yet. If the card has no room for a
-// context, because other processes hold its memory, the check ends as skip(not_enough_memory:context).
-void activate(const Device& device);
+void use(const Device& device);
 
 // All visible devices. The first call initialises the runtime. If there is no device, or no driver that
 // works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device or driver_fails:NAME.

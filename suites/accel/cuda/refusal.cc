@@ -24,14 +24,28 @@ std::vector<std::string> functions_of(std::span<const BadCall> calls) {
   return names;
 }
 
+namespace {
+
+// Which of the codes that are listed under a function an argument gets, no document says.
+void expect_code(const std::string& what, const std::string& expected, const Status& got) {
+  if (suite::on_simgpu()) return suite::expect_same(what, expected, got.name());
+  expect_refused(what, got);
+  if (!got.ok() && got.name() != expected)
+    suite::warn(what + " " + got.name() + ", where other drivers say " + expected);
+}
+
+}  // namespace
+
 void expect_refusals(std::span<const BadCall> calls) {
   Victim victim;
+  const bool needs_ipc = suite::parameter().starts_with("cudaIpc");
+  need(!needs_ipc || victim.context.device().properties().ipc, "unsupported:ipc");
   for (const BadCall& call : calls) {
     if (call.function != suite::parameter()) continue;
     suite::step(std::string("given that ") + call.what);
     const Status got = call.call(victim);
-    suite::expect_same(suite::parameter() + " answers, given that " + call.what,
-                       cudaGetErrorName(call.expected), got.name());
+    expect_code(suite::parameter() + " answers, given that " + call.what, cudaGetErrorName(call.expected),
+                got);
     static_cast<void>(cudaGetLastError());
     expect_bytes("memory after that", noise(kVictimBytes, 1),
                  read_bytes(victim.queue, victim.context, victim.memory.data(), kVictimBytes),

@@ -1,5 +1,6 @@
 // Bad arguments, as tables with a row per bad argument. CUDA's runtime validates its arguments and documents
-// the code that each mistake gets, so the calls are made in the process of the check.
+// the codes that mistakes get, so the calls are made in the process of the check. Hardware must refuse; another code than
+// the table's is a warning there.
 //
 //   constexpr BadCall kBadCalls[] = {
 //       {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,

@@ -16,18 +16,18 @@ void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned
   CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
 }
 
-// A gate for streams of any kind: a kernel that waits for the host, and gives up after
-// a bounded number of looks.
+// A gate for streams of any kind: a kernel that waits for the host. Its keeper opens it in the end.
 struct StreamGate {
   explicit StreamGate(const Context& context)
-      : module(Module::load(context, "litmus")), kernel(module, "gate"), flags(host_memory(context, 128)) {
-    std::memset(flags.data(), 0, flags.bytes());
-  }
+      : module(Module::load(context, "litmus")),
+        kernel(module, "gate"),
+        flags(closed_flags(context)),
+        keeper(flags.as<std::uint32_t>()[0]) {}
   ~StreamGate() { open(); }
   void hold(cudaStream_t stream) const {
     launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
   }
-  void open() const { std::atomic_ref(flags.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
+  void open() const { keeper.open(); }
   // 1: it was opened in time.
   std::uint32_t done() const {
     return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
@@ -37,6 +37,7 @@ struct StreamGate {
   Module module;
   Kernel kernel;
   Buffer flags;
+  mutable GateKeeper keeper;  // opening does not change what the gate holds
 };
 
 // Opens the gate a little later, so that a wait which does not wait returns before that.

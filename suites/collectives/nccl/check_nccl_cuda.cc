@@ -47,7 +47,7 @@ struct Card {
   accel::Context context = accel::leased();
   accel::Queue queue{context};
 
-  Card() { accel::activate(context.device()); }
+  Card() { accel::use(context.device()); }
   nccl::Stream stream() const { return accel::native(queue); }
 };
 

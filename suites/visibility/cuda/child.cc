@@ -4,9 +4,10 @@
 //   count-of-nothing  {"result":CODE,"count":N,"others":{FUNCTION:CODE}}: cudaGetDeviceCount, its answer set to -7 before; and
 //                     other calls that need a device
 //   null-count        {"result":CODE}: cudaGetDeviceCount(nullptr)
-//   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own;
-//                     "first":CODE, "outside":{"-1":CODE,"N":CODE}: cudaSetDevice(0), (-1), (N)
-//   bus-ids           {"round":[{"id","result","ordinal","meant"}], "bad":{TEXT:CODE}}: each id in each of its forms
+//   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own; makes contexts
+//   set-device N      {"result":CODE}: cudaSetDevice(N)
+//   bus-ids           {"round":[{"id","result","ordinal","meant"}], "bad":{TEXT:CODE}, "odd":{TEXT:CODE}}: each id in
+//                     each of its forms; what names no device, and what is an id but for a letter
 //   bus-id-rooms      {"rooms":[{"room","needed","result","beyond"}]}: cudaDeviceGetPCIBusId of device 0 into each
 //                     room; beyond: whether it wrote behind it
 //   attributes        {"devices":[[{"name","attribute","property"}]]}
@@ -15,7 +16,7 @@
 //   fork              {"before":CODE, "after":CODE|"hang"|"signal:N"}: of cudaFree(nullptr), then of
 //                     cudaMalloc in the child of a fork; makes a context
 //   allocate BYTES    {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}}; makes a context
-//   management        {"devices":[{"uuid","pci","memory","minor"}]}; minor: -1 where it is not told
+//   management        {"devices":[{"uuid","pci","memory","minor"}]}; minor: -1, memory: null where it is not told
 //   management-names NAMES  {"names":[{"name","meant","result","uuid"}]}: nvmlDeviceGetHandleByUUID of each of these names,
 //                     and of others that are none; "meant" is that device, or ""
 //   level-zero        {"seen":.., "level_zero":ENUMERATION}
@@ -174,20 +175,30 @@ json select() {
   const int count = device_count();
   json inside = json::array();
   for (int i = 0; i < count; ++i) inside.push_back(select_one(i));
-  return {{"inside", inside},
-          {"first", name(cudaSetDevice(0))},
-          {"outside", {{"-1", name(cudaSetDevice(-1))}, {"N", name(cudaSetDevice(count))}}}};
+  return {{"inside", inside}};
+}
+
+json answers_to(const std::vector<std::string>& bus_ids) {
+  json answers;
+  for (const std::string& text : bus_ids) {
+    int ordinal = -1;
+    answers[text] = name(cudaDeviceGetByPCIBusId(&ordinal, text.c_str()));
+  }
+  return answers;
 }
 
 json bus_ids() {
   json round = json::array();
-  std::vector<std::string> texts = {"", "card", "ffff:ff:1f.7"};
+  std::vector<std::string> odd;
   for (int i = 0; i < device_count(); ++i) {
     char told[32] = {};
     cudaDeviceGetPCIBusId(told, sizeof told, i);
     const std::string id = told;
     const auto domain = id.find(':') + 1;
-    for (const std::string& form : {id, id.substr(0, id.find('.')), id.substr(domain)}) {
+    std::vector<std::string> forms = {id, id.substr(0, id.find('.'))};
+    // Without a domain it is of domain 0.
+    if (std::stoul(id, nullptr, 16) == 0) forms.push_back(id.substr(domain));
+    for (const std::string& form : forms) {
       int ordinal = -1;
       const auto result = cudaDeviceGetByPCIBusId(&ordinal, form.c_str());
       round.push_back({{"id", form}, {"result", name(result)}, {"ordinal", ordinal}, {"meant", i}});
@@ -195,14 +206,9 @@ json bus_ids() {
     const auto place = id.substr(domain);
     for (const std::string& text : {id + "z", id.substr(0, id.find('.')) + "z", place + "z",
                                     place.substr(0, place.find('.')), ":" + place})
-      texts.push_back(text);
+      odd.push_back(text);
   }
-  json bad;
-  for (const std::string& text : texts) {
-    int ordinal = -1;
-    bad[text] = name(cudaDeviceGetByPCIBusId(&ordinal, text.c_str()));
-  }
-  return {{"round", round}, {"bad", bad}};
+  return {{"round", round}, {"bad", answers_to({"", "card", "ffff:ff:1f.7"})}, {"odd", answers_to(odd)}};
 }
 
 json bus_id_rooms() {
@@ -376,6 +382,7 @@ constexpr Mode kModes[] = {{"enumerate"},
                            {"count-of-nothing"},
                            {"null-count"},
                            {"select"},
+                           {"set-device", 1},
                            {"bus-ids"},
                            {"bus-id-rooms"},
                            {"attributes"},
@@ -411,6 +418,7 @@ json answer_of(const Arguments& arguments) {
   if (mode == "count-of-nothing") return count_of_nothing();
   if (mode == "null-count") return null_count();
   if (mode == "select") return select();
+  if (mode == "set-device") return {{"result", name(cudaSetDevice(std::stoi(arguments[1])))}};
   if (mode == "bus-ids") return bus_ids();
   if (mode == "bus-id-rooms") return bus_id_rooms();
   if (mode == "attributes") return attributes();

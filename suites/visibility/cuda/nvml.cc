@@ -68,12 +68,12 @@ json Nvml::devices() const {
     PciInfo pci{};
     Memory memory{};
     call("nvmlDeviceGetPciInfo_v3", device, &pci);
-    call("nvmlDeviceGetMemoryInfo", device, &memory);
+    const bool told_memory = call("nvmlDeviceGetMemoryInfo", device, &memory);
     unsigned int minor = 0;
     const bool told = call("nvmlDeviceGetMinorNumber", device, &minor);
     all.push_back({{"uuid", uuid},
                    {"pci", fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device)},
-                   {"memory", memory.total},
+                   {"memory", told_memory ? json(memory.total) : json()},
                    {"minor", told ? static_cast<int>(minor) : -1}});
   });
   return all;

@@ -17,7 +17,7 @@ class Nvml {
   // "nvmlInit_v2: 9".
   static std::optional<Nvml> load(std::string& why);
 
-  // [{"uuid","pci","memory","minor"}] in its own order.
+  // [{"uuid","pci","memory","minor"}] in its own order; memory: null where it is not told.
   nlohmann::json devices() const;
   // {"result":NUMBER, "uuid":that of the device that it found, or ""}
   nlohmann::json device_named(const std::string& name) const;

@@ -50,6 +50,13 @@ Identities allowed_devices(const Enumeration& machine) {
   return devices;
 }
 
+// Of MIG instances a process sees one, whatever its mask lists, and ordinals count whole GPUs.
+void need_whole_gpus(const Identities& devices) {
+  const bool parts =
+      std::ranges::any_of(devices, [](const auto& device) { return device.first.starts_with("MIG-"); });
+  if (parts) suite::skip("needs:whole_gpus");
+}
+
 // By either name: a runtime that is wrong about one of them must not lose its devices by it.
 bool contains(const Identities& devices, const DeviceRecord& device) {
   return std::ranges::any_of(devices, [&](const auto& one) {
@@ -78,6 +85,7 @@ Pool pool_of(std::size_t devices) {
   const auto machine = enumerate({{kOrder, kByBus}});
   if (const auto problem = problem_of(machine); !problem.empty()) suite::skip(problem);
   const auto allowed = allowed_devices(machine);
+  need_whole_gpus(allowed);
   Pool pool;
   pool.names.machine = uuids(machine);
   for (std::size_t i = 0; i < machine.devices.size(); ++i) {
@@ -99,6 +107,7 @@ Enumeration enumerate_under(const std::string& mask) { return enumerate(masked(m
 std::vector<std::string> leased(std::size_t devices) {
   const auto told = devices_in(child::kDevicesVariable);
   if (!told) return pool_of(devices).names.pool;  // by hand there are no leases
+  need_whole_gpus(*told);
   if (told->size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
   std::vector<std::string> names;
   for (const auto& [uuid, pci] : *told) names.push_back(uuid);

@@ -14,6 +14,7 @@ using suite::expect_same;
 using suite::kGate;
 using suite::step;
 
+constexpr const char* kNvmlOfPyTorch = "PyTorch, torch/cuda/__init__.py _device_count_nvml";
 constexpr const char* kNvml = "NVIDIA NVML API Reference Guide, Device Queries";
 
 // Of the pool's devices, in NVML's order; what is hidden from the run is counted, not told.
@@ -38,7 +39,8 @@ Managed managed_under(const Variables& variables, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Management, IgnoresTheMask, "V23", kNvml, kGate, .faults = {"sysman.masked_by_affinity"}) {
+PROCTOR_CHECK(Management, IgnoresTheMask, "V23", kNvmlOfPyTorch, kGate,
+              .faults = {"sysman.masked_by_affinity"}) {
   const auto pool = pool_of();
   const auto whole = managed_under({}, pool);
   for (const auto& mask : {pool.uuid(0), std::string("-1"), std::string()}) {
@@ -48,7 +50,7 @@ PROCTOR_CHECK(Management, IgnoresTheMask, "V23", kNvml, kGate, .faults = {"sysma
   }
 }
 
-PROCTOR_CHECK(Management, IgnoresTheOrderVariable, "V23", kNvml, kGate, .faults = {"sysman.order"}) {
+PROCTOR_CHECK(Management, IgnoresTheOrderVariable, "V23", kNvmlOfPyTorch, kWarn, .faults = {"sysman.order"}) {
   const auto pool = pool_of(2);
   const auto whole = managed_under({}, pool);
   for (const char* order : {kByBus, "FASTEST_FIRST"}) {
@@ -58,7 +60,8 @@ PROCTOR_CHECK(Management, IgnoresTheOrderVariable, "V23", kNvml, kGate, .faults 
   }
 }
 
-PROCTOR_CHECK(Management, ListsInPciOrder, "V18", kNvml, kGate,
+// The reference promises no order.
+PROCTOR_CHECK(Management, ListsInPciOrder, "V18", kNvml, kWarn,
               .faults = {"sysman.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of(2);
   step("given NVML's list");
@@ -77,8 +80,6 @@ PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = 
     expect_same("how often NVML lists " + device.uuid, "1",
                 std::to_string(std::ranges::count(managed.uuids, device.uuid)));
   }
-  expect_same("how many devices NVML lists", std::to_string(pool.names.machine.size()),
-              std::to_string(managed.all));
 }
 
 PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",

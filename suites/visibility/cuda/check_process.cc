@@ -48,8 +48,8 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: 
   expect_unchanged(answer);
 }
 
-PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", kGuide, kGate,
-              .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch torch/cuda: the driver reads it once",
+              kGate, .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a process that masks itself before its first call");
   const auto answer = query_child({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
@@ -75,7 +75,7 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22", kGuide, kGate,
   expect_same("what the grandchild sees", expected_text({pool.uuid(0)}), text_of(seen));
 }
 
-PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate,
+PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", kGuide, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given two processes at the same time, each with a mask of its own");
@@ -89,7 +89,7 @@ PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs o
 
 // NVIDIA leaves a fork after the first call undefined: what is asked is that it neither succeeds nor hangs.
 PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
-              "NVIDIA CUDA C++ Programming Guide: a forked child cannot use its parent's CUDA state", kGate,
+              "PyTorch, torch/cuda/__init__.py: Cannot re-initialize CUDA in forked subprocess", kWarn,
               .faults = {"host.fork_child_works"}) {
   const auto mask = leased(1).front();
   step("given a process that has a context and forks");
@@ -121,7 +121,8 @@ PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
 }
 
 // Where another driver can be seen without the variable, that is measured: elsewhere nothing could be hidden.
-PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22", "one backend per child", kGate,
+PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22",
+              "oneapi-src/level-zero, README: ZE_ENABLE_ALT_DRIVERS", kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.other_vendor"}) {
   const auto pool = pool_of();
   const auto others = record(query_child({"level-zero"}, {level_zero_again()}), "level_zero");
@@ -135,7 +136,7 @@ PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22", "one backend 
               std::to_string(record(answer, "level_zero").devices.size()));
 }
 
-PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", "one backend per child", kGate,
+PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", kGuide, kGate,
               .faults = {"visibility.nothing_means_all"}) {
   pool_of();
   const auto drivers = level_zero_again();

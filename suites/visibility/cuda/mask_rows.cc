@@ -73,7 +73,7 @@ constexpr CudaMaskRow kRows[] = {
     {"19a_ambiguous_prefix", "{common}", "none", "V14", kPyTorch, kWarn,
      "visibility.ambiguous_prefix_accepted"},
     {"19b_unknown_uuid_inside", "{uuid1},GPU-ffffffff-ffff-ffff-ffff-ffffffffffff,{uuid0}", "1", "V07",
-     kGuide, kGate, kGoesOn},
+     kPyTorch, kWarn, kGoesOn},
     {"19c_no_digits", "GPU-", "none", "V14", kPyTorch, kInfo, kNothingMeansAll},
     {"20_uuid_without_gpu", "{bare0}", "none", "V12", kGuide, kInfo, kNothingMeansAll, true},
     {"21a_uuids_in_order", "{uuid2},{uuid1}", "2 1", "V15", kGuide, kGate, kOrderLost},

@@ -333,12 +333,21 @@ class FlakinessReader {
   FlakinessReader(Database& database, const Names& names, const Runs& runs, const std::string& since)
       : names_(names), runs_(runs), sources_(numbers_of_sources(runs)) {
     read_notable(database, since);
+    std::map<std::uint32_t, Attendance> of_variant;
     Statement row(database, "SELECT run, variant, ran FROM run_variant");
     while (row.step()) {
       const auto run = runs.find(row.integer(0));
-      if (run && runs[*run].started >= since)
-        add_attendance(*run, static_cast<std::uint32_t>(row.integer(1)), unpacked(row.bytes(2)));
+      if (!run || runs[*run].started < since) continue;
+      const auto variant = static_cast<std::uint32_t>(row.integer(1));
+      Attendance& there = of_variant[variant];
+      if (there.runs == 0 || there.packed != row.bytes(2)) {
+        count(variant, there);
+        there = attendance(variant, std::string(row.bytes(2)));
+      }
+      ++there.runs;
+      for (Case* its : there.notable) its->add(static_cast<std::uint32_t>(*run), sources_[*run]);
     }
+    for (const auto& [variant, there] : of_variant) count(variant, there);
     for (auto& [key, its] : notable_) its.judge(sources_);
   }
 
@@ -361,6 +370,10 @@ class FlakinessReader {
     std::map<std::uint32_t, Notable> by_run{};
     std::map<std::uint32_t, Together> by_sources{};  // only those of such runs
 
+    void add(std::uint32_t run, std::uint32_t source) {
+      if (const auto found = by_run.find(run); found != by_run.end()) found->second.ran = true;
+      if (const auto found = by_sources.find(source); found != by_sources.end()) ++found->second.ran;
+    }
     void judge(const std::vector<std::uint32_t>& sources) {
       for (const auto& [run, how] : by_run) {
         if (!how.ran) continue;
@@ -388,38 +401,42 @@ class FlakinessReader {
       its.by_run[static_cast<std::uint32_t>(*run)] = {
           .failed = row.integer(3) == static_cast<int>(Standing::kFailing), .flaky = row.integer(4) != 0};
       its.by_sources.try_emplace(sources_[*run]);
-      std::vector<bool>& marks = is_notable_[key.variant];
-      marks.resize(names_.size());
-      marks[key.name] = true;
     }
   }
 
-  void add_attendance(std::size_t run, std::uint32_t variant, const std::vector<std::uint32_t>& ran) {
+  // Which cases of a variant passed or failed, mostly the same in one run after the other.
+  struct Attendance {
+    std::string packed{};
+    std::vector<std::uint32_t> names{};
+    std::vector<Case*> notable{};
+    int runs = 0;
+  };
+
+  Attendance attendance(std::uint32_t variant, std::string packed) {
+    Attendance there{.packed = std::move(packed)};
+    std::vector<bool> known(names_.size());  // two numbers may be of one name today
+    for (const std::uint32_t test : unpacked(there.packed)) {
+      const std::uint32_t name = names_.of_test(test);
+      if (known[name]) continue;
+      known[name] = true;
+      there.names.push_back(name);
+    }
+    for (auto& [key, its] : notable_) {
+      if (key.variant == variant && known[key.name]) there.notable.push_back(&its);
+    }
+    return there;
+  }
+
+  void count(std::uint32_t variant, const Attendance& there) {
     std::vector<int>& total = totals_[variant];
     total.resize(names_.size());
-    std::vector<bool>& marks = is_notable_[variant];
-    marks.resize(names_.size());
-    std::vector<bool> there(names_.size());  // two numbers may be of one name today
-    for (const std::uint32_t test : ran) {
-      const std::uint32_t name = names_.of_test(test);
-      if (there[name]) continue;
-      there[name] = true;
-      ++total[name];
-      if (marks[name]) add_to_notable(notable_.at({name, variant}), static_cast<std::uint32_t>(run));
-    }
-  }
-
-  void add_to_notable(Case& its, std::uint32_t run) const {
-    if (const auto found = its.by_run.find(run); found != its.by_run.end()) found->second.ran = true;
-    if (const auto found = its.by_sources.find(sources_[run]); found != its.by_sources.end())
-      ++found->second.ran;
+    for (const std::uint32_t name : there.names) total[name] += there.runs;
   }
 
   const Names& names_;
   const Runs& runs_;
   const std::vector<std::uint32_t> sources_;  // of each run
   std::map<std::uint32_t, std::vector<int>> totals_;
-  std::map<std::uint32_t, std::vector<bool>> is_notable_;
   ByKey<Case> notable_;
 };
 

@@ -47,6 +47,7 @@ PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.sig
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
   constexpr std::uint32_t kWords = 1 << 16;
   const Buffer out = host_memory(context, kWords * 4);
   std::fill_n(out.as<std::uint32_t>().begin(), kWords, 0u);
@@ -54,8 +55,7 @@ PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.sig
   Gate gate(context);
   step("given a kernel behind a gate that fills host memory and signals an event");
   gate.hold(queue);
-  queue.launch(Kernel(module, "fill"), cover(kWords, 64), arguments(out, 7u, kWords),
-               {.wait = {}, .signal = &done});
+  queue.launch(fill, cover(kWords, 64), arguments(out, 7u, kWords), {.wait = {}, .signal = &done});
   expect_status(kNotReady, done.query());
   gate.open();
   done.synchronize();
@@ -143,6 +143,7 @@ PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.si
   const auto context = leased();
   Queue first(context), second(context);
   const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill"), transform(module, "transform");
   constexpr std::uint32_t kWords = 1 << 14;
   const Buffer words = device_memory(context, kWords * 4);
   const auto result = device_copy(first, context, std::vector<std::uint32_t>(kWords));
@@ -150,9 +151,8 @@ PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.si
   Gate gate(context);
   step("given a queue that reads what another one writes, ordered by an event");
   gate.hold(first);
-  first.launch(Kernel(module, "fill"), cover(kWords, 64), arguments(words, 5u, kWords),
-               {.wait = {}, .signal = &filled});
-  second.launch(Kernel(module, "transform"), cover(kWords, 64), arguments(words, result, 1u, kWords),
+  first.launch(fill, cover(kWords, 64), arguments(words, 5u, kWords), {.wait = {}, .signal = &filled});
+  second.launch(transform, cover(kWords, 64), arguments(words, result, 1u, kWords),
                 {.wait = {&filled}, .signal = nullptr});
   expect_status(kNotReady, second.try_synchronize(milliseconds(20)));
   gate.open();

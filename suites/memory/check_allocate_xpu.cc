@@ -97,7 +97,8 @@ PROCTOR_CHECK(Free, NullIsRefused, "M09", kFree, kWarn, {"error.swallowed"}) {
 
 PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
               "Level Zero specification, zes_mem_properties_t", kGate,
-              .faults = {"alloc.wrong_device", "visibility.hidden_reachable", "alloc.oom:min=268435456"},
+              .faults = {"alloc.wrong_device", "visibility.hidden_reachable:min=268435456",
+                         "alloc.oom:min=268435456"},
               .needs = {"tiles>=2"}) {
   const Device card = leased_device();
   const auto tiles = card.tiles();

@@ -638,6 +638,7 @@ PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
   step("given memory that the second device has filled, while the first one is current");
   use(devices[1]);
   CUDA_CALL(cudaMemset, there.data(), 0x5a, kHeld).or_throw();
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
   use(devices[0]);
   CUDA_CALL(cudaMemcpy, got.data(), there.data(), kBytes, cudaMemcpyDefault).or_throw();
   expect_bytes("what was filled", std::vector(kBytes, std::byte{0x5a}), got, devices[1]);

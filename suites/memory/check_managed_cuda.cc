@@ -163,11 +163,12 @@ PROCTOR_CHECK(Managed, HostWritesWhileAKernelRuns, "M35", kConcurrent, kGate,
   need_concurrent_access(context);
   Queue queue(context);
   const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
   std::fill_n(words.as<std::uint32_t>().begin(), 2048, 0u);
   step("given a kernel that fills the first half while the host fills the second");
   Gate gate(context);
   gate.hold(queue);
-  queue.launch(Kernel(module, "fill"), cover(1024, 64), arguments(words, 7u, 1024u));
+  queue.launch(fill, cover(1024, 64), arguments(words, 7u, 1024u));
   std::fill_n(words.as<std::uint32_t>().begin() + 1024, 1024, 9u);
   gate.open();
   queue.synchronize();

@@ -15,8 +15,7 @@ namespace {
 
 using suite::kGate;
 
-constexpr const char* kMasks =
-    "CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES; Level Zero, ZE_AFFINITY_MASK";
+constexpr const char* kMasks = "CUDA Programming Guide, CUDA_VISIBLE_DEVICES; Level Zero, ZE_AFFINITY_MASK";
 constexpr std::size_t kHalf = 16;  // hex digits of a UUID that one number holds
 
 // The PCI address of the one card that the runner leased for this rank; "" when it does not know it.

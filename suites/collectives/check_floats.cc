@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr const char* kOneResult =
     "NCCL user guide, ncclAllReduce: \"leaves identical copies of the result in each recvbuff\"; oneCCL "
     "specification, allreduce: \"distributes the result back to all ranks\"";
-constexpr const char* kIeee = "IEEE 754-2019, 6.1 and 6.2";
+constexpr const char* kIeee = "IEEE 754, 6.1 and 6.2";
 
 // Between 1 and 2, with all digits: sums of them round.
 double fraction(int rank, std::size_t index) {
@@ -132,9 +132,9 @@ PROCTOR_CHECK(Floats, NanAndInfinityPropagate, "C05", kIeee, kGate,
 
 // No library says what the smaller of a number and a NaN is. Whatever it is, all ranks must agree, and a
 // result that hides the NaN is told: gradients that are checked after such a reduction look sound.
-PROCTOR_CHECK(Floats, NanInMinAndMaxIsTheSameForAll, "C05", "IEEE 754-2019, 9.6 (minimum, minimumNumber)",
-              kInfo, .faults = {"collective.stale_buffer:api=all_reduce,dev=1"},
-              .devices = devices_of_a_rank(), .ranks = 4) {
+PROCTOR_CHECK(Floats, NanInMinAndMaxIsTheSameForAll, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)", kInfo,
+              .faults = {"collective.stale_buffer:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
   World world;
   for (const Reduction reduction : {Reduction::kMin, Reduction::kMax}) {
     world.need(Operation::kAllReduce, Type::kF32, reduction);
@@ -150,7 +150,7 @@ PROCTOR_CHECK(Floats, NanInMinAndMaxIsTheSameForAll, "C05", "IEEE 754-2019, 9.6 
 }
 
 // Four times 60000 is no f16: the sum is infinite, neither wrapped around nor the largest number.
-PROCTOR_CHECK(Half, SumsBeyondTheLargestAreInfinite, "C44", "IEEE 754-2019, 7.4 (overflow)", kGate,
+PROCTOR_CHECK(Half, SumsBeyondTheLargestAreInfinite, "C44", "IEEE 754, 7.4 (overflow)", kGate,
               .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -164,7 +164,7 @@ PROCTOR_CHECK(Half, SumsBeyondTheLargestAreInfinite, "C44", "IEEE 754-2019, 7.4 
 
 // 2048 is where f16 cannot count on by 1. What 2048 + 1 + 1 + 1 becomes tells how the library adds: 2052 with
 // wide sums, 2050 or 2048 when each step rounds. All ranks get the same of these.
-PROCTOR_CHECK(Half, SumsWhereOneIsLostAreOneOfThree, "C44", "IEEE 754-2019, 4.3.1 (roundTiesToEven)", kGate,
+PROCTOR_CHECK(Half, SumsWhereOneIsLostAreOneOfThree, "C44", "IEEE 754, 4.3.1 (roundTiesToEven)", kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;

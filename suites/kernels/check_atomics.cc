@@ -15,11 +15,11 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kAtomics = by_vendor("OpenCL-CTS atomics; SPIR-V specification, atomic instructions",
-                                           "CUDA C++ Programming Guide, Atomic Functions");
+constexpr const char* kAtomics = by_vendor("OpenCL-CTS, atomics; SPIR-V specification, atomic instructions",
+                                           "CUDA Programming Guide, Atomic Functions");
 constexpr const char* kMemoryModel =
-    by_vendor("OpenCL-CTS c11_atomics; SPIR-V specification, memory semantics",
-              "CUDA C++ Programming Guide, Memory Fence Functions");
+    by_vendor("OpenCL-CTS, c11_atomics; SPIR-V specification, memory semantics",
+              "CUDA Programming Guide, Memory Fence Functions");
 constexpr std::uint32_t kItems = 2048;
 constexpr std::uint32_t kGroup = 64;
 

@@ -20,7 +20,7 @@ using suite::Helper;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kCache = "intel/compute-runtime programmers-guide/COMPILER_CACHE.md";
+constexpr const char* kCache = "intel/compute-runtime, programmers-guide/COMPILER_CACHE.md";
 
 PROCTOR_HELPER(increment_once) {
   const auto context = leased();

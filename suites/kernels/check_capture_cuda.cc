@@ -20,7 +20,7 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kRules =
-    "CUDA C++ Programming Guide, Stream Capture: Prohibited and Unhandled Operations, Invalidation";
+    "CUDA Programming Guide, Stream Capture: Prohibited and Unhandled Operations, Invalidation";
 constexpr const char* kInvalidated = "cudaErrorStreamCaptureInvalidated";
 constexpr const char* kUnsupported = "cudaErrorStreamCaptureUnsupported";
 constexpr const char* kModeNames[] = {"global", "of its thread", "relaxed"};
@@ -243,7 +243,7 @@ PROCTOR_CHECK(Capture, IsTheStreamsAndTheThreads, "K45",
 }
 
 PROCTOR_CHECK(Capture, StreamsMustComeBack, "K45",
-              "CUDA C++ Programming Guide, Cross-stream Dependencies and Events", kGate,
+              "CUDA Programming Guide, Cross-stream Dependencies and Events", kGate,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   Counter counter(context);

@@ -16,7 +16,7 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kCasts = by_vendor("OpenCL C specification, conversions; OpenCL-CTS conversions",
+constexpr const char* kCasts = by_vendor("OpenCL C specification, conversions; OpenCL-CTS, conversions",
                                          "CUDA Math API, type casting intrinsics; IEEE 754, conversions");
 
 struct Half {  // the host has no type of 16 bits

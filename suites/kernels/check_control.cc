@@ -12,7 +12,7 @@ using suite::step;
 
 constexpr const char* kControl = by_vendor(
     "SPIR-V specification, control-flow and function instructions; OpenCL C specification, statements",
-    "CUDA C++ Programming Guide, C++ Language Support");
+    "CUDA Programming Guide, C++ Language Support");
 
 template <typename T>
 struct Labels {

@@ -122,7 +122,7 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
 }
 
 PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
-              "CUDA C++ Programming Guide, Formatted Output, Dynamic Memory, Dynamic Parallelism: defaults",
+              "CUDA Programming Guide, Formatted Output, Dynamic Memory, Dynamic Parallelism: defaults",
               kWarn, .faults = {"error.swallowed:api=cudaDeviceGetLimit"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     use(device);
@@ -349,7 +349,7 @@ void expect_what_all_have(const cudaDeviceProp& told) {
 }  // namespace
 
 PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
-              "CUDA C++ Programming Guide, Technical Specifications per Compute Capability", kGate,
+              "CUDA Programming Guide, Technical Specifications per Compute Capability", kGate,
               .faults = {"kernel.limits_lie:api=cudaGetDeviceProperties"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     cudaDeviceProp told{};

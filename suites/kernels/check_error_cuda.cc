@@ -400,7 +400,7 @@ PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kW
     expect_same("every query answers the same", told.at("first"), answered.get<std::string>());
 }
 
-PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, Assertion", kGate,
+PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA Programming Guide, Assertion", kGate,
               {"error.not_sticky", "kernel.fault_swallowed"}) {
   step("given a second process whose kernel asserts what is not so");
   expect_sticky("break_by_assertion", {"cudaErrorAssert"});

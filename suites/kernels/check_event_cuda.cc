@@ -165,7 +165,7 @@ PROCTOR_CHECK(Event, TimesAreThoseOfTheWork, "K41", "CUDA Runtime API, cudaEvent
 }
 
 PROCTOR_CHECK(Event, OfAnotherDeviceIsRefused, "K20",
-              "CUDA C++ Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
+              "CUDA Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Queue here{Context(devices[0])}, there{Context(devices[1])};

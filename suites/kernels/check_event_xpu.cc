@@ -25,7 +25,7 @@ using suite::step;
 
 constexpr const char* kPools = "Level Zero specification, zeEventPoolCreate";
 constexpr const char* kCounterBased = "Level Zero specification, ze_event_pool_counter_based_exp_desc_t";
-constexpr const char* kWithoutPool = "intel/compute-runtime programmers-guide/COUNTER_BASED_EVENTS.md";
+constexpr const char* kWithoutPool = "intel/compute-runtime, programmers-guide/COUNTER_BASED_EVENTS.md";
 
 // Of specifications that are newer than the headers of 1.4.
 constexpr auto kCounterBasedPool = static_cast<ze_structure_type_t>(0x00020014);

@@ -77,7 +77,7 @@ bool within(const Allowance& allowed, double reference, float got) {
 PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinItsBound, "K23",
                    by_vendor("OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
                              "math_brute_force",
-                             "CUDA C++ Programming Guide, Intrinsic Functions: errors that are within these"),
+                             "CUDA Programming Guide, Intrinsic Functions: errors that are within these"),
                    suite::kGate, {"kernel.wrong_result:arg=3,at=7,xor=0x40"}) {
   const auto context = leased();
   Queue queue(context);

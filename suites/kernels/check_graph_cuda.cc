@@ -28,7 +28,7 @@ using suite::expect_same;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kGraphs = "CUDA C++ Programming Guide, CUDA Graphs, Stream Capture";
+constexpr const char* kGraphs = "CUDA Programming Guide, CUDA Graphs, Stream Capture";
 constexpr const char* kCodes =
     "CUDA Runtime API, cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread";
 

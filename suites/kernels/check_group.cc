@@ -17,8 +17,8 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kBarrier =
-    by_vendor("SPIR-V specification, OpControlBarrier; OpenCL-CTS basic/test_barrier",
-              "CUDA C++ Programming Guide, Synchronization Functions");
+    by_vendor("SPIR-V specification, OpControlBarrier; OpenCL-CTS, basic/test_barrier",
+              "CUDA Programming Guide, Synchronization Functions");
 constexpr std::uint32_t kGroupItems = 64;
 constexpr std::uint32_t kGroups = 32;
 constexpr std::uint32_t kAllItems = kGroupItems * kGroups;
@@ -166,7 +166,7 @@ PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
 
 PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
               by_vendor("Level Zero specification, zeCommandListAppendLaunchCooperativeKernel",
-                        "CUDA C++ Programming Guide, Cooperative Groups"),
+                        "CUDA Programming Guide, Cooperative Groups"),
               kGate, {"kernel.grid_barrier_broken"}) {
   const auto context = leased();
   Queue queue(context);

@@ -12,7 +12,7 @@ namespace proctor::accel {
 namespace {
 
 constexpr const char* kHalfUlp = by_vendor(
-    "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS math_brute_force",
+    "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS, math_brute_force",
     "ours: the ULP values that OpenCL C has for half precision");
 constexpr std::uint32_t kHalfCount = 4096;
 

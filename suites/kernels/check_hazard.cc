@@ -27,8 +27,8 @@ using suite::step;
 
 constexpr const char* kLost = by_vendor("Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST",
                                         "CUDA Runtime API, cudaErrorIllegalAddress");
-constexpr const char* kPrintf = by_vendor("OpenCL C specification, printf; OpenCL-CTS printf",
-                                          "CUDA C++ Programming Guide, Formatted Output");
+constexpr const char* kPrintf = by_vendor("OpenCL C specification, printf; OpenCL-CTS, printf",
+                                          "CUDA Programming Guide, Formatted Output");
 
 // A transform of a thousand words: {"right":BOOL}.
 PROCTOR_HELPER(smoke) {

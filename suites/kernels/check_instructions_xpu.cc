@@ -25,7 +25,7 @@ constexpr const char* kComposites = "SPIR-V specification, composite instruction
 constexpr const char* kBranches = "SPIR-V specification, control-flow instructions";
 constexpr const char* kPointers = "SPIR-V specification, memory instructions";
 constexpr const char* kConstants = "SPIR-V specification, constant-creation instructions";
-constexpr const char* kBlocks = "SPIR-V extension SPV_INTEL_subgroups";
+constexpr const char* kBlocks = "SPIR-V extension, SPV_INTEL_subgroups";
 
 // What a kernel makes of `in`, with nothing written behind the results.
 void expect_results(const Context& context, const Module& module, const std::string& kernel,
@@ -288,7 +288,7 @@ PROCTOR_CHECK(Instruction, ListsOfVariablesAreFollowed, "K75", kPointers, kGate,
 }
 
 PROCTOR_CHECK(Instruction, PointersAreComparedAndSubtracted, "K75",
-              "SPIR-V specification 1.4, OpPtrEqual, OpPtrNotEqual, OpPtrDiff, OpCopyLogical, OpSelect",
+              "SPIR-V specification, 1.4: OpPtrEqual, OpPtrNotEqual, OpPtrDiff, OpCopyLogical, OpSelect",
               kGate, {"kernel.wrong_result:kernel=newer,at=1"}) {
   const auto context = leased();
   const Module module = Module::load(context, "newer");

@@ -17,9 +17,10 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kIntegers = by_vendor(
-    "OpenCL C specification, integer functions; OpenCL-CTS integer_ops", "CUDA Math API, integer intrinsics");
-constexpr const char* kConversions = by_vendor("OpenCL C specification, conversions; OpenCL-CTS conversions",
+constexpr const char* kIntegers =
+    by_vendor("OpenCL C specification, integer functions; OpenCL-CTS, integer_ops",
+              "CUDA Math API, integer intrinsics");
+constexpr const char* kConversions = by_vendor("OpenCL C specification, conversions; OpenCL-CTS, conversions",
                                                "CUDA Math API, type casting intrinsics");
 constexpr std::uint32_t kSamples = 1024;
 

@@ -16,15 +16,15 @@ using suite::step;
 
 constexpr const char* kGroupSize =
     by_vendor("Level Zero specification, zeKernelSetGroupSize",
-              "CUDA C++ Programming Guide, Technical Specifications per Compute Capability");
-constexpr const char* kLocal = by_vendor("oneapi-src/level-zero-tests negative test_module_errors.cpp",
+              "CUDA Programming Guide, Technical Specifications per Compute Capability");
+constexpr const char* kLocal = by_vendor("oneapi-src/level-zero-tests, negative test_module_errors.cpp",
                                          "CUDA Runtime API, cudaLaunchKernel");
 constexpr const char* kTooLarge =
     by_vendor("ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION", "cudaErrorInvalidConfiguration");
-constexpr const char* kIds = by_vendor("SPIR-V specification, built-ins; OpenCL-CTS thread_dimensions",
-                                       "CUDA C++ Programming Guide, Built-in Variables");
+constexpr const char* kIds = by_vendor("SPIR-V specification, built-ins; OpenCL-CTS, thread_dimensions",
+                                       "CUDA Programming Guide, Built-in Variables");
 constexpr const char* kArgument = by_vendor("Level Zero specification, zeKernelSetArgumentValue",
-                                            "CUDA C++ Programming Guide, __global__ Function Parameters");
+                                            "CUDA Programming Guide, __global__ Function Parameters");
 
 // A kernel that may write a few words, and is launched with groups of any shape.
 struct Filler {
@@ -112,7 +112,8 @@ PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, by_vendor(kWarn, 
 }
 
 PROCTOR_CHECK(Launch, EmptyGroupIsRefused, "K12",
-              by_vendor("measured: Intel compute-runtime 26.27 refuses it", "ROCm/hip-tests hipLaunchKernel"),
+              by_vendor("measured: Intel compute-runtime 26.27 refuses it",
+                        "ROCm/hip-tests, hipLaunchKernel"),
               by_vendor(kWarn, kGate), {"error.swallowed"}) {
   const auto context = leased();
   Filler filler(context);
@@ -305,7 +306,7 @@ PROCTOR_CHECK(Arguments, AreTakenWhenTheLaunchIsAppended, "K16", kArgument, kGat
 
 PROCTOR_CHECK(Arguments, PointersInMemoryAreFollowed, "K16",
               by_vendor("Level Zero specification, zeKernelSetIndirectAccess",
-                        "CUDA C++ Programming Guide, unified virtual addresses"),
+                        "CUDA Programming Guide, unified virtual addresses"),
               kGate, {"kernel.wrong_result:arg=1,at=4", "kernel.skip"}) {
   const auto context = leased();
   Queue queue(context);

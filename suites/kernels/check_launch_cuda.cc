@@ -13,9 +13,9 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kOccupancy = "CUDA C++ Programming Guide, Occupancy Calculator";
+constexpr const char* kOccupancy = "CUDA Programming Guide, Occupancy Calculator";
 constexpr const char* kShared =
-    "CUDA C++ Programming Guide, Shared Memory: cudaFuncAttributeMaxDynamicSharedMemorySize";
+    "CUDA Programming Guide, Shared Memory: cudaFuncAttributeMaxDynamicSharedMemorySize";
 constexpr const char* kAttributes = "CUDA Runtime API, cudaFuncAttributes";
 
 cudaFuncAttributes attributes_of(const Kernel& kernel) {
@@ -90,7 +90,7 @@ PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
 }
 
 // What is said to fit runs at once: every group sees all others arrive; and one more is refused.
-PROCTOR_CHECK(Occupancy, AsManyGroupsMeetAndNoMore, "K18", "CUDA C++ Programming Guide, Grid Synchronization",
+PROCTOR_CHECK(Occupancy, AsManyGroupsMeetAndNoMore, "K18", "CUDA Programming Guide, Grid Synchronization",
               kGate, {"kernel.grid_barrier_broken"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
@@ -141,7 +141,7 @@ PROCTOR_CHECK(SharedMemory, MoreThanUsualIsHadByAskingForIt, "K14", kShared, kGa
 
 namespace {
 
-constexpr const char* kLimits = "CUDA C++ Programming Guide, Technical Specifications per Compute Capability";
+constexpr const char* kLimits = "CUDA Programming Guide, Technical Specifications per Compute Capability";
 
 // Captures what is launched in it and throws it away: limits are looked at, and nothing runs.
 class Rehearsal {
@@ -420,9 +420,8 @@ PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
   }
 }
 
-PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18",
-              "CUDA C++ Programming Guide, Grid Synchronization", kGate,
-              {"error.swallowed:api=cudaLaunch*"}) {
+PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18", "CUDA Programming Guide, Grid Synchronization",
+              kGate, {"error.swallowed:api=cudaLaunch*"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
   const Queue queue(context);

@@ -22,8 +22,8 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kUlp =
-    by_vendor("OpenCL C specification, relative error as ULPs; OpenCL-CTS math_brute_force",
-              "CUDA C++ Programming Guide, Mathematical Functions: maximum ulp error");
+    by_vendor("OpenCL C specification, relative error as ULPs; OpenCL-CTS, math_brute_force",
+              "CUDA Programming Guide, Mathematical Functions: maximum ulp error");
 constexpr const char* kEdge =
     by_vendor("OpenCL C specification, edge case behavior", "CUDA Math API; IEEE 754");
 constexpr std::uint32_t kCount = 4096;
@@ -226,7 +226,7 @@ constexpr const char* kDivision[] = {"divide", "sqrt"};
 PROCTOR_CHECK_EACH(
     kDivision, Math, DivisionIsRoundedAsDeclared, "K21",
     by_vendor("Level Zero specification, ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT; OpenCL C, build options",
-              "CUDA C++ Programming Guide, Mathematical Functions: maximum ulp error"),
+              "CUDA Programming Guide, Mathematical Functions: maximum ulp error"),
     by_vendor(kWarn, kGate), .faults = {"kernel.wrong_result:arg=3,at=4"},
     .needs = {"fp32_rounded_division"}) {
   const auto context = leased();
@@ -296,7 +296,7 @@ PROCTOR_CHECK(Math, SpecialValuesFollowTheRules, "K25", kEdge, kGate,
 
 PROCTOR_CHECK(Math, DenormalsAreAsDeclared, "K24",
               by_vendor("Level Zero specification, ze_device_fp_flag_t",
-                        "CUDA C++ Programming Guide, Floating-Point Standard"),
+                        "CUDA Programming Guide, Floating-Point Standard"),
               kGate, {"kernel.ftz"}) {
   const auto context = leased();
   step("given products that are denormal numbers");

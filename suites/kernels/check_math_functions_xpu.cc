@@ -23,7 +23,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kFunctionUlps =
-    "OpenCL C specification, relative error as ULPs; OpenCL-CTS math_brute_force, commonfns, geometrics";
+    "OpenCL C specification, relative error as ULPs; OpenCL-CTS, math_brute_force, commonfns, geometrics";
 
 double ulps_between(long double reference, float got) {
   return kernels::ulp_distance(static_cast<double>(reference), got);

@@ -22,7 +22,7 @@ constexpr const char* kBound = "Higham, Accuracy and Stability of Numerical Algo
 // Sums in an order that the kernel fixes, of steps that have one right result each.
 constexpr const char* kRounded =
     by_vendor("OpenCL C specification, relative error as ULPs: fma is correctly rounded",
-              "CUDA C++ Programming Guide, Mathematical Functions: the error of fmaf is 0 ulp");
+              "CUDA Programming Guide, Mathematical Functions: the error of fmaf is 0 ulp");
 constexpr std::uint32_t kTiles[] = {4, 8, 16};
 
 struct Shape {

@@ -33,7 +33,7 @@ std::vector<std::uint32_t> run_transform(const Context& context, const Module& m
 }  // namespace
 
 PROCTOR_CHECK(Module, KernelNamesAreListed, "K01",
-              by_vendor("oneapi-src/level-zero-tests test_module.cpp",
+              by_vendor("oneapi-src/level-zero-tests, test_module.cpp",
                         "CUDA Runtime API, cudaLibraryEnumerateKernels"),
               kGate, {"kernel.names_wrong"}) {
   const auto context = leased();

@@ -20,7 +20,7 @@ using suite::Helper;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kLoad = "CUDA Runtime API, cudaLibraryLoadFromFile; ROCm/hip-tests hipModuleLoad";
+constexpr const char* kLoad = "CUDA Runtime API, cudaLibraryLoadFromFile; ROCm/hip-tests, hipModuleLoad";
 
 const std::vector<std::string> kDamages = {"garbage", "text", "empty"};
 
@@ -112,7 +112,7 @@ PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoad
 }
 
 PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
-              "CUDA C++ Programming Guide, Device Memory: __device__ variables; cudaLibraryGetGlobal", kGate,
+              "CUDA Programming Guide, Device Memory: __device__ variables; cudaLibraryGetGlobal", kGate,
               .faults = {"kernel.global_wrong", "copy.skip"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context contexts[] = {Context(devices[0]), Context(devices[1])};

@@ -89,7 +89,7 @@ PROCTOR_CHECK(Module, UnknownInstructionIsRefused, "K03", kCreate, kWarn, {"kern
   expect_damage_is_refused("bad_opcode");
 }
 
-PROCTOR_CHECK(Module, BuildLogSaysWhy, "K05", "oneapi-src/level-zero-tests test_module.cpp", kWarn,
+PROCTOR_CHECK(Module, BuildLogSaysWhy, "K05", "oneapi-src/level-zero-tests, test_module.cpp", kWarn,
               {"kernel.wrong_build_log", "state.sticky_error"}) {
   const Build build = build_damaged({"garbage", "with its log"});
   // A loader of that time that intercepts calls hands out a log that crashes its reader.

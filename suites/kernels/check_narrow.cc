@@ -15,7 +15,7 @@ using kernels::NarrowFormat;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kFormat = "IEEE 754; OCP 8-bit Floating Point Specification (OFP8) 1.0";
+constexpr const char* kFormat = "IEEE 754; OFP8, 1.0";
 constexpr const char* kSumBound = "Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1";
 
 std::vector<std::string> format_names() {

@@ -15,9 +15,8 @@ using kernels::NarrowFormat;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kFormat =
-    "CUDA Math API, fp8 conversions; OCP 8-bit Floating Point Specification (OFP8) 1.0";
-constexpr const char* kTensor = "CUDA C++ Programming Guide, Warp Matrix Functions; Higham, lemma 3.1";
+constexpr const char* kFormat = "CUDA Math API, fp8 conversions; OFP8, 1.0";
+constexpr const char* kTensor = "CUDA Programming Guide, Warp Matrix Functions; Higham, lemma 3.1";
 
 const std::vector<std::string> kFormats = {"e4m3", "e5m2"};
 

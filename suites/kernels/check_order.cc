@@ -22,7 +22,7 @@ constexpr const char* kEvents =
 constexpr const char* kTimes = by_vendor("Level Zero specification, zeEventQueryKernelTimestamp",
                                          "CUDA Runtime API, cudaEventElapsedTime");
 constexpr const char* kQueues = by_vendor("Level Zero programming guide, Command Queues and Command Lists",
-                                          "CUDA C++ Programming Guide, Streams");
+                                          "CUDA Programming Guide, Streams");
 
 }  // namespace
 

@@ -18,7 +18,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kFork =
-    "pytorch/pytorch: Cannot re-initialize CUDA in forked subprocess; cudaErrorInitializationError";
+    "PyTorch: Cannot re-initialize CUDA in forked subprocess; cudaErrorInitializationError";
 
 constexpr int kNoRoom = 77;  // the child has no room for a context
 

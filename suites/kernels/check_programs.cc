@@ -11,13 +11,12 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kLanguage = by_vendor("OpenCL C specification; SPIR-V specification",
-                                            "CUDA C++ Programming Guide, C++ Language Support");
-constexpr const char* kProgramArguments =
-    by_vendor("Level Zero specification, zeKernelSetArgumentValue",
-              "CUDA C++ Programming Guide, __global__ Function Parameters");
+constexpr const char* kLanguage =
+    by_vendor("OpenCL C specification; SPIR-V specification", "CUDA Programming Guide, C++ Language Support");
+constexpr const char* kProgramArguments = by_vendor("Level Zero specification, zeKernelSetArgumentValue",
+                                                    "CUDA Programming Guide, __global__ Function Parameters");
 constexpr const char* kLocalVariables =
-    by_vendor("OpenCL C specification, __local address space", "CUDA C++ Programming Guide, Shared Memory");
+    by_vendor("OpenCL C specification, __local address space", "CUDA Programming Guide, Shared Memory");
 
 // The host's own run of the programs, which convert numbers without saying so, as C does.
 namespace host_side {

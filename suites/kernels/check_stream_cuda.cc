@@ -17,7 +17,7 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kDefault = "CUDA C++ Programming Guide, Default Stream";
+constexpr const char* kDefault = "CUDA Programming Guide, Default Stream";
 constexpr const char* kWaits = "CUDA Runtime API, API synchronization behavior";
 constexpr const char* kHostFunction = "CUDA Runtime API, cudaLaunchHostFunc";
 constexpr const char* kPriority = "CUDA Runtime API, cudaStreamCreateWithPriority";
@@ -460,7 +460,7 @@ PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
 }
 
 PROCTOR_CHECK(Stream, WaitsForAnEventOfAnotherDevice, "K43",
-              "CUDA C++ Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
+              "CUDA Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
               .faults = {"order.ignore_wait_events"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context first(devices[0]), second(devices[1]);

@@ -12,10 +12,10 @@ namespace {
 using suite::kGate;
 
 constexpr const char* kSubGroup =
-    by_vendor("OpenCL-CTS subgroups", "CUDA C++ Programming Guide, Warp Shuffle and Vote Functions");
+    by_vendor("OpenCL-CTS, subgroups", "CUDA Programming Guide, Warp Shuffle and Vote Functions");
 constexpr const char* kScans =
     by_vendor("OpenCL Extension specification, cl_khr_subgroups, cl_khr_subgroup_non_uniform_arithmetic",
-              "CUDA C++ Programming Guide, Warp Shuffle Functions");
+              "CUDA Programming Guide, Warp Shuffle Functions");
 // ---- shuffles ----
 
 // In the order of shuffles.cl. What a lane that is not there would have is not looked at.

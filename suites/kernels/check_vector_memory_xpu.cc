@@ -14,7 +14,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kVectors =
-    "OpenCL C specification, vector data load and store functions; OpenCL-CTS half";
+    "OpenCL C specification, vector data load and store functions; OpenCL-CTS, half";
 constexpr std::size_t kVectorCount = 24;
 
 // Runs a kernel of half_vectors.cl, of which vector i lies at `from_apart` and `to_apart` elements behind the one before.

@@ -1,6 +1,6 @@
 // The functions of floats.cl: what each computes, and how exact it must be in its language. Sources: The
 // OpenCL C Specification, tables "ULP values for single precision built-in math functions" and "... double
-// precision ...", full profile; CUDA C++ Programming Guide, "Mathematical Functions", maximum ulp error of
+// precision ...", full profile; CUDA Programming Guide, "Mathematical Functions", maximum ulp error of
 // the standard functions.
 #pragma once
 

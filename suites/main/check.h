@@ -2,7 +2,7 @@
 //
 //   std::string devices_under(const std::string& mask);
 //
-//   PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", "intel/compute-runtime parseAffinityMask", kWarn) {
+//   PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", "intel/compute-runtime, parseAffinityMask", kWarn) {
 //     const std::string expected = devices_under("0");
 //     step("enumerate under '0,0'");
 //     const std::string got = devices_under("0,0");

@@ -180,7 +180,7 @@ PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kIsolation, kGate, {"sys
 // ---- the end of memory ----
 
 PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
-              "NVIDIA DCGM memory plugin; nothing of this is sticky", kGate,
+              "NVIDIA DCGM, memory plugin; nothing of this is sticky", kGate,
               {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
@@ -203,7 +203,7 @@ PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
   expect_bytes("what it holds", sent, read_bytes(queue, context, again.data(), 4096), context.device());
 }
 
-PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM memory plugin: 75 % of free", kWarn,
+PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free", kWarn,
               {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());

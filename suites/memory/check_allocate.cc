@@ -21,7 +21,7 @@ constexpr const char* kMeasured = by_vendor("measured: Intel compute-runtime 26.
                                             "CUDA Runtime API, cudaMalloc, cudaFree");
 constexpr const char* kApart =
     by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
-              "ROCm/hip-tests hipMallocConcurrency");
+              "ROCm/hip-tests, hipMallocConcurrency");
 constexpr const char* kLargest = by_vendor("Level Zero specification, maxMemAllocSize",
                                            "CUDA Runtime API, cudaDeviceProp::totalGlobalMem");
 
@@ -59,8 +59,8 @@ void expect_disjoint(const std::vector<Buffer>& buffers, const Device& device) {
 }  // namespace
 
 PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
-              by_vendor("oneapi-src/level-zero-tests test_memory.cpp",
-                        "CUDA C++ Programming Guide, device memory accesses: 256 bytes"),
+              by_vendor("oneapi-src/level-zero-tests, test_memory.cpp",
+                        "CUDA Programming Guide, device memory accesses: 256 bytes"),
               kGate, {"alloc.misaligned"}) {
   const auto context = leased();
   for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
@@ -96,7 +96,7 @@ PROCTOR_CHECK(Allocate, AbsurdSizesAreRefused, "M03", kMeasured, kGate, {"alloc.
 // Which code is right is not fixed: the specification says size, the driver may also be out of memory. On CUDA the
 // driver may place what does not fit in the host's memory.
 PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
-              by_vendor("intel/compute-runtime context.cpp allocDeviceMem", kLargest),
+              by_vendor("intel/compute-runtime, context.cpp allocDeviceMem", kLargest),
               by_vendor(kGate, kWarn), {"alloc.huge_accepted"}) {
   const auto context = leased();
   const std::uint64_t largest = context.device().properties().largest_allocation;
@@ -156,8 +156,8 @@ PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.d
 }
 
 PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
-              by_vendor("oneapi-src/level-zero-tests test_multithread",
-                        "ROCm/hip-tests hipMallocConcurrency"),
+              by_vendor("oneapi-src/level-zero-tests, test_multithread",
+                        "ROCm/hip-tests, hipMallocConcurrency"),
               kGate, {"alloc.double_use"}) {
   const auto context = leased();
   std::mutex mutex;

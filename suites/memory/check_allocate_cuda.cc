@@ -18,8 +18,9 @@ using suite::Helper;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kMalloc = "CUDA Runtime API, cudaMalloc; ROCm/hip-tests hipMalloc, which run on NVIDIA";
-constexpr const char* kFree = "CUDA Runtime API, cudaFree; ROCm/hip-tests hipFree, which run on NVIDIA";
+constexpr const char* kMalloc =
+    "CUDA Runtime API, cudaMalloc; ROCm/hip-tests, hipMalloc, which run on NVIDIA";
+constexpr const char* kFree = "CUDA Runtime API, cudaFree; ROCm/hip-tests, hipFree, which run on NVIDIA";
 constexpr const char* kErrors =
     "CUDA Runtime API, cudaGetLastError, cudaPeekAtLastError; cudaErrorMemoryAllocation";
 
@@ -66,7 +67,7 @@ PROCTOR_CHECK(Exhaustion, RefusalIsToldOnceAndIsNotSticky, "M06", kErrors, kGate
                context.device());
 }
 
-PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests hipFreeImplicitSyncDev", suite::kWarn,
+PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests, hipFreeImplicitSyncDev", suite::kWarn,
               {"order.early_sync:api=cudaFree"}) {
   const auto context = leased();
   Queue queue(context);

@@ -18,7 +18,7 @@ constexpr const char* kEvents =
     by_vendor("Level Zero specification, Events", "CUDA Runtime API, Event Management");
 constexpr const char* kCopyEngines =
     by_vendor("Level Zero programming guide, Command Queues",
-              "CUDA C++ Programming Guide, Overlap of Data Transfer and Kernel Execution");
+              "CUDA Programming Guide, Overlap of Data Transfer and Kernel Execution");
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kTester = "NVIDIA DCGM memtest, tests 0 to 10";
+constexpr const char* kTester = "NVIDIA DCGM, memtest, tests 0 to 10";
 
 std::vector<std::byte> inverted(std::vector<std::byte> bytes) {
   for (auto& byte : bytes) byte = ~byte;

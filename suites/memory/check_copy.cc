@@ -88,7 +88,7 @@ PROCTOR_CHECK(
 
 // Memory of malloc: the driver stages it (the official tests do this too).
 PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29",
-              by_vendor("oneapi-src/level-zero-tests test_copy.cpp",
+              by_vendor("oneapi-src/level-zero-tests, test_copy.cpp",
                         "CUDA Runtime API, API synchronization behavior"),
               by_vendor(kWarn, kGate), {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
   const auto context = leased();
@@ -104,8 +104,8 @@ PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29",
 }
 
 PROCTOR_CHECK(Copy, NoBytesChangeNothing, "M23",
-              by_vendor("oneapi-src/level-zero-tests test_empty_copy.cpp", "ROCm/hip-tests hipMemcpy"), kGate,
-              {"copy.empty_writes"}) {
+              by_vendor("oneapi-src/level-zero-tests, test_empty_copy.cpp", "ROCm/hip-tests, hipMemcpy"),
+              kGate, {"copy.empty_writes"}) {
   const auto context = leased();
   step("given a copy of 0 bytes");
   copy_between_guards(context, {.from = Kind::kHost, .to = Kind::kDevice}, 0);
@@ -222,7 +222,7 @@ PROCTOR_CHECK(Copy, RegionOfEveryShapeIsByteExact, "M25", kRegion, kGate,
 
 PROCTOR_CHECK(Copy, BetweenDevicesIsByteExact, "S1.18",
               by_vendor("Level Zero specification, zeDeviceCanAccessPeer",
-                        "CUDA C++ Programming Guide, Peer-to-Peer Memory Copy"),
+                        "CUDA Programming Guide, Peer-to-Peer Memory Copy"),
               kGate, .faults = {"copy.peer_stale"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);
   need(devices[0].reaches(devices[1]), "needs:p2p");

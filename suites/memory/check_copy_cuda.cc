@@ -21,7 +21,7 @@ using suite::step;
 constexpr const char* kPitch = "CUDA Runtime API, cudaMallocPitch, cudaMemcpy2D, cudaMemset2D";
 constexpr const char* kVolume = "CUDA Runtime API, cudaMalloc3D, cudaMemcpy3D, cudaMemset3D";
 constexpr const char* kSynchronous = "CUDA Runtime API, API synchronization behavior";
-constexpr const char* kPeer = "CUDA C++ Programming Guide, Peer-to-Peer Memory Access and Copy";
+constexpr const char* kPeer = "CUDA Programming Guide, Peer-to-Peer Memory Access and Copy";
 constexpr std::size_t kWidth = 300;  // bytes of a row, of which no pitch is a multiple
 constexpr std::size_t kHeight = 21;
 constexpr std::size_t kDepth = 3;
@@ -184,7 +184,7 @@ PROCTOR_CHECK(Pitch, EveryWidthHasItsRoom, "M25", kPitch, kGate,
 }
 
 PROCTOR_CHECK(Fill, LowByteOfTheValueCounts, "M27",
-              "CUDA Runtime API, cudaMemset: (unsigned char) value; ROCm/hip-tests hipMemset", kGate,
+              "CUDA Runtime API, cudaMemset: (unsigned char) value; ROCm/hip-tests, hipMemset", kGate,
               {"copy.fill_saturates", "copy.fill_skip"}) {
   const auto context = leased();
   Queue queue(context);
@@ -567,7 +567,7 @@ PROCTOR_CHECK(Pitch, IsThatOfTheDevice, "M25", kPitch, kGate,
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests hipMemcpy", suite::kWarn,
+PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests, hipMemcpy", suite::kWarn,
               {"error.swallowed:api=cudaMemcpy"}) {
   const auto context = leased();
   use(context.device());
@@ -625,7 +625,7 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
 
 // Addresses say whose memory it is: whoever is current may copy it and free it.
 PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
-              "CUDA C++ Programming Guide, Unified Virtual Address Space", kGate,
+              "CUDA Programming Guide, Unified Virtual Address Space", kGate,
               .faults = {"copy.fill_skip", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context first(devices[0]), second(devices[1]);

@@ -187,7 +187,7 @@ std::vector<Buffer> take_all(const Context& context, const Device& device, std::
 
 }  // namespace
 
-PROCTOR_CHECK(Exhaustion, WhatIsFreeCanBeHadAndNoMore, "M07", "NVIDIA DCGM memory plugin: 75 % of free",
+PROCTOR_CHECK(Exhaustion, WhatIsFreeCanBeHadAndNoMore, "M07", "NVIDIA DCGM, memory plugin: 75 % of free",
               kWarn, {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);

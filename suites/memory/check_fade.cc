@@ -8,8 +8,8 @@ namespace proctor::accel {
 
 // Read twice, at once and later: what the first reading shows wrong has not faded. The fault changes what the
 // second reading brings. The longest time stays below the time limit of a case.
-PROCTOR_CHECK(Contents, IdleMemoryKeepsItsBits, "M44", "NVIDIA DCGM memtest, test 9 (bit fade)", suite::kGate,
-              .faults = {"memory.corrupt_copy:at=4097,xor=4,min=8192,after=4"},
+PROCTOR_CHECK(Contents, IdleMemoryKeepsItsBits, "M44", "NVIDIA DCGM, memtest, test 9 (bit fade)",
+              suite::kGate, .faults = {"memory.corrupt_copy:at=4097,xor=4,min=8192,after=4"},
               .sizes = {.smoke = 20, .ci = 100, .full = 20'000, .stress = 45'000, .unit = "milliseconds"}) {
   const auto context = leased();
   Queue queue(context);

@@ -18,8 +18,8 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kMapped = "CUDA C++ Programming Guide, Page-Locked Host Memory, Mapped Memory";
-constexpr const char* kRegister = "CUDA Runtime API, cudaHostRegister; ROCm/hip-tests hipHostRegister";
+constexpr const char* kMapped = "CUDA Programming Guide, Page-Locked Host Memory, Mapped Memory";
+constexpr const char* kRegister = "CUDA Runtime API, cudaHostRegister; ROCm/hip-tests, hipHostRegister";
 constexpr const char* kAttributes = "CUDA Runtime API, cudaPointerAttributes";
 constexpr std::uint32_t kWords = 1024;
 
@@ -334,7 +334,7 @@ PROCTOR_CHECK(Pointer, HostMemoryIsOfTheDeviceThatMadeIt, "M42", kAttributes, kG
 }
 
 PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
-              "CUDA Runtime API, cudaIpcOpenMemHandle; ROCm/hip-tests hipIpcMemHandle", kGate,
+              "CUDA Runtime API, cudaIpcOpenMemHandle; ROCm/hip-tests, hipIpcMemHandle", kGate,
               {"ipc.opens_own"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
@@ -444,7 +444,7 @@ PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcClos
 }
 
 PROCTOR_CHECK(Ipc, HandleOfAnEndedProcessIsRefused, "M41",
-              "CUDA C++ Programming Guide, Interprocess Communication", suite::kWarn,
+              "CUDA Programming Guide, Interprocess Communication", suite::kWarn,
               {"error.swallowed:api=cudaIpcOpenMemHandle"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");

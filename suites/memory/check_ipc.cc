@@ -14,7 +14,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kIpc = by_vendor("Level Zero specification, Inter-Process Communication",
-                                       "CUDA C++ Programming Guide, Interprocess Communication");
+                                       "CUDA Programming Guide, Interprocess Communication");
 constexpr std::size_t kSharedBytes = 10000;
 
 // Opens TOKEN of so many BYTES; then, ordered word by word: "read SEED" tells whether the bytes are

@@ -9,7 +9,8 @@ namespace {
 using suite::expect_true;
 using suite::step;
 
-constexpr const char* kAccounting = "intel/compute-runtime DEVICE_MEMORY_ACCOUNTING.md; zes_mem_properties_t";
+constexpr const char* kAccounting =
+    "intel/compute-runtime, DEVICE_MEMORY_ACCOUNTING.md; zes_mem_properties_t";
 
 // Summed over the memory modules of a card that are its own. `physical` is 0 where one of them does not say.
 struct Layers {

@@ -22,7 +22,7 @@ using suite::step;
 constexpr const char* kHostMemory = by_vendor("Level Zero specification, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY",
                                               "CUDA Runtime API, cudaHostAlloc");
 constexpr const char* kOvercommit =
-    by_vendor("oneapi-src/level-zero-tests test_memory_overcommit", "ROCm/hip-tests hipHmmOvrSubscription");
+    by_vendor("oneapi-src/level-zero-tests, test_memory_overcommit", "ROCm/hip-tests, hipHmmOvrSubscription");
 constexpr std::size_t kPiece = 32 << 20;
 constexpr std::size_t kPage = 4096;
 

@@ -18,7 +18,7 @@ using suite::step;
 
 constexpr const char* kPrefetch = "CUDA Runtime API, cudaMemPrefetchAsync";
 constexpr const char* kAdvise = "CUDA Runtime API, cudaMemAdvise";
-constexpr const char* kConcurrent = "CUDA C++ Programming Guide, Unified Memory: concurrentManagedAccess";
+constexpr const char* kConcurrent = "CUDA Programming Guide, Unified Memory: concurrentManagedAccess";
 
 void need_concurrent_access(const Context& context) {
   need(context.device().record()->native.concurrentManagedAccess != 0,

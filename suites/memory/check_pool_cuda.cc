@@ -15,7 +15,7 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kOrder = "CUDA C++ Programming Guide, Stream Ordered Memory Allocator";
+constexpr const char* kOrder = "CUDA Programming Guide, Stream Ordered Memory Allocator";
 constexpr const char* kTrim = "CUDA Runtime API, cudaMemPoolTrimTo, cudaMemPoolAttrReleaseThreshold";
 constexpr std::size_t kBytes = 4 << 20;
 
@@ -558,7 +558,7 @@ std::string access_of(const Pool& pool, const Device& device) {
 }  // namespace
 
 PROCTOR_CHECK(Pool, PeersHaveTheAccessThatTheyAreGiven, "M38",
-              "CUDA C++ Programming Guide, Stream Ordered Memory Allocator, Device Accessibility", kGate,
+              "CUDA Programming Guide, Stream Ordered Memory Allocator, Device Accessibility", kGate,
               .faults = {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);
   need(devices[1].reaches(devices[0]), "needs:p2p");

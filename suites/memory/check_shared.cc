@@ -11,7 +11,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kShared = by_vendor("Level Zero specification, Shared Memory",
-                                          "CUDA C++ Programming Guide, Unified Memory Programming");
+                                          "CUDA Programming Guide, Unified Memory Programming");
 constexpr const char* kHome = by_vendor("Level Zero specification, zeMemGetAllocProperties",
                                         "CUDA Runtime API, cudaPointerGetAttributes");
 
@@ -41,7 +41,7 @@ PROCTOR_CHECK(Shared, HostSeesWhatAKernelWrites, "M35", kShared, kGate, {"memory
 }
 
 PROCTOR_CHECK(Shared, PingPong, "M35",
-              by_vendor("oneapi-src/level-zero-tests test_usm", "ROCm/hip-tests hipMallocManaged"), kGate,
+              by_vendor("oneapi-src/level-zero-tests, test_usm", "ROCm/hip-tests, hipMallocManaged"), kGate,
               .faults = {"memory.shared_not_coherent", "kernel.skip"},
               .sizes = {.smoke = 4, .ci = 16, .full = 200, .unit = "rounds"}) {
   const auto context = leased();

@@ -415,7 +415,7 @@ PROCTOR_CHECK(Symbol, IsUnknownAfterItsImage, "K08", "CUDA Runtime API, cudaErro
 
 namespace {
 
-constexpr const char* kTriple = "CUDA C++ Programming Guide, Execution Configuration; crt/host_runtime.h";
+constexpr const char* kTriple = "CUDA Programming Guide, Execution Configuration; crt/host_runtime.h";
 
 // Launches fill(words, value, n), and expects that it filled them.
 template <typename Launch>
@@ -542,7 +542,7 @@ PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K16", kTriple, kGate,
 // ---- managed variables ----
 
 PROCTOR_CHECK(Symbol, ManagedOneIsSharedWithTheHost, "M35",
-              "CUDA C++ Programming Guide, Unified Memory Programming: __managed__ variables", kGate,
+              "CUDA Programming Guide, Unified Memory Programming: __managed__ variables", kGate,
               {"kernel.skip:kernel=add_to_managed", "kernel.wrong_argument:kernel=add_to_managed"}) {
   const auto context = leased();
   need(context.device().properties().shared_memory, "unsupported:shared_memory");

@@ -158,7 +158,7 @@ PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specific
 }
 
 PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
-              "oneapi-src/level-zero-tests test_device.cpp, DevicePropertiesTest", kWarn,
+              "oneapi-src/level-zero-tests, test_device.cpp, DevicePropertiesTest", kWarn,
               .faults = {"visibility.name_empty:dev=1"}) {
   const auto seen = control_with_devices(2);
   for (const auto& device : seen.devices) {
@@ -283,7 +283,7 @@ PROCTOR_CHECK(
 
 // One driver handle per product family, and ordinals of the mask count through all of
 // them (compute-runtime, Device::groupDevices).
-PROCTOR_CHECK(Enumerate, OrdinalsCountThroughAllDrivers, "V41", "intel/compute-runtime Device::groupDevices",
+PROCTOR_CHECK(Enumerate, OrdinalsCountThroughAllDrivers, "V41", "intel/compute-runtime, Device::groupDevices",
               kWarn) {
   const auto unmasked = control_with_devices(2);
   if (unmasked.drivers < 2) suite::skip("needs:drivers>=2");

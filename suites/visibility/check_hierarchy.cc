@@ -16,7 +16,7 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kHierarchySpec = "Level Zero programming guide, Device Hierarchy";
-constexpr const char* kDriver = "intel/compute-runtime test_l0_device.cpp, device hierarchy";
+constexpr const char* kDriver = "intel/compute-runtime, test_l0_device.cpp, device hierarchy";
 
 std::size_t leaves(const Enumeration& composite) {
   std::size_t count = 0;

@@ -16,7 +16,7 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kSpec = "Level Zero programming guide, Affinity Mask";
-constexpr const char* kParser = "intel/compute-runtime execution_environment.cpp parseAffinityMask";
+constexpr const char* kParser = "intel/compute-runtime, execution_environment.cpp parseAffinityMask";
 
 std::string shape(const Enumeration& seen) { return text_of(seen, IdentityKind::kNone); }
 
@@ -97,7 +97,7 @@ PROCTOR_CHECK(Mask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
   expect_same("mask 1.0,0 selects", expected_text(expected, unmasked, IdentityKind::kNone), shape(seen));
 }
 
-PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests hipGetDeviceCountMproc, as identities",
+PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDeviceCountMproc, as identities",
               kWarn, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control();
   const auto kind = identity_kind(unmasked);

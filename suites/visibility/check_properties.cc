@@ -303,7 +303,7 @@ PROCTOR_CHECK(Enumerate, EveryListKeepsTheRuleOfTwoCalls, "V26",
 }
 
 PROCTOR_CHECK(Enumerate, TablesEndWhereTheirVersionDoes, "V55",
-              "oneapi-src/level-zero ze_ddi.h: a table grows at its end, from version to version", kWarn,
+              "oneapi-src/level-zero, ze_ddi.h: a table grows at its end, from version to version", kWarn,
               .faults = {"visibility.version_zero"}) {
   need_answers_of_the_driver();
   control();

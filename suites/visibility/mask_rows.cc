@@ -22,7 +22,7 @@ using suite::kGate;
 using suite::kWarn;
 
 constexpr const char* kSpec = "Level Zero programming guide, Affinity Mask";
-constexpr const char* kDriver = "intel/compute-runtime execution_environment.cpp parseAffinityMask";
+constexpr const char* kDriver = "intel/compute-runtime, execution_environment.cpp parseAffinityMask";
 constexpr const char* kRobust = "robustness: a malformed entry selects nothing and never crashes";
 
 constexpr MaskRow kRows[] = {

@@ -19,9 +19,10 @@ using nccl::Code;
 using suite::kGate;
 using suite::kWarn;
 
-constexpr const char* kTypes = "NCCL, API: Types (ncclResult_t)";
-constexpr const char* kCommunicators = "NCCL, Creating a Communicator; Error handling and communicator abort";
-constexpr const char* kManyRanks = "NCCL, Environment Variables: NCCL_MULTI_RANK_GPU_ENABLE";
+constexpr const char* kTypes = "NCCL user guide, API: Types (ncclResult_t)";
+constexpr const char* kCommunicators =
+    "NCCL user guide, Creating a Communicator; Error handling and communicator abort";
+constexpr const char* kManyRanks = "NCCL user guide, Environment Variables: NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr const char* kManyRanksVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr int kManyRanksVersion = 23000;
 

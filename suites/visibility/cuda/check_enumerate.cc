@@ -17,9 +17,9 @@ using suite::kInfo;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kDevices = "NVIDIA CUDA Runtime API, Device Management";
-constexpr const char* kPeers = "NVIDIA CUDA Runtime API, Peer Device Memory Access";
-constexpr const char* kSelectTests = "ROCm/hip-tests hipSetGetDevice.cc, also run on NVIDIA";
+constexpr const char* kDevices = "CUDA Runtime API, Device Management";
+constexpr const char* kPeers = "CUDA Runtime API, Peer Device Memory Access";
+constexpr const char* kSelectTests = "ROCm/hip-tests, hipSetGetDevice.cc, also run on NVIDIA";
 
 nlohmann::json query_pool(const std::string& mode, const Pool& pool) {
   return query_child({mode}, masked(pool.mask()));
@@ -27,8 +27,7 @@ nlohmann::json query_pool(const std::string& mode, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "NVIDIA CUDA Programming Guide, CUDA Environment Variables",
-              kGate,
+PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "CUDA Programming Guide, CUDA Environment Variables", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.missing_device", "visibility.init_fail",
                          "host.crash"},
               .devices = 2) {
@@ -72,7 +71,7 @@ PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
 }
 
 PROCTOR_CHECK(Enumerate, NothingCanBeSelectedUnderAnEmptyMask, "V09",
-              "ROCm/hip-tests hipSetGetDeviceMproc.cc, also run on NVIDIA", kGate,
+              "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run on NVIDIA", kGate,
               .faults = {"visibility.nothing_means_all", "error.swallowed"}) {
   pool_of();
   step("given cudaSetDevice under an empty mask");
@@ -108,7 +107,7 @@ PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
 }
 
 PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
-              "ROCm/hip-tests hipDeviceGetByPCIBusId.cc, also run on NVIDIA", kGate,
+              "ROCm/hip-tests, hipDeviceGetByPCIBusId.cc, also run on NVIDIA", kGate,
               .faults = {"visibility.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of();
   std::vector<Variables> ways{masked(pool.mask()), {{kOrder, "FASTEST_FIRST"}, {kMask, pool.mask()}}};
@@ -131,8 +130,8 @@ PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
 }
 
 // What the call wrote where it had no room, a text without an end, nobody may read.
-PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "NVIDIA CUDA Runtime API, cudaDeviceGetPCIBusId: len",
-              kWarn, .faults = {"error.swallowed:api=cudaDeviceGetPCIBusId"}) {
+PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "CUDA Runtime API, cudaDeviceGetPCIBusId: len", kWarn,
+              .faults = {"error.swallowed:api=cudaDeviceGetPCIBusId"}) {
   const auto pool = pool_of();
   step("given room for each length up to that of the bus id and its end");
   const auto rooms = query_pool("bus-id-rooms", pool).at("rooms");
@@ -148,7 +147,7 @@ PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "NVIDIA CUDA Runtime API, cud
 
 // A program may ask either: what it is told of its device must not depend on that.
 PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
-              "NVIDIA CUDA Runtime API, cudaDeviceAttr and cudaDeviceProp", kGate,
+              "CUDA Runtime API, cudaDeviceAttr and cudaDeviceProp", kGate,
               .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}) {
   const auto pool = pool_of();
   step("given each attribute of each device, and the property of the same meaning");
@@ -163,7 +162,7 @@ PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
 }
 
 PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
-              "ROCm/hip-tests hipDeviceGetByPCIBusId.cc, also run on NVIDIA: 1 or 101", kGate,
+              "ROCm/hip-tests, hipDeviceGetByPCIBusId.cc, also run on NVIDIA: 1 or 101", kGate,
               .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given bus ids that no device has");
@@ -174,9 +173,8 @@ PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
   }
 }
 
-PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30",
-              "NVIDIA CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms", kWarn,
-              .faults = {"error.swallowed", "error.wrong_code"}) {
+PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30", "CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms",
+              kWarn, .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given bus ids of devices, with a letter or a colon too many, or without the function");
   const auto odd = query_pool("bus-ids", pool).at("odd");
@@ -185,7 +183,7 @@ PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30",
                 "'" + text + "' is refused, it is answered with " + code.get<std::string>());
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "NVIDIA CUDA Runtime API, cudaDeviceProp::uuid", kGate,
+PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
   const auto pool = pool_of();
   if (pool.names.machine.size() < 2) suite::skip("needs:devices>=2");
@@ -199,8 +197,8 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "NVIDIA CUDA Runtime API, cudaDe
   expect_same("how many of the UUIDs differ", std::to_string(machine.size()), std::to_string(all.size()));
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "NVIDIA CUDA Runtime API, cudaDeviceProp::uuid",
-              kGate, .faults = {"visibility.uuid_changes:dev=1"}) {
+PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
+              .faults = {"visibility.uuid_changes:dev=1"}) {
   const auto pool = pool_of();
   step("given two processes, each masked by PCI place");
   const auto mask = pool.ordinal_mask();
@@ -208,7 +206,7 @@ PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "NVIDIA CUDA Runtime
   expect_same("UUIDs in the second process", text_of(first), text_of(enumerate_under(mask)));
 }
 
-PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "NVIDIA CUDA Runtime API, cudaDeviceProp::name", kGate,
+PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "CUDA Runtime API, cudaDeviceProp::name", kGate,
               .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of();
   step("given the properties of each device");
@@ -262,7 +260,7 @@ PROCTOR_CHECK(Enumerate, PciAddressesAreDistinctAndStable, "V30", kDevices, kGat
 }
 
 PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
-              "NVIDIA CUDA C++ Programming Guide, Versioning and Compatibility", kGate,
+              "CUDA Programming Guide, Versioning and Compatibility", kGate,
               .faults = {"visibility.version_zero"}) {
   const auto pool = pool_of();
   step("given the versions of runtime and driver");
@@ -275,7 +273,7 @@ PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
 }
 
 PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
-              "ROCm/hip-tests hipDeviceCanAccessPeer.cc, also run on NVIDIA", kGate,
+              "ROCm/hip-tests, hipDeviceCanAccessPeer.cc, also run on NVIDIA", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
   step("given cudaDeviceCanAccessPeer with ordinals that name no device, and nowhere to answer to");

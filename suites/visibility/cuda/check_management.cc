@@ -15,7 +15,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kNvmlOfPyTorch = "PyTorch, torch/cuda/__init__.py _device_count_nvml";
-constexpr const char* kNvml = "NVIDIA NVML API Reference Guide, Device Queries";
+constexpr const char* kNvml = "NVML API Reference Guide, Device Queries";
 
 // Of the pool's devices, in NVML's order; what is hidden from the run is counted, not told.
 struct Managed {
@@ -83,7 +83,7 @@ PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = 
 }
 
 PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",
-              "NVIDIA NVML API Reference Guide, nvmlDeviceGetHandleByUUID: NVML_ERROR_NOT_FOUND", kGate,
+              "NVML API Reference Guide, nvmlDeviceGetHandleByUUID: NVML_ERROR_NOT_FOUND", kGate,
               .faults = {"sysman.cut_name_accepted", "sysman.wrong_uuid"}) {
   const auto pool = pool_of();
   step("given each device's name, and names that are cut, too long or misspelt");
@@ -98,7 +98,7 @@ PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",
 
 // /dev/nvidiaN is the card's file, which is what a container is given.
 PROCTOR_CHECK(Management, MinorNumbersAreTheCards, "V53",
-              "NVIDIA NVML API Reference Guide, nvmlDeviceGetMinorNumber: /dev/nvidia[minor number]", kGate,
+              "NVML API Reference Guide, nvmlDeviceGetMinorNumber: /dev/nvidia[minor number]", kGate,
               .faults = {"sysman.minor_shared"}) {
   const auto pool = pool_of(2);
   step("given the minor number of each card");

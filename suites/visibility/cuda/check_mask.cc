@@ -97,7 +97,7 @@ PROCTOR_CHECK(Mask, ListOrdersTheDevices, "V04", kGuide, kGate, .faults = {"visi
   } while (std::next_permutation(positions.begin(), positions.end()));
 }
 
-PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests hipGetDeviceCount.cc, as identities",
+PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDeviceCount.cc, as identities",
               kGate, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of();
   std::vector<std::string> ordinals, names;

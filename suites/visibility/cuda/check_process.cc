@@ -38,7 +38,7 @@ void expect_unchanged(const nlohmann::json& answer) {
 
 }  // namespace
 
-PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: the driver reads it once",
+PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
               kWarn, .faults = {"visibility.late_environment"}) {
   const auto pool = pool_of(2);
   step("given a process that enumerates, masks itself and enumerates again");
@@ -48,7 +48,7 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: 
   expect_unchanged(answer);
 }
 
-PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch torch/cuda: the driver reads it once",
+PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch, torch/cuda: the driver reads it once",
               kGate, .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a process that masks itself before its first call");
@@ -56,7 +56,7 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch torch/cuda:
   expect_same("what it sees", expected_text({pool.uuid(1)}), text_of(record(answer, "seen")));
 }
 
-PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: the driver reads it once",
+PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
               kWarn, .faults = {"visibility.late_environment"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
@@ -105,7 +105,7 @@ PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
 }
 
 PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
-              "NVIDIA NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
+              "NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
               .faults = {"visibility.hidden_reachable", "alloc.wrong_device"}) {
   const auto mask = leased(1).front();
   constexpr std::int64_t kBytes = 64 << 20;

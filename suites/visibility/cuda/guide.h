@@ -3,6 +3,6 @@
 
 namespace proctor::visibility {
 
-inline constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
+inline constexpr const char* kGuide = "CUDA Programming Guide, CUDA Environment Variables";
 
 }  // namespace proctor::visibility

@@ -17,8 +17,8 @@ using suite::kGate;
 using suite::kInfo;
 using suite::kWarn;
 
-constexpr const char* kPyTorch = "PyTorch torch/cuda/__init__.py _parse_visible_devices";
-constexpr const char* kHip = "ROCm/hip-tests hipSetGetDeviceMproc.cc, also run on NVIDIA";
+constexpr const char* kPyTorch = "PyTorch, torch/cuda/__init__.py _parse_visible_devices";
+constexpr const char* kHip = "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run on NVIDIA";
 constexpr const char* kMig = "NVIDIA Multi-Instance GPU User Guide, Device Names";
 
 constexpr const char* kOffByOne = "visibility.mask_off_by_one";

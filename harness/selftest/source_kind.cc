@@ -30,6 +30,7 @@ constexpr std::array kDocuments{
     Document{"oneCCL specification", kSpecification},
 
     Document{"CUDA Programming Guide", kDocumentation},
+    Document{"Linux DRM documentation", kDocumentation},
     Document{"NVIDIA XID Errors", kDocumentation},
     Document{"NVIDIA Multi-Instance GPU User Guide", kDocumentation},
     Document{"NCCL user guide", kDocumentation},

@@ -370,8 +370,7 @@ PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
 }
 
 // No document gives these for all cards; they are so on each that was looked at.
-PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51",
-              "cudaDeviceProp as NVIDIA's deviceQuery prints it on Linux", kWarn,
+PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51", "ours: what deviceQuery prints on Linux", kWarn,
               .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     const cudaDeviceProp& told = device.record()->native;

@@ -148,8 +148,7 @@ PROCTOR_CHECK(Group, LocalMemoryOfEveryKindIsApart, "K14", kBarrier, kGate,
 }
 
 PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
-              "isolation: what one group leaves, the next must not read", kWarn,
-              {"kernel.stale_local_memory"}) {
+              "ours: what one group leaves, the next must not read", kWarn, {"kernel.stale_local_memory"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");

@@ -25,7 +25,7 @@ constexpr const char* kUlp =
     by_vendor("OpenCL C specification, relative error as ULPs; OpenCL-CTS, math_brute_force",
               "CUDA Programming Guide, Mathematical Functions: maximum ulp error");
 constexpr const char* kEdge =
-    by_vendor("OpenCL C specification, edge case behavior", "CUDA Math API; IEEE 754");
+    by_vendor("OpenCL C specification, edge case behavior", "IEEE 754, 9.2.1 (special values of functions)");
 constexpr std::uint32_t kCount = 4096;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

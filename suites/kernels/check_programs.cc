@@ -11,8 +11,8 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kLanguage =
-    by_vendor("OpenCL C specification; SPIR-V specification", "CUDA Programming Guide, C++ Language Support");
+constexpr const char* kLanguage = by_vendor("OpenCL C specification, expressions and statements",
+                                            "CUDA Programming Guide, C++ Language Support");
 constexpr const char* kProgramArguments = by_vendor("Level Zero specification, zeKernelSetArgumentValue",
                                                     "CUDA Programming Guide, __global__ Function Parameters");
 constexpr const char* kLocalVariables =

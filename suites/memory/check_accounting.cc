@@ -22,7 +22,14 @@ using suite::step;
 
 constexpr const char* kState =
     by_vendor("Level Zero specification, zesMemoryGetState", "CUDA Runtime API, cudaMemGetInfo");
-constexpr const char* kIsolation = "a process that has ended holds nothing";
+constexpr const char* kFrees =
+    by_vendor("Level Zero specification, zeMemFree", "CUDA Runtime API, cudaFree: frees the memory space");
+// Of a process that ended without freeing anything.
+constexpr const char* kEnd = by_vendor("Linux DRM documentation, GEM: the end of a file releases its handles",
+                                       "ours: a process that has ended holds nothing");
+constexpr const char* kNeighbours =
+    by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
+              "ours: one process does not touch another one's memory");
 
 PROCTOR_HELPER(hold_memory) {
   const auto context = leased();
@@ -105,8 +112,7 @@ PROCTOR_CHECK(Accounting, FreeReturns, "M17", kState, kGate, {"alloc.leak_on_fre
 
 // The sum of many small losses is seen where each is below the slack. What a driver keeps of the first cycles it has for the
 // others.
-PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", "a loop of the same work holds the same memory", kGate,
-              .faults = {"alloc.leak_on_free:every=3"},
+PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"alloc.leak_on_free:every=3"},
               .sizes = {.smoke = 20, .ci = 60, .full = 1000, .unit = "cycles"}) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -155,7 +161,8 @@ PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M17", kState, kGate, {"sysman.m
   holder.finish();
 }
 
-PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kIsolation, kGate, {"sysman.leak_after_exit"}) {
+PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kEnd, by_vendor(kGate, kWarn),
+              {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
   const std::uint64_t before = device.memory().free;
@@ -166,7 +173,8 @@ PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kIsolation, kGate, {"sysman.
   expect_returned(device, before);
 }
 
-PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kIsolation, kGate, {"sysman.leak_after_exit"}) {
+PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kEnd, by_vendor(kGate, kWarn),
+              {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
   const std::uint64_t before = device.memory().free;
@@ -177,7 +185,7 @@ PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kIsolation, kGate, {"sys
   expect_returned(device, before);
 }
 
-// ---- the end of memory ----
+// ---- the end of memory, which a driver that moves what does not fit never tells ----
 
 PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
               "NVIDIA DCGM, memory plugin; nothing of this is sticky", kGate,
@@ -188,7 +196,7 @@ PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
   auto filling = std::make_unique<Filling>(context);
   const std::uint64_t piece = filling->piece;
   expect_true(!filling->buffers.empty(), "a piece can be had");
-  expect_true(!filling->status.ok(),
+  expect_true(!filling->status.ok() || !suite::on_simgpu(),
               "memory ends, after " + std::to_string(filling->bytes()) + " bytes it had not");
   expect_true(filling->status.ok() || filling->status.out_of_memory(),
               "the refusal says out of memory, it says " + filling->status.name());
@@ -217,7 +225,7 @@ PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM, memory
   }
 }
 
-PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", "isolation: two jobs on one device", kGate,
+PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", kNeighbours, by_vendor(kGate, kWarn),
               {"alloc.capacity_ignored"}) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it is of each process: the device goes on
@@ -228,7 +236,8 @@ PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", "isolation: two jobs
   Helper eater("exhaust_memory");
   const auto eaten = eater.answer();
   expect_true(eaten.at("bytes").get<std::uint64_t>() > 0, "the second process gets memory");
-  expect_true(eaten.at("refused").get<bool>(), "the second process comes to the end of memory");
+  expect_true(eaten.at("refused").get<bool>() || !suite::on_simgpu(),
+              "the second process comes to the end of memory");
   eater.finish();
   expect_bytes("this process's buffer", mine, read_bytes(queue, context, buffer.data(), buffer.bytes()),
                context.device());

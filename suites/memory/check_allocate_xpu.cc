@@ -72,7 +72,7 @@ PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
 }
 
 PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",
-              "isolation: what one job leaves, the next must not read", kWarn, {"alloc.stale_contents"}) {
+              "ours: what one job leaves, the next must not read", kWarn, {"alloc.stale_contents"}) {
   const Device device = leased_device();
   const auto secret = noise(65536, 7);
   {

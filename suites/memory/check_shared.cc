@@ -10,6 +10,8 @@ namespace {
 using suite::kGate;
 using suite::step;
 
+constexpr const char* kOffload = by_vendor("Level Zero specification, zeCommandListAppendMemoryCopy",
+                                           "CUDA Runtime API, cudaMemcpyAsync: copies count bytes");
 constexpr const char* kShared = by_vendor("Level Zero specification, Shared Memory",
                                           "CUDA Programming Guide, Unified Memory Programming");
 constexpr const char* kHome = by_vendor("Level Zero specification, zeMemGetAllocProperties",
@@ -72,7 +74,7 @@ PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33",
 // ---- offload: to the host, freed, and back ----
 
 // Whether its memory is free in between is what Accounting.FreeReturns asks: a driver may keep it for the way back.
-PROCTOR_CHECK(Offload, RoundTripIsBitEqual, "S3.7", "activation offload of training frameworks", kGate,
+PROCTOR_CHECK(Offload, RoundTripIsBitEqual, "S3.7", kOffload, kGate,
               .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1"},
               .sizes = {.smoke = 1 << 20, .ci = 1 << 24, .full = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();

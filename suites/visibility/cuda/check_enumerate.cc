@@ -54,7 +54,7 @@ PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDevices, kGate,
 
 // Whoever tests the count without the code takes what was there before for devices.
 PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
-              "measured on NVIDIA's runtime: the count is left alone on error", kGate,
+              "measured: NVIDIA's runtime leaves the count alone on error", kGate,
               .faults = {"visibility.nothing_means_all", "error.swallowed", "error.wrong_code"}) {
   pool_of();
   step("given an empty mask and a count of -7");
@@ -215,7 +215,7 @@ PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "CUDA Runtime API, cudaDevi
   }
 }
 
-PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "one name stands for one product", kWarn,
+PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "ours: one name stands for one product", kWarn,
               .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of(2);
   step("given the properties of each device");

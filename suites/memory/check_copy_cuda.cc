@@ -519,7 +519,7 @@ PROCTOR_CHECK(Region, NothingLiesBeyondTheAllocation, "M22",
 PROCTOR_CHECK(Synchronous, DirectionsAgreeWithTheirAddresses, "M26", "CUDA Runtime API, cudaMemcpyKind",
               suite::kWarn, {"copy.direction_ignored", "error.swallowed:api=cudaMemcpy"}) {
   const auto context = leased();
-  need(context.device().record()->native.pageableMemoryAccess == 0, "not_here:pageable_memory_access");
+  need(context.device().record()->native.pageableMemoryAccess == 0, "needs:no_pageable_memory_access");
   use(context.device());
   const Buffer there = device_memory(context, 4096), pinned = host_memory(context, 4096);
   std::vector<std::byte> here(4096), more(4096);

@@ -56,7 +56,7 @@ def everything(sandbox):
             passed = outcomes.pop("pass", 0)
             skipped = ", ".join(f"{count} {why}" for why, count in outcomes.most_common())
             print(f"| {path.stem} | {suite} | {passed} | {skipped} |", flush=True)
-            check(passed or suite.startswith("collectives"), path.name, suite, "has no case that passes")
+            check(passed or suite not in ("memory", "kernels"), path.name, suite, "has no case that passes")
 
 
 def named_checks(sandbox):

@@ -10,8 +10,8 @@
 
 namespace proctor::suite {
 
-// How much a rule weighs. gate: a specification demands it. warn: the vendor documents it or tests for it.
-// info: the result is only recorded.
+// How much a rule weighs. gate: a document demands it, or a test suite of others that passes on devices. warn: no correct
+// driver has to do it, or it is our own opinion. info: the result is only recorded.
 enum class Severity { kGate, kWarn, kInfo };
 std::string_view to_string(Severity severity);
 
@@ -62,9 +62,11 @@ struct CheckTraits {
 
 struct CheckInfo {
   std::string group;
-  std::string name;    // a parametrized check ends in "/PARAMETER"
-  std::string rule;    // "V10"
-  std::string source;  // public document or code that the rule comes from
+  std::string name;  // a parametrized check ends in "/PARAMETER"
+  std::string rule;  // "V10"
+  // Public document or code that the rule comes from, and the place in it: "Level Zero specification, zeMemFree". What no
+  // document demands begins with "ours: ". docs/selftest.md, "What the suites cover".
+  std::string source;
   Severity severity = kGate;
   const char* file = "";
   int line = 0;

@@ -157,6 +157,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   std::set<std::string> filters;
   std::map<std::string, std::size_t> cases;
   const std::set<const JoinPart*> last = last_parts(request.parts);
+  int least = 0;
   for (const JoinPart& part : request.parts) {
     const RunPlanned& plan = plan_of(part);
     joined.started = std::min(joined.started, plan.started);
@@ -164,6 +165,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     joined.strict = joined.strict && plan.strict;
     joined.each_device = joined.each_device && plan.each_device;
     joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
+    least = std::max(least, least_executed(part.model));
     add_lack_of_devices(plan, joined);
     if (is_weaker(plan.containment, joined.containment)) joined.containment = plan.containment;
     for (const PlannedDevice& device : plan.devices) {
@@ -176,6 +178,8 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     facts.add(part);
   }
   if (!joined.flaky_passes) joined.flaky_budget = 0;
+  // That one part may execute nothing does not hold for one that has devices.
+  if (joined.allow_no_device) joined.min_executed = std::max(joined.min_executed, least);
   joined.filters.assign(filters.begin(), filters.end());
   std::vector<std::string> ids;
   for (const PlannedCase& test : joined.cases) ids.push_back(test.id);

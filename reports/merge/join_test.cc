@@ -129,6 +129,14 @@ TEST(Join, APartWithoutAJournalIsNoGreen) {
   EXPECT_EQ(exit_code(model), 75);
 }
 
+TEST(Join, APartThatHasDevicesMustExecuteSomething) {
+  Joined without = one_of("a/one", {Outcome::kSkip, "needs:device"});
+  without.plan.no_device_for = "cuda";
+  without.plan.allow_no_device = true;
+  EXPECT_EQ(exit_code(join_all({without})), 0);
+  EXPECT_EQ(exit_code(join_all({without, one_of("b/two", {Outcome::kSkip, "needs:fp64"})})), 3);
+}
+
 TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
   auto one = one_of("a/x");
   auto two = one_of("a/y");

@@ -93,9 +93,15 @@ void need_exact_halves(const Device& device) {
   need(properties.fp16_denormals, "unsupported:fp16_denormals");
 }
 
+void need_side_by_side(const Status& waited) {
+  need(!waited.not_ready(), "unsupported:queues_side_by_side");
+  waited.or_throw();
+}
+
 void need_memory(const Device& device, std::uint64_t bytes) {
+  if (!lacks_memory(device, bytes)) return;
   const std::uint64_t free = available_memory(device);
-  need(bytes <= free, "not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));
+  suite::skip("not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));
 }
 
 Buffer device_memory(const Context& context, std::size_t bytes) {

@@ -254,7 +254,10 @@ struct Running {
 // A driver need not have every command.
 void append_or_leave_out(Workshop& shop, std::vector<Running>& all, const EventsOf& events) {
   const Status appended = all.back().row->append(shop, all.back().list.handle(), all.back().slot, events);
-  if (appended.unsupported() && !suite::on_simgpu()) return all.pop_back();
+  if (appended.unsupported() && !suite::on_simgpu()) {
+    suite::warn(std::string(all.back().row->function) + " is not supported, and left out");
+    return all.pop_back();
+  }
   appended.or_throw();
 }
 
@@ -278,6 +281,7 @@ std::vector<Running> append_each(Workshop& shop, const Buffer& slots, std::vecto
     const EventsOf events{native(all.back().done), count, count == 0 ? nullptr : waits.data()};
     append_or_leave_out(shop, all, events);
   }
+  need(!all.empty(), "unsupported:commands");
   return all;
 }
 

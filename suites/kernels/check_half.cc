@@ -49,7 +49,7 @@ PROCTOR_CHECK_EACH(half_functions(), Math, HalfFunctionIsWithinItsUlps, "K22", k
                    by_vendor(suite::kGate, suite::kWarn),
                    .faults = {"kernel.wrong_result:arg=3,at=3,xor=0x10"}, .needs = {"fp16"}) {
   const auto context = leased();
-  need(context.device().properties().fp16, "unsupported:fp16");
+  need_exact_halves(context.device());
   Queue queue(context);
   const HalfRow& row = *std::find_if(std::begin(kHalfRows), std::end(kHalfRows),
                                      [](const HalfRow& each) { return each.function == suite::parameter(); });

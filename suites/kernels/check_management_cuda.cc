@@ -424,14 +424,14 @@ PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
   const auto count = told("nvmlDeviceGetCount_v2");
   for (unsigned index = 0; index < count; ++index) {
     Handle found = nullptr;
-    expect_result("nvmlDeviceGetHandleByIndex_v2", kDone,
-                  nvml_call("nvmlDeviceGetHandleByIndex_v2", index, &found));
+    need_result("nvmlDeviceGetHandleByIndex_v2", kDone,
+                nvml_call("nvmlDeviceGetHandleByIndex_v2", index, &found));
     expect_same("its index", std::to_string(index), std::to_string(told("nvmlDeviceGetIndex", found)));
   }
   step("given what the card says of its place on the bus");
   ManagedPci pci;
   std::memset(&pci, 0xff, sizeof pci);
-  expect_result("nvmlDeviceGetPciInfo_v3", kDone, nvml_call("nvmlDeviceGetPciInfo_v3", device, &pci));
+  need_result("nvmlDeviceGetPciInfo_v3", kDone, nvml_call("nvmlDeviceGetPciInfo_v3", device, &pci));
   const auto address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
   expect_same("the address, as CUDA tells it", card.properties().pci, address);
   expect_true(strcasecmp(pci.legacy_bus_id, address.c_str()) == 0,

@@ -172,7 +172,7 @@ PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_nev
   gate.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
   // No sentence promises it: queues may share an engine.
-  need(counted.try_synchronize(kPatience).ok(), "unsupported:queues_side_by_side");
+  need_side_by_side(counted.try_synchronize(kPatience));
   expect_status(kSuccess, counted.query());
   gate.open();
   held.synchronize();

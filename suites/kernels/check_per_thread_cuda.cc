@@ -55,8 +55,6 @@ constexpr const char* kOwnStream =
     "CUDA Runtime API, API synchronization behavior: the per-thread default stream";
 constexpr std::size_t kApartBytes = 4096;
 
-// That work goes on beside a stream that is held no text promises: checks of it warn.
-//
 // A blocking stream that is held: what is submitted to the legacy default stream waits for it, and what is submitted to that of
 // the thread does not.
 class HeldBlockingStream {

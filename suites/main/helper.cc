@@ -37,24 +37,6 @@ bool& this_is_a_helper() {
   return is;
 }
 
-int run_helper(const std::string& name, const std::vector<std::string>& words) {
-  const auto found = helpers().find(name);
-  if (found == helpers().end()) {
-    std::cerr << "unknown helper '" << name << "'\n";
-    return 2;
-  }
-  this_is_a_helper() = true;
-  try {
-    found->second(words);
-    return 0;
-  } catch (const Skipped& skipped) {
-    answer({{"skip", skipped.reason()}});
-  } catch (const std::exception& error) {
-    answer({{"error", error.what()}});
-  }
-  return 1;
-}
-
 }  // namespace
 
 Helper::Helper(const std::string& name, const std::vector<std::string>& words, const Variables& variables)
@@ -114,10 +96,22 @@ std::string wait_for_input() {
   return line;
 }
 
-int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs,
-                          const VisibleDevices& visible) {
-  if (argc < 3 || std::strcmp(argv[1], kHelperOption) != 0) return run_main(argc, argv, needs, visible);
-  return run_helper(argv[2], {argv + 3, argv + argc});
+int run_helper(const std::string& name, const std::vector<std::string>& words) {
+  const auto found = helpers().find(name);
+  if (found == helpers().end()) {
+    std::cerr << "unknown helper '" << name << "'\n";
+    return 2;
+  }
+  this_is_a_helper() = true;
+  try {
+    found->second(words);
+    return 0;
+  } catch (const Skipped& skipped) {
+    answer({{"skip", skipped.reason()}});
+  } catch (const std::exception& error) {
+    answer({{"error", error.what()}});
+  }
+  return 1;
 }
 
 }  // namespace proctor::suite

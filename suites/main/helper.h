@@ -64,6 +64,8 @@ bool add_helper(const std::string& name, HelperBody body);
 void answer(const nlohmann::json& document);
 std::string wait_for_input();  // the next order, or "" when there are no more
 bool in_helper();              // whether this process is a second one
+// The whole life of one; its exit code.
+int run_helper(const std::string& name, const std::vector<std::string>& words);
 
 #define PROCTOR_HELPER(name)                                        \
   static void helper_##name(const std::vector<std::string>& words); \

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "harness/core/child_protocol.h"
+#include "suites/main/helper.h"
 #include "suites/main/session.h"
 
 namespace proctor::suite {
@@ -78,6 +79,12 @@ int run_main(int argc, char** argv, const std::vector<std::string>& needs, const
   Session::get().compare_with_lease(visible);
   Session::get().listen(writer);
   return RUN_ALL_TESTS();
+}
+
+int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs,
+                          const VisibleDevices& visible) {
+  if (argc < 3 || std::string_view(argv[1]) != kHelperOption) return run_main(argc, argv, needs, visible);
+  return run_helper(argv[2], {argv + 3, argv + argc});
 }
 
 }  // namespace proctor::suite

@@ -110,7 +110,7 @@ PROCTOR_CHECK(Async, CopyOverlapsAKernel, "S1.10", kCopyEngines, kWarn, {"order.
   const auto context = leased();
   CopyBesideAKernel copy(context);
   // The kernel still waits for the host.
-  need(copy.done.try_synchronize(kPatience).ok(), "unsupported:queues_side_by_side");
+  need_side_by_side(copy.done.try_synchronize(kPatience));
   expect_status(kSuccess, copy.done.query());
   copy.release();
 }

@@ -36,6 +36,7 @@ void free_with(const Context& context, ze_driver_memory_free_policy_ext_flags_t 
 struct Used {
   explicit Used(const Context& its_context) : context(its_context), queue(context), done(context) {
     std::memset(flags.data(), 0, flags.bytes());
+    need_memory(context.device(), kHeld);
     ZE_CALL(zeMemAllocDevice, native(context), &kDescription, kHeld, 0, native(context.device()), &pointer)
         .or_throw();
     write(queue, context, pointer, sent);

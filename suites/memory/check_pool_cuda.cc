@@ -5,6 +5,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/free_memory.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -235,8 +236,6 @@ PROCTOR_CHECK(Pool, ReusedMemoryHoldsNewBytes, "M38", kOrder, kGate,
 PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
-  constexpr std::size_t kHeld = 256 << 20;
-  constexpr std::uint64_t kSlack = 8 << 20;
   const Pool pool(context);
   need_memory(context.device(), kHeld);
   const std::uint64_t before = context.device().memory().free;
@@ -244,9 +243,7 @@ PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored
   free(queue, pool.allocate(queue, kHeld));
   queue.synchronize();
   pool.trim_to(0);
-  const std::uint64_t after = context.device().memory().free;
-  expect_true(after + kSlack >= before,
-              "free memory is back, missing are " + std::to_string(before - std::min(before, after)));
+  expect_returned(context.device(), before);
 }
 
 namespace {
@@ -468,31 +465,26 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
               {"alloc.leak_on_free:min=134217728", "copy.skip"}) {
   const auto context = leased();
   Queue queue(context);
-  constexpr std::size_t kHeld = 128 << 20;
-  constexpr std::uint64_t kSlack = 8 << 20;
   need_memory(context.device(), 2 * kHeld);
-  const auto missing = [&, before = context.device().memory().free] {
-    const std::uint64_t now = context.device().memory().free;
-    return before - std::min(before, now);
-  };
+  const std::uint64_t before = context.device().memory().free;
   const auto sent = noise(65'536, 1);
   Pool pool(context);
   pool.keep_everything();
   std::byte* const memory = pool.allocate(queue, kHeld);
-  step("given a pool that is destroyed while 128 MiB of it are in use");
+  step("given a pool that is destroyed while 256 MiB of it are in use");
   pool.destroy();
   write(queue, context, memory, sent);
   expect_bytes("its memory", sent, read_bytes(queue, context, memory, sent.size()), context.device());
   free(queue, memory);
   queue.synchronize();
-  expect_true(missing() <= kSlack, "free memory is back, missing are " + std::to_string(missing()));
-  step("given a pool that is destroyed while it keeps 128 MiB that nobody uses");
+  expect_returned(context.device(), before);
+  step("given a pool that is destroyed while it keeps 256 MiB that nobody uses");
   Pool another(context);
   another.keep_everything();
   free(queue, another.allocate(queue, kHeld));
   queue.synchronize();
   another.destroy();
-  expect_true(missing() <= kSlack, "free memory is back, missing are " + std::to_string(missing()));
+  expect_returned(context.device(), before);
 }
 
 PROCTOR_CHECK(Pool, PlainFreeTakesItsMemory, "M38", "CUDA Runtime API, cudaFree", kGate,

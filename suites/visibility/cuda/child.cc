@@ -192,8 +192,12 @@ json bus_ids() {
   std::vector<std::string> odd;
   for (int i = 0; i < device_count(); ++i) {
     char told[32] = {};
-    cudaDeviceGetPCIBusId(told, sizeof told, i);
+    const auto asked = cudaDeviceGetPCIBusId(told, sizeof told, i);
     const std::string id = told;
+    if (asked != cudaSuccess) {
+      round.push_back({{"id", id}, {"result", name(asked)}, {"ordinal", -1}, {"meant", i}});
+      continue;
+    }
     const auto domain = id.find(':') + 1;
     std::vector<std::string> forms = {id, id.substr(0, id.find('.'))};
     // Without a domain it is of domain 0.

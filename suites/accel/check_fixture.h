@@ -34,7 +34,7 @@ void need(bool condition, const std::string& reason);
 // Halves that are rounded to the nearest, denormal ones too.
 void need_exact_halves(const Device& device);
 // `waited`: what a wait for work gives that may have to run beside work that is held. skip(unsupported:queues_side_by_side)
-// where it is not done in time.
+// where it is not done in time, which no document forbids: queues may share an engine.
 void need_side_by_side(const Status& waited);
 
 // Ends the check as skip(not_enough_memory:NEED>HAVE) when less than `bytes` of the device's memory are free.

@@ -9,6 +9,7 @@
 
 #include "harness/core/read_file.h"
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
@@ -484,11 +485,17 @@ PROCTOR_CHECK(Objects, LeaveNothingWhenTheyAreDestroyed, "K63", "Level Zero spec
     one.barrier();
     one.synchronize();
   });
+  const Buffer counted = need_counted_memory(context);
+  const std::uint64_t free_before = context.device().memory().free;
   expect_nothing_left("a module with a variable", 24, 100, [&] {
     Module one;
     std::string log;
     Module::try_build(context, constants, {.flags = "-proctor-no-such-flag"}, one, &log).or_throw();
   });
+  const std::uint64_t free_now = context.device().memory().free;
+  const std::uint64_t missing = free_before > free_now ? free_before - free_now : 0;
+  expect_true(missing < (suite::on_simgpu() ? 1 << 20 : kFreeSlack),
+              fmt::format("memory of the device is back, {} bytes are missing", missing));
 }
 
 }  // namespace proctor::accel

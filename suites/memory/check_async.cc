@@ -110,9 +110,10 @@ PROCTOR_CHECK(Async, CopyOverlapsAKernel, "S1.10", kCopyEngines, kWarn, {"order.
   const auto context = leased();
   CopyBesideAKernel copy(context);
   // The kernel still waits for the host.
-  need_side_by_side(copy.done.try_synchronize(kPatience));
-  expect_status(kSuccess, copy.done.query());
+  const Status beside = copy.done.try_synchronize(kPatience);
   copy.release();
+  expect_status(kSuccess, copy.done.query());
+  need_side_by_side(beside);
 }
 
 PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=5000,after=4,times=1"}) {

@@ -44,6 +44,7 @@ ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle
 PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specification, zeContextDestroy",
               kWarn, {"alloc.leak_on_free:min=67108864", "sysman.memory_lie"}) {
   const auto context = leased();
+  need_memory(context.device(), 2 * kHeld);
   const Buffer counted = need_counted_memory(context);
   const auto device = native(context.device());
   Queue queue(context);

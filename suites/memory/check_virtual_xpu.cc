@@ -416,6 +416,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
               "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
               {"sysman.memory_lie", "alloc.leak_on_free"}) {
   const auto context = leased();
+  need_memory(context.device(), kHeld);
   const Buffer counted = need_counted_memory(context);
   struct Place {
     const char* name;
@@ -752,6 +753,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
               {"sysman.memory_lie", "alloc.leak_on_free"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
+  need_memory(context.device(), kHeld);
   const Buffer counted = need_counted_memory(context);
   const bool twice_too = can_map_twice(context, page);
   const std::size_t bytes = kHeld / page * page;

@@ -9,6 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
+#include "harness/cli/steps/prepared.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
@@ -135,24 +136,9 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
   output_.drain(kExecDrainLimit);
 }
 
-class ExecCommand : public RunCommand {
- public:
-  using RunCommand::RunCommand;
+// ---- Its manner ----
 
- protected:
-  int refuse(const Error& error) const override { return fail_exec(error); }
-  Result<PlanOutcome> make_plan() override;
-  std::unique_ptr<RunDisplay> make_display() override { return std::make_unique<ExecDisplay>(run_dir()); }
-  Result<void> complete_setup() override;
-
- private:
-  Result<void> read_readiness();
-  Result<void> take_chosen(OpaqueCommand& command);
-};
-
-Result<void> ExecCommand::read_readiness() {
-  const RunOptions& typed = options();
-  std::optional<ReadyPolicy>& ready = setup().attempts.ready;
+Result<void> read_readiness(const RunOptions& typed, AttemptSetup& attempts) {
   if (!typed.ready_regex) {
     const char* without = !typed.ready_timeout.empty() ? "--ready-timeout"
                           : !typed.ready_file.empty()  ? "--ready-file"
@@ -161,27 +147,35 @@ Result<void> ExecCommand::read_readiness() {
     return Error::usage(std::string("read ") + without + ": there is no --ready-regex",
                         "Add what the command prints when it is ready.");
   }
-  if (setup().attempts.inherit_stdio) {
+  if (attempts.inherit_stdio) {
     return Error::usage("read --ready-regex: with --no-capture nobody sees what the command prints");
   }
   auto regex = LineRegex::compile(*typed.ready_regex);
   if (!regex) return regex.error();
-  ready = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
+  attempts.ready = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
   if (!typed.ready_timeout.empty()) {
     const auto limit = parse_duration(typed.ready_timeout);
     if (!limit) return Error::usage("read --ready-timeout: " + limit.error().what, limit.error().hint);
-    ready->timeout = *limit;
+    attempts.ready->timeout = *limit;
   }
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
 }
 
+Result<void> check_exec(RunOptions& typed, const AfterDashes& after_dashes) {
+  if (!after_dashes) {
+    return Error::usage("read the command line of proctor exec: there is no command",
+                        "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
+  }
+  return read_readiness(typed, typed.setup.attempts);
+}
+
 // --devices says of which backend and how many, as far as --backend and --gpus do not.
-Result<void> ExecCommand::take_chosen(OpaqueCommand& command) {
-  const auto chosen = machine().chosen();
+Result<void> take_chosen(Machine& machine, OpaqueCommand& command) {
+  const auto chosen = machine.chosen();
   if (!chosen) return chosen.error();
   if (chosen->empty()) return {};
   if (chosen->size() > 1 && command.backend.empty())
-    return Error::usage("use --devices " + shell_quote(options().machine.devices) +
+    return Error::usage("use --devices " + shell_quote(machine.options().devices) +
                             ": one command gets devices of one vendor, and these are of two",
                         "Add --backend cuda or --backend xpu.");
   command.likely = chosen->begin()->first;
@@ -191,15 +185,11 @@ Result<void> ExecCommand::take_chosen(OpaqueCommand& command) {
   return {};
 }
 
-Result<PlanOutcome> ExecCommand::make_plan() {
-  if (!after_dashes()) {
-    return Error::usage("read the command line of proctor exec: there is no command",
-                        "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
-  }
-  if (auto read = read_readiness(); !read) return read.error();
-  const PlanOptions& typed = options().plan;
-  const auto likely = machine().likely_backends();  // of devices that are asked for without their backend
-  OpaqueCommand command{.command = *after_dashes(),
+Result<FoundPlan> plan_of_command(const Checked& checked) {
+  Machine& machine = *checked.machine;
+  const PlanOptions& typed = checked.typed.plan;
+  const auto likely = machine.likely_backends();  // of devices that are asked for without their backend
+  OpaqueCommand command{.command = *checked.after_dashes,
                         .directory = typed.config.directory,
                         .backend = typed.selection.backend,
                         .likely = likely.empty() ? Backend::kXpu : likely.front(),
@@ -208,30 +198,40 @@ Result<PlanOutcome> ExecCommand::make_plan() {
                         .mem_cap = typed.selection.mem_cap,
                         .host_pids = typed.selection.host_pids,
                         .limits = typed.limits};
-  if (auto taken = take_chosen(command); !taken) return taken.error();
+  if (auto taken = take_chosen(machine, command); !taken) return taken.error();
   auto plan = plan_opaque(command);
   if (!plan) return plan.error();
-  if (options().workflow_commands) {  // the command speaks for its step, in whichever way
+  if (checked.typed.workflow_commands) {  // the command speaks for its step, in whichever way
     for (const std::string& name : channel_variables()) {
-      const auto found = machine().caller().find(name);
-      if (found != machine().caller().end()) plan->suites.front().env.insert(*found);
+      const auto found = machine.caller().find(name);
+      if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  return PlanOutcome{.plan = *std::move(plan), .warnings = {}};
+  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = {}}, .extent = typed.extent};
 }
 
-Result<void> ExecCommand::complete_setup() {
-  if (auto completed = RunCommand::complete_setup(); !completed) return completed;
-  AttemptSetup& attempts = setup().attempts;
-  setup().planned.exec = true;
+void adapt_to_command(RunSetup& setup, const RunOptions& typed) {
+  AttemptSetup& attempts = setup.attempts;
+  setup.planned.exec = true;
   attempts.pass_through = !attempts.inherit_stdio;
-  attempts.break_commands = in_github_actions() && !options().workflow_commands;
+  attempts.break_commands = in_github_actions() && !typed.workflow_commands;
+  if (!attempts.ready) return;
   // A server is started in the background: it outlives the step of a workflow that started it.
-  if (attempts.ready) setup().watch_parent = false;
+  setup.watch_parent = false;
   // Nobody may take the file of a run that was killed for this one's.
-  if (attempts.ready && !attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
-  return {};
+  if (!attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
 }
+
+std::unique_ptr<RunDisplay> make_display(const Checked& /*checked*/, const Prepared& prepared,
+                                         ConsoleOutput& /*output*/) {
+  return std::make_unique<ExecDisplay>(prepared.run_dir);
+}
+
+constexpr Manner kExec{.refuse = fail_exec,
+                       .check = check_exec,
+                       .find_plan = plan_of_command,
+                       .adapt = adapt_to_command,
+                       .make_display = make_display};
 
 }  // namespace
 
@@ -247,7 +247,7 @@ void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_da
   add_exec_options(*command, *options);
   command->callback([options, command, &action, &after_dashes] {
     options->narrowing = narrowing_options(*command);
-    action = [options, &after_dashes] { return ExecCommand(*options, after_dashes).execute(); };
+    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
   });
 }
 

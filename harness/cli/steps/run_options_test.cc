@@ -1,5 +1,5 @@
 // Each option of `run` and `exec` is marked where it is declared, and those that were typed are told.
-#include "harness/cli/run_options.h"
+#include "harness/cli/steps/run_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

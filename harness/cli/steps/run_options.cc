@@ -1,12 +1,12 @@
-#include "harness/cli/run_options.h"
+#include "harness/cli/steps/run_options.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 
-#include "harness/cli/commands.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 

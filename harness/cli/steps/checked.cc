@@ -1,0 +1,132 @@
+#include "harness/cli/steps/checked.h"
+
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "harness/core/digest.h"
+#include "harness/core/held_directory.h"
+#include "harness/core/read_file.h"
+#include "harness/core/toml_reader.h"
+#include "harness/doctor/examine_host.h"
+#include "harness/machine/installation.h"
+#include "harness/run/record/run_directory.h"
+#include "harness/run/record/run_record.h"
+#include "harness/run/schedule/open_files.h"
+#include "harness/stack/fingerprint.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
+
+// --until-fail without --repeat runs until --deadline.
+Result<void> settle_repeat(RunSetup& setup) {
+  if (setup.repeat == 0 && setup.until_fail && !setup.deadline) {
+    return Error::usage("read --until-fail: nothing would end the run",
+                        "Add --repeat N or --deadline DURATION.");
+  }
+  if (setup.repeat == 0) setup.repeat = setup.until_fail ? std::numeric_limits<int>::max() : 1;
+  return {};
+}
+
+Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
+  if (auto completed = complete(typed.plan, after_dashes); !completed) return completed;
+  if (typed.mistake) return *typed.mistake;
+  if (auto settled = settle_repeat(typed.setup); !settled) return settled;
+  // For one case: nobody knows yet how many there are.
+  return check_open_files(1, 0);
+}
+
+Result<std::optional<Shard>> read_shard(const RunOptions& typed, const AfterDashes& after_dashes,
+                                        const Environment& caller) {
+  if (!typed.plan_file.empty() && after_dashes) {
+    return Error::usage("read --plan " + typed.plan_file + ": it says what is run, and so does `--`");
+  }
+  if (typed.shard.empty()) return std::optional<Shard>();
+  const auto shard = typed.shard == "auto" ? shard_of_environment(caller) : parse_shard(typed.shard);
+  if (!shard) return shard.error();
+  return std::optional(*shard);
+}
+
+Result<void> check_directories(const RunOptions& typed) {
+  if (!typed.dry_run) {
+    if (auto usable = check_run_directory(typed.out, typed.junit); !usable) return usable;
+  }
+  std::error_code error;
+  if (std::filesystem::is_directory(typed.stack_root, error)) return {};
+  return Error::usage("read --stack-root " + typed.stack_root + ": no such directory");
+}
+
+Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
+  AllKnownFailures all;
+  std::vector<KnownFailure> entries;
+  for (const auto& path : {file, shared_file(kBuiltinKnownFailures)}) {
+    if (path.empty()) continue;
+    const auto text = read_text_file(path);
+    if (!text) return text.error();
+    const auto list = parse_known_failures(*text, path);
+    if (!list) return list.error();
+    if (path == file) {
+      all.file = KnownFailuresFile{.file = file, .sha256 = sha256_hex(*text)};
+      for (const KnownFailure& entry : list->entries()) all.file->entries.push_back(to_event(entry));
+    }
+    entries.insert(entries.end(), list->entries().begin(), list->entries().end());
+  }
+  all.list = KnownFailures(std::move(entries));
+  return all;
+}
+
+std::vector<Warning> sweep_dead() {
+  std::vector<Warning> warnings;
+  for (const std::string& sentence : sweep_dead_runs())
+    warnings.push_back({"swept", "left by a killed run: " + sentence});
+  for (const Error& error : sweep_held_directories().failed)
+    warnings.push_back({"swept", "left by a killed run: failed to " + error.what});
+  return warnings;
+}
+
+}  // namespace
+
+Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const std::string& run_id,
+                      const Manner& manner) {
+  if (auto checked = check_words(typed, after_dashes); !checked) return checked.error();
+  auto subject = parse_subject(typed.subject);
+  if (!subject) return subject.error();
+  auto machine = Machine::open(typed.machine, run_id);
+  if (!machine) return machine.error();
+  if (auto taken = (*machine)->take_faults(); !taken) return taken.error();
+  auto shard = read_shard(typed, after_dashes, (*machine)->caller());
+  if (!shard) return shard.error();
+  if (auto usable = check_directories(typed); !usable) return usable.error();
+  auto known = load_all_known_failures(typed.known_failures);
+  if (!known) return known.error();
+  if (auto checked = manner.check(typed, after_dashes); !checked) return checked.error();
+  return Checked{.typed = std::move(typed),
+                 .after_dashes = after_dashes,
+                 .run_id = run_id,
+                 .subject = *std::move(subject),
+                 .machine = *std::move(machine),
+                 .shard = *shard,
+                 .known_failures = *std::move(known),
+                 .warnings = sweep_dead()};
+}
+
+// A simulated machine has no driver stack.
+std::string about_machine(const Machine& machine) {
+  if (machine.simulation()) return "the machine is simulated: --sim " + machine.options().sim;
+  const auto path = machine.caller().find("LD_LIBRARY_PATH");
+  const auto host =
+      read_host("/", path == machine.caller().end() ? "" : path->second, image_digest_of_caller());
+  if (!host) return "failed to " + host.error().what;
+  const auto findings = examine_host(*host, embedded_host_minima(), known_bad_rules(), today_text());
+  return "the doctor: " + telling_finding(findings);
+}
+
+Error with_finding(Error error, const Machine& machine) {
+  if (error.kind == ErrorKind::kSystem && error.what.starts_with("use --devices "))
+    error.what += "; " + about_machine(machine);
+  return error;
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,46 @@
+// The first step of a run: what can be refused without starting anything has been refused. The machine is open, and
+// what killed runs left on it is swept.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/steps/manner.h"
+#include "harness/cli/steps/run_options.h"
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/machine/machine.h"
+#include "harness/machine/options.h"
+#include "harness/plan/known_failures.h"
+#include "harness/plan/shard.h"
+#include "harness/run/record/subject.h"
+
+namespace proctor::cli {
+
+// The user's list first, then the one that comes with the built-in suite.
+struct AllKnownFailures {
+  KnownFailures list;
+  std::optional<KnownFailuresFile> file;  // the user's
+};
+
+struct Checked {
+  RunOptions typed;  // complete
+  AfterDashes after_dashes;
+  std::string run_id;
+  SaidSubject subject;
+  std::unique_ptr<Machine> machine;
+  std::optional<Shard> shard;
+  AllKnownFailures known_failures;
+  std::vector<Warning> warnings;
+};
+
+Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const std::string& run_id,
+                      const Manner& manner);
+
+// Of a device that was asked for and is not here: what the doctor finds on this machine.
+Error with_finding(Error error, const Machine& machine);
+std::string about_machine(const Machine& machine);
+
+}  // namespace proctor::cli

@@ -1,0 +1,184 @@
+#include "harness/cli/steps/finished.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "harness/cli/console/messages.h"
+#include "harness/cli/steps/first_record.h"
+#include "harness/core/replace_file.h"
+#include "harness/machine/hardware_evidence.h"
+#include "harness/run/record/journal_seal.h"
+#include "harness/run/schedule/runner.h"
+#include "harness/run/schedule/signals.h"
+#include "reports/formats/junit.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/run_memory.h"
+#include "reports/model/run_model.h"
+#include "reports/render.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr Milliseconds kLastSweep{1'000};
+// How long the programs of the suites are read after the last case, and when somebody waits for the end.
+constexpr Milliseconds kLastReading{1'000};
+constexpr Milliseconds kHastyReading{200};
+
+// ---- After the last case ----
+
+// What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
+std::vector<Warning> end_rest(Prepared& prepared) {
+  const std::vector<Stray> left = prepared.setup.containment->end_rest(kLastSweep);
+  if (left.empty()) return {};
+  std::vector<Warning> warnings;
+  std::vector<int> pids;
+  for (const Stray& stray : left) {
+    if (stray.pid > 0) pids.push_back(stray.pid);
+    warnings.push_back(
+        {"left_alive", fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
+                                   stray.pid, stray.command, prepared.run_dir)});
+  }
+  if (!prepared.record) return warnings;
+  if (auto kept = prepared.record->keep(pids); !kept)
+    warnings.push_back({"run_record", "failed to " + kept.error().what});
+  return warnings;
+}
+
+// What became of the stack, of what could not be killed, and of the journal, to which the processes of the cases have
+// access; the reports of this run are made of what was written.
+std::vector<Warning> look_at_the_end(Prepared& prepared) {
+  std::vector<Warning> warnings = prepared.stack.check_again();
+  for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
+  if (const std::string why = prepared.journal->difference(); !why.empty()) {
+    warnings.push_back(
+        {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+                                           "; these reports are made of what it wrote, those that are "
+                                           "made from the journal are not to be relied on"});
+  }
+  return warnings;
+}
+
+// Once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
+void tell_hardware(const FoundDevices& devices, std::int64_t at_ms, EventSink& events) {
+  for (HardwareEvidence& evidence : gather_hardware_evidence(devices, RootedFiles("/"), "end")) {
+    evidence.at_ms = at_ms;
+    events.on(evidence);
+  }
+}
+
+// ---- Reports ----
+
+Result<void> write_junit_to(const std::string& path, const RunModel& model) {
+  auto file = FileReplacement::open(path);
+  if (!file) return file.error();
+  {
+    TextOutput output([&file](std::string_view piece) { file->add(piece); });
+    write_junit_run(model, output);
+  }
+  return file->put();
+}
+
+Result<RenderedFiles> write_all(const RunModel& model, const std::string& run_dir, const std::string& junit) {
+  auto rendered = render(model, run_dir);
+  if (junit.empty()) return rendered;
+  const auto written = write_junit_to(junit, model);
+  if (written) return rendered;
+  if (rendered) return written.error();
+  return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
+}
+
+// Attempts whose log did not fit on the disk.
+std::ptrdiff_t cut_logs(const RunModel& model) {
+  std::ptrdiff_t count = 0;
+  for (const CaseRecord& record : model.cases()) {
+    count += std::ranges::count_if(
+        record.attempts, [](const Attempt& attempt) { return attempt.end && attempt.end->output.lost; });
+  }
+  return count;
+}
+
+// No report, no green: what is missing is a problem of the run, in all reports that can be written.
+Result<void> write_reports(const RunModel& model, Prepared& prepared, const std::string& junit,
+                           EventSink& events) {
+  Journal& journal = *prepared.journal;
+  const auto written = write_all(model, prepared.run_dir, junit);
+  std::string lost = journal.complete() ? "" : "write journal.jsonl: records are missing";
+  if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
+  if (const auto cut = cut_logs(model); cut > 0 && !lost.empty())
+    lost += fmt::format("; {} of its logs cut short", cut);
+  if (lost.empty()) {
+    journal.end_with(rendered_record(*written));
+    return {};
+  }
+  events.on(Warning{std::string(kReportLost), "failed to " + lost});
+  const auto again = write_all(model, prepared.run_dir, junit);
+  if (!written) return written.error();
+  return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
+}
+
+// ---- The run ----
+
+void report_losses(Journal& journal, ConsoleOutput& output, EventSink& events) {
+  journal.on_lost([&](const Warning& warning) { events.on(warning); });
+  output.on_lost([&](const std::string& why) {
+    std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
+    events.on(Warning{"stdout_lost", "failed to write to stdout: " + why + "; the run went on"});
+  });
+}
+
+void set_callbacks(Prepared& prepared, const RunMemory& memory, EventSink& events, RunDisplay& display) {
+  RunSetup& setup = prepared.setup;
+  if (display.wants_output()) {
+    setup.attempts.on_output = [&](const std::string& case_id, Stream stream, std::string_view bytes) {
+      display.output(case_id, stream == Stream::kErr, bytes);
+    };
+  }
+  setup.at_end = [&] {  // what was not read while cases ran
+    prepared.programs->finish(events, memory.was_stopped() ? kHastyReading : kLastReading, stop_signal_waits);
+    tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
+    return look_at_the_end(prepared);
+  };
+  setup.on_tick = [&] {
+    prepared.journal->sync_if_due();
+    prepared.programs->read_piece(events);
+    display.tick();
+  };
+}
+
+}  // namespace
+
+Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& manner) {
+  write_first_record(checked, prepared);
+  ConsoleOutput output(STDOUT_FILENO);
+  RunMemory memory;
+  EventFanout events;
+  RunSetup& setup = prepared.setup;
+  const auto display = manner.make_display(checked, prepared, output);
+  events.add(*prepared.journal);
+  events.add(memory);
+  events.add(*display);
+  report_losses(*prepared.journal, output, events);
+  set_callbacks(prepared, memory, events, *display);
+  setup.warnings = std::move(prepared.placed.planned.warnings);
+  {
+    std::optional<CommandPause> pause;
+    if (setup.attempts.inherit_stdio && in_github_actions() && !checked.typed.workflow_commands)
+      pause.emplace();
+    run_plan(setup, events);
+  }
+  const RunModel& model = memory.recall();
+  const auto rendered = write_reports(model, prepared, checked.typed.junit, events);
+  const int code = shell_exit_code(model);
+  display->finish(model, code, rendered);
+  output.on_lost(nullptr);
+  prepared.journal->on_lost(nullptr);
+  remove_old_journal_seals();  // there may be hundreds: not while the first case waits
+  release_stop_signals();
+  return {.code = code, .signal = ending_signal(model)};
+}
+
+}  // namespace proctor::cli

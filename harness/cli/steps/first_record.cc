@@ -1,0 +1,158 @@
+#include "harness/cli/steps/first_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "harness/cli/steps/checked.h"
+#include "harness/cli/steps/prepared.h"
+#include "harness/core/clock.h"
+#include "harness/core/device_shortage.h"
+#include "harness/core/secrets.h"
+#include "harness/core/text.h"
+#include "harness/machine/device_shortage.h"
+#include "harness/machine/installation.h"
+#include "harness/machine/narrowed.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/plan/recognise.h"
+#include "harness/run/schedule/planned.h"
+
+namespace proctor::cli {
+namespace {
+
+// The arguments of this process: what a rerun command is made from.
+std::vector<std::string> command_line() {
+  std::vector<std::string> words;
+  std::FILE* file = std::fopen("/proc/self/cmdline", "re");
+  if (!file) return words;
+  std::string word;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    if (c == 0) {
+      words.push_back(std::exchange(word, {}));
+    } else {
+      word += static_cast<char>(c);
+    }
+  }
+  std::fclose(file);
+  return words;
+}
+
+std::set<std::size_t> suites_with_cases(const Plan& plan) {
+  std::set<std::size_t> used;
+  for (const Case& test : plan.cases) used.insert(test.suite);
+  return used;
+}
+
+// Which suites have less than the header says, and what.
+void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
+  std::string names;
+  for (const Suite& suite : plan.suites) {
+    if (suite.host_pids) names += (names.empty() ? "" : ", ") + suite.name;
+  }
+  if (names.empty()) return;
+  info.not_guaranteed.push_back(
+      fmt::format("host_pids: {} held by {}{}", names, to_string(without_pid_namespace(layer)),
+                  info.signals.empty() ? "" : "; without CAP_SYS_ADMIN in no signal scope"));
+}
+
+void describe_machine(const Checked& checked, const Prepared& prepared, RunPlanned& planned) {
+  const Placed& placed = prepared.placed;
+  const Plan& plan = placed.planned.plan;
+  const Containment& containment = *prepared.setup.containment;
+  planned.hostname = host_name();
+  planned.containment = containment.info();
+  describe_host_pids(plan, containment.layer(), planned.containment);
+  if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
+  const bool told = std::ranges::find(placed.planned.warnings, kDeviceShortage, &Warning::code) !=
+                    placed.planned.warnings.end();
+  if (!told) planned.no_device_for = backend_without_devices(plan, placed.devices);
+  planned.no_device_by = variable_that_hides(planned.no_device_for, placed.devices);
+  planned.stack = placed.devices.stack;
+  prepared.stack.describe(planned);
+  for (StackFact& fact : unsaid_drivers(placed.devices)) planned.fingerprint.push_back(std::move(fact));
+}
+
+void describe_choices(const Checked& checked, const Planned& chosen, RunPlanned& planned) {
+  const PlanOptions& typed = checked.typed.plan;
+  planned.command_line = without_credentials(hide_secrets(command_line()));
+  planned.directory = typed.config.directory;
+  planned.profile = typed.config.profile;
+  planned.inputs = chosen.inputs;
+  planned.size = chosen.extent.size;
+  planned.seed = chosen.extent.seed;
+  planned.flaky_passes = chosen.policy.flaky_passes.value_or(false);
+  planned.flaky_budget = chosen.policy.flaky_budget.value_or(0);
+  planned.known_failures = checked.known_failures.file;
+}
+
+void describe_subject(const Checked& checked, Prepared& prepared) {
+  FoundSubject found =
+      find_subject(checked.subject, checked.machine->caller(), checked.typed.plan.config.directory);
+  prepared.setup.planned.subject = std::move(found.subject);
+  std::vector<Warning>& warnings = prepared.placed.planned.warnings;
+  warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
+}
+
+PlannedSuite describe_suite(const Suite& suite) {
+  PlannedSuite planned{.name = suite.name,
+                       .backend = std::string(to_string(suite.backend)),
+                       .kind = std::string(suite.kind->name()),
+                       .command = suite.command};
+  const auto own_path = suite.env.find("PATH");
+  const auto program = find_executable(suite, own_path != suite.env.end() ? own_path->second : search_path());
+  if (program) planned.program = *program;
+  if (!program) planned.reason = "failed to " + program.error().what;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(planned.program, error);
+  if (!error) planned.bytes = bytes;
+  return planned;
+}
+
+// The options that were typed, and of each suite that has cases here what variables its processes have.
+void describe_narrowing(const Checked& checked, Prepared& prepared) {
+  const Plan& plan = prepared.placed.planned.plan;
+  const Environment& caller = checked.machine->caller();
+  Narrowed& narrowed =
+      prepared.setup.planned.narrowed.emplace(Narrowed{.options = checked.typed.narrowing, .variables = {}});
+  for (const std::size_t i : suites_with_cases(plan)) {
+    const Suite& suite = plan.suites[i];
+    // One that has no environment here gets no case to run either.
+    const auto environment = prepared.environments->of(suite, {});
+    const auto found = narrowing_variables(
+        suite, caller, environment ? environment->variables : to_list(caller), shared_file("pytest"));
+    narrowed.variables.insert(narrowed.variables.end(), found.begin(), found.end());
+  }
+  const auto lines = proctor::describe_narrowing(narrowed.variables);
+  std::vector<std::string>& notes = prepared.placed.devices.notes;
+  notes.insert(notes.end(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
+void write_first_record(const Checked& checked, Prepared& prepared) {
+  const Placed& placed = prepared.placed;
+  const Plan& plan = placed.planned.plan;
+  RunPlanned& planned = prepared.setup.planned;
+  planned.run_id = checked.run_id;
+  planned.started = utc_now();
+  planned.proctor_version = PROCTOR_VERSION;
+  describe_choices(checked, placed.planned, planned);
+  describe_machine(checked, prepared, planned);
+  planned.jobs = placed.jobs;
+  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeat, planned);
+  describe_subject(checked, prepared);
+  for (const std::size_t i : suites_with_cases(plan))
+    planned.suites.push_back(describe_suite(plan.suites[i]));
+  prepared.programs.emplace(planned.suites);
+  describe_narrowing(checked, prepared);
+  if (!placed.part) return;
+  planned.shard = placed.part->shard;
+  planned.plan_digest = placed.part->digest;
+  planned.filters = placed.part->filters;
+}
+
+}  // namespace proctor::cli

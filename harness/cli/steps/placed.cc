@@ -1,0 +1,213 @@
+#include "harness/cli/steps/placed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/core/device_shortage.h"
+#include "harness/core/text.h"
+#include "harness/devices/environment.h"
+#include "harness/machine/cuda_programs.h"
+#include "harness/machine/device_shortage.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/dynamic_loader.h"
+#include "harness/machine/installation.h"
+#include "harness/machine/narrowed.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/plan/recognise.h"
+#include "harness/run/schedule/open_files.h"
+#include "harness/run/schedule/planned.h"
+#include "reports/model/rerun.h"
+
+namespace proctor::cli {
+namespace {
+
+// ---- Devices ----
+
+// A choice without an effect would look like one that was kept.
+Result<void> check_devices_used(const std::string& chosen, const Plan& plan) {
+  const auto gets_some = [](const Case& test) { return test.devices > 0; };
+  if (chosen.empty() || std::ranges::any_of(plan.cases, gets_some)) return {};
+  return Error::usage("use --devices " + chosen + ": no chosen case gets a device",
+                      "Add --backend cuda or --backend xpu.");
+}
+
+// The run goes on: its reports say which cases were skipped for it.
+Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
+  const RunOptions& typed = checked.typed;
+  const SelectionOptions& selection = typed.plan.selection;
+  const std::string& chosen = typed.machine.devices;
+  const bool backend = !selection.backend.empty() && typed.plan_file.empty();
+  const bool anybody = selection.backend.empty() && checked.machine->likely_backends().empty();
+  for (DeviceShortage& lack :
+       device_shortages(placed.planned.plan, placed.devices, {.backend = backend, .count = selection.gpus})) {
+    if (!chosen.empty())
+      return Error::usage(
+          fmt::format("use --devices {}: {}, {} named", shell_quote(chosen), requested(lack), lack.present),
+          "Name others, or correct --backend and --gpus.");
+    if (lack.present == 0 && typed.setup.planned.allow_no_device) continue;
+    if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
+    const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
+    placed.planned.warnings.push_back(
+        {std::string(kDeviceShortage), to_string(lack) + "; " + about_machine(*checked.machine) + next});
+    if (anybody) break;
+  }
+  return {};
+}
+
+// "CASE=DEVICE": an id may hold any character, and a device's name no '='.
+Result<std::pair<std::string, std::string>> read_pin(const std::string& pin, const Plan& plan,
+                                                     const FoundDevices& devices) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    return Error::usage("use --pin " + shell_quote(pin) + ": " + why, hint);
+  };
+  const std::size_t equals = pin.rfind('=');
+  if (equals == std::string::npos) return refuse("there is no `=`", "E.g. --pin suite/case=xpu:0.");
+  const std::string id = pin.substr(0, equals);
+  const auto test = std::ranges::find(plan.cases, id, &Case::id);
+  if (test == plan.cases.end())
+    return refuse("no chosen case is `" + id + "`", "`proctor list` shows the ids.");
+  if (test->devices != 1) {
+    return refuse(fmt::format("the case gets {} devices", test->devices),
+                  "--devices chooses the devices of a run.");
+  }
+  const auto chosen = devices.choose(pin.substr(equals + 1));
+  if (!chosen) {
+    Error error = chosen.error();
+    error.what = "use --pin " + shell_quote(pin) + error.what.substr(error.what.find(": "));
+    return error;
+  }
+  if (chosen->size() != 1) return refuse("it names several devices", "A case is pinned to one.");
+  return std::pair(id, chosen->front());
+}
+
+void note(const std::vector<std::string>& lines, FoundDevices& devices) {
+  devices.notes.insert(devices.notes.end(), lines.begin(), lines.end());
+}
+
+Result<void> find_devices(const Checked& checked, Placed& placed) {
+  const RunOptions& typed = checked.typed;
+  Plan& plan = placed.planned.plan;
+  auto found = checked.machine->devices(backends_of(plan));
+  if (!found) return found.error();
+  FoundDevices& devices = placed.devices = *std::move(found);
+  // What a plan for several machines holds does not depend on any of them.
+  if (typed.plan.selection.backend.empty() && typed.plan_file.empty())
+    note(leave_out_absent(plan, devices), devices);
+  if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
+  if (auto used = check_devices_used(typed.machine.devices, plan); !used) return used;
+  if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
+  for (const std::string& pin : typed.pins) {
+    const auto read = read_pin(pin, plan, devices);
+    if (!read) return read.error();
+    placed.pins[read->first] = read->second;
+  }
+  std::vector<Warning>& warnings = placed.planned.warnings;
+  warnings.insert(warnings.end(), devices.warnings.begin(), devices.warnings.end());
+  if (const auto& simulation = checked.machine->simulation(); simulation && !simulation->faults.empty())
+    devices.stack.emplace_back(kSimFaultsEntry, simulation->faults);
+  return {};
+}
+
+// ---- Ranks ----
+
+// Whether it is skipped on this machine for another reason than its number of cards.
+bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
+  const std::string backend(to_string(suite.backend));
+  return test.disabled || devices.unusable.contains(backend) ||
+         (suite.kind->ours() && devices.unusable_by_ours.contains(backend));
+}
+
+// "" when each rank of the case has cards of its own here, else who would have not.
+std::string who_shares(const Case& test, const std::string& backend, const FoundDevices& devices) {
+  std::vector<std::string> cards;
+  for (const PoolDevice& entry : devices.pool) {
+    if (entry.device.backend != backend) continue;
+    if (entry.shared)
+      return "each process simulates all cards itself, so all ranks would share " + entry.device.id;
+    cards.push_back(entry.device.id);
+  }
+  const auto wanted = static_cast<std::size_t>(test.devices);
+  if (cards.size() >= wanted) return {};
+  std::string who = fmt::format("they need {} cards, and here are {}", wanted, cards.size());
+  const auto served = cards.size() / (wanted / static_cast<std::size_t>(test.ranks));
+  if (served > 0) who += fmt::format("; ranks 0 and {} would share {}", served, cards.front());
+  return who;
+}
+
+Result<void> check_cards(const Plan& plan, const FoundDevices& devices) {
+  for (const Case& test : plan.cases) {
+    const Suite& suite = plan.suites[test.suite];
+    if (test.ranks == 0 || test.devices == 0 || is_skipped_anyway(suite, test, devices)) continue;
+    const std::string who = who_shares(test, std::string(to_string(suite.backend)), devices);
+    if (who.empty()) continue;
+    return Error{ErrorKind::kSystem, fmt::format("start the {} ranks of {}: {}", test.ranks, test.id, who),
+                 "Without --require-cards the case is skipped where cards are too few.", 0};
+  }
+  return {};
+}
+
+// ---- Jobs, programs and leases ----
+
+// As many cases at once as were asked for, or as there are devices or cores, if there are descriptors for so many.
+Result<int> count_jobs(int asked, const FoundDevices& devices, Planned& planned) {
+  const int jobs = effective_jobs(planned.plan, DevicePool(devices.pool), asked, usable_cores());
+  int ranks = 0;
+  for (const Case& test : planned.plan.cases) ranks = std::max(ranks, test.ranks);
+  const auto enough = check_open_files(jobs, ranks);
+  if (enough) return jobs;
+  const int fewer = most_jobs_with_open_files();
+  if (asked != 0 || fewer < 1 || !check_open_files(fewer, ranks)) return enough.error();
+  planned.warnings.push_back(
+      {"open_files", fmt::format("{} cases at once and not {}, for want of open files: {} ({})", fewer, jobs,
+                                 enough.error().what, enough.error().hint)});
+  return fewer;
+}
+
+// Those that run with the driver that is here.
+Result<void> choose_programs(const FoundDevices& devices, Plan& plan) {
+  use_cuda_runtime(devices.cuda_runtime, program_directory(), plan);
+  for (const auto& [backend, simulated] : devices.simulations) {
+    if (simulated.loader_words.empty()) continue;
+    auto started = start_through(simulated.loader_words, backend, search_path(), plan);
+    if (!started) return started;
+  }
+  return {};
+}
+
+Result<const LeaseDirectory*> open_leases(Machine& machine, FoundDevices& devices) {
+  const auto leases = machine.leases(devices);
+  if (!leases) return leases.error();
+  const LeaseDirectory* directory = *leases;
+  if (directory == nullptr) return directory;
+  devices.stack.emplace_back("leases", directory->path());
+  devices.stack.emplace_back("leases.scope", std::string(to_string(directory->scope())));
+  return directory;
+}
+
+}  // namespace
+
+Result<Placed> place(const Checked& checked, Planned planned) {
+  Placed placed{.planned = std::move(planned)};
+  if (auto found = find_devices(checked, placed); !found)
+    return with_finding(found.error(), *checked.machine);
+  // Everything that is the same on all machines has been decided; what follows may depend on this one.
+  auto part = take_shard(checked, placed.planned);
+  if (!part) return part.error();
+  placed.part = *std::move(part);
+  Plan& plan = placed.planned.plan;
+  if (checked.typed.require_cards) {
+    if (auto own = check_cards(plan, placed.devices); !own) return own.error();
+  }
+  const auto jobs = count_jobs(checked.typed.jobs, placed.devices, placed.planned);
+  if (!jobs) return jobs.error();
+  placed.jobs = *jobs;
+  if (auto chosen = choose_programs(placed.devices, plan); !chosen) return chosen.error();
+  const auto leases = open_leases(*checked.machine, placed.devices);
+  if (!leases) return leases.error();
+  placed.leases = *leases;
+  return placed;
+}
+
+}  // namespace proctor::cli

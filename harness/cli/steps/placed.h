@@ -1,0 +1,25 @@
+// The third step of a run: the devices of this machine that its cases get, and how many run at once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/cli/steps/planned.h"
+#include "harness/devices/leases/lease.h"
+#include "harness/machine/found_devices.h"
+
+namespace proctor::cli {
+
+struct Placed {
+  Planned planned;  // without the cases of other shards, its programs chosen for the driver that is here
+  std::optional<Part> part{};  // of a plan for several machines
+  FoundDevices devices{};
+  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
+  const LeaseDirectory* leases = nullptr;     // null: nobody else sees the devices
+  int jobs = 1;
+};
+
+Result<Placed> place(const Checked& checked, Planned planned);
+
+}  // namespace proctor::cli

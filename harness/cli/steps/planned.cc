@@ -1,0 +1,143 @@
+#include "harness/cli/steps/planned.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/cli/console/messages.h"
+#include "harness/core/digest.h"
+#include "harness/core/read_file.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/installation.h"
+#include "harness/plan/plan_file.h"
+#include "harness/plan/select.h"
+#include "harness/run/schedule/planned.h"
+
+namespace proctor::cli {
+namespace {
+
+Result<FoundPlan> read_plan(const RunOptions& typed) {
+  const auto text = read_file(typed.plan_file);
+  if (!text)
+    return Error::usage("read --plan " + typed.plan_file + ": " + text.error().what,
+                        "Make it with `proctor plan -o FILE`.");
+  auto file = parse_plan_file(*text, typed.plan_file, plan_directories(typed.plan.config.directory));
+  if (!file) return file.error();
+  auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
+  if (!cases) return cases.error();
+  file->plan.cases = *std::move(cases);
+  return FoundPlan{.outcome = {.plan = std::move(file->plan), .warnings = {}, .run = file->run},
+                   .extent = file->extent,
+                   .source = std::move(file->source)};
+}
+
+Result<std::vector<InputFile>> read_inputs(const Checked& checked, std::vector<std::string> files) {
+  if (!checked.typed.plan_file.empty()) files.push_back(checked.typed.plan_file);
+  const auto& simulation = checked.machine->simulation();
+  if (simulation && simulation->topology.described()) files.push_back(simulation->topology.name);
+  std::vector<InputFile> inputs;
+  for (const std::string& file : files) {
+    const auto text = read_file(file);
+    if (!text) return text.error();
+    inputs.push_back({.file = file, .sha256 = sha256_hex(*text)});
+  }
+  return inputs;
+}
+
+// Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out.
+std::vector<Warning> known_failure_warnings(const std::string& file, const Plan& plan) {
+  if (file.empty()) return {};
+  const auto list = load_known_failures(file);
+  std::vector<std::string> ids;
+  for (const auto& test : plan.cases) ids.push_back(test.id);
+  return list ? list->warnings(ids, today_utc()) : std::vector<Warning>{};
+}
+
+// A suite that sees the pids of the host may be held by less than is required.
+Result<void> check_containment(const Checked& checked, const Plan& plan) {
+  const auto containment = checked.machine->containment();
+  if (!containment) return containment.error();
+  const auto layers = read_layers(checked.typed.machine);
+  if (!layers || !layers->required) return {};
+  const Layer weaker = without_pid_namespace((*containment)->layer());
+  for (const Suite& suite : plan.suites) {
+    if (!suite.host_pids || weaker <= *layers->required) continue;
+    return Error::usage(
+        fmt::format("use --require-containment {}: suite `{}` has `host_pids`, and is held by {}",
+                    to_string(*layers->required), suite.name, to_string(weaker)),
+        "Run this suite by itself, without that option.");
+  }
+  return {};
+}
+
+// There is one terminal to give away.
+Result<void> check_terminal(const AttemptSetup& attempts, const Plan& plan) {
+  if (!attempts.inherit_stdio) return {};
+  if (plan.cases.size() != 1) {
+    return Error::usage(
+        "give the terminal to one case: " + std::to_string(plan.cases.size()) + " are selected",
+        "Select one with --case ID; `proctor list` shows the ids.");
+  }
+  const Case& test = plan.cases.front();
+  if (attempts.debugger.empty() || test.ranks == 0) return {};
+  return Error::usage("give the terminal to the debugger of " + test.id + ": it has " +
+                          std::to_string(test.ranks) + " ranks, each a process",
+                      "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`); RANK in "
+                      "/proc/PID/environ tells which it is.");
+}
+
+}  // namespace
+
+Result<FoundPlan> find_plan(const Checked& checked) {
+  const RunOptions& typed = checked.typed;
+  if (!typed.plan_file.empty()) return read_plan(typed);
+  PlanOptions options = typed.plan;
+  options.lease_wait = std::min(typed.setup.lease_wait, typed.setup.deadline.value_or(Milliseconds::max()));
+  options.on_wait = tell_wait;
+  options.selection.joined = !typed.join.empty();
+  options.selection.keep_unlisted = !typed.dry_run;  // there is a report that says so
+  auto outcome = discover_plan(options, *checked.machine);
+  if (!outcome) return outcome.error();
+  return FoundPlan{.outcome = *std::move(outcome), .extent = options.extent};
+}
+
+Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
+  auto found = manner.find_plan(checked);
+  if (!found) return with_finding(found.error(), *checked.machine);
+  PlanOutcome& outcome = found->outcome;
+  auto inputs = read_inputs(checked, outcome.files);
+  if (!inputs) return inputs.error();
+  Planned planned{.plan = std::move(outcome.plan),
+                  .config_files = std::move(outcome.files),
+                  .inputs = *std::move(inputs),
+                  .policy = outcome.run.under(checked.typed.policy),
+                  .extent = found->extent,
+                  .source = std::move(found->source),
+                  .warnings = checked.warnings};
+  const auto known = known_failure_warnings(checked.typed.known_failures, planned.plan);
+  planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
+  planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
+  if (auto held = check_containment(checked, planned.plan); !held) return held.error();
+  if (auto one = check_terminal(checked.typed.setup.attempts, planned.plan); !one) return one.error();
+  return planned;
+}
+
+Result<std::optional<Part>> take_shard(const Checked& checked, Planned& planned) {
+  if (!checked.shard && checked.typed.plan_file.empty()) return std::optional<Part>();
+  const auto digest = plan_file_digest(
+      {.plan = planned.plan, .run = planned.policy, .extent = planned.extent, .source = planned.source},
+      plan_directories(checked.typed.plan.config.directory));
+  if (!digest) return digest.error();
+  const Shard shard = checked.shard.value_or(Shard{});
+  Part part{.shard = {.index = shard.index,
+                      .count = shard.count,
+                      .planned = static_cast<int>(planned.plan.cases.size()),
+                      .plan = *digest},
+            .digest = plan_digest(planned.plan),
+            .filters = filters_of(planned.plan)};
+  keep_shard(shard, planned.plan);
+  return std::optional(std::move(part));
+}
+
+}  // namespace proctor::cli

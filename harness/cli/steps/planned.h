@@ -1,0 +1,45 @@
+// The second step of a run: which cases there are. It is the same on every machine with these suites.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/steps/checked.h"
+#include "harness/plan/planner.h"
+
+namespace proctor::cli {
+
+struct FoundPlan {
+  PlanOutcome outcome;
+  Extent extent;
+  std::string source{};  // the text of --plan (PlanFile::source)
+};
+
+struct Planned {
+  Plan plan;
+  std::vector<std::string> config_files;
+  std::vector<InputFile> inputs;  // the files that decided what is run, for who runs it again
+  RunPolicy policy;               // what was typed, laid over what is configured
+  Extent extent;
+  std::string source;
+  std::vector<Warning> warnings;  // of all steps so far
+};
+
+Result<Planned> plan_run(const Checked& checked, const Manner& manner);
+
+// For Manner::find_plan: by --plan or by discovery.
+Result<FoundPlan> find_plan(const Checked& checked);
+
+// The part of the plan that this run has.
+struct Part {
+  PlannedShard shard;
+  // Of the whole:
+  std::string digest;
+  std::vector<std::string> filters;
+};
+
+// Leaves the cases of this part in `planned`. None: it has all.
+Result<std::optional<Part>> take_shard(const Checked& checked, Planned& planned);
+
+}  // namespace proctor::cli

@@ -52,7 +52,7 @@ proctor_install_share(runner schema
   reports/schema/junit-types.xsd
   reports/schema/report.schema.json
   reports/schema/selftest.schema.json)
-proctor_install_share(runner . harness/stack/seccomp.json)
+proctor_install_share(runner . docker/seccomp.json)
 file(GLOB hooks CONFIGURE_DEPENDS .github/runner-hooks/*.sh)
 list(FILTER hooks EXCLUDE REGEX "/job-[a-z]+\\.sh$")
 proctor_install_share(runner runner-hooks ${hooks})

@@ -35,6 +35,7 @@ Result<std::vector<RenderedFile>> render(const RenderRequest& request) {
     for (auto& file : render_stack(*lock)) files.push_back(std::move(file));
     all.push_back(*std::move(lock));
   }
+  files.push_back(render_profile());
   if (!request.stacks.empty()) return files;
   auto bake = render_bake(all);
   if (!bake) return bake.error();
@@ -46,13 +47,7 @@ Result<void> write(const fs::path& path, const RenderedFile& file) {
   std::error_code ec;
   fs::create_directories(path.parent_path(), ec);
   if (ec) return Error::system("make " + path.parent_path().string(), ec.value());
-  if (auto written = replace_file(path, file.text); !written) return written;
-  if (file.executable) {
-    fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
-                    fs::perm_options::add, ec);
-    if (ec) return Error::system("make executable " + path.string(), ec.value());
-  }
-  return {};
+  return replace_file(path, file.text);
 }
 
 // 1 when a file is not what its lock renders to.

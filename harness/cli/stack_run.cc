@@ -1,4 +1,4 @@
-// proctor stack run: starts a command in a container of a stack, as the rendered lines do, or prints the line.
+// proctor stack run: starts a command in a container of a stack, or prints the line that does.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -282,7 +282,7 @@ Result<std::string> shared_leases(const RunRequest& request) {
 }
 
 Result<std::string> profile_file() {
-  const std::string path = shared_file("seccomp.json");
+  const std::string path = shared_file(kProfileName);
   const auto text = read_file(path);
   if (!text || *text != seccomp_profile()) {
     return Error::usage(path.empty() ? "find share/proctor/seccomp.json beside Proctor"

@@ -17,7 +17,7 @@ from harness import BIN, ROOT, Sandbox, check, check_sums, report, wait_until, w
 SCRIPTS = ("exec.py", "mishaps.py", "leases.py", "device_care.py", "health.py", "foreign_holders.py", "diagnosis.py",
            "telemetry.py", "rerun.py")
 IMAGE = "localhost/proctor-debian12:e2e"
-PROFILE = ROOT / "docker/cpu-sim/seccomp.json"
+PROFILE = ROOT / "docker/seccomp.json"
 UID = 10001
 NEW_NAMESPACES = [1 << bit for bit in (17, 25, 26, 27, 28, 29, 30)]  # CLONE_NEW* of clone(2)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The image of stack cpu-sim, built from its lock with a base made of Debian packages in it: no engine, no registry. A
-second build gives the same image. By `proctor stack run` and by the rendered script Proctor runs in it, as a user that is
+second build gives the same image. By `proctor stack run` and by the line that it prints Proctor runs in it, as a user that is
 not root and without rights: on the containment layer pidns, with leases that the host sees.
 
     image.py [ENGINE...]     podman, buildah; default: those that are installed
@@ -225,16 +225,6 @@ def printed_line_runs(engine):
     layer_and_leases(done.stdout, f"{line.stdout}\n{done.stderr}")
 
 
-def rendered_script_runs(engine):
-    if engine.name != "podman":
-        return
-    env = {**engine.env, "PROCTOR": str(BIN.parent)}
-    done = subprocess.run([engine.docker / STACK / "podman.sh", NAME, "doctor"], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=120, env=env)
-    layer_and_leases(done.stdout, f"podman.sh {done.returncode}\n{done.stderr}")
-    print("ok podman.sh")
-
-
 class Image:
     def __init__(self, images):
         inspect = ("inspect", "--type", "image", "--format")
@@ -266,7 +256,6 @@ def main():
                 lease_of_the_host_counts(engine)
                 printed_line_runs(engine)
                 ended_by_a_signal(engine)
-                rendered_script_runs(engine)
 
 
 if __name__ == "__main__":

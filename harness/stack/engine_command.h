@@ -13,7 +13,7 @@ struct StackContainer {
   Engine engine = Engine::kDocker;
   RunPlaces places{};
   std::string image{};
-  std::string image_digest{};  // "" = not known: the engine is asked where the line is executed
+  std::string image_digest{};  // "" = not known, as where the line is printed
   std::string proctor{};       // directories of the host
   std::string out{};
   std::vector<std::string> options{};  // more of the engine's

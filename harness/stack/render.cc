@@ -26,15 +26,14 @@ std::vector<RenderedFile> render_stack(const StackLock& lock) {
   std::vector<RenderedFile> files;
   for (const auto& flavour : lock.flavours()) {
     const std::string suffix = files.empty() ? "" : "." + flavour.base.flavour;
-    files.push_back({lock.name + "/Dockerfile" + suffix, render_dockerfile(flavour), false});
+    files.push_back({lock.name + "/Dockerfile" + suffix, render_dockerfile(flavour)});
   }
-  files.push_back({lock.name + "/run.sh", render_docker_script(lock), true});
-  files.push_back({lock.name + "/podman.sh", render_podman_script(lock), true});
-  files.push_back({lock.name + "/compose.yaml", render_compose(lock), false});
-  files.push_back({lock.name + "/job.yaml", render_kubernetes_job(lock), false});
-  files.push_back({lock.name + "/job-container.yaml", render_job_container(lock), false});
-  files.push_back({lock.name + "/seccomp.json", std::string(seccomp_profile()), false});
+  files.push_back({lock.name + "/compose.yaml", render_compose(lock)});
+  files.push_back({lock.name + "/job.yaml", render_kubernetes_job(lock)});
+  files.push_back({lock.name + "/job-container.yaml", render_job_container(lock)});
   return files;
 }
+
+RenderedFile render_profile() { return {kProfileName, std::string(seccomp_profile())}; }
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// Turns a lock into files: the Dockerfiles of its images, one for each flavour, the lines that start them, and the
-// seccomp profile that these name. The committed files below docker/ are the same, byte by byte (a test checks this). A
+// Turns a lock into files: the Dockerfiles of its images, one for each flavour, and what starts them elsewhere than by
+// `proctor stack run` (engine_command.h). The committed files below docker/ are the same, byte by byte (a test checks this). A
 // value that the lock does not have becomes a build argument without a default.
 #pragma once
 
@@ -14,15 +14,12 @@ namespace proctor {
 struct RenderedFile {
   std::string path{};  // below the directory of the stacks: "xpu-rolling/Dockerfile"
   std::string text{};
-  bool executable = false;
 };
 
 // Of one flavour.
 std::string render_dockerfile(const StackLock& lock);
 
-// One container, started in six ways with the same rights, devices and directories (run_line.h).
-std::string render_docker_script(const StackLock& lock);
-std::string render_podman_script(const StackLock& lock);
+// One container, started in three ways with the same rights, devices and directories (run_line.h).
 std::string render_compose(const StackLock& lock);
 std::string render_job_container(const StackLock& lock);  // of GitHub Actions
 std::string render_kubernetes_job(const StackLock& lock);
@@ -33,8 +30,10 @@ std::vector<RenderedFile> render_stack(const StackLock& lock);
 Result<RenderedFile> render_bake(const std::vector<StackLock>& locks);
 
 // The profile that an engine applies to our containers: what Docker allows by default and less (docs/stacks.md), and of
-// namespaces what the containment layer pidns needs. harness/stack/seccomp.json
+// namespaces what the containment layer pidns needs. docker/seccomp.json, one for all stacks.
 std::string_view seccomp_profile();
+inline constexpr const char* kProfileName = "seccomp.json";
+RenderedFile render_profile();
 
 // The name of a flavour's image, where nobody gives it another: "proctor-cuda-13", "proctor-cuda-13-base". The first
 // flavour of a lock has no suffix.

@@ -1,4 +1,5 @@
-// Files for what starts containers on its own account: compose, Kubernetes, and docker buildx bake, which builds them.
+// Files for what starts containers on its own account: compose, Kubernetes, a job container, and docker buildx bake, which
+// builds them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +13,9 @@
 
 namespace proctor {
 namespace {
+
+// Installed there on the host (docs/github.md): a job container starts before anything is checked out.
+constexpr const char* kInstalledProfile = "/opt/proctor/share/proctor/seccomp.json";
 
 std::string compose_devices(const StackLock& lock) {
   if (is_cuda(lock)) {
@@ -131,12 +135,14 @@ std::string bake_target(const StackLock& lock, const StackLock& flavour, bool fi
 
 std::string render_compose(const StackLock& lock) {
   std::string text = generated_note(lock) + host_note(lock);
+  text +=
+      fmt::format("# Copied elsewhere, it needs the {} of the directory above there, too.\n", kProfileName);
   text += "services:\n  proctor:\n    image: ${IMAGE:?}\n";
   text += fmt::format(
       "    init: true\n    ipc: private\n    shm_size: {}\n    pids_limit: {}\n    ulimits:\n      core: 0\n"
       "    cap_drop:\n      - ALL\n    security_opt:\n      - no-new-privileges:true\n"
-      "      - seccomp:./seccomp.json\n",
-      lock.shm_size, kPidsLimit);
+      "      - seccomp:../{}\n",
+      lock.shm_size, kPidsLimit, kProfileName);
   text += compose_devices(lock);
   text += "    environment:\n";
   for (const auto& name : lock.environment) text += fmt::format("      - \"{}\"\n", name);
@@ -146,6 +152,28 @@ std::string render_compose(const StackLock& lock) {
   if (has_cache(lock))
     text +=
         fmt::format("volumes:\n  cache:\n    name: ${{CACHE:-proctor-{}-all-${{SHARD:-1}}}}\n", lock.name);
+  return text;
+}
+
+std::string render_job_container(const StackLock& lock) {
+  const RunPlaces places{.profile = kInstalledProfile,
+                         .gpus = kAllGpus,
+                         .group = "${{ vars.RENDER_GROUP }}",
+                         .leases = kLeasesInImage,
+                         .cache = {}};  // which shard writes it, the options cannot say
+  std::string text =
+      generated_note(lock) + host_note(lock) +
+      fmt::format(
+          "# For a job of GitHub Actions. Its steps run in the container by docker exec, which forwards no\n"
+          "# signals: end them with `proctor finish` in a step with if: always(). The machine has Proctor "
+          "in\n"
+          "# {}, as docs/github.md sets it up.\n"
+          "container:\n  image: ${{{{ inputs.image }}}}\n  options: >-\n",
+          kProctorInImage);
+  for (const auto& options : {confinement(lock, places.profile), devices(lock, Engine::kDocker, places),
+                              shared_directories(lock, places)}) {
+    for (const auto& option : options) text += "    " + option + "\n";
+  }
   return text;
 }
 
@@ -161,7 +189,8 @@ std::string render_kubernetes_job(const StackLock& lock) {
   if (is_xpu(lock))
     text += " INTEL_DRIVER: xe or i915. RENDER_GROUP: stat -c %g " + std::string(kRenderNode) + ".";
   text += fmt::format(
-      "\n# The nodes have seccomp.json as /var/lib/kubelet/seccomp/proctor/seccomp.json.\n"
+      "\n# The nodes have Proctor's share/proctor/seccomp.json as "
+      "/var/lib/kubelet/seccomp/proctor/seccomp.json.\n"
       "apiVersion: batch/v1\n"
       "kind: Job\n"
       "metadata:\n"
@@ -209,8 +238,7 @@ Result<RenderedFile> render_bake(const std::vector<StackLock>& locks) {
                   "variable \"SOURCE\" {{\n  default = \"unknown\"  # the repository's address\n}}\n"
                   "variable \"REVISION\" {{\n  default = \"\"  # git rev-parse HEAD\n}}\n\n"
                   "group \"default\" {{\n  targets = [{}]\n}}\n{}",
-                  fmt::join(names, ", "), targets),
-      false};
+                  fmt::join(names, ", "), targets)};
 }
 
 }  // namespace proctor

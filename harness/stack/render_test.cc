@@ -12,6 +12,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
+#include "harness/stack/engine_command.h"
 #include "harness/stack/lint.h"
 #include "harness/stack/run_line.h"
 #include "harness/testing/child.h"
@@ -33,6 +34,29 @@ StackLock ours(const std::string& name) {
   return lock ? *lock : StackLock{};
 }
 
+// As `proctor stack run --print` prints it.
+std::string line_of(const StackLock& lock, Engine engine) {
+  return engine_line({.lock = lock,
+                      .engine = engine,
+                      .places = {.profile = "/p/seccomp.json",
+                                 .gpus = kAllGpus,
+                                 .group = "993",
+                                 .leases = kLeasesInImage,
+                                 .cache = "cache"},
+                      .image = "an-image",
+                      .image_digest = {},
+                      .proctor = "/p",
+                      .out = "/o",
+                      .options = {},
+                      .command = {"proctor", "run"}});
+}
+
+TEST(RenderedProfile, IsTheCommittedOne) {
+  const auto committed = read_file(kDocker + "/" + render_profile().path);
+  ASSERT_TRUE(committed) << committed.error().what;
+  EXPECT_EQ(*committed, render_profile().text);
+}
+
 class OurStack : public testing::TestWithParam<const char*> {};
 
 TEST_P(OurStack, RendersToTheCommittedFiles) {
@@ -40,7 +64,6 @@ TEST_P(OurStack, RendersToTheCommittedFiles) {
     const auto committed = read_file(kDocker + "/" + file.path);
     ASSERT_TRUE(committed) << committed.error().what;
     EXPECT_EQ(*committed, file.text) << file.path << ": run `proctor stack render`";
-    EXPECT_EQ(::access((kDocker + "/" + file.path).c_str(), X_OK) == 0, file.executable) << file.path;
   }
 }
 
@@ -56,18 +79,17 @@ TEST_P(OurStack, BreaksNoneOfOurRules) {
 // Whoever starts it, the container has the same rights: none, and the profile without which nothing holds a test.
 TEST_P(OurStack, IsStartedWithoutRightsAndWithTheProfile) {
   const StackLock lock = ours(GetParam());
-  for (const std::string& script : {render_docker_script(lock), render_podman_script(lock)}) {
-    for (const char* option :
-         {"--init ", "--cap-drop=ALL ", "--security-opt=no-new-privileges ",
-          "--security-opt=seccomp=\"$here\"/seccomp.json ", "--volume=/run/lock:/run/lock "})
-      EXPECT_THAT(script, HasSubstr(option));
+  for (const Engine engine : {Engine::kDocker, Engine::kPodman}) {
+    for (const char* option : {"--init ", "--cap-drop=ALL ", "--security-opt=no-new-privileges ",
+                               "--security-opt=seccomp=/p/seccomp.json ", "--volume=/run/lock:/run/lock "})
+      EXPECT_THAT(line_of(lock, engine), HasSubstr(option));
   }
   EXPECT_THAT(render_job_container(lock),
               AllOf(HasSubstr("--cap-drop=ALL\n"), HasSubstr("--security-opt=no-new-privileges\n"),
                     HasSubstr("--security-opt=seccomp=/opt/proctor/share/proctor/seccomp.json\n")));
   EXPECT_THAT(render_compose(lock),
               AllOf(HasSubstr("cap_drop:\n      - ALL\n"), HasSubstr("- no-new-privileges:true\n"),
-                    HasSubstr("- seccomp:./seccomp.json\n"), HasSubstr("- /run/lock:/run/lock\n")));
+                    HasSubstr("- seccomp:../seccomp.json\n"), HasSubstr("- /run/lock:/run/lock\n")));
   EXPECT_THAT(render_kubernetes_job(lock),
               AllOf(HasSubstr("drop: [ALL]"), HasSubstr("allowPrivilegeEscalation: false"),
                     HasSubstr("runAsNonRoot: true"), HasSubstr("localhostProfile: proctor/seccomp.json")));
@@ -114,53 +136,30 @@ INSTANTIATE_TEST_SUITE_P(All, OurStack,
                          testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
 
 TEST(RenderedLines, XpuTakesNodesPathsAndTheGroupOfTheHost) {
-  const std::string line = render_docker_script(ours("xpu-rolling"));
+  const std::string line = line_of(ours("xpu-rolling"), Engine::kDocker);
   EXPECT_THAT(line, HasSubstr("--device=/dev/dri \\\n"));
   EXPECT_THAT(line, HasSubstr("--volume=/dev/dri/by-path:/dev/dri/by-path:ro \\\n"));
-  EXPECT_THAT(line, HasSubstr("render_group=$(stat -c %g /dev/dri/renderD128)\n"));
-  EXPECT_THAT(line, HasSubstr("--group-add=\"$render_group\" \\\n"));
+  EXPECT_THAT(line, HasSubstr("--group-add=993 \\\n"));
   EXPECT_THAT(line, Not(HasSubstr("gpus")));
 }
 
 TEST(RenderedLines, CudaTakesTheGpusAndNamesTheDriverOfTheHost) {
-  const std::string line = render_docker_script(ours("cuda-13"));
-  EXPECT_THAT(line, HasSubstr("gpus=${GPUS:---gpus=all}\n"));
-  EXPECT_THAT(line, HasSubstr("  \"$gpus\" \\\n"));
-  EXPECT_THAT(line, HasSubstr("# The host needs the driver nvidia >= 580"));
+  const StackLock lock = ours("cuda-13");
+  const std::string line = line_of(lock, Engine::kDocker);
+  EXPECT_THAT(line, HasSubstr("  --gpus=all \\\n"));
   EXPECT_THAT(line, Not(HasSubstr("/dev/dri")));
-  EXPECT_THAT(render_podman_script(ours("cuda-13")), HasSubstr("--device=nvidia.com/gpu=all \\\n"));
+  EXPECT_THAT(line_of(lock, Engine::kPodman), HasSubstr("--device=nvidia.com/gpu=all \\\n"));
+  EXPECT_THAT(render_compose(lock), HasSubstr("# The host needs the driver nvidia >= 580"));
 }
 
 // Whose leases they are, cannot be seen from inside.
 TEST(RenderedLines, SayThatTheLeasesAreTheHosts) {
   const StackLock lock = ours("cpu-sim");
   for (const std::string& text :
-       {render_docker_script(lock), render_podman_script(lock), render_job_container(lock)})
+       {line_of(lock, Engine::kDocker), line_of(lock, Engine::kPodman), render_job_container(lock)})
     EXPECT_THAT(text, HasSubstr("--env=PROCTOR_LEASES=host"));
   EXPECT_THAT(render_compose(lock), HasSubstr("      - PROCTOR_LEASES=host\n"));
   EXPECT_THAT(render_kubernetes_job(lock), HasSubstr("- {name: PROCTOR_LEASES, value: host}\n"));
-}
-
-// With another /run/lock the host leases elsewhere than the container.
-TEST(RenderedLines, AScriptStartsNothingWhereTheHostLeasesElsewhere) {
-  const TempDir directory;
-  std::string script = render_podman_script(ours("cpu-sim"));
-  const auto begin = script.find("if [ -z");
-  ASSERT_NE(begin, std::string::npos);
-  script = script.substr(begin, script.find("\nfi\n") + 4 - begin);
-  const fs::path place = directory / "lock";
-  for (auto at = script.find("/run/lock"); at != std::string::npos; at = script.find("/run/lock", at + 1))
-    script.replace(at, std::string("/run/lock").size(), place.string());
-  const auto run = [&] { return testing_support::run_child({"/bin/sh", "-euc", script}); };
-  EXPECT_EQ(run().exit_code, 2);
-  fs::create_directory(place);
-  for (const unsigned mode : {0755U, 0777U, 01775U}) {
-    ASSERT_EQ(::chmod(place.c_str(), mode), 0);
-    EXPECT_EQ(run().exit_code, 2) << mode;
-  }
-  EXPECT_THAT(run().err, HasSubstr("install --directory --mode=1777 " + place.string()));
-  ASSERT_EQ(::chmod(place.c_str(), 01777), 0);
-  EXPECT_EQ(run().exit_code, ::geteuid() == 0 ? 0 : 2);  // it must be root's
 }
 
 TEST(RenderedLines, ComposeHasACacheForEachShard) {
@@ -168,20 +167,11 @@ TEST(RenderedLines, ComposeHasACacheForEachShard) {
               HasSubstr("name: ${CACHE:-proctor-xpu-rolling-all-${SHARD:-1}}\n"));
 }
 
-// What the scripts compute in the shell and `stack run` in its own words is one name.
 TEST(RenderedLines, ACacheIsOfOneMaskAndOneShard) {
   const StackLock lock = ours("xpu-rolling");
-  std::string script = render_docker_script(lock);
-  const auto begin = script.find("cache=${CACHE");
-  script = script.substr(begin, script.find('\n', begin) - begin) + "\necho \"$cache\"\n";
-  const auto by_shell = [&](std::vector<std::string> environment) {
-    return testing_support::run_child({"/bin/sh", "-c", script}, {.env = std::move(environment)}).out;
-  };
-  EXPECT_EQ(by_shell({}), cache_volume(lock, "", "") + "\n");
-  EXPECT_EQ(by_shell({"ZE_AFFINITY_MASK=0.1,2;x", "SHARD=3/4"}), cache_volume(lock, "0.1,2;x", "3/4") + "\n");
-  EXPECT_EQ(cache_volume(lock, "0,1", "2"), "proctor-xpu-rolling-0_1-2");
-  EXPECT_EQ(by_shell({"CACHE=/a b"}), "/a b\n");
-  EXPECT_THAT(render_docker_script(ours("cpu-sim")), Not(HasSubstr("/cache")));
+  EXPECT_EQ(cache_volume(lock, "", ""), "proctor-xpu-rolling-all-1");
+  EXPECT_EQ(cache_volume(lock, "0.1,2;x", "3/4"), "proctor-xpu-rolling-0.1_2_x-3_4");
+  EXPECT_THAT(line_of(ours("cpu-sim"), Engine::kDocker), Not(HasSubstr("/cache")));
 }
 
 TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {

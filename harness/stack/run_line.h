@@ -12,8 +12,7 @@ namespace proctor {
 enum class Engine { kDocker, kPodman, kBuildah };
 std::string_view to_string(Engine engine);
 
-// What differs from host to host and from run to run. In a script each is an expression of the shell, in a command it
-// is a word.
+// What differs from host to host and from run to run.
 struct RunPlaces {
   std::string profile{};  // seccomp.json
   std::string gpus{};     // the option that gives docker the GPUs

@@ -25,11 +25,6 @@ set(_PROCTOR_OWN BACKEND DEVICES KIND EXTRA_ARGS OPTIONS COMMAND TEST_PREFIX TES
 set(_PROCTOR_OTHER_VERDICTS WILL_FAIL PASS_REGULAR_EXPRESSION FAIL_REGULAR_EXPRESSION SKIP_REGULAR_EXPRESSION
     SKIP_RETURN_CODE)
 
-# Commands in which the name of a target stands and that are no function of a project that discovers its tests.
-string(CONCAT _PROCTOR_NOT_A_CALL "^(add_(executable|library|test|dependencies|custom_command|custom_target|subdirectory)|target_.*|"
-                                  "set|set_.*propert(y|ies)|get_.*|function|macro|if|elseif|foreach|list|string|install|"
-                                  "message|export|project|proctor_add_suite|proctor_discover_(tests|cases))$")
-
 # ---- Texts ----
 
 # CMake's lists lose empty words and change words with [, ], \ and ; in them. So words go through lists encoded: control
@@ -372,8 +367,9 @@ macro(_proctor_discover)
   list(REMOVE_ITEM arg_KEYWORDS_MISSING_VALUES TEST_PREFIX TEST_SUFFIX) # an empty one is one
   set(arg_COMMAND "$<TARGET_FILE:${name}>")
   _proctor_suite()
-  _proctor_place(place "${name}")
-  string(APPEND properties " _BACKTRACE_TRIPLES \"${place}\"")
+  # The file of the call, as CTest's JSON has it for editors. CMake does not say which line.
+  _proctor_argument(place "${CMAKE_CURRENT_LIST_FILE};1;proctor_discover_tests;${CMAKE_CURRENT_LIST_FILE};0;")
+  string(APPEND properties " _BACKTRACE_TRIPLES${place}")
 
   _proctor_arguments(options arg_OPTIONS)
   _proctor_arguments(join join)
@@ -434,67 +430,6 @@ endfunction()
 # As the first version called it.
 function(proctor_discover_cases name)
   _proctor_discover()
-endfunction()
-
-# Where the function is called, as CTest's JSON has it for editors: CMake does not say the line, so it is looked up. The
-# second call for a target is the second one in the file. What a function of the project's own calls stands where that one
-# is called: the first command with the target among its words that is none of CMake's.
-function(_proctor_place out name)
-  set(file "${CMAKE_CURRENT_LIST_FILE}")
-  file(READ "${file}" text)
-  string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" quoted "${name}")
-  get_property(calls GLOBAL PROPERTY "_PROCTOR_CALLS_${file}_${name}")
-  math(EXPR calls "0${calls}")
-  math(EXPR after "${calls} + 1")
-  set_property(GLOBAL PROPERTY "_PROCTOR_CALLS_${file}_${name}" ${after})
-  set(ours "proctor_discover_(tests|cases)[ \t]*\\([ \t\r\n]*\"?${quoted}[ \t\r\n\")]")
-  set(any "[A-Za-z_][A-Za-z0-9_]*[ \t]*\\(([^()]*[ \t\r\n\"])?${quoted}[ \t\r\n\")]")
-  _proctor_find_call(begin "${text}" "${ours}" "^$" ${calls})
-  if(begin LESS 0) # fewer are in the file: those before it count first
-    _proctor_count_calls(direct "${text}" "${ours}")
-    math(EXPR calls "${calls} - ${direct}")
-    _proctor_find_call(begin "${text}" "${any}" "${_PROCTOR_NOT_A_CALL}" ${calls})
-  endif()
-  set(line 1)
-  if(begin GREATER_EQUAL 0)
-    string(SUBSTRING "${text}" 0 ${begin} before)
-    string(REGEX REPLACE "[^\n]" "" before "${before}")
-    string(LENGTH "${before}" newlines)
-    math(EXPR line "${newlines} + 1")
-  endif()
-  set(${out} "${file};${line};proctor_discover_tests;${file};0;" PARENT_SCOPE)
-endfunction()
-
-# Where call number `wanted` (from 0) of those that fit begins in the text, or -1. Commands that fit `except` do not count.
-function(_proctor_find_call out text pattern except wanted)
-  set(${out} -1 PARENT_SCOPE)
-  set(length 0)
-  while(TRUE)
-    string(SUBSTRING "${text}" ${length} -1 rest)
-    string(REGEX MATCH "${pattern}" found "${rest}")
-    if(NOT found)
-      return()
-    endif()
-    string(FIND "${rest}" "${found}" place)
-    math(EXPR begin "${length} + ${place}")
-    string(LENGTH "${found}" size)
-    math(EXPR length "${begin} + ${size}")
-    string(REGEX MATCH "^[A-Za-z0-9_]+" command "${found}")
-    if(command MATCHES "${except}")
-      continue()
-    endif()
-    if(wanted EQUAL 0)
-      set(${out} ${begin} PARENT_SCOPE)
-      return()
-    endif()
-    math(EXPR wanted "${wanted} - 1")
-  endwhile()
-endfunction()
-
-function(_proctor_count_calls out text pattern)
-  string(REGEX MATCHALL "${pattern}" found "${text}")
-  list(LENGTH found count)
-  set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
 cmake_policy(POP)

@@ -68,7 +68,6 @@ target_link_libraries(empty PRIVATE GTest::gtest_main)
 add_executable(list_test catch.cc)
 target_link_libraries(list_test PRIVATE Catch2::$<IF:$<VERSION_LESS:${Catch2_VERSION},3>,Catch2,Catch2WithMain>)
 
-# Line 17 is the next one.
 proctor_discover_tests(place LABELS quick "two words" TEST_FILTER Place.*
   EXTRA_ARGS --flavour "a b" ENVIRONMENT "WITH_LIST=a;b \\"c\\" \\\\d" "WANTED_PLACE=${CMAKE_CURRENT_SOURCE_DIR}/data dir"
   "WANTED_WORDS=--flavour a b" WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/data dir"
@@ -160,10 +159,9 @@ def arguments(sandbox):
     check(case["COST"] == 7 and case["ENVIRONMENT"] == ["ONE=1", "TWO=2"], case)
     check(sorted(case["FIXTURES_REQUIRED"]) == ["database", "proctor.run"], case)
     check(case["WORKING_DIRECTORY"] == f"{source}/data dir", case)
-    check(case["place"] == (f"{source}/CMakeLists.txt", 17), case["place"])
-    check(tests["again.Other.Passes.x"]["place"] == (f"{source}/CMakeLists.txt", 21), tests["again.Other.Passes.x"])
-    wrapped = PROJECT[:PROJECT.index("add_gpu_test(place")].count("\n") + 1
-    check(tests["wrapped.Other.Passes"]["place"] == (f"{source}/CMakeLists.txt", wrapped), tests["wrapped.Other.Passes"])
+    for name, file in {"place/Place.HasItsArguments": "CMakeLists.txt", "wrapped.Other.Passes": "CMakeLists.txt",
+                       "claimed.Other.Passes": "below/CMakeLists.txt"}.items():
+        check(tests[name]["place"] == (f"{source}/{file}", 1), name, tests[name]["place"])
     for name in ("place", "claimed.Other.Passes"):
         check(tests[name]["LABELS"] == ["a", "b"], tests[name])
         check(tests[name]["RESOURCE_GROUPS"][0]["requirements"][0][".type"] == "xpu_gpus", tests[name])

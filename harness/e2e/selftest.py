@@ -4,12 +4,12 @@ Collectives, whose checks are several processes each, have a test of their own (
 is in `./dev test --full selftest`."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-from harness import BIN, ROOT, Sandbox, check, skip
+from faults_page import faults
+from harness import BIN, Sandbox, check, skip
 
 SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "selftest.schema.json"
 SIMULATORS = {"xpu": "libproctor_ze_sim.so", "cuda": "cuda_sim/libcudart.so.13"}
@@ -20,12 +20,10 @@ VALIDATE = "import json, jsonschema, sys; jsonschema.validate(*map(lambda p: jso
 
 
 def faults_of_others(backend, document):
-    """Faults that `backend` can have, by the reference page, and that no check of these suites lists."""
-    rows = re.findall(r"^\| `([a-z_.]+)`(.*?) \|", (ROOT / "docs" / "faults.md").read_text(), re.MULTILINE)
-    other = {"xpu": "(cuda)", "cuda": "(xpu)"}[backend]
+    """Faults that `backend` can have, by the table of faults, and that no check of these suites lists."""
     listed = {row["fault"].partition(":")[0] for row in document["rows"]}
     listed |= {aside["fault"] for aside in document["summary"]["faults_set_aside"]}
-    return [name for name, marks in rows if other not in marks and name not in listed]
+    return [fault.name for fault in faults() if fault.applies_to(backend) and fault.name not in listed]
 
 
 def main():

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "harness/core/argv.h"
+#include "harness/core/environment_list.h"
 
 #ifndef PROCTOR_HAS_CLOSE_RANGE
 // Boost.Process calls it, but neither musl nor a glibc before 2.34 has it.
@@ -38,10 +39,6 @@ using boost::system::error_code;
 constexpr int kFirstFreeFd = 10;  // above all numbers that a child gets
 constexpr std::chrono::seconds kReapTime{5};
 constexpr std::chrono::milliseconds kLookAgain{5};
-
-bool is_set(const std::string& variable, std::string_view name) {
-  return variable.size() > name.size() && variable.starts_with(name) && variable[name.size()] == '=';
-}
 
 bool is_program(const fs::path& path) {
   std::error_code none;
@@ -186,7 +183,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& change
   for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
   for (const auto& change : changes) {
     const std::string_view name = std::string_view(change).substr(0, change.find('='));
-    std::erase_if(environment, [&](const std::string& variable) { return is_set(variable, name); });
+    unset_variable(environment, name);
     if (name.size() < change.size()) environment.push_back(change);
   }
   return environment;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "harness/core/environment_list.h"
 #include "harness/core/held_directory.h"
 #include "harness/core/remove_tree.h"
 #include "harness/process/contained_process.h"
@@ -82,10 +83,6 @@ std::string value_in(const std::vector<std::string>& env, const std::string& nam
   return {};
 }
 
-void drop(std::vector<std::string>& env, const std::string& name) {
-  std::erase_if(env, [&](const std::string& variable) { return variable.starts_with(name + "="); });
-}
-
 // What a simulation lacks here, in words.
 const char* words_about_missing(Backend backend, const Simulation& simulation) {
   if (backend == Backend::kCuda) return "our simulated CUDA Runtime is not beside this program";
@@ -156,14 +153,10 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
 }
 
 std::vector<std::string> with_simulation(std::vector<std::string> env, const SimEnvironment& simulation) {
-  const auto set = [&env](const std::string& name, const std::string& value) {
-    drop(env, name);
-    env.push_back(name + "=" + value);
-  };
-  for (const auto& name : simulation.unset) drop(env, name);
-  for (const auto& [name, value] : simulation.set) set(name, value);
+  for (const auto& name : simulation.unset) unset_variable(env, name);
+  for (const auto& [name, value] : simulation.set) set_variable(env, name, value);
   if (simulation.library_directory.empty()) return env;
-  set(kLibraryPath, prepended(simulation.library_directory, value_in(env, kLibraryPath)));
+  set_variable(env, kLibraryPath, prepended(simulation.library_directory, value_in(env, kLibraryPath)));
   return env;
 }
 

@@ -13,6 +13,7 @@
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
 #include "harness/core/duration.h"
+#include "harness/core/environment_list.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/cuda_programs.h"
@@ -211,11 +212,9 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
 
 // A suite whose kind is being recognised is of none yet, so that its environment has the caller's filters of every kind.
 std::vector<std::string> without_caller_filters(std::vector<std::string> variables, const Suite& suite) {
-  const std::vector<std::string> filters = all_caller_filters();
-  std::erase_if(variables, [&](const std::string& variable) {
-    const std::string name = variable.substr(0, variable.find('='));
-    return std::ranges::find(filters, name) != filters.end() && !suite.env.contains(name);
-  });
+  for (const std::string& name : all_caller_filters()) {
+    if (!suite.env.contains(name)) unset_variable(variables, name);
+  }
   return variables;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/core/device_identity.h"
+#include "harness/core/environment_list.h"
 #include "harness/devices/inventory.h"
 #include "harness/plan/kinds/kind.h"
 
@@ -95,9 +96,7 @@ class Looks {
     ProbeOptions options;
     options.env = environment.variables;
     // What a fault does to a probe is in no log of the cases.
-    std::erase_if(options.env, [](const std::string& variable) {
-      return variable.starts_with(std::string(kSimLogVariable) + "=");
-    });
+    unset_variable(options.env, kSimLogVariable);
     if (const auto found = devices_.simulations.find(backend); found != devices_.simulations.end())
       options.loader_words = found->second.loader_words;
     return answers_.emplace(key, probe_devices(backend, containment_, std::move(options))).first->second;

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/environment_list.h"
 
 namespace proctor {
 
@@ -53,13 +54,6 @@ std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   return flags;
 }
 
-std::vector<std::string> marked(std::vector<std::string> env, const std::string& mark) {
-  const std::string variable = std::string(child::kContainmentVariable) + "=";
-  std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(variable); });
-  env.push_back(variable + mark);
-  return env;
-}
-
 // The guard waits for it. If this fails, it sees the end of its lifeline and ends.
 std::optional<SpawnError> map_ids(GuardProcess& guard) {
   if (auto error = write_id_maps(guard.process.pid)) {
@@ -99,7 +93,8 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   SpawnSpec spec;
   spec.argv = {recipe.guard, flags_of(recipe, setup), guard.mark, guard.leaf ? guard.leaf->path() : "-"};
   spec.argv.insert(spec.argv.end(), argv.begin(), argv.end());
-  spec.env = marked(env, guard.mark);
+  spec.env = env;
+  set_variable(spec.env, child::kContainmentVariable, guard.mark);
   spec.directory = directory;
   spec.umask = setup.umask;
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,

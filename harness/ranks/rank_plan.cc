@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/environment_list.h"
 #include "harness/core/json.h"
 #include "harness/core/regular_file.h"
 
@@ -95,11 +96,7 @@ std::vector<std::string> rank_environment(std::vector<std::string> env, int rank
       {child::kMasterPortVariable, std::to_string(port)},
       {child::kRendezvousVariable, rendezvous},
   };
-  for (const auto& [name, value] : variables) {
-    const std::string prefix = std::string(name) + "=";
-    std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(prefix); });
-    env.push_back(prefix + value);
-  }
+  for (const auto& [name, value] : variables) set_variable(env, name, value);
   return env;
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/environment_list.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/ranks/free_port.h"
@@ -47,9 +48,9 @@ std::string end_of(const std::string& tail) {
 
 // The plan was made before this case got its mark (process/recipe.h), by which whoever leaves a rank is found.
 std::vector<std::string> marked_as_we_are(std::vector<std::string> env) {
-  const std::string variable = std::string(child::kContainmentVariable) + "=";
-  std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(variable); });
-  if (const char* mark = ::getenv(child::kContainmentVariable)) env.push_back(variable + mark);
+  unset_variable(env, child::kContainmentVariable);
+  if (const char* mark = ::getenv(child::kContainmentVariable))
+    set_variable(env, child::kContainmentVariable, mark);
   return env;
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/child_report.h"
+#include "harness/core/environment_list.h"
 #include "harness/machine/scratch.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/process/contained_process.h"
@@ -85,15 +86,10 @@ class RowAttempt {
   Result<std::vector<std::string>> make_environment(int rank) const {
     auto environment = setup_.environment(test_, session_, rank);
     if (!environment) return environment;
-    const auto set = [&](const char* name, const std::string& value) {
-      const std::string prefix = std::string(name) + "=";
-      std::erase_if(*environment, [&](const std::string& entry) { return entry.starts_with(prefix); });
-      environment->push_back(prefix + value);
-    };
-    set("TMPDIR", scratch_);
-    set(child::kCaseVariable, test_.id);
-    set(child::kAttemptVariable, "1");
-    set(child::kRunDirVariable, setup_.out);
+    set_variable(*environment, "TMPDIR", scratch_);
+    set_variable(*environment, child::kCaseVariable, test_.id);
+    set_variable(*environment, child::kAttemptVariable, "1");
+    set_variable(*environment, child::kRunDirVariable, setup_.out);
     return environment;
   }
 

@@ -11,6 +11,7 @@
 
 #include "harness/classify/culprit.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/environment_list.h"
 #include "harness/core/log_marks.h"
 #include "harness/core/regular_file.h"
 #include "harness/evidence/core_file.h"
@@ -40,12 +41,6 @@ std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
 std::int64_t unix_seconds(Clock::time_point time) {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch() - (Clock::now() - time);
   return std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
-}
-
-void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
-  const std::string prefix = name + "=";
-  std::erase_if(environment, [&](const std::string& entry) { return entry.rfind(prefix, 0) == 0; });
-  environment.push_back(prefix + value);
 }
 
 // The child starts in its scratch directory, so a relative program is found from the suite's.

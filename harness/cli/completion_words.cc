@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "harness/classify/rules.h"
+#include "harness/core/containment_layer.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/load_config.h"
 #include "reports/model/run_model.h"
@@ -49,6 +50,7 @@ std::vector<std::string> runs() {
 std::vector<std::string> completion_words(std::string_view kind, const std::string& run) {
   if (kind == "suites") return suites();
   if (kind == "runs") return runs();
+  if (kind == "layers") return layer_names();
   std::vector<std::string> words;
   if (kind == "rules") {
     for (const Rule& rule : rules()) words.push_back(rule.id);

@@ -7,8 +7,8 @@
 
 namespace proctor::cli {
 
-// `kind`: suites (of the configuration), cases, devices (of `run`, "": the latest one here), rules (of the diagnosis) or
-// runs (below proctor-out/). None where nothing can be read.
+// `kind`: suites (of the configuration), cases, devices (of `run`, "": the latest one here), rules (of the diagnosis),
+// runs (below proctor-out/) or layers (of containment). None where nothing can be read.
 std::vector<std::string> completion_words(std::string_view kind, const std::string& run);
 
 }  // namespace proctor::cli

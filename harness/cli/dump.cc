@@ -14,6 +14,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
+#include "harness/core/containment_layer.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
@@ -175,7 +176,7 @@ int dump(const std::string& run_dir) {
   if (!run) return fail(run.error());
   const auto model = load_run(run->run_dir);
   if (!model) return fail(model.error());
-  const auto machine = Machine::open({.containment = "subreaper"}, "dump");
+  const auto machine = Machine::open({.containment = std::string(to_string(Layer::kSubreaper))}, "dump");
   if (!machine) return fail(machine.error());
   const auto tools = (*machine)->containment();
   if (!tools) return fail(tools.error());

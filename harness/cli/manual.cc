@@ -211,8 +211,11 @@ std::string quoted(const std::string& text) { return "'" + text + "'"; }  // nam
 std::string kinds_of(const CLI::App& command, const CLI::Option& option) {
   if (command.get_name() == "explain" && option.get_positional()) return "cases rules";
   const std::map<std::string_view, std::string> kinds = {
-      {"suites", "suites"}, {"--case", "cases"}, {"case", "cases"},     {"run", "runs"},
-      {"run_dir", "runs"},  {"reports", "runs"}, {"DEVICE", "devices"}, {"--devices", "devices"}};
+      {"suites", "suites"},        {"--case", "cases"},
+      {"case", "cases"},           {"run", "runs"},
+      {"run_dir", "runs"},         {"reports", "runs"},
+      {"DEVICE", "devices"},       {"--devices", "devices"},
+      {"--containment", "layers"}, {"--require-containment", "layers"}};
   const auto found = kinds.find(option.get_name(option.get_positional()));
   return found == kinds.end() ? "" : found->second;
 }
@@ -321,7 +324,7 @@ void add_manual_command(CLI::App& app, Action& action) {
   command->add_option("what", options->what, "page, completion, or words, which completion asks for")
       ->required()
       ->check(CLI::IsMember({"page", "completion", "words"}));
-  command->add_option("--kinds", options->kinds, "Which words: suites, cases, rules, runs, devices");
+  command->add_option("--kinds", options->kinds, "Which words: suites, cases, rules, runs, devices, layers");
   command->add_option("--prefix", options->prefix, "Only those that begin with it");
   command->add_option("--run", options->run, "The run that cases and devices are of (default: the latest)");
   command->callback([options, &app, &action] {

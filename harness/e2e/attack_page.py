@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the table of attacks in docs/containment.md from what attack.py found.
 
-    attack_page.py [--bin BIN_DIR]      as root: makes every attack under every layer, as root and as an ordinary user
+    attack_page.py                      as root: makes every attack under every layer, as root and as an ordinary user
     attack_page.py --check              only compares the page with fixtures/misbehaving/table.toml, which attack.py
                                         compares with what happens
 """
@@ -15,18 +15,18 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from harness import LAYERS, ROOT
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 PAGE = ROOT / "docs/containment.md"
 TABLE = ROOT / "fixtures/misbehaving/table.toml"
-LAYERS = ("cgroup+pidns", "cgroup", "pidns", "subreaper")
 USERS = {"root": (), "user": ("--uid", "65534")}
 BEGIN = "<!-- attacks: written by harness/e2e/attack_page.py -->\n"
 END = "<!-- attacks: end -->\n"
 WORDS = {"guard": "held", "runner": "held by the runner", "either": "held by either", "said": "**lives**, said"}
 
 
-def measured(table, bin_dir):
+def measured(table):
     """-> {attack: {user: {layer: what happened}}}; ends unless each is as the table says."""
     found = {name: {user: {} for user in USERS} for name in table}
     for layer in LAYERS:
@@ -35,7 +35,7 @@ def measured(table, bin_dir):
                 os.chmod(directory, 0o777)  # an ordinary user writes there too
                 path = Path(directory) / "results.json"
                 done = subprocess.run([sys.executable, "-B", HERE / "attack.py", "--layer", layer, "--without-landlock", "--json", path, *options],
-                                      env={**os.environ, "PROCTOR_BIN_DIR": bin_dir}, stdout=subprocess.PIPE, text=True)
+                                      stdout=subprocess.PIPE, text=True)
                 print(done.stdout, file=sys.stderr)
                 if done.returncode != 0:
                     sys.exit(f"attack.py --layer {layer} {' '.join(options)} ended {done.returncode}")
@@ -57,7 +57,6 @@ def section(table, found):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", default=str(ROOT / "build" / "bin"))
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     table = tomllib.loads(TABLE.read_text())["attack"]
@@ -72,7 +71,7 @@ def main():
         return
     if os.geteuid() != 0:
         sys.exit("attack_page.py: run it as root: it becomes an ordinary user where it needs one")
-    PAGE.write_text(before + section(table, measured(table, options.bin)) + after)
+    PAGE.write_text(before + section(table, measured(table)) + after)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,7 @@ def completion(told):
         below = {other[-1] for other in told if other[:-1] == command and other}
         check(options | below <= completed("proctor", *command, ""), command, completed("proctor", *command, ""))
     check(completed("proctor", "run", "--foreign", "") == {"wait", "fail", "other"}, "values")
+    check({"cgroup", "pidns"} < completed("proctor", "run", "--containment", ""), "layers of containment")
     check(completed("proctor", "run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
     check(completed("proctor", "run", "--out", "") == set(), "a file")
     check(completed("proctor", "exec", "--", "pytest", "--") == set(), "a command of yours")

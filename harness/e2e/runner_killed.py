@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SIGKILL to the runner at random moments while eight misbehaving cases run.
 
-    runner_killed.py --layer cgroup|pidns      (PROCTOR_KILL_MOMENTS=N, default 20; PROCTOR_SEED=N repeats a run)
+    runner_killed.py --layer LAYER      (PROCTOR_KILL_MOMENTS=N, default 20; PROCTOR_SEED=N repeats a run)
 
 Each time: one second later nothing of the run is alive; the reports can be rendered; `planned` is the sum of the
 outcomes; no more cases were cut short than ran at once; every case with an end record keeps its verdict.
@@ -12,8 +12,8 @@ import os
 import random
 import time
 
-from harness import (Sandbox, check, check_sums, misbehaving, new_token, of_type, records, report, skip, survivors,
-                     wait_until, write_config)
+from harness import (LAYERS, Sandbox, check, check_sums, misbehaving, new_token, of_type, records, report, skip,
+                     survivors, wait_until, write_config)
 
 SLOTS = 8
 BOUND = 1.0  # seconds
@@ -68,7 +68,7 @@ def one_moment(sandbox, layer, delay):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--layer", choices=("cgroup+pidns", "cgroup", "pidns"), required=True)
+    parser.add_argument("--layer", choices=LAYERS[:-1], required=True)
     layer = parser.parse_args().layer
     moments = int(os.environ.get("PROCTOR_KILL_MOMENTS", "20"))
     seed = int(os.environ.get("PROCTOR_SEED", time.time_ns() % 1_000_000))

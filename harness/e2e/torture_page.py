@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/torture.md from what torture.py measured.
 
-    torture_page.py [--bin BIN_DIR] > docs/torture.md      as root, because some rows need it
+    torture_page.py > docs/torture.md      as root, because some rows need it
 """
 
 import json
@@ -12,9 +12,9 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+from harness import LAYERS, ROOT
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-LAYERS = ("cgroup+pidns", "cgroup", "pidns", "subreaper")
 
 # Measured with one small C program of the same modes: kernel 6.18, Debian 12, 2 cores, limit 2 s; a survivor is a
 # process of the test that is alive 0.3 s after the runner was done with it.
@@ -35,11 +35,11 @@ PEER_ROWS = {
 }
 
 
-def measure(layer, bin_dir):
+def measure(layer):
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "results.json"
         done = subprocess.run([sys.executable, "-B", HERE / "torture.py", "--layer", layer, "--json", path],
-                              env={**os.environ, "PROCTOR_BIN_DIR": bin_dir}, stdout=subprocess.PIPE, text=True)
+                              stdout=subprocess.PIPE, text=True)
         print(done.stdout, file=sys.stderr)
         if done.returncode != 0:
             sys.exit(f"torture.py --layer {layer} ended {done.returncode}")
@@ -99,11 +99,10 @@ nothing, and has no report to lose. Under Proctor's `cgroup+pidns`, `cgroup` and
 
 
 def main():
-    bin_dir = sys.argv[2] if sys.argv[1:2] == ["--bin"] else str(ROOT / "build" / "bin")
     if os.geteuid() != 0:
         sys.exit("torture_page.py: run it as root: some rows need it")
     table = tomllib.loads((ROOT / "fixtures/misbehaving/table.toml").read_text())
-    print("\n".join(page(table, {layer: measure(layer, bin_dir) for layer in LAYERS})))
+    print("\n".join(page(table, {layer: measure(layer) for layer in LAYERS})))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/containment_layer.h"
 #include "harness/core/text.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
@@ -17,11 +18,15 @@
 namespace proctor {
 namespace {
 
+constexpr const char* kAnyLayer = "auto";
+
 Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
-  if (text.empty() || text == "auto") return std::optional<Layer>();
+  if (text.empty() || text == kAnyLayer) return std::optional<Layer>();
   if (const auto layer = parse_layer(text)) return layer;
+  auto choices = layer_names();
+  choices.insert(choices.begin(), kAnyLayer);
   return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
-                      suggestion(text, {"auto", "cgroup+pidns", "cgroup", "pidns", "subreaper"}, "layers"));
+                      suggestion(text, choices, "layers"));
 }
 
 // CLI11 takes -1 for the largest number, and cuts one that is too large.
@@ -46,8 +51,10 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   command.add_option(
       "--sim-state", options.sim_state,
       "Directory of a simulated machine that several runs share; they lease its cards from each other");
+  const auto layers = layer_names();
   command.add_option("--containment", options.containment,
-                     "What holds each case: auto, cgroup+pidns, cgroup, pidns or subreaper");
+                     fmt::format("What holds each case: {}, {} or {}", kAnyLayer,
+                                 fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back()));
   command.add_option("--require-containment", options.require_containment,
                      "Refuse to run with anything weaker");
 }

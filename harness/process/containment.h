@@ -1,17 +1,6 @@
-// What holds the process tree of one case. There are four layers behind one interface. Each is probed once
-// as a whole with a real child, because a feature that exists may still be refused (seccomp, sysctl,
-// delegation).
-//
-//   cgroup+pidns  Both of the next two: the leaf's limits and its kill, and a guard that is PID 1, so that the case
-//              can name neither the runner nor anything else outside.
-//   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
-//              cgroup.procs, which needs rights; processes that a root test moved out are killed later. The
-//              layer needs a cgroup2 subtree that it can write to.
-//   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless we are root. The
-//              kernel guarantees that nothing escapes.
-//   subreaper  The guard adopts orphans and kills until none is left. This works in practice and is not
-//              proven: a process that left by a double fork survives a SIGKILL of the runner *and* the guard
-//              together.
+// What holds the process tree of one case. There are four layers behind one interface: what each is made of is a row of
+// harness/core/containment_layer.h, how it is tried and what it does not guarantee one of process/layers.cc. Each is
+// probed once as a whole with a real child (process/try_recipe.h).
 //
 // In every layer a signal scope keeps what the case signals and traces inside the case, as far as the kernel has one
 // (process/guard/signal_scope.h), and the parent of the case's leader is the guard (process/guard/), a small static program.
@@ -26,11 +15,9 @@
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
-#include "harness/process/layer.h"
+#include "harness/process/layers.h"
 
 namespace proctor {
-
-struct Recipe;
 
 // The layer in use, with what the runner keeps open for it (the directory of the run's cgroup). The
 // destructor removes that cgroup, so every process that was started through this object must be gone by then.

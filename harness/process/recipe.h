@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "harness/core/containment_layer.h"
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/frozen_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"
-#include "harness/process/layer.h"
 #include "harness/process/own_children.h"
 #include "harness/process/pressure.h"
 #include "harness/process/proc_reader.h"

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/core/containment_layer.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
 #include "reports/model/exit_code.h"
@@ -118,7 +119,8 @@ void write_run(JsonWriter& json, const RunModel& model) {
   json.member("simulated", model.simulated());
   write_sim(json, plan.sim);
   const std::string& layer = plan.containment.layer;
-  json.member("containment", layer == "cgroup+pidns" ? "cgroup" : layer);  // readers know a closed set
+  const auto known = parse_layer(layer);
+  json.member("containment", known ? to_string(facts_of(*known).reported_as) : layer);
   json.member("containment_layer", layer).member("signals", plan.containment.signals);
   json.member("exit_code", shell_exit_code(model));
   json.member("plan_digest", plan.plan_digest);

@@ -2,17 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include "harness/core/containment_layer.h"
 
 namespace proctor {
 namespace {
 
-int weakness(const std::string& layer) {
-  constexpr std::string_view kBestFirst[] = {"cgroup+pidns", "cgroup", "pidns"};
-  return static_cast<int>(std::ranges::find(kBestFirst, layer) - std::begin(kBestFirst));
-}
+// One that is not known promises nothing.
+Layer layer_of(const ContainmentInfo& info) { return parse_layer(info.layer).value_or(kAllLayers.back()); }
 
 }  // namespace
 
@@ -79,7 +75,7 @@ void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
 }
 
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other) {
-  return weakness(one.layer) > weakness(other.layer);
+  return layer_of(one) > layer_of(other);  // best first
 }
 
 }  // namespace proctor

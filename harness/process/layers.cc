@@ -1,0 +1,218 @@
+#include "harness/process/layers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "harness/core/result.h"
+#include "harness/process/cgroup.h"
+#include "harness/process/guard/signal_scope.h"
+#include "harness/process/recipe.h"
+#include "harness/process/try_recipe.h"
+
+namespace proctor {
+namespace {
+
+using guard::SignalScope;
+
+// ---- what mends a layer ----
+
+bool sysctl_is(const char* path, int value) {
+  std::ifstream file(path);
+  int got = 0;
+  return static_cast<bool>(file >> got) && got == value;
+}
+
+std::string mend_cgroup() {
+  if (geteuid() == 0)
+    return "give the container a writable cgroup2: --cgroupns=private with /sys/fs/cgroup mounted rw";
+  return "start it in a delegated scope: systemd-run --user --scope -p Delegate=yes proctor ...";
+}
+
+std::string mend_pidns() {
+  if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1)) {
+    return "allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+  }
+  if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", 0)) {
+    return "allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1";
+  }
+  if (sysctl_is("/proc/sys/user/max_user_namespaces", 0)) {
+    return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000";
+  }
+  return "let the container make user and PID namespaces: docker run --security-opt seccomp=FILE, "
+         "the seccomp.json beside our images (docs/stacks.md)";
+}
+
+std::string mend_pids_controller() { return "delegate the pids controller to this cgroup"; }
+std::string mend_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= of a group of this user"; }
+std::string mend_masked_proc() { return "unmask /proc: docker run --security-opt systempaths=unconfined"; }
+std::string mend_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
+std::string mend_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
+std::string mend_root() { return "run as an ordinary user, or with --containment pidns"; }
+
+// ---- what a layer does not guarantee ----
+
+struct Caveat {
+  std::string_view lack;
+  bool (*applies)(const Recipe&);
+  std::string (*mend)();
+};
+
+bool always(const Recipe&) { return true; }
+bool is_dumpable(const Recipe& recipe) { return recipe.dumpable_guard; }
+bool has_host_proc(const Recipe& recipe) { return !recipe.fresh_proc; }
+bool has_user_namespace(const Recipe& recipe) { return recipe.user_namespace; }
+bool has_filter(const Recipe& recipe) { return recipe.signal_scope == SignalScope::kFilter; }
+bool has_no_scope(const Recipe& recipe) { return recipe.signal_scope == SignalScope::kNone; }
+bool is_root_without_landlock(const Recipe& recipe) {
+  return geteuid() == 0 && recipe.signal_scope != SignalScope::kLandlock;
+}
+bool is_user_without_scope(const Recipe& recipe) { return geteuid() != 0 && has_no_scope(recipe); }
+bool has_no_pids_limit(const Recipe& recipe) { return !recipe.run_cgroup->has_pids_limit(); }
+
+constexpr std::string_view kForkBomb =
+    "no limit on the number of processes: a fork bomb takes the whole machine";
+
+constexpr Caveat kTracedGuard{"a test can trace its guard, because /proc is mounted with hidepid",
+                              is_dumpable, mend_hidepid};
+constexpr Caveat kHostProc{"/proc shows the host's pids: a test that opens /proc/<getpid()> misreads",
+                           has_host_proc, mend_masked_proc};
+constexpr Caveat kUserNamespace{
+    "tests run in a user namespace: files of other users look like nobody's, and set-uid programs gain "
+    "nothing",
+    has_user_namespace, mend_set_uid};
+constexpr Caveat kOutlivesInLeaf{
+    "what kills runner and guard together lives on, until `proctor finish` or the next run ends it", always,
+    mend_pidns};
+constexpr Caveat kOutlives{"what has left by double fork outlives a SIGKILL of runner and guard together",
+                           always, mend_pidns};
+constexpr Caveat kPidfd{
+    "a test can signal the runner on purpose, by a pidfd; kill() of -1 and of the runner is refused",
+    has_filter, mend_signals};
+constexpr Caveat kSignals{"a test can signal the runner and everything else of its user", has_no_scope,
+                          mend_signals};
+constexpr Caveat kRootInLeaf{
+    "a root test can leave its cgroup, which alone does not help it, and can make the guard say by "
+    "ptrace that nothing is left",
+    is_root_without_landlock, mend_root};
+constexpr Caveat kRoot{"a root test can make the guard say by ptrace that nothing is left",
+                       is_root_without_landlock, mend_root};
+constexpr Caveat kSetUid{"a set-uid program that becomes root cannot be killed: it is named, and lives on",
+                         is_user_without_scope, mend_pidns};
+constexpr Caveat kNoPidsController{kForkBomb, has_no_pids_limit, mend_pids_controller};
+constexpr Caveat kNoPidsLimit{kForkBomb, always, mend_cgroup};
+constexpr Caveat kForkRace{"killing a process that forks all the time is a race without a proven end", always,
+                           mend_pidns};
+
+// ---- the layers ----
+
+struct LayerRow {
+  Layer layer;
+  std::string (*try_recipe)(Recipe&);      // "": it works
+  std::array<std::string (*)(), 2> mends;  // where it does not work
+  std::array<const Caveat*, 7> caveats;    // where it works, in the order in which they are told
+};
+
+//   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
+//              cgroup.procs, which needs rights; processes that a root test moved out are killed later. The
+//              layer needs a cgroup2 subtree that it can write to.
+//   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless we are root. The
+//              kernel guarantees that nothing escapes.
+//   cgroup+pidns  Both: the leaf's limits and its kill, and a case that can name neither the runner nor anything else
+//              outside.
+//   subreaper  The guard adopts orphans and kills until none is left. This works in practice and is not
+//              proven: a process that left by a double fork survives a SIGKILL of the runner *and* the guard
+//              together.
+constexpr std::array<LayerRow, kLayers.size()> kRows{{
+    {Layer::kCgroupPidns,
+     try_pid_namespaces,
+     {mend_cgroup, mend_pidns},
+     {&kTracedGuard, &kHostProc, &kUserNamespace, &kNoPidsController}},
+    {Layer::kCgroup,
+     try_signal_scopes,
+     {mend_cgroup},
+     {&kTracedGuard, &kOutlivesInLeaf, &kPidfd, &kSignals, &kRootInLeaf, &kNoPidsController}},
+    {Layer::kPidns,
+     try_pid_namespaces,
+     {mend_pidns},
+     {&kTracedGuard, &kHostProc, &kUserNamespace, &kNoPidsLimit}},
+    {Layer::kSubreaper,
+     try_signal_scopes,
+     {},
+     {&kTracedGuard, &kOutlives, &kPidfd, &kSignals, &kRoot, &kSetUid, &kForkRace}},
+}};
+
+constexpr const LayerRow& row_of(Layer layer) { return kRows.at(static_cast<std::size_t>(layer)); }
+
+static_assert(std::ranges::all_of(kRows,
+                                  [](const LayerRow& row) {
+                                    return &row_of(row.layer) == &row && row.try_recipe != nullptr &&
+                                           row.caveats.front() != nullptr;
+                                  }),
+              "each layer has a row, in the order of Layer, with all of its columns");
+
+void add_mend(LayerProbe& probe, std::string mend) {
+  if (std::ranges::find(probe.how_to_improve, mend) == probe.how_to_improve.end())
+    probe.how_to_improve.push_back(std::move(mend));
+}
+
+std::string signals_of(const Recipe& recipe) {
+  switch (recipe.signal_scope) {
+    case SignalScope::kLandlock:
+      return "landlock";
+    case SignalScope::kFilter:
+      return "seccomp";
+    case SignalScope::kNone:
+      break;
+  }
+  return "";
+}
+
+LayerProbe working_layer(const Recipe& recipe) {
+  LayerProbe probe;
+  probe.layer = recipe.layer;
+  probe.works = true;
+  probe.signals = signals_of(recipe);
+  for (const Caveat* caveat : row_of(recipe.layer).caveats) {
+    if (caveat == nullptr || !caveat->applies(recipe)) continue;
+    probe.not_guaranteed.emplace_back(caveat->lack);
+    add_mend(probe, caveat->mend());
+  }
+  return probe;
+}
+
+}  // namespace
+
+LayerProbe refused_layer(Layer layer, const std::string& why_not) {
+  LayerProbe probe;
+  probe.layer = layer;
+  probe.why_not = why_not;
+  for (const auto mend : row_of(layer).mends) {
+    if (mend != nullptr) add_mend(probe, mend());
+  }
+  return probe;
+}
+
+LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id) {
+  auto recipe = std::make_unique<Recipe>();
+  recipe->layer = layer;
+  recipe->guard = guard;
+  recipe->run_id = run_id;
+  if (has_cgroup(layer)) {
+    const auto parent = own_cgroup_directory();
+    if (!parent) return {refused_layer(layer, parent.error().what), nullptr};
+    auto run = RunCgroup::create(*parent, run_id);
+    if (!run) return {refused_layer(layer, run.error().what), nullptr};
+    recipe->run_cgroup.emplace(*std::move(run));
+  }
+  const std::string problem = row_of(layer).try_recipe(*recipe);
+  if (!problem.empty()) return {refused_layer(layer, problem), nullptr};
+  LayerProbe probe = working_layer(*recipe);
+  return {std::move(probe), std::move(recipe)};
+}
+
+}  // namespace proctor

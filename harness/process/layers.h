@@ -1,0 +1,34 @@
+// What each layer of containment does: one table in layers.cc, a row a layer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/containment_layer.h"
+
+namespace proctor {
+
+struct Recipe;
+
+// The result of probing one layer.
+struct LayerProbe {
+  Layer layer = Layer::kSubreaper;
+  bool works = false;
+  std::string why_not;                      // when it does not work: one sentence with the failing step
+  std::vector<std::string> not_guaranteed;  // when it works: what it does not guarantee, a sentence each
+  std::vector<std::string> how_to_improve;  // what would help, one line each
+  std::string signals;                      // what keeps them in the case: "landlock", "seccomp" or ""
+};
+
+struct LayerTrial {
+  LayerProbe probe;
+  std::unique_ptr<Recipe> recipe;  // when it works
+};
+
+LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id);
+
+// The probe of a layer that does not work.
+LayerProbe refused_layer(Layer layer, const std::string& why_not);
+
+}  // namespace proctor

@@ -2,7 +2,7 @@
 # arguments: docs/ctest.md.
 #
 #   find_package(Proctor REQUIRED)
-#   proctor_discover_tests(TARGET [KIND gtest|catch2|doctest|benchmark] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
+#   proctor_discover_tests(TARGET [KIND gtest] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
 #       Each case of the program TARGET is one test. Cases are listed when CTest starts: a build needs no device.
 #   proctor_add_suite(NAME COMMAND word... [KIND command] [BACKEND ...] ...)
 #       One test for the whole suite.

@@ -7,6 +7,7 @@
 #include "harness/classify/rules.h"
 #include "harness/core/containment_layer.h"
 #include "harness/machine/installation.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 #include "reports/model/run_model.h"
 
@@ -51,6 +52,7 @@ std::vector<std::string> completion_words(std::string_view kind, const std::stri
   if (kind == "suites") return suites();
   if (kind == "runs") return runs();
   if (kind == "layers") return layer_names();
+  if (kind == "frameworks") return kind_names();
   std::vector<std::string> words;
   if (kind == "rules") {
     for (const Rule& rule : rules()) words.push_back(rule.id);

@@ -49,7 +49,7 @@ std::string bracket(const std::string& text) {
 
 Result<std::string> calls_for(const Plan& plan) {
   for (const Suite& suite : plan.suites) {
-    if (!suite.kind->is_one_case()) continue;
+    if (!suite.kind->traits().one_case) continue;
     // A program of a framework that says it has no test has none, as for CMake's own functions. One that says nothing
     // may have ended before it came to its tests.
     if (suite.kind_reason.find(kListsNoTests) != std::string::npos) return std::string();

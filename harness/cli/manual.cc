@@ -215,7 +215,8 @@ std::string kinds_of(const CLI::App& command, const CLI::Option& option) {
       {"case", "cases"},           {"run", "runs"},
       {"run_dir", "runs"},         {"reports", "runs"},
       {"DEVICE", "devices"},       {"--devices", "devices"},
-      {"--containment", "layers"}, {"--require-containment", "layers"}};
+      {"--containment", "layers"}, {"--require-containment", "layers"},
+      {"--kind", "frameworks"}};
   const auto found = kinds.find(option.get_name(option.get_positional()));
   return found == kinds.end() ? "" : found->second;
 }
@@ -324,7 +325,8 @@ void add_manual_command(CLI::App& app, Action& action) {
   command->add_option("what", options->what, "page, completion, or words, which completion asks for")
       ->required()
       ->check(CLI::IsMember({"page", "completion", "words"}));
-  command->add_option("--kinds", options->kinds, "Which words: suites, cases, rules, runs, devices, layers");
+  command->add_option("--kinds", options->kinds,
+                      "Which words: suites, cases, rules, runs, devices, layers, frameworks");
   command->add_option("--prefix", options->prefix, "Only those that begin with it");
   command->add_option("--run", options->run, "The run that cases and devices are of (default: the latest)");
   command->callback([options, &app, &action] {

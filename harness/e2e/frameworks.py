@@ -42,10 +42,10 @@ class Suite:
         return done.stderr
 
 
-def sample(name, package):
-    program = BIN / name
+def sample(kind):
+    program = BIN / f"plan_sample_{kind}"
     if not program.exists():
-        skip(f"needs {package} when Proctor is configured")
+        skip(f"needs the framework of {kind} when Proctor is configured (./dev packages)")
     return program
 
 
@@ -182,7 +182,7 @@ def benchmark_refusals(sandbox, program):
 
 
 def benchmark(sandbox):
-    program = sample("plan_sample_benchmark", "libbenchmark-dev")
+    program = sample("benchmark")
     for scenario in (benchmark_outcomes, benchmark_figures, benchmark_environment, benchmark_ends_badly,
                      benchmark_refusals):
         scenario(sandbox, program)
@@ -233,23 +233,21 @@ def xml_framework(kind, program, ends, bad_prefix, tag, tagged):
 
 
 def catch2(sandbox):
-    program = sample("plan_sample_catch2", "catch2")
+    program = sample("catch2")
     xml_framework("catch2", program, CATCH2_ENDS, "", "math",
                   ["passes", "templates - int", "templates - std::string"])(sandbox)
 
 
 def doctest(sandbox):
-    program = sample("plan_sample_doctest", "doctest-dev")
+    program = sample("doctest")
     xml_framework("doctest", program, DOCTEST_ENDS, "bad/", "math", ["math/in a suite", "math/twice"])(sandbox)
-
-
-FRAMEWORKS = {"benchmark": benchmark, "catch2": catch2, "doctest": doctest}
 
 
 def main():
     with Sandbox() as sandbox:
         sandbox.env = {key: value for key, value in sandbox.env.items() if not key.startswith("BENCHMARK_")}
-        FRAMEWORKS[sys.argv[1]](sandbox)
+        check(sys.argv[1] in globals(), "no scenario for the kind", sys.argv[1])
+        globals()[sys.argv[1]](sandbox)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,12 @@ def is_sanitized():
     return cache.exists() and re.search(r"PROCTOR_SANITIZE:STRING=.", cache.read_text()) is not None
 
 
+def frameworks():
+    """The kinds of suites, as the program itself lists them."""
+    return subprocess.run([BIN / "proctor", "manual", "words", "--kinds=frameworks"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.split()
+
+
 def skip(reason):
     print(f"skipped: {reason}")
     sys.exit(SKIP)

@@ -28,18 +28,17 @@ import sys
 from pathlib import Path
 
 import guide
-from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, skip
+from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, frameworks, skip
 from manual import commands as told_commands
 
 SIM = "xpu:2x2,cuda:4"
 INTEL_DRIVER = "libze_intel_gpu.so.1"
 
-# Options in the pages that are not Proctor's, by whose they are.
+# Options in the pages that are not Proctor's, by whose they are. Those of test frameworks are in the sources of their kinds.
 OTHERS = {
-    "GoogleTest": {"--gtest_fail_fast", "--gtest_filter", "--gtest_list_tests", "--gtest_output", "--gtest_repeat"},
-    "Google Benchmark": {"--benchmark_filter", "--benchmark_list_tests", "--benchmark_repetitions"},
-    "Catch2": {"--list-tests"},
-    "doctest": {"--list-test-cases", "--no-skip"},
+    "test frameworks": {option for source in (ROOT / "harness/plan/kinds").glob("*.cc")
+                        for option in re.findall(r'"(--[a-z][\w-]*)', source.read_text())},
+    "Google Benchmark": {"--benchmark_repetitions"},
     "pytest": {"--capture", "--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--pdb", "--pyargs",
                "--sw", "--trace"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
@@ -253,11 +252,11 @@ class World:
     """What the pages take for granted: a project with tests of each kind, a script, a configuration, and, where a page
     speaks of RUN_DIR, a run that failed."""
 
-    PROGRAMS = {"build/my_gtest": "plan_sample_gtest", "build/my_test": "plan_sample_gtest",
-                "build/my_catch2": "plan_sample_catch2", "build/my_benchmark": "plan_sample_benchmark",
+    PROGRAMS = {**{f"build/my_{kind}": f"plan_sample_{kind}" for kind in frameworks()}, "build/my_test": "plan_sample_gtest",
                 "build/attention_test": "plan_sample_gtest", "build/kernel_tests": "plan_sample_gtest",
                 "gpu_tests": "plan_sample_gtest", "my_cuda_program": "proctor_cudart_sample"}
-    OF_PAGE = {"gtest.md": {"build/my_test": "plan_listener_gtest"}, "catch2.md": {"build/my_tests": "plan_sample_catch2"}, "doctest.md": {"build/my_tests": "plan_sample_doctest"}}
+    OF_PAGE = {**{f"{kind}.md": {"build/my_tests": f"plan_sample_{kind}"} for kind in frameworks()},
+               "gtest.md": {"build/my_test": "plan_listener_gtest"}}
     FAILING = "memory.xpu/Copy.HostToDeviceIsByteExact"
     # Names that stand for one of many.
     NAMES = {"CASE": FAILING}

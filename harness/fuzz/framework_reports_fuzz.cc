@@ -2,10 +2,7 @@
 // Benchmark; their lists, and their reports as they come, in pieces.
 #include "harness/core/child_report.h"
 #include "harness/fuzz/fuzz.h"
-#include "harness/plan/kinds/benchmark.h"
-#include "harness/plan/kinds/catch2.h"
-#include "harness/plan/kinds/doctest.h"
-#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/kinds/xml_report.h"
 #include "reports/compare/junit_results.h"
 
@@ -59,11 +56,12 @@ void xml(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::give(data, size,
-             {xml, [](const std::string& text) { both(catch2_kind(), text); },
-              [](const std::string& text) { both(doctest_kind(), text); },
-              [](const std::string& text) { both(gtest_kind(), text); },
-              [](const std::string& text) { both(benchmark_kind(), text); },
-              [](const std::string& text) { static_cast<void>(parse_junit(text, "f")); }});
+  std::vector<std::function<void(const std::string&)>> readers{
+      xml, [](const std::string& text) { static_cast<void>(parse_junit(text, "f")); }};
+  for (const Kind* kind : all_kinds()) {
+    if (kind->translator(suite_of(*kind)) == nullptr) continue;
+    readers.emplace_back([kind](const std::string& text) { both(*kind, text); });
+  }
+  fuzz::give(data, size, readers);
   return 0;
 }

@@ -12,9 +12,9 @@ File::File(std::string_view bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
 File::~File() { ::close(fd_); }
 
 void give(const std::uint8_t* data, std::size_t size,
-          std::initializer_list<std::function<void(const std::string&)>> readers) {
+          const std::vector<std::function<void(const std::string&)>>& readers) {
   if (size == 0) return;
-  const auto& reader = *(readers.begin() + static_cast<unsigned char>(data[0] - '0') % readers.size());
+  const auto& reader = readers[static_cast<unsigned char>(data[0] - '0') % readers.size()];
   reader(std::string(reinterpret_cast<const char*>(data) + 1, size - 1));
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace proctor::fuzz {
 
@@ -30,6 +31,6 @@ class File {
 
 // The first byte says which of the readers gets the others: '0' the first one, and so on.
 void give(const std::uint8_t* data, std::size_t size,
-          std::initializer_list<std::function<void(const std::string&)>> readers);
+          const std::vector<std::function<void(const std::string&)>>& readers);
 
 }  // namespace proctor::fuzz

@@ -1,5 +1,6 @@
 // What is refused, and in which words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/testing/mutations.h"
 
 namespace proctor {
@@ -20,7 +22,7 @@ using testing::HasSubstr;
 struct BadConfig {
   const char* name;
   const char* text;
-  const char* what;
+  std::string what;
   const char* hint;
 };
 
@@ -81,8 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
             "read proctor.toml:2: `retries` in [defaults] is 1.5, but must be a whole number from 0 to 100",
             ""},
         BadConfig{"Kind", "[suite.a]\nkind = \"gtst\"\ncommand = [\"x\"]\n",
-                  "read proctor.toml:2: `kind` in [suite.a] is \"gtst\", but must be one of proctor, gtest, "
-                  "catch2, doctest, pytest, benchmark, command",
+                  "read proctor.toml:2: `kind` in [suite.a] is \"gtst\", but must be one of " +
+                      fmt::format("{}", fmt::join(kind_names(), ", ")),
                   "Did you mean `gtest`?"},
         BadConfig{
             "Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",

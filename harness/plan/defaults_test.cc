@@ -8,6 +8,7 @@
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
+#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 namespace {
@@ -65,6 +66,12 @@ TEST(ConfigPage, StatesTheEmbeddedDefaults) {
   EXPECT_EQ(std::distance(std::sregex_iterator(page->begin(), page->end(), any_row), std::sregex_iterator()),
             rows)
       << "docs/config.md states a default that the embedded file does not have";
+}
+
+TEST(ConfigPage, HasARowForEachKind) {
+  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/config.md");
+  ASSERT_TRUE(page) << page.error().what;
+  for (const std::string& kind : kind_names()) EXPECT_THAT(*page, HasSubstr(fmt::format("\n| {} | ", kind)));
 }
 
 }  // namespace

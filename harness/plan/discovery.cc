@@ -196,7 +196,7 @@ Case unlisted_case(const Suite& suite, std::size_t suite_index, const Error& err
 
 Result<std::vector<Case>> discover(Suite& suite, std::size_t suite_index, const Listers& listers,
                                    const std::optional<ListOutput>& listing, std::vector<Warning>& warnings) {
-  Result<std::vector<Case>> cases = suite.kind->is_one_case()
+  Result<std::vector<Case>> cases = suite.kind->traits().one_case
                                         ? Result<std::vector<Case>>(std::vector<Case>{whole_command(suite)})
                                         : list_cases(suite, listers, listing, warnings);
   if (!cases) return cases;

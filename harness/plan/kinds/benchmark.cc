@@ -183,6 +183,10 @@ class BenchmarkKind final : public Kind {
               .framework = "Google Benchmark's benchmarks",
               .markers = {"benchmark_list_tests", "libbenchmark.so"},
               .processes = {"case"},
+              .voice = Voice::kFile,
+              // Aggregates alone would hide a repetition that failed.
+              .output = {"--benchmark_list_tests=false", "--benchmark_report_aggregates_only=false",
+                         "--benchmark_out_format=json", "--benchmark_out={}"},
               // Source: google/benchmark, src/commandlineflags.h: each flag's default is such a variable.
               .caller_filters = {"BENCHMARK_FILTER", "BENCHMARK_LIST_TESTS", "BENCHMARK_DRY_RUN"}}) {}
 
@@ -218,12 +222,6 @@ class BenchmarkKind final : public Kind {
     return cases;
   }
 
-  Voice voice(const Suite&) const override { return Voice::kFile; }
-  // Aggregates alone would hide a repetition that failed.
-  std::vector<std::string> output_options(const std::string& file) const override {
-    return {"--benchmark_list_tests=false", "--benchmark_report_aggregates_only=false",
-            "--benchmark_out_format=json", "--benchmark_out=" + file};
-  }
   std::unique_ptr<Translator> translator(const Suite&) const override {
     return std::make_unique<ResultFile>();
   }

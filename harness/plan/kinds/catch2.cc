@@ -188,18 +188,16 @@ class Catch2Kind final : public Kind {
       : Kind({.name = "catch2",
               .framework = "Catch2 tests",
               .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"},
+              .list_marks = {"<MatchingTests>", " test cases:\n"},
+              .any_list_code = true,  // version 2: the number of tests
+              .voice = Voice::kStream,
+              .output = {"--out", "{}"},
               // Source: catchorg/Catch2, src/catch2/catch_config.cpp, under BAZEL_TEST.
               .caller_filters = {"TESTBRIDGE_TEST_ONLY", "TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX",
                                  "TEST_SHARD_STATUS_FILE"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(bare_command(suite, /*for_list=*/true), {"--list-tests", "--reporter", "xml"});
-  }
-  bool listed_well(int) const override { return true; }  // version 2: the number of tests
-
-  bool is_list(const ListOutput& out) const override {
-    const std::string& text = out.stdout_text;
-    return text.find("<MatchingTests>") != text.npos || text.find(" test cases:\n") != text.npos;
   }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                       std::vector<Warning>&) const override {
@@ -229,8 +227,6 @@ class Catch2Kind final : public Kind {
     });
   }
 
-  Voice voice(const Suite&) const override { return Voice::kStream; }
-  std::vector<std::string> output_options(const std::string& file) const override { return {"--out", file}; }
   std::unique_ptr<Translator> translator(const Suite&) const override {
     return xml_translator({.section = "Section",
                            .id = [](const XmlElement& test) { return test.attribute("name"); },

@@ -7,16 +7,14 @@ constexpr int kSkippedCode = 77;
 
 class CommandKind final : public Kind {
  public:
-  CommandKind() : Kind({.name = "command", .framework = "one case", .ranks = true}) {}
+  CommandKind() : Kind({.name = "command", .framework = "one case", .one_case = true, .ranks = true}) {}
 
-  bool is_one_case() const override { return true; }
   std::vector<std::string> list_command(const Suite& suite) const override { return suite.command; }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput&, const Ask&,
                                       std::vector<Warning>&) const override {
     return std::vector<Case>{whole_command(suite)};
   }
 
-  Voice voice(const Suite&) const override { return Voice::kExitCode; }
   Verdict judge(const CaseEnd& end) const override {
     if (end.exit_code == 0) return {Outcome::kPass, {}};
     if (end.exit_code == kSkippedCode) return {Outcome::kSkip, exit_reason(end.exit_code)};

@@ -76,16 +76,16 @@ class DoctestKind final : public Kind {
       : Kind({.name = "doctest",
               .framework = "doctest tests",
               .markers = {"dt-list-test-cases"},
-              .classnames = true}) {}
+              .classnames = true,
+              .list_marks = {"<doctest binary="},
+              .voice = Voice::kStream,
+              .output = {"-o={}"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(with(bare_command(suite, /*for_list=*/true), {"--list-test-cases", "-ns=true"}),
                 our_options());
   }
 
-  bool is_list(const ListOutput& out) const override {
-    return out.stdout_text.find("<doctest binary=") != std::string::npos;
-  }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
     const auto root = find_xml(out.stdout_text, "doctest");
@@ -125,8 +125,6 @@ class DoctestKind final : public Kind {
     });
   }
 
-  Voice voice(const Suite&) const override { return Voice::kStream; }
-  std::vector<std::string> output_options(const std::string& file) const override { return {"-o=" + file}; }
   std::unique_ptr<Translator> translator(const Suite&) const override {
     return xml_translator({.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of});
   }

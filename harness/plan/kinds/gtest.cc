@@ -441,6 +441,8 @@ class GtestKind final : public Kind {
               // Its main() may ask the driver before it looks at its flags.
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
+              .voice = Voice::kFile,
+              .output = {"--gtest_output=json:{}"},
               .caller_filters = names_of_variables()}) {}
 
   // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
@@ -490,10 +492,6 @@ class GtestKind final : public Kind {
     return {};
   }
 
-  Voice voice(const Suite& suite) const override { return suite.listener ? Voice::kEvents : Voice::kFile; }
-  std::vector<std::string> output_options(const std::string& file) const override {
-    return {"--gtest_output=json:" + file};
-  }
   std::unique_ptr<Translator> translator(const Suite& suite) const override {
     return std::make_unique<ResultFile>(suite.process == "suite");
   }

@@ -37,11 +37,7 @@ Result<void> Kind::check_alone(const std::vector<Case>&) const { return {}; }
 
 std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }
 
-std::vector<std::string> Kind::output_options(const std::string&) const { return {}; }
-
 std::unique_ptr<Translator> Kind::translator(const Suite&) const { return nullptr; }
-
-std::string Kind::name_for_child(const Case& test) const { return std::string(framework_id(test)); }
 
 std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
   auto names = nlohmann::json::array();
@@ -52,6 +48,33 @@ std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
 std::vector<std::string> Kind::batch_command(const std::vector<const Case*>& cases,
                                              const std::string&) const {
   return cases.front()->argv;
+}
+
+// ---- what follows from its traits
+
+bool Kind::is_list(const ListOutput& out) const {
+  return std::ranges::any_of(traits_.list_marks, [&](std::string_view mark) {
+    return out.stdout_text.find(mark) != std::string::npos || out.file_text.find(mark) != std::string::npos;
+  });
+}
+
+std::vector<std::string> Kind::output_options(const std::string& file) const {
+  std::vector<std::string> words;
+  for (const std::string_view word : traits_.output) {
+    words.emplace_back(word);
+    if (const std::size_t at = word.find("{}"); at != word.npos) words.back().replace(at, 2, file);
+  }
+  return words;
+}
+
+std::string_view Kind::file_of(const Case& test) const {
+  if (traits_.file_end.empty()) return {};
+  const std::string_view id = framework_id(test);
+  return id.substr(0, id.find(traits_.file_end));
+}
+
+std::string Kind::name_for_child(const Case& test) const {
+  return ours() ? test.name : std::string(framework_id(test));
 }
 
 // ---- what they are made of

@@ -3,7 +3,8 @@
 // (core/child_protocol.h). Everybody else asks the kind of a suite.
 //
 // A new kind is a file pair in this folder with one function that returns the kind, that function in the list of
-// all_kinds.cc, and the .cc file in CMakeLists.txt. A small example is command.cc, a large one gtest.cc.
+// all_kinds.cc, and the .cc file in CMakeLists.txt; for the rest see "Where to add" in docs/internals/architecture.md. What
+// only describes a framework is a member of Traits, what has to be computed is a virtual function. A small example is command.cc, a large one gtest.cc.
 #pragma once
 
 #include <cstdint>
@@ -98,11 +99,22 @@ class Kind {
     bool ours = false;
     bool markers_for_devices = false;  // `devices = "marker:NAME"`
     bool classnames = false;           // JUnit's classname is the framework's own, and not that of the suite
+    bool one_case = false;             // the whole command is one case, so that there is nothing to list
     bool ranks = false;                // a suite may say how many ranks its cases have
     // What it lists, or whether it comes to that, may depend on the devices that it sees.
     bool lists_with_devices = false;
     // Before the name of a file to which a listing program writes its list too: "--gtest_output=json:".
     std::string_view list_file = {};
+    // Of what a listing prints, or writes to its file: each stands in a list of this kind alone. A program that prints one
+    // is refused where its list cannot be read, and not judged by its exit code. None: only a list that can be read is one.
+    std::vector<std::string_view> list_marks = {};
+    bool any_list_code = false;  // a listing has done what it was asked whatever it exits with
+    Voice voice = Voice::kExitCode;
+    // With the name of a file for "{}". kStream and kFile: what is added to the command so that it writes to the file.
+    // kEvents: so that it keeps what it captures and has not printed in the file with each of kCapturedEndings behind
+    // it; empty: it captures nothing.
+    std::vector<std::string_view> output = {};
+    std::string_view file_end = {};  // where the file of a case ends in its id: "::"; empty: it has none
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
     // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
     std::vector<std::string_view> caller_filters = {};
@@ -122,8 +134,6 @@ class Kind {
 
   // Whether the words of a command alone say that it is of this kind, whatever stands in the file.
   virtual bool is_command(const std::vector<std::string>& command) const;
-  // Whether the whole command is one case, so that there is nothing to list.
-  virtual bool is_one_case() const { return false; }
   // Adds the variables that a program of this kind needs, both to list and to run.
   virtual Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const;
   // Whether a caller's value of one of Traits::caller_options leaves tests out, or may.
@@ -132,16 +142,13 @@ class Kind {
   // of them in another way than once: "--filter"; "" = it does not.
   virtual std::string instead_of(std::string_view name, const std::string& value) const;
   virtual std::vector<std::string> list_command(const Suite& suite) const = 0;
-  // Whether a listing that exited with `code` has done what it was asked.
-  virtual bool listed_well(int code) const { return code == 0; }
+  bool listed_well(int code) const { return code == 0 || traits_.any_list_code; }
+  bool is_list(const ListOutput& out) const;  // Traits::list_marks
   // The cases in order, with the framework's own id of each in Case::id; the caller puts the suite in front.
   // May settle what only the list can tell of `suite`, and ask the program for more. An error completes
   // "`COMMAND` ...".
   virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                               std::vector<Warning>& warnings) const = 0;
-  // Whether the words are a list of this kind, though it may be one that cannot be read: its program is then
-  // refused, and not judged by its exit code. False: only a list that can be read is one.
-  virtual bool is_list(const ListOutput&) const { return false; }
   // Refuses a list in which a case cannot be run without another one. The error completes "`COMMAND` ...".
   virtual Result<void> check_alone(const std::vector<Case>& cases) const;
   // What stops a list from being complete however the program exited, said by the program; "" = nothing.
@@ -149,16 +156,14 @@ class Kind {
 
   // ---- running
 
-  virtual Voice voice(const Suite& suite) const = 0;
-  // kStream and kFile: what is added to the command so that it writes to `file`. kEvents: so that it keeps what it
-  // captures and has not printed in `file` with each of kCapturedEndings behind it; empty: it captures nothing.
-  virtual std::vector<std::string> output_options(const std::string& file) const;
+  Voice voice(const Suite& suite) const { return suite.listener ? Voice::kEvents : traits_.voice; }
+  std::vector<std::string> output_options(const std::string& file) const;  // Traits::output
   // kStream and kFile: a new one for each process of `suite`.
   virtual std::unique_ptr<Translator> translator(const Suite& suite) const;
   // The file of a case, by which process = "file" puts cases together; "" = it has none.
-  virtual std::string_view file_of(const Case&) const { return {}; }
+  std::string_view file_of(const Case& test) const;
   // What the program calls a case in its events, and is told in a file of cases.
-  virtual std::string name_for_child(const Case& test) const;
+  std::string name_for_child(const Case& test) const;
   // Several cases in one process: what stands in the file that says which, and the command that reads it.
   virtual std::string batch_file(const std::vector<const Case*>& cases) const;
   virtual std::vector<std::string> batch_command(const std::vector<const Case*>& cases,

@@ -104,7 +104,8 @@ class ProctorKind final : public Kind {
               .framework = "checks of its own",
               .markers = {child::kListOption},
               .processes = {"case"},
-              .ours = true}) {}
+              .ours = true,
+              .voice = Voice::kEvents}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(suite.command, {child::kListOption});
@@ -128,9 +129,6 @@ class ProctorKind final : public Kind {
     }
     return cases;
   }
-
-  Voice voice(const Suite&) const override { return Voice::kEvents; }
-  std::string name_for_child(const Case& test) const override { return test.name; }
 
   Verdict judge(const CaseEnd& end) const override {
     const ChildReport& child = end.child;

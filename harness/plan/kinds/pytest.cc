@@ -175,6 +175,9 @@ class PytestKind final : public Kind {
               .classnames = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
+              .voice = Voice::kEvents,
+              .output = {"--proctor-captured={}"},
+              .file_end = "::",
               .caller_options = {kOptions, kPlugins}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {
@@ -254,17 +257,6 @@ class PytestKind final : public Kind {
     }
     if (!deselected) leave_to_caller(suite, std::string(kPlugins));
     return cases;
-  }
-
-  Voice voice(const Suite&) const override { return Voice::kEvents; }
-
-  std::vector<std::string> output_options(const std::string& file) const override {
-    return {"--proctor-captured=" + file};
-  }
-
-  std::string_view file_of(const Case& test) const override {
-    const std::string_view id = framework_id(test);
-    return id.substr(0, id.find("::"));
   }
 
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,

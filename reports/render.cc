@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -13,74 +12,32 @@
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
 #include "harness/core/replace_file.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
-#include "reports/formats/ctrf.h"
-#include "reports/formats/junit.h"
-#include "reports/formats/metrics.h"
-#include "reports/formats/otlp.h"
-#include "reports/formats/report_json.h"
-#include "reports/formats/summary.h"
-#include "reports/model/run_results.h"
-#include "reports/page/page.h"
+#include "reports/formats/text_output.h"
 
 namespace proctor {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kJunitDirectory = "junit";
 constexpr std::string_view kRenderedType = "reports_rendered";
 
-// One file of a run, written in pieces. JUnit has a directory of files beside its own. The page also reads logs: it has
-// no function here.
-struct Format {
-  ReportFormat format;
-  std::string_view name;
-  std::string_view file;
-  void (*write)(const RunModel& model, TextOutput& output);
-};
-
-void write_summary(const RunModel& model, TextOutput& output) { output.pending() += summary_markdown(model); }
-
-constexpr std::array kFormats = {
-    Format{ReportFormat::kJson, "json", "report.json", write_report_json},
-    Format{ReportFormat::kJunit, "junit", "junit.xml", write_junit_run},
-    Format{ReportFormat::kJunitExtended, "junit-extended", "junit-extended.xml", write_junit_extended},
-    Format{ReportFormat::kCtrf, "ctrf", "ctrf.json", write_ctrf},
-    Format{ReportFormat::kOpenTelemetry, "otlp", "otlp.json", write_otlp},
-    Format{ReportFormat::kOpenMetrics, "metrics", "metrics.prom", write_metrics},
-    Format{ReportFormat::kMarkdown, "markdown", "summary.md", write_summary},
-    Format{ReportFormat::kHtml, "html", "index.html", nullptr},
-};
-
-// The page shows ends of the logs in the run directory, and links to them.
-void write_run_page(const RunModel& model, const fs::path& directory, const fs::path& run_dir,
-                    TextOutput& output) {
-  const RunResults results = results_of(model);
-  PageRequest request;
-  request.runs.push_back(
-      {.model = model, .results = results, .run_dir = run_dir, .link = page_link(directory, run_dir)});
-  write_page(request, output);
-}
-
-std::string junit_name(const std::string& file) { return std::string(kJunitDirectory) + "/" + file; }
-
-void write_format(const Format& format, const RunModel& model, const fs::path& directory,
-                  const fs::path& run_dir, TextOutput& output) {
-  if (format.write == nullptr) return write_run_page(model, directory, run_dir, output);
-  format.write(model, output);
+std::string name_in(std::string_view directory, const std::string& file) {
+  return fmt::format("{}/{}", directory, file);
 }
 
 class Renderer {
  public:
-  Renderer(const RunModel& model, const fs::path& directory, const fs::path& run_dir)
-      : model_(model), directory_(directory), run_dir_(run_dir) {}
+  explicit Renderer(const ReportSource& source) : source_(source) {}
 
-  void write(const Format& format) {
-    keep(format.file, write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
-           if (format.format == ReportFormat::kJunit) return write_junit_files(output);
-           write_format(format, model_, directory_, run_dir_, output);
+  void write(const ReportFormat& format) {
+    keep(format.file, write_in_pieces(source_.directory / format.file, [&](TextOutput& output) {
+           if (!format.directory.empty()) make(source_.directory / format.directory);
+           format.write(source_, output, [&](const std::string& file, const std::string& text) {
+             const std::string name = name_in(format.directory, file);
+             const auto written = replace_file(source_.directory / name, text);
+             keep(name,
+                  written ? Result<std::string>(sha256_hex(text)) : Result<std::string>(written.error()));
+           });
          }));
   }
 
@@ -88,13 +45,21 @@ class Renderer {
     if (refused_.empty() && lost_.empty()) return files_;
     std::vector<std::string> said(refused_.begin(), refused_.end());
     for (const auto& [err, names] : lost_) {
-      const std::string what = fmt::format("write {} in {}", fmt::join(names, ", "), directory_.string());
+      const std::string what =
+          fmt::format("write {} in {}", fmt::join(names, ", "), source_.directory.string());
       said.push_back(Error::system(what, err).what);
     }
     return Error{ErrorKind::kSystem, fmt::format("{}", fmt::join(said, "; ")), {}, 0};
   }
 
  private:
+  // A failure shows at the first file below it.
+  static void make(const fs::path& directory) {
+    std::error_code ignored;
+    if (fs::is_symlink(fs::symlink_status(directory, ignored))) fs::remove(directory, ignored);
+    fs::create_directories(directory, ignored);
+  }
+
   void keep(std::string_view name, const Result<std::string>& digest) {
     if (digest) {
       files_.emplace(name, *digest);
@@ -121,21 +86,7 @@ class Renderer {
     return digest.hex();
   }
 
-  void write_junit_files(TextOutput& run) {
-    const fs::path junit = directory_ / kJunitDirectory;
-    std::error_code error;  // a failure shows at the first file below it
-    if (fs::is_symlink(fs::symlink_status(junit, error))) fs::remove(junit, error);
-    fs::create_directories(junit, error);
-    write_junit(model_, run, [&](const JunitFile& file) {
-      const auto written = replace_file(junit / file.name, file.text);
-      keep(junit_name(file.name),
-           written ? Result<std::string>(sha256_hex(file.text)) : Result<std::string>(written.error()));
-    });
-  }
-
-  const RunModel& model_;
-  const fs::path& directory_;
-  const fs::path& run_dir_;
+  const ReportSource& source_;
   RenderedFiles files_;
   // What could not be written, by errno: a full disk refuses all files alike.
   std::map<int, std::vector<std::string>> lost_;
@@ -179,46 +130,7 @@ class FileComparison {
   bool equal_ = false;
 };
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names = {"all"};
-  for (const Format& format : kFormats) names.emplace_back(format.name);
-  return names;
-}
-
 }  // namespace
-
-const std::vector<ReportFormat>& default_formats() {
-  static const std::vector<ReportFormat> formats = {ReportFormat::kJson, ReportFormat::kJunit,
-                                                    ReportFormat::kCtrf, ReportFormat::kMarkdown,
-                                                    ReportFormat::kHtml};
-  return formats;
-}
-
-Result<std::vector<ReportFormat>> parse_formats(const std::string& list) {
-  std::vector<ReportFormat> formats;
-  for (const std::string_view part : split(list, ',')) {
-    const std::string word(trimmed(part));
-    bool known = false;
-    for (const Format& format : kFormats) {
-      if (word != format.name && word != "all") continue;
-      known = true;
-      formats.push_back(format.format);
-    }
-    if (known) continue;
-    return Error::usage(fmt::format("read --format {}: there is no format `{}`", list, word),
-                        suggestion(word, format_names(), "formats"));
-  }
-  return formats;
-}
-
-std::string formats_text() {
-  std::string text;
-  for (const Format& format : kFormats) {
-    const std::string more = format.format == ReportFormat::kJunit ? ", junit/*.xml" : "";
-    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", format.name, format.file, more);
-  }
-  return text;
-}
 
 std::string rendered_record(const RenderedFiles& files) {
   const std::string text =
@@ -238,11 +150,12 @@ std::optional<RenderedFiles> rendered_in(std::string_view record) {
   return files;
 }
 
-Result<RenderedFiles> render(const RunModel& model, const fs::path& directory,
-                             const std::vector<ReportFormat>& formats, const fs::path& run_dir) {
-  Renderer renderer(model, directory, run_dir.empty() ? directory : run_dir);
-  for (const Format& format : kFormats) {
-    if (std::ranges::find(formats, format.format) != formats.end()) renderer.write(format);
+Result<RenderedFiles> render(const RunModel& model, const fs::path& directory, const ReportFormats& formats,
+                             const fs::path& run_dir) {
+  const ReportSource source{model, directory, run_dir.empty() ? directory : run_dir};
+  Renderer renderer(source);
+  for (const ReportFormat& format : all_formats()) {
+    if (std::ranges::find(formats, &format) != formats.end()) renderer.write(format);
   }
   return renderer.finish();
 }
@@ -250,11 +163,12 @@ Result<RenderedFiles> render(const RunModel& model, const fs::path& directory,
 std::vector<std::string> reports_in(const fs::path& directory) {
   std::vector<std::string> names;
   std::error_code ignored;
-  for (const Format& format : kFormats) {
+  for (const ReportFormat& format : all_formats()) {
     if (fs::exists(fs::symlink_status(directory / format.file, ignored))) names.emplace_back(format.file);
+    if (format.directory.empty()) continue;
+    for (const auto& entry : fs::directory_iterator(directory / format.directory, ignored))
+      names.push_back(name_in(format.directory, entry.path().filename().string()));
   }
-  for (const auto& entry : fs::directory_iterator(directory / kJunitDirectory, ignored))
-    names.push_back(junit_name(entry.path().filename().string()));
   return names;
 }
 
@@ -272,24 +186,24 @@ std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::
                                                const std::vector<std::string>& names) {
   // A file of a suite that the journal does not have is one more report: what nothing equals stays.
   std::set<std::string> different(names.begin(), names.end());
-  const auto compare = [&](const std::string& name, const auto& write) {
-    if (!different.contains(name)) return;
-    FileComparison comparison(directory / name);
-    write(comparison);
-    if (comparison.ends_equal()) different.erase(name);
-  };
-  for (const Format& format : kFormats) {
-    compare(std::string(format.file), [&](FileComparison& comparison) {
-      TextOutput output([&comparison](std::string_view piece) { comparison.add(piece); });
-      write_format(format, model, directory, directory, output);
-    });
+  const ReportSource source{model, directory, directory};
+  for (const ReportFormat& format : all_formats()) {
+    const auto is_of_format = [&](const std::string& name) {
+      return name == format.file ||
+             (!format.directory.empty() && name.starts_with(name_in(format.directory, "")));
+    };
+    if (std::ranges::none_of(different, is_of_format)) continue;
+    FileComparison file(directory / format.file);
+    {
+      TextOutput output([&file](std::string_view piece) { file.add(piece); });
+      format.write(source, output, [&](const std::string& part, const std::string& text) {
+        FileComparison comparison(directory / name_in(format.directory, part));
+        comparison.add(text);
+        if (comparison.ends_equal()) different.erase(name_in(format.directory, part));
+      });
+    }
+    if (file.ends_equal()) different.erase(std::string(format.file));
   }
-  const auto in_junit = [](const std::string& name) { return name.starts_with(junit_name("")); };
-  if (std::ranges::none_of(different, in_junit)) return {different.begin(), different.end()};
-  TextOutput nowhere([](std::string_view) {});
-  write_junit(model, nowhere, [&](const JunitFile& file) {
-    compare(junit_name(file.name), [&](FileComparison& comparison) { comparison.add(file.text); });
-  });
   return {different.begin(), different.end()};
 }
 

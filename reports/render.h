@@ -10,26 +10,9 @@
 
 #include "harness/core/result.h"
 #include "reports/model/run_model.h"
+#include "reports/report_formats.h"
 
 namespace proctor {
-
-enum class ReportFormat {
-  kJson,
-  kJunit,
-  kJunitExtended,
-  kCtrf,
-  kOpenTelemetry,
-  kOpenMetrics,
-  kMarkdown,
-  kHtml
-};
-
-// What a run leaves: json, junit, ctrf, markdown, html.
-const std::vector<ReportFormat>& default_formats();
-// "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none.
-Result<std::vector<ReportFormat>> parse_formats(const std::string& list);
-// "json (report.json), junit (junit.xml, junit/), ...": for the help.
-std::string formats_text();
 
 // Reports in a directory, by their names ("junit/memory.xpu.xml"), with the SHA-256 of each.
 using RenderedFiles = std::map<std::string, std::string>;
@@ -44,10 +27,10 @@ std::optional<RenderedFiles> rendered_in(std::string_view record);
 // be written does not stop the others from being written; the error names every such file. Logs and evidence lie in
 // `run_dir`, which is the directory itself where it is empty.
 Result<RenderedFiles> render(const RunModel& model, const std::filesystem::path& directory,
-                             const std::vector<ReportFormat>& formats = default_formats(),
+                             const ReportFormats& formats = default_formats(),
                              const std::filesystem::path& run_dir = {});
 
-// The names of the reports of a run that are in the directory; whatever is in junit/ is one.
+// The names of the reports of a run that are in the directory; whatever is in the directory of a format (junit/) is one.
 std::vector<std::string> reports_in(const std::filesystem::path& directory);
 // Those of them that have not the digest that their runner says.
 std::vector<std::string> files_changed_since(const RenderedFiles& rendered,

@@ -184,7 +184,7 @@ int measure(int cases, int percent_bad, const fs::path& directory) {
     auto model = load_journal(journal);
     return model && results_of(*model).cases.size() == static_cast<std::size_t>(cases);
   });
-  const auto formats = [&](const std::vector<ReportFormat>& list) {
+  const auto formats = [&](const ReportFormats& list) {
     return cost_of([&] {
       const auto model = load_journal(journal);
       return model && render(*model, directory, list).ok();

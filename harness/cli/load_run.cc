@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <string_view>
 
 #include "harness/run/record/journal_seal.h"
+#include "reports/report_formats.h"
 
 namespace proctor::cli {
 
@@ -30,10 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 9> kReports = {"journal.jsonl", "report.json",        "junit.xml",
-                                                      "ctrf.json",     "index.html",         "summary.md",
-                                                      "otlp.json",     "junit-extended.xml", "metrics.prom"};
-
 }  // namespace
 
 Result<std::string> run_directory_of(const std::string& place) {
@@ -42,13 +37,14 @@ Result<std::string> run_directory_of(const std::string& place) {
   const fs::path parent = fs::path(place).parent_path();
   if (is_report_of_run(place)) return parent.empty() ? "." : parent.string();
   return Error::usage("read the run in " + place + ": it is no run directory, and no report in one",
-                      fmt::format("Reports of a run: {}.", fmt::join(kReports, ", ")));
+                      fmt::format("Reports of a run: {}.", fmt::join(run_files(), ", ")));
 }
 
 bool is_report_of_run(const std::string& place) {
   const fs::path path(place);
   std::error_code error;
-  return std::ranges::find(kReports, path.filename().string()) != kReports.end() &&
+  const auto names = run_files();
+  return std::ranges::find(names, path.filename().string()) != names.end() &&
          fs::is_regular_file(path, error) && fs::exists(path.parent_path() / "journal.jsonl", error);
 }
 

@@ -35,8 +35,7 @@ Result<RunModel> write_journal(const std::vector<Event>& events, const std::stri
   return model;
 }
 
-int render_again(const std::string& run_dir, const std::vector<ReportFormat>& formats,
-                 const std::string& out) {
+int render_again(const std::string& run_dir, const ReportFormats& formats, const std::string& out) {
   const std::string& place = out.empty() ? run_dir : out;
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
   auto model = load_run(run_dir);
@@ -65,7 +64,7 @@ struct RenderOptions {
 };
 
 int render_formats(const RenderOptions& options) {
-  std::vector<ReportFormat> formats = default_formats();
+  ReportFormats formats = default_formats();
   if (options.format) {
     auto read = parse_formats(*options.format);
     if (!read) return fail(read.error());
@@ -87,9 +86,7 @@ void add_report_command(CLI::App& app, Action& action) {
   auto* command = report->add_subcommand("render", "Rebuild the reports of a run directory from its journal");
   auto options = std::make_shared<RenderOptions>();
   command->add_option("run_dir", options->run_dir, "Run directory")->required();
-  command->add_option(
-      "--format", options->format,
-      "Which, separated by commas: " + formats_text() + "; or all (default: json,junit,ctrf,markdown,html)");
+  command->add_option("--format", options->format, "Which, separated by commas: " + formats_text());
   command->add_option("--out", options->out,
                       "Directory for them (default: the run directory, below which logs and evidence lie)");
   add_report_merge(*report, action);

@@ -12,6 +12,7 @@
 #include "harness/core/replace_file.h"
 #include "reports/history/questions.h"
 #include "reports/page/page.h"
+#include "reports/report_formats.h"
 
 namespace proctor::cli {
 namespace {
@@ -58,6 +59,7 @@ class PageMaker {
 
   Result<void> write() const {
     PageRequest request;
+    request.files_beside = files_beside_page();
     if (gate_) request.gate = &*gate_;
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();

@@ -20,7 +20,7 @@ Result<RunModel> write_journal(const std::vector<Event>& events, const std::stri
 
 // Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
 // `out`: where they are written, "" = in the run directory.
-int render_again(const std::string& run_dir, const std::vector<ReportFormat>& formats = default_formats(),
+int render_again(const std::string& run_dir, const ReportFormats& formats = default_formats(),
                  const std::string& out = {});
 
 void add_report_github(CLI::App& report, Action& action);  // report github

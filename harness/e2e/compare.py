@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import BIN, ROOT, check, run_scenarios, skip, write_config
+from harness import BIN, ROOT, check, report_files, run_scenarios, skip, write_config
 
 from pytest_kind import find_pytest
 
@@ -243,7 +243,8 @@ def a_file_of_another_runner_beside_a_journal_is_read_itself(sandbox):
     theirs.write_text("<testsuite><testcase name='a'/></testsuite>")
     check("only" not in diff(sandbox, theirs, before) and "stack: not known of " + str(theirs) in diff(sandbox, theirs, before),
           diff(sandbox, theirs, before))
-    for ours in ("journal.jsonl", "report.json", "junit.xml", "ctrf.json", "index.html", "summary.md"):
+    formats, default = report_files(sandbox)
+    for ours in ("journal.jsonl", *(formats[name][0] for name in default)):
         check("3 compared, 2 unchanged" in diff(sandbox, before / ours, before), ours)
     done = sandbox.proctor("history", "add", sandbox.path / "db", theirs)
     check(done.returncode == 2 and "theirs.xml" in done.stderr, done.returncode, done.stdout, done.stderr)

@@ -125,6 +125,15 @@ def of_type(journal, name):
     return [record for record in journal if record.get("type") == name]
 
 
+def report_files(sandbox):
+    """{format: what it leaves in a directory, as ["junit.xml", "junit/*.xml"]}, and which formats a run leaves"""
+    text = sandbox.proctor("report", "render", "--help").stdout
+    formats = dict(re.findall(r"([\w-]+) \(([\w.-]+\.[\w.,/* -]+)\)", text))
+    default = re.search(r"\(default: ([\w,-]+)\)", text)[1].split(",")
+    check(set(default) <= set(formats), "render --help names no formats:", text)
+    return {name: files.split(", ") for name, files in formats.items()}, default
+
+
 def report(run_dir):
     return json.loads((Path(run_dir) / "report.json").read_text())
 

@@ -945,8 +945,7 @@ class Body {
   void files(const PageRun& run) {
     if (!run.link) return;
     std::string html;
-    for (const std::string_view file :
-         {"report.json", "junit.xml", "ctrf.json", "summary.md", "journal.jsonl", "logs/"}) {
+    for (const std::string_view file : request_.files_beside) {
       html += fmt::format("{}<a href=\"{}{}\">{}</a>", html.empty() ? "" : ", ", html_text(*run.link), file,
                           file);
     }

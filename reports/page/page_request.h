@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/compare/comparison.h"
@@ -39,6 +40,7 @@ struct PageRequest {
   std::size_t budget = kPageBytes;
   const PageGate* gate = nullptr;
   const PageCoverage* coverage = nullptr;
+  std::vector<std::string_view> files_beside{};  // in each run directory, to which the page links
 };
 
 }  // namespace proctor

@@ -191,10 +191,11 @@ TEST_F(Formats, OurSchemaOfCtrfCanFail) {
 TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
-  const RunModel model = model_of(
-      {plan, started("memory.xpu/A.B", 1), ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"}, 1),
-       started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
-       concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {"flaky"})});
+  const RunModel model =
+      model_of({plan, started("memory.xpu/A.B", 1),
+                ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}}, 1),
+                started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
+                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {"flaky"})});
   const json report = json::parse(written(write_ctrf, model));
   const json& results = report["results"];
   EXPECT_EQ(results["environment"]["commit"], "0123abc");
@@ -228,8 +229,9 @@ TEST_F(Formats, OpenTelemetryReadsTheTrace) {
 
 TEST_F(Formats, ASpanIsWhatItsCaseIs) {
   const std::string id = "memory.xpu/A.B";
-  const RunModel model = model_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
-                                   concluded(id, {Outcome::kXfail, "fail"}), RunEnded{"x", 2000}});
+  const RunModel model =
+      model_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
+                concluded(id, {Outcome::kXfail, reason_in_words("fail")}), RunEnded{"x", 2000}});
   const json trace = json::parse(written(write_otlp, model));
   const json& spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"];
   ASSERT_EQ(spans.size(), 2u);
@@ -247,11 +249,11 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
 
 // A failure that is known is none in any of its repeats, and a repeat is no retry.
 TEST_F(Formats, RepeatsOfAKnownFailure) {
-  const Verdict crash{Outcome::kCrash, "signal:11"};
-  const RunModel model =
-      model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
-                started("s/a", 1, 2), ended("s/a", crash, 1, 2),
-                concluded("s/a", {Outcome::kXfail, "signal:11"}), RunEnded{"2026-01-31T12:00:09Z", 9000}});
+  const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
+                                   started("s/a", 1, 2), ended("s/a", crash, 1, 2),
+                                   concluded("s/a", {Outcome::kXfail, {Reason::kSignal, 11}}),
+                                   RunEnded{"2026-01-31T12:00:09Z", 9000}});
   EXPECT_THAT(written(write_otlp, model), Not(HasSubstr("\"fail\"")));
   const json report = json::parse(written(write_ctrf, model));
   const json& test = report["results"]["tests"][0];

@@ -84,7 +84,7 @@ TEST(JournalFuzz, TruncatedAnywhereItRendersAndKeepsWhatHadEnded) {
       const Verdict verdict = model->verdict(record);
       if (const auto known = concluded_before.find(record.planned.id); known != concluded_before.end()) {
         ASSERT_EQ(verdict.outcome, known->second.outcome) << record.planned.id;
-      } else if (!record.attempts.empty() && verdict == Verdict{Outcome::kNotrun, "interrupted"}) {
+      } else if (!record.attempts.empty() && verdict == Verdict{Outcome::kNotrun, Reason::kInterrupted}) {
         ++cut_short;
       }
     }

@@ -65,7 +65,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
-  AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"});
+  AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}});
   end.exit_signal = 11;
   end.termination = {
       15, true, false, 12, {{42, "sleep"}}, {"memory.xpu/A.Pass"}, "it was killed by signal 9"};
@@ -151,7 +151,7 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
                         "ff",
                         {{"known.toml:1", {"memory.xpu/*"}, "seen", "i/1", "us", "2026-01-01", "2026-02-28"},
                          {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-30"}}};
-  CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, "M-1"});
+  CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, reason_in_words("M-1")});
   CaseEnded passed = concluded("memory.xpu/B", {Outcome::kXpass, ""});
   failed.known_failure_at = passed.known_failure_at = "known.toml:1";
   const RunModel model = model_of({plan, failed, passed});

@@ -49,15 +49,15 @@ TEST(Classify, AnEngineResetIsNotOutOfMemory) {
 
 TEST(Classify, AKillForWantOfMemoryNeedsBothTheSignalAndTheKernelsWord) {
   const KernelLine line = kernel("Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB");
-  const Verdict killed{Outcome::kCrash, "signal:9"};
+  const Verdict killed{Outcome::kCrash, {Reason::kSignal, 9}};
   const Diagnosis both = classify(rules(), {.verdict = killed, .kernel = {line}});
   EXPECT_EQ(both.rule, "signal:oom_host");
   EXPECT_EQ(both.line, line.text);
-  EXPECT_EQ(corrected(rules(), both, killed), (Verdict{Outcome::kCrash, "oom_host"}));
+  EXPECT_EQ(corrected(rules(), both, killed), (Verdict{Outcome::kCrash, Reason::kOomHost}));
   EXPECT_EQ(classify(rules(), {.verdict = killed}).rule, "outcome:killed");
-  EXPECT_EQ(classify(rules(), {.verdict = {Outcome::kCrash, "signal:11"}, .kernel = {line}}).rule,
+  EXPECT_EQ(classify(rules(), {.verdict = {Outcome::kCrash, {Reason::kSignal, 11}}, .kernel = {line}}).rule,
             "outcome:crash");
-  EXPECT_EQ(classify(rules(), {.verdict = {Outcome::kFail, "exit:137"}, .kernel = {line}}).rule,
+  EXPECT_EQ(classify(rules(), {.verdict = {Outcome::kFail, {Reason::kExit, 137}}, .kernel = {line}}).rule,
             "signal:oom_host")
       << "a shell says it like this";
 }

@@ -80,7 +80,7 @@ std::optional<Verdict> RuleReader::becomes() {
   const auto name = table_["becomes"].value<std::string>();
   if (!name) return std::nullopt;
   if (*name == "device_lost") return Verdict{Outcome::kDeviceLost, ""};
-  if (*name == "crash(oom_host)") return Verdict{Outcome::kCrash, "oom_host"};
+  if (*name == "crash(oom_host)") return Verdict{Outcome::kCrash, Reason::kOomHost};
   fail("becomes cannot be " + *name);
   return std::nullopt;
 }

@@ -72,8 +72,7 @@ void ExecDisplay::on(const Event& event) {
 }
 
 bool could_not_start(const Verdict& verdict) {
-  return verdict.reason == "spawn:ENOENT" || verdict.reason == "spawn:EACCES" ||
-         verdict.reason == "spawn:ENOEXEC";
+  return verdict.reason == Reason::kSpawn && !is_machine_outcome(verdict);
 }
 
 // The first word behind `--`.
@@ -85,12 +84,12 @@ std::string command_of(const RunModel& model) {
 
 // A command without a slash may be any of several files in PATH.
 Obstacle why_not_started(const Verdict& verdict, const RunModel& model) {
-  if (verdict.reason == "spawn:ENOEXEC") return {"is " + std::string(kNoProgram), ""};
+  if (verdict.reason.value_of(Reason::kSpawn) == "ENOEXEC") return {"is " + std::string(kNoProgram), ""};
   const std::string command = command_of(model);
   const auto file = std::filesystem::path(model.plan().directory) / command;
   const bool is_path = command.find('/') != command.npos;
   if (const auto obstacle = is_path ? obstacle_to_execution(file.string()) : std::nullopt) return *obstacle;
-  if (verdict.reason == "spawn:EACCES") return {"is not executable", ""};
+  if (verdict.reason.value_of(Reason::kSpawn) == "EACCES") return {"is not executable", ""};
   std::error_code unknown;
   if (is_path && std::filesystem::exists(file, unknown))
     return {"names an interpreter or a loader that does not exist", ""};

@@ -226,8 +226,8 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
 // Both are red; which is worse is said.
 TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
   GateScene scene = good_scene();
-  scene.run().cases[0].attempts = {{Outcome::kFail, "wrong answer"}};
-  scene.run().cases[1].attempts = {{Outcome::kFail, "wrong answer"}};
+  scene.run().cases[0].attempts = {{Outcome::kFail, reason_in_words("wrong answer")}};
+  scene.run().cases[1].attempts = {{Outcome::kFail, reason_in_words("wrong answer")}};
   SceneRun old = scene.run();
   old.directory = "old";
   old.plan.run_id = "20260130T120000Z-01d0";
@@ -310,7 +310,7 @@ TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
   scene.run().plan.subject.commit.value = evil;
   scene.run().plan.devices[1].name = evil;
   for (SceneCase& one : scene.run().cases) one.id += evil;
-  scene.run().cases[0].attempts = {{Outcome::kSkip, evil}};
+  scene.run().cases[0].attempts = {{Outcome::kSkip, reason_in_words(evil)}};
   scene.run().extra.emplace_back(Warning{std::string(kReportLost), evil});
   write_scene(scene, path());
   std::vector<std::string> all = words(scene);

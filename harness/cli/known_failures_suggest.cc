@@ -60,10 +60,10 @@ std::string model_of_devices(const RunModel& model, const CaseRecord& record) {
 
 // As narrow as one pattern can be.
 std::string reason_glob(const RunModel& model, const Records& records) {
-  std::string begin = model.verdict(*records.front()).reason;
+  std::string begin = model.verdict(*records.front()).reason.text();
   bool same = true;
   for (const CaseRecord* record : records) {
-    const std::string reason = model.verdict(*record).reason;
+    const std::string reason = model.verdict(*record).reason.text();
     const auto differs = std::ranges::mismatch(begin, reason).in1;
     same = same && reason == begin;
     begin.erase(differs, begin.end());

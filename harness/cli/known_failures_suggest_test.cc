@@ -59,8 +59,8 @@ std::vector<KnownFailure> entries(const std::string& toml) {
 }
 
 const Verdict kPass{Outcome::kPass, ""};
-const Verdict kExit{Outcome::kFail, "exit:3"};
-const Verdict kCrash{Outcome::kCrash, "signal:11"};
+const Verdict kExit{Outcome::kFail, {Reason::kExit, 3}};
+const Verdict kCrash{Outcome::kCrash, {Reason::kSignal, 11}};
 
 TEST(SuggestKnownFailures, OneEntryForEachCause) {
   const auto found = suggested({{"A", kExit}, {"B", kCrash}, {"C", kPass}, {"D", kExit}});
@@ -101,7 +101,8 @@ TEST(SuggestKnownFailures, MoreThanFiveAreBroadAndPassTheCheck) {
 TEST(SuggestKnownFailures, AnyTextIsReadBackAsItWas) {
   const std::string name = R"(A["x"] \ ')"
                            "\t\xc3\xa4";
-  const auto list = entries(suggested({{name, {Outcome::kFail, "a \"reason\""}}, {"B", kPass}}).toml);
+  const auto list =
+      entries(suggested({{name, {Outcome::kFail, reason_in_words("a \"reason\"")}}, {"B", kPass}}).toml);
   ASSERT_EQ(list.size(), 1u);
   EXPECT_THAT(list[0].cases, ElementsAre("memory.xpu/" + name));
   EXPECT_EQ(list[0].reason_glob, "a \"reason\"");
@@ -116,7 +117,7 @@ TEST(SuggestKnownFailures, WhatTheCheckWouldRefuseIsANote) {
 
 TEST(SuggestKnownFailures, WhatIsBadAndNoFailureIsANote) {
   const auto found =
-      suggested({{"A", {Outcome::kNotrun, "budget"}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
+      suggested({{"A", {Outcome::kNotrun, Reason::kBudget}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
   EXPECT_EQ(found.toml, "");
   EXPECT_THAT(found.notes, ElementsAre("1 case passed that a list expects to fail: take the entry out",
                                        "1 case not run, of which nothing is known"));

@@ -178,9 +178,9 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
   return all;
 }
 
-const std::string& ChildReport::reason() const {
-  if (!end_reason_.empty()) return end_reason_;
-  return result_ == ChildResult::kSkip ? skip_reason_ : fail_reason_;
+ReasonText ChildReport::reason() const {
+  if (!end_reason_.empty()) return reason_in_words(end_reason_);
+  return reason_in_words(result_ == ChildResult::kSkip ? skip_reason_ : fail_reason_);
 }
 
 }  // namespace proctor

@@ -35,7 +35,7 @@ class ChildReport {
   // The `end` event, or none before it comes.
   const std::optional<ChildResult>& result() const { return result_; }
   // The reason of `end`, else the one of the `skip` event or of the first `fail` event that had one.
-  const std::string& reason() const;
+  ReasonText reason() const;
   // The first case that began although nobody asked for it: another one, or this one once more. "" = none did.
   const std::string& also_ran() const { return also_ran_; }
   int violations() const { return violations_; }

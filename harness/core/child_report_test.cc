@@ -36,7 +36,7 @@ TEST(ChildReport, KeepsWhatTheChildSaid) {
   report.add_line(R"({"v":1,"case":"G.N","event":"end","result":"fail","reason":"r"})");
 
   EXPECT_EQ(report.result(), ChildResult::kFail);
-  EXPECT_EQ(report.reason(), "r");
+  EXPECT_EQ(report.reason().text(), "r");
   EXPECT_EQ(report.violations(), 0);
   EXPECT_EQ(report.rule(), "V-3");
   EXPECT_EQ(report.source(), "spec 2.1");

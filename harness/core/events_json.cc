@@ -234,7 +234,8 @@ class Writer {
     return Json::array({clean_text(value.first), clean_text(value.second)});
   }
   static Json json_of(const Verdict& value) {
-    return Json{{"outcome", std::string(to_string(value.outcome))}, {"reason", clean_text(value.reason)}};
+    return Json{{"outcome", std::string(to_string(value.outcome))},
+                {"reason", clean_text(value.reason.text())}};
   }
   static Json json_of(Blame value) { return std::string(to_string(value)); }
   // Most of a figure is empty most of the time, and there are many.
@@ -310,14 +311,14 @@ class Reader {
   }
   static void read(const Read& json, Verdict& value) {
     if (!json.is_object()) return;
-    std::string outcome;
+    std::string outcome, reason;
     Reader reader(json);
     reader("outcome", outcome);
-    reader("reason", value.reason);
+    reader("reason", reason);
     if (const auto known = parse_outcome(outcome)) {
-      value.outcome = *known;
+      value = {*known, reason_in_words(std::move(reason))};
     } else {  // written by a newer proctor: never taken for something good
-      value = {Outcome::kError, "unknown_outcome:" + outcome};
+      value = {Outcome::kError, {Reason::kUnknownOutcome, outcome}};
     }
   }
   static void read(const Read& json, Blame& value) {

@@ -69,7 +69,7 @@ AttemptEnded full_attempt() {
   end.repeat = 3;
   end.at_ms = 1'000'000'000'000;
   end.duration_ms = 77;
-  end.verdict = {Outcome::kCrash, "signal:11"};
+  end.verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
   end.exit_code = 1;
   end.exit_signal = 11;
   end.termination = {15, true, true, 250, {{4711, "sleep 1"}}, {"m.xpu/A.C"}, "it was killed by signal 9"};
@@ -83,7 +83,7 @@ AttemptEnded full_attempt() {
   end.last_step = "touch 3/8";
   end.ranks.push_back({.rank = 1,
                        .devices = {"cuda:1"},
-                       .verdict = Verdict{Outcome::kCrash, "signal:9"},
+                       .verdict = Verdict{Outcome::kCrash, {Reason::kSignal, 9}},
                        .exit_code = 3,
                        .exit_signal = 9,
                        .left = "signal:9",
@@ -125,8 +125,12 @@ std::vector<Event> all_events() {
               {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}}},
           full_attempt(),
           AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
-          CaseEnded{
-              "m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note", "known.toml:1"},
+          CaseEnded{"m.xpu/A.B",
+                    {Outcome::kXfail, reason_in_words("known")},
+                    {"flaky"},
+                    "bugs.example/1",
+                    "a note",
+                    "known.toml:1"},
           DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
           HardwareEvidence{"xpu:0000:03:00.0",
                            "start",
@@ -275,7 +279,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_TRUE(plan.exec);
 
   const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(full_attempt())));
-  EXPECT_EQ(end.verdict, (Verdict{Outcome::kCrash, "signal:11"}));
+  EXPECT_EQ(end.verdict, (Verdict{Outcome::kCrash, {Reason::kSignal, 11}}));
   EXPECT_EQ(end.exit_signal, 11);
   EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
   EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
@@ -339,7 +343,8 @@ TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
 
 TEST(EventsJson, AnOutcomeFromTheFutureIsNeverGood) {
   const auto record = parse_json_line(R"({"type":"case_ended","verdict":{"outcome":"great","reason":""}})");
-  EXPECT_EQ(std::get<CaseEnded>(**record).verdict, (Verdict{Outcome::kError, "unknown_outcome:great"}));
+  EXPECT_EQ(std::get<CaseEnded>(**record).verdict,
+            (Verdict{Outcome::kError, {Reason::kUnknownOutcome, "great"}}));
 }
 
 TEST(EventsJson, WhatIsNoRecordIsAnError) {

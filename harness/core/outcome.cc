@@ -4,13 +4,6 @@
 #include <utility>
 
 namespace proctor {
-namespace {
-
-// Errors that another machine would have as well.
-constexpr std::array<std::string_view, 7> kErrorsAnywhere = {
-    "no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"};
-
-}  // namespace
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
@@ -49,32 +42,28 @@ std::optional<Outcome> parse_outcome(std::string_view text) {
 
 std::string to_string(const Verdict& verdict) {
   std::string text(to_string(verdict.outcome));
-  if (!verdict.reason.empty()) text += "(" + verdict.reason + ")";
+  if (!verdict.reason.empty()) text += "(" + verdict.reason.text() + ")";
   return text;
 }
 
 Blame blame_of(const Verdict& verdict) {
+  if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->problem;
   switch (verdict.outcome) {
     case Outcome::kPass:
     case Outcome::kSkip:
     case Outcome::kXfail:
       return Blame::kNobody;
     case Outcome::kFail:
-      return verdict.reason == "setup" ? Blame::kSetup : Blame::kCode;
     case Outcome::kTimeout:
     case Outcome::kStall:
-      return is_machine_outcome(verdict) ? Blame::kMachine : Blame::kCode;
     case Outcome::kXpass:
-      return Blame::kCode;
     case Outcome::kCrash:
-      return verdict.reason == "oom_host" ? Blame::kMachine : Blame::kCode;
+      return Blame::kCode;
     case Outcome::kError:
-      if (is_machine_outcome(verdict)) return Blame::kMachine;
-      return verdict.reason.starts_with("spawn:") ? Blame::kSetup : Blame::kCode;
     case Outcome::kDeviceLost:
       return Blame::kMachine;
     case Outcome::kNotrun:
-      return is_machine_outcome(verdict) ? Blame::kMachine : Blame::kSetup;
+      return Blame::kSetup;
   }
   return Blame::kMachine;
 }
@@ -94,27 +83,8 @@ std::string_view to_string(Blame blame) {
 }
 
 bool is_machine_outcome(const Verdict& verdict) {
-  switch (verdict.outcome) {
-    case Outcome::kError:
-      return std::find(kErrorsAnywhere.begin(), kErrorsAnywhere.end(), verdict.reason) ==
-             kErrorsAnywhere.end();
-    case Outcome::kDeviceLost:
-      return true;
-    case Outcome::kNotrun:
-      return verdict.reason == "device_lost" || verdict.reason == "device_sick" ||
-             verdict.reason == "breaker";
-    case Outcome::kTimeout:
-    case Outcome::kStall:
-      return verdict.reason == kStarved;
-    case Outcome::kPass:
-    case Outcome::kFail:
-    case Outcome::kCrash:
-    case Outcome::kSkip:
-    case Outcome::kXfail:
-    case Outcome::kXpass:
-      return false;
-  }
-  return false;
+  if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->machine;
+  return verdict.outcome == Outcome::kError || verdict.outcome == Outcome::kDeviceLost;
 }
 
 std::optional<Blame> parse_blame(std::string_view text) {

@@ -15,7 +15,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,17 +47,106 @@ inline constexpr std::array kAllOutcomes = {Outcome::kPass,       Outcome::kFail
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
-// An outcome with its machine-readable reason, e.g. {kCrash, "signal:11"}; printed as `crash(signal:11)`.
+// Why a case ended as it did. harness/core/reasons.cc has what each of them means; one without a row there does not
+// compile.
+enum class Reason {
+  // of fail
+  kLeaky,
+  kWarn,
+  kSetup,
+  kDriverCrash,  // its value: the signal
+  kLeft,         // how the rank ended
+  kExit,         // also of skip; the exit code
+  // of error
+  kNoResult,
+  kResultMismatch,
+  kProtocol,
+  kDiscovery,
+  kSpawn,  // the name of the errno
+  kGuardLost,
+  kForeignHolder,
+  kMaskMismatch,
+  kRanks,
+  kRanksDisagree,
+  kNoExitStatus,
+  kEnvironment,
+  kLeaseTimeout,
+  kChild,
+  kSkipWithoutReason,
+  kSelftest,        // what of the self-test failed
+  kUnknownOutcome,  // how a newer version spells it
+  // of timeout, stall
+  kStarved,
+  kStartup,
+  kAfterEnd,
+  kNotReady,  // also of fail
+  kEndedByRunner,
+  // of crash
+  kSignal,  // its number
+  kOomHost,
+  // of device_lost
+  kDevice,  // its id
+  // of notrun
+  kBudget,
+  kInterrupted,
+  kFailFast,
+  kStartUp,
+  kDeviceLost,  // also of fail
+  kDeviceSick,
+  kBreaker,
+  // of skip
+  kNeeds,  // "devices>=2"
+  kNoDevice,
+  kNoDriver,
+  kHidden,        // the variable
+  kDriverTooOld,  // "12.2<13.0"
+  kDisabled,
+  kFramework,
+  kLibraryMissing,  // its name
+  kSymbolMissing,
+  kPackageMissing,
+  kFatbinMissing,
+  kUnsupported,
+  kNotOnSimulator,
+};
+inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kNotOnSimulator) + 1;
+
+// A reason with its value, or the words of somebody else: of a check, a framework, a journal.
+class ReasonText {
+ public:
+  ReasonText() = default;           // none
+  ReasonText(const char (&)[1]) {}  // "": none
+  ReasonText(Reason reason);
+  ReasonText(Reason reason, std::string_view value);
+  ReasonText(Reason reason, int value) : ReasonText(reason, std::to_string(value)) {}
+
+  bool empty() const { return text_.empty(); }
+  // "signal:11": as every machine-readable output has it.
+  const std::string& text() const { return text_; }
+  // The value, if it is this reason: "11".
+  std::optional<std::string_view> value_of(Reason reason) const;
+
+  friend bool operator==(const ReasonText&, const ReasonText&) = default;
+  friend auto operator<=>(const ReasonText&, const ReasonText&) = default;
+  // With any value.
+  friend bool operator==(const ReasonText& text, Reason reason) { return text.value_of(reason).has_value(); }
+
+  // The only way in for words that are in no table.
+  friend ReasonText reason_in_words(std::string words);
+
+ private:
+  std::string text_;
+};
+ReasonText reason_in_words(std::string words);
+
+// An outcome with its reason, e.g. {kCrash, {Reason::kSignal, 11}}; printed as `crash(signal:11)`.
 struct Verdict {
   Outcome outcome = Outcome::kNotrun;
-  std::string reason;
+  ReasonText reason{};
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 std::string to_string(const Verdict& verdict);
-
-// The reason of a timeout or a stall of a case that the machine did not let run.
-inline constexpr std::string_view kStarved = "starved";
 
 // Whose problem an outcome is: the first of the four answers that every red gives. blame_of() answers it for
 // an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
@@ -66,6 +158,32 @@ std::optional<Blame> parse_blame(std::string_view text);
 // Whether the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere. False for
 // errors that another machine would have as well: a command that is not there, a result that contradicts itself.
 bool is_machine_outcome(const Verdict& verdict);
+
+// What a reason means with some of its outcomes: a row of the table in harness/core/reasons.cc.
+struct ReasonMeaning {
+  Reason reason;
+  std::string_view spelling;  // "leaky"; "signal:*" takes a value; "spawn:ENOENT" is for that value
+  std::array<Outcome, 2> outcomes;
+  Blame problem;
+  bool machine;  // the machine is red: another one might do better; the gate and the exit code follow from it
+  int exec;      // the code of `proctor exec` (harness/core/exit_code.h); 0: the outcome says it
+  std::string_view
+      words;  // what happened, for people, with {} for the value; "": those of the outcome, and the reason
+};
+
+std::span<const ReasonMeaning> reason_meanings();
+
+// Null where the outcome alone decides.
+const ReasonMeaning* meaning_of_reason(const Verdict& verdict);
+
+// What happened, for people: "exited with code 3".
+std::string words_of_reason(const ReasonMeaning& meaning, const ReasonText& reason);
+
+// What the value ENOEXEC of a program that could not be started says of it.
+inline constexpr std::string_view kNoProgram = "neither ELF for this machine nor a script with `#!`";
+
+// "signal 11 (SIGSEGV)", of its number in any text.
+std::string signal_words(std::string_view number);
 
 // Of an attempt. True for every outcome except pass, skip, xfail and xpass: only foreign frameworks report an
 // xpass, and to them it is none of their failures.

@@ -130,14 +130,14 @@ TEST(OutcomeMeaning, TheColumnsOfARowAgree) {
 }
 
 TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
-  const auto code = [](Outcome outcome, const std::string& reason, std::string_view kind = {}) {
+  const auto code = [](Outcome outcome, const ReasonText& reason, std::string_view kind = {}) {
     return exit_code_of(meaning_of({outcome, reason}, kind).run);
   };
-  EXPECT_EQ(code(Outcome::kError, "no_result"), kExitRed);
-  EXPECT_EQ(code(Outcome::kError, "protocol"), kExitRed);
-  EXPECT_EQ(code(Outcome::kError, "guard_lost"), kExitMachine);
-  EXPECT_EQ(code(Outcome::kNotrun, "budget"), kExitIncomplete);
-  EXPECT_EQ(code(Outcome::kNotrun, "device_sick"), kExitMachine);
+  EXPECT_EQ(code(Outcome::kError, Reason::kNoResult), kExitRed);
+  EXPECT_EQ(code(Outcome::kError, Reason::kProtocol), kExitRed);
+  EXPECT_EQ(code(Outcome::kError, Reason::kGuardLost), kExitMachine);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kBudget), kExitIncomplete);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kDeviceSick), kExitMachine);
   EXPECT_EQ(code(Outcome::kXpass, "", "proctor"), kExitRed);
   EXPECT_EQ(code(Outcome::kXpass, "", "pytest"), kExitGreen);
   for (const Outcome outcome : kAllOutcomes) {
@@ -150,8 +150,8 @@ TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
 
 TEST(OutcomeMeaning, OpenTelemetryHasItsOwnWordsForGoodAndBad) {
   EXPECT_EQ(span_result({Outcome::kPass, ""}), "pass");
-  EXPECT_EQ(span_result({Outcome::kCrash, "signal:11"}), "fail");
-  EXPECT_EQ(span_result({Outcome::kNotrun, "budget"}), "fail");
+  EXPECT_EQ(span_result({Outcome::kCrash, {Reason::kSignal, 11}}), "fail");
+  EXPECT_EQ(span_result({Outcome::kNotrun, Reason::kBudget}), "fail");
   EXPECT_EQ(span_result({Outcome::kSkip, ""}), "skip");
   EXPECT_EQ(span_result({Outcome::kXpass, ""}, "pytest"), "xpass");
   EXPECT_EQ(span_result({Outcome::kXpass, ""}, "proctor"), "fail");

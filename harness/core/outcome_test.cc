@@ -19,7 +19,7 @@ TEST(Outcome, NamesRoundTripAndAreDistinct) {
 }
 
 TEST(Outcome, VerdictPrintsItsReason) {
-  EXPECT_EQ(to_string(Verdict{Outcome::kCrash, "signal:11"}), "crash(signal:11)");
+  EXPECT_EQ(to_string(Verdict{Outcome::kCrash, {Reason::kSignal, 11}}), "crash(signal:11)");
   EXPECT_EQ(to_string(Verdict{Outcome::kPass, ""}), "pass");
 }
 
@@ -41,26 +41,26 @@ TEST(Outcome, AnUnexpectedPassIsBadInOurOwnSuitesOnly) {
 TEST(Outcome, WhatAnotherMachineWouldSayAsWellIsNotTheMachines) {
   for (const char* reason : {"no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT",
                              "spawn:EACCES", "spawn:ENOEXEC"}) {
-    EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason})) << reason;
-    EXPECT_NE(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
+    EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason_in_words(reason)})) << reason;
+    EXPECT_NE(blame_of({Outcome::kError, reason_in_words(reason)}), Blame::kMachine) << reason;
   }
   for (const char* reason : {"spawn:EAGAIN", "spawn:ENOMEM", "guard_lost", "mask_mismatch", "ranks", ""}) {
-    EXPECT_TRUE(is_machine_outcome({Outcome::kError, reason})) << reason;
-    EXPECT_EQ(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
+    EXPECT_TRUE(is_machine_outcome({Outcome::kError, reason_in_words(reason)})) << reason;
+    EXPECT_EQ(blame_of({Outcome::kError, reason_in_words(reason)}), Blame::kMachine) << reason;
   }
 }
 
 TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kFail, ""}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kFail, "setup"}), Blame::kSetup);
-  EXPECT_EQ(blame_of({Outcome::kCrash, "signal:11"}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kCrash, "oom_host"}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kError, "no_result"}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kError, "spawn:ENOENT"}), Blame::kSetup);
-  EXPECT_EQ(blame_of({Outcome::kError, "guard_lost"}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, "device_lost"}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, "device_sick"}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, "breaker"}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kFail, Reason::kSetup}), Blame::kSetup);
+  EXPECT_EQ(blame_of({Outcome::kCrash, {Reason::kSignal, 11}}), Blame::kCode);
+  EXPECT_EQ(blame_of({Outcome::kCrash, Reason::kOomHost}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kError, Reason::kNoResult}), Blame::kCode);
+  EXPECT_EQ(blame_of({Outcome::kError, {Reason::kSpawn, "ENOENT"}}), Blame::kSetup);
+  EXPECT_EQ(blame_of({Outcome::kError, Reason::kGuardLost}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceLost}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceSick}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kBreaker}), Blame::kMachine);
 }
 
 }  // namespace

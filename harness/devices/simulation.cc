@@ -147,10 +147,10 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
   const auto everywhere =
       environment.loader_words.empty() ? system_library_directories(library_path) : directories;
   if (environment.driver_path.empty()) {
-    environment.missing = fmt::format("library_missing:{}", kXpuDriverLibrary);
+    environment.missing = ReasonText(Reason::kLibraryMissing, kXpuDriverLibrary).text();
   } else if (find_library(kXpuLoaderLibrary, directories).empty() &&
              find_library(kXpuLoaderLibrary, everywhere).empty()) {
-    environment.missing = fmt::format("library_missing:{}", kXpuLoaderLibrary);
+    environment.missing = ReasonText(Reason::kLibraryMissing, kXpuLoaderLibrary).text();
   }
   environment.set = {{"NEOReadDebugKeys", "1"},
                      {"SetCommandStreamReceiver", "1"},  // capture to a file instead of a device
@@ -190,7 +190,7 @@ SimEnvironment simgpu_environment(const simgpu::Topology& topology,
   SimEnvironment environment;
   environment.driver_path = find_library(kSimulatorLibrary, directories);
   if (environment.driver_path.empty()) {
-    environment.missing = fmt::format("library_missing:{}", kSimulatorLibrary);
+    environment.missing = ReasonText(Reason::kLibraryMissing, kSimulatorLibrary).text();
   }
   environment.set = {{"ZE_ENABLE_ALT_DRIVERS", environment.driver_path},
                      {child::kSimTopologyVariable, topology.text},
@@ -207,7 +207,9 @@ SimEnvironment cuda_environment(const simgpu::Topology& topology,
     directories_of_cuda.push_back(directory + "/" + kCudaSimulatorDirectory);
   environment.driver_path = find_library(kCudaRuntimeLibrary, directories_of_cuda);
   if (environment.driver_path.empty()) {
-    environment.missing = fmt::format("library_missing:{}/{}", kCudaSimulatorDirectory, kCudaRuntimeLibrary);
+    environment.missing = ReasonText(Reason::kLibraryMissing,
+                                     fmt::format("{}/{}", kCudaSimulatorDirectory, kCudaRuntimeLibrary))
+                              .text();
   }
   environment.library_directory = environment.driver_path.substr(0, environment.driver_path.rfind('/'));
   environment.set = {{child::kSimTopologyVariable, topology.text},

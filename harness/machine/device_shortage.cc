@@ -23,7 +23,7 @@ std::vector<DeviceShortage> device_shortages(const Plan& plan, const FoundDevice
                          .asked = count,
                          .present = present,
                          .why = why != devices.unusable.end() ? why->second
-                                : present == 0                ? "no_device"
+                                : present == 0                ? ReasonText(Reason::kNoDevice).text()
                                                               : ""});
   }
   return shortages;

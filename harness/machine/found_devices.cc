@@ -18,7 +18,6 @@
 namespace proctor {
 namespace {
 
-constexpr std::string_view kHiddenBy = "hidden:";
 constexpr const char* kCtestVariable = "CTEST_RESOURCE_GROUP_COUNT";
 constexpr const char* kDevicesOption = "--devices";
 constexpr std::size_t kShortestPrefix = 4;  // of a UUID or an id: a shorter one may be a slip
@@ -32,7 +31,8 @@ std::string key_of(Backend backend) { return std::string(to_string(backend)); }
 
 // A vendor that is not there at all, as against one whose devices cannot be used.
 bool is_absence(const std::string& problem) {
-  return problem == "no_driver" || problem == "no_device" || problem.starts_with("library_missing:");
+  const ReasonText reason = reason_in_words(problem);
+  return reason == Reason::kNoDriver || reason == Reason::kNoDevice || reason == Reason::kLibraryMissing;
 }
 
 std::string driver_entry(const std::string& backend) { return backend + ".driver"; }
@@ -69,7 +69,7 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
     devices.pool.push_back({.device = to_planned(device), .shared = true});
     devices.leasable.push_back(to_leased(device, ordinal++));
   }
-  if (inventory.problem.starts_with("library_missing:")) {
+  if (reason_in_words(inventory.problem) == Reason::kLibraryMissing) {
     devices.unusable[xpu] = inventory.problem;
   } else if (!inventory.problem.empty()) {
     devices.warnings.push_back({"probe", "the simulated devices cannot be probed: " + inventory.words()});
@@ -84,14 +84,16 @@ void need_own_programs(Inventory& inventory) {
   const bool enough = inventory.cuda_driver / 1000 >= needed;
   if (needed == 0 || enough || !program_for_runtime(program, inventory.cuda_runtime / 1000).empty()) return;
   inventory.runtime_problem =
-      fmt::format("driver_too_old:{}<{}.0", cuda_version_text(inventory.cuda_driver), needed);
+      ReasonText(Reason::kDriverTooOld,
+                 fmt::format("{}<{}.0", cuda_version_text(inventory.cuda_driver), needed))
+          .text();
   inventory.runtime_detail = needed_cuda_driver(needed * 1000, "", inventory.cuda_driver);
 }
 
 // What a probe could not find or use.
 void note_problems(Backend backend, const Inventory& inventory, bool simulated, FoundDevices& devices) {
   const std::string key = key_of(backend);
-  const bool lacks_library = inventory.problem.starts_with("library_missing:");
+  const bool lacks_library = reason_in_words(inventory.problem) == Reason::kLibraryMissing;
   if (!inventory.runtime_problem.empty()) devices.unusable_by_ours[key] = inventory.runtime_problem;
   if (!inventory.problem.empty() && (!simulated || lacks_library)) devices.unusable[key] = inventory.problem;
   if (inventory.words().empty() || (simulated && lacks_library)) return;
@@ -106,7 +108,7 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
 
 // Of what is there, `variable` of the caller leaves nothing.
 void hide(const std::string& backend, const std::string& variable, FoundDevices& devices) {
-  devices.unusable[backend] = devices.absent[backend] = std::string(kHiddenBy) + variable;
+  devices.unusable[backend] = devices.absent[backend] = ReasonText(Reason::kHidden, variable).text();
 }
 
 // What the caller's own mask leaves.
@@ -420,8 +422,8 @@ std::string backend_without_devices(const Plan& plan, const FoundDevices& device
 
 std::string variable_that_hides(const std::string& backend, const FoundDevices& devices) {
   const auto why = devices.absent.find(backend);
-  if (why == devices.absent.end() || !why->second.starts_with(kHiddenBy)) return {};
-  return why->second.substr(kHiddenBy.size());
+  const ReasonText reason = reason_in_words(why != devices.absent.end() ? why->second : "");
+  return std::string(reason.value_of(Reason::kHidden).value_or(""));
 }
 
 }  // namespace proctor

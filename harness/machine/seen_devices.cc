@@ -69,7 +69,7 @@ class Looks {
     if (std::ranges::any_of(identities_of(leased), is_part_of_card)) return note("unknown, of a divided GPU");
     const Inventory& inventory = probe(suite.backend, environment);
     const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
-    const bool nothing = inventory.problem == "no_device";
+    const bool nothing = reason_in_words(inventory.problem) == Reason::kNoDevice;
     if (!inventory.problem.empty() && !nothing) {
       seen.warnings.push_back(
           {"probe", fmt::format("{} cannot say what they see: {}", who, inventory.words())});

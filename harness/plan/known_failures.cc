@@ -189,8 +189,10 @@ Result<KnownFailures> load_known_failures(const std::string& path) {
 Verdict apply(const KnownFailure* known, const Verdict& verdict) {
   if (known == nullptr) return verdict;
   if (verdict.outcome == Outcome::kPass) return {Outcome::kXpass, verdict.reason};
-  if (verdict.outcome != known->outcome || !glob_match(known->reason_glob, verdict.reason)) return verdict;
-  return {Outcome::kXfail, verdict.reason.empty() ? std::string(to_string(verdict.outcome)) : verdict.reason};
+  if (verdict.outcome != known->outcome || !glob_match(known->reason_glob, verdict.reason.text()))
+    return verdict;
+  return {Outcome::kXfail,
+          verdict.reason.empty() ? reason_in_words(std::string(to_string(verdict.outcome))) : verdict.reason};
 }
 
 Day today_utc() { return Day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())); }

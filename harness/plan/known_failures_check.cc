@@ -185,8 +185,8 @@ void EntryCheck::look_at_passes() {
 
 bool is_hit(const KnownFailure& entry, const Verdict& verdict) {
   if (verdict.outcome != Outcome::kXfail) return apply(&entry, verdict).outcome == Outcome::kXfail;
-  return glob_match(entry.reason_glob, verdict.reason) ||
-         (verdict.reason == to_string(entry.outcome) && glob_match(entry.reason_glob, ""));
+  return glob_match(entry.reason_glob, verdict.reason.text()) ||
+         (verdict.reason.text() == to_string(entry.outcome) && glob_match(entry.reason_glob, ""));
 }
 
 std::string days_left_text(const KnownFailure& entry, Day today) {

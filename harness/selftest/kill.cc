@@ -25,10 +25,11 @@ bool ended_as_expected(const FaultedCase& run) {
   const Outcome outcome = run.verdict.outcome;
   if (run.expects == "hang") return outcome == Outcome::kTimeout || outcome == Outcome::kStall;
   if (run.expects == "abort") return outcome == Outcome::kCrash;
-  if (run.expects == "mismatch") return outcome == Outcome::kError && run.verdict.reason == "mask_mismatch";
+  if (run.expects == "mismatch")
+    return outcome == Outcome::kError && run.verdict.reason == Reason::kMaskMismatch;
   if (run.expects != "lost") return false;
   return outcome == Outcome::kDeviceLost ||
-         (outcome == Outcome::kFail && run.verdict.reason.starts_with("device_lost"));
+         (outcome == Outcome::kFail && run.verdict.reason == Reason::kDeviceLost);
 }
 
 // The first failure that the check's rule is to blame for.

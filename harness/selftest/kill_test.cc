@@ -61,17 +61,17 @@ const Row kRows[] = {
      "no failed assertion carries rule M22"},
     {"Skip",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kSkip, "no_device"};
+       run.verdict = {Outcome::kSkip, Reason::kNoDevice};
      },
      true, false, "skip(no_device) is no kill"},
     {"Crash",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kCrash, "signal:11"};
+       run.verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
      },
      true, false, "crash(signal:11) is no kill"},
     {"Error",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kError, "no_result"};
+       run.verdict = {Outcome::kError, Reason::kNoResult};
      },
      true, false, "error(no_result) is no kill"},
     {"Timeout",
@@ -103,25 +103,25 @@ const Row kRows[] = {
      true, true, "ended as the check expects: stall"},
     {"ExpectedAbort",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kCrash, "signal:6"};
+       run.verdict = {Outcome::kCrash, {Reason::kSignal, 6}};
        run.expects = "abort";
      },
      true, true, "ended as the check expects: crash(signal:6)"},
     {"ExpectedLoss",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kFail, "device_lost"};
+       run.verdict = {Outcome::kFail, Reason::kDeviceLost};
        run.expects = "lost";
      },
      true, true, "ended as the check expects: fail(device_lost)"},
     {"ExpectedMismatch",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kError, "mask_mismatch"};
+       run.verdict = {Outcome::kError, Reason::kMaskMismatch};
        run.expects = "mismatch";
      },
      true, true, "ended as the check expects: error(mask_mismatch)"},
     {"AnErrorThatIsNoMismatch",
      [](FaultedCase& run) {
-       run.verdict = {Outcome::kError, "no_result"};
+       run.verdict = {Outcome::kError, Reason::kNoResult};
        run.expects = "mismatch";
      },
      true, false, "error(no_result) is no kill"},

@@ -33,7 +33,7 @@ json row_json(const Plan& plan, const SelftestMatrix& matrix, const SelftestResu
                  {"check", matrix.checks[row.check].id},
                  {"case", test.id},
                  {"outcome", to_string(result.verdict.outcome)},
-                 {"reason", result.verdict.reason},
+                 {"reason", result.verdict.reason.text()},
                  {"rule", test.rule},
                  {"message", result.kill.message},
                  {"duration_ms", result.duration_ms},

@@ -28,7 +28,7 @@ constexpr Milliseconds kHangTimeout{5'000};  // a check that is expected to hang
 constexpr Milliseconds kGrace{500};
 constexpr int kStrictUmask = 022;  // as in a run
 
-Verdict machine_error(const std::string& what) { return {Outcome::kError, "selftest:" + what}; }
+Verdict machine_error(const std::string& what) { return {Outcome::kError, {Reason::kSelftest, what}}; }
 
 // One case under one fault, from its directories to its verdict.
 class RowAttempt {

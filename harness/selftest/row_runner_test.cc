@@ -146,7 +146,7 @@ TEST_F(RowRunnerTest, CleanRunsHaveNoFault) {
   EXPECT_EQ(row("HangsAsExpected", RowPurpose::kClean).verdict.outcome, Outcome::kPass);
   EXPECT_EQ(row("NeverClean", RowPurpose::kClean).verdict.outcome, Outcome::kFail);
   EXPECT_EQ(row("NeverClean", RowPurpose::kClean).kill.message, "always wrong");
-  EXPECT_EQ(row("SkipsForASymbol", RowPurpose::kClean).verdict.reason, "symbol_missing:zesInit");
+  EXPECT_EQ(row("SkipsForASymbol", RowPurpose::kClean).verdict.reason.text(), "symbol_missing:zesInit");
 }
 
 TEST_F(RowRunnerTest, NothingIsLeftInTheScratch) {

@@ -16,21 +16,21 @@ constexpr std::size_t kMostNotOnSimulator = 12;  // cases of a backend
 
 // What simgpu is no model of, tensor cores for example.
 bool is_not_on_simulator(const Verdict& verdict) {
-  return verdict.outcome == Outcome::kSkip && verdict.reason.starts_with("not_on_simulator:");
+  return verdict.outcome == Outcome::kSkip && verdict.reason == Reason::kNotOnSimulator;
 }
 
 // A skip for want of something that is not ours to simulate.
 bool is_lack_of_this_machine(const Verdict& verdict) {
   if (verdict.outcome != Outcome::kSkip) return false;
-  const std::string kind = verdict.reason.substr(0, verdict.reason.find(':'));
-  return kind == "symbol_missing" || kind == "library_missing" || kind == "package_missing" ||
-         kind == "fatbin_missing" || verdict.reason.starts_with("needs:cuda>=") ||
-         is_not_on_simulator(verdict);
+  const auto is = [&](Reason reason) { return verdict.reason == reason; };
+  const bool needs_cuda = verdict.reason.value_of(Reason::kNeeds).value_or("").starts_with("cuda>=");
+  return needs_cuda || is(Reason::kSymbolMissing) || is(Reason::kLibraryMissing) ||
+         is(Reason::kPackageMissing) || is(Reason::kFatbinMissing) || is_not_on_simulator(verdict);
 }
 
 // One case of a check in many, a type that a library lacks: the others prove the check.
 bool is_lack_of_a_library(const Verdict& verdict) {
-  return verdict.outcome == Outcome::kSkip && verdict.reason.starts_with("unsupported:");
+  return verdict.outcome == Outcome::kSkip && verdict.reason == Reason::kUnsupported;
 }
 
 class Summariser {
@@ -81,7 +81,7 @@ void Summariser::judge_clean_rows(const std::vector<Exemption>& exemptions) {
     if (row_of(result).purpose != RowPurpose::kClean) continue;
     if (is_not_on_simulator(result.verdict)) ++not_on_simulator;
     if (is_lack_of_this_machine(result.verdict)) {
-      lacking.emplace(row_of(result).check, result.verdict.reason);
+      lacking.emplace(row_of(result).check, result.verdict.reason.text());
       continue;
     }
     const bool unsupported = is_lack_of_a_library(result.verdict);

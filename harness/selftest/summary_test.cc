@@ -115,8 +115,9 @@ TEST_F(Summary, ExemptionsThatAreNotNeededAreProblems) {
 
 TEST_F(Summary, UncleanCleanRunsAreProblems) {
   const std::vector<PlannedCheck> checks = {{"A.One", {"x.a", "x.b", "y.all"}}};
-  const Verdict unclean[] = {
-      {Outcome::kFail, ""}, {Outcome::kCrash, "signal:11"}, {Outcome::kSkip, "needs:tiles>=2"}};
+  const Verdict unclean[] = {{Outcome::kFail, ""},
+                             {Outcome::kCrash, {Reason::kSignal, 11}},
+                             {Outcome::kSkip, {Reason::kNeeds, "tiles>=2"}}};
   for (const auto& verdict : unclean) {
     plan(checks);
     rows("One", RowPurpose::kClean).front()->verdict = verdict;
@@ -131,7 +132,7 @@ TEST_F(Summary, UncleanCleanRunsAreProblems) {
 TEST_F(Summary, AnExemptCheckMaySkipButNotFail) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {}}});
   auto& clean = *rows("Two", RowPurpose::kClean).front();
-  clean.verdict = {Outcome::kSkip, "needs:drivers>=2"};
+  clean.verdict = {Outcome::kSkip, {Reason::kNeeds, "drivers>=2"}};
   EXPECT_THAT(summary({{"s.xpu/A.Two", "x"}}).problems, IsEmpty());
   clean.verdict = {Outcome::kFail, ""};
   EXPECT_THAT(summary({{"s.xpu/A.Two", "x"}}).problems, ElementsAre(HasSubstr("is fail without any fault")));
@@ -139,9 +140,9 @@ TEST_F(Summary, AnExemptCheckMaySkipButNotFail) {
 
 TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b", "x.a"}}});
-  rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip, "symbol_missing:zesInit"};
+  rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip, {Reason::kSymbolMissing, "zesInit"}};
   for (auto* row : rows("Two", RowPurpose::kListed)) {
-    row->verdict = {Outcome::kSkip, "symbol_missing:zesInit"};
+    row->verdict = {Outcome::kSkip, {Reason::kSymbolMissing, "zesInit"}};
     row->kill = {};
   }
   const auto sum = summary();
@@ -157,9 +158,9 @@ TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
 TEST_F(Summary, WhatAnOlderRuntimeLacksIsSetAside) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.a"}}, {"A.Three", {"x.b"}}}, true);
   for (const auto& [name, reason] : {std::pair{"Two", "needs:cuda>=13"}, {"Three", "fatbin_missing:basic"}}) {
-    rows(name, RowPurpose::kClean).front()->verdict = {Outcome::kSkip, reason};
+    rows(name, RowPurpose::kClean).front()->verdict = {Outcome::kSkip, reason_in_words(reason)};
     for (auto* row : rows(name, RowPurpose::kListed)) {
-      row->verdict = {Outcome::kSkip, reason};
+      row->verdict = {Outcome::kSkip, reason_in_words(reason)};
       row->kill = {};
     }
   }
@@ -173,7 +174,7 @@ TEST_F(Summary, ACaseMayBeUnsupportedBesideOthers) {
   plan({{"A.One/f32", {"x.a", "x.b", "y.all"}}, {"A.One/bf16", {"x.a", "x.b", "y.all"}}});
   const auto cases = rows("One", RowPurpose::kClean);
   ASSERT_EQ(cases.size(), 2U);
-  cases[1]->verdict = {Outcome::kSkip, "unsupported:all_reduce:bf16"};
+  cases[1]->verdict = {Outcome::kSkip, {Reason::kUnsupported, "all_reduce:bf16"}};
   const auto sum = summary();
   EXPECT_THAT(sum.problems, IsEmpty());
   EXPECT_THAT(sum.checks_set_aside, IsEmpty());
@@ -195,9 +196,10 @@ TEST_F(Summary, APointedFaultMustNotFailMostOfItsSuite) {
 
 TEST_F(Summary, WhatTheSimulatorIsNoModelOfIsSetAside) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}});
-  rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip, "not_on_simulator:tensor_cores"};
+  rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip,
+                                                      {Reason::kNotOnSimulator, "tensor_cores"}};
   for (auto* row : rows("Two", RowPurpose::kListed)) {
-    row->verdict = {Outcome::kSkip, "not_on_simulator:tensor_cores"};
+    row->verdict = {Outcome::kSkip, {Reason::kNotOnSimulator, "tensor_cores"}};
     row->kill = {};
   }
   const auto sum = summary();
@@ -213,7 +215,7 @@ TEST_F(Summary, TheSimulatorIsNoModelOfAFewCasesOnly) {
   for (const auto& name : names) checks.push_back({.name = name.c_str(), .faults = {"x.a"}});
   plan(checks);
   for (auto& result : results_) {
-    result.verdict = {Outcome::kSkip, "not_on_simulator:graphs"};
+    result.verdict = {Outcome::kSkip, {Reason::kNotOnSimulator, "graphs"}};
     result.kill = {};
   }
   EXPECT_THAT(summary().problems,

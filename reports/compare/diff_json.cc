@@ -80,7 +80,7 @@ void write_result(std::string_view key, const RunResults& run, std::uint32_t ind
   json.open_object(key)
       .member("id", result.id)
       .member("outcome", to_string(result.verdict.outcome))
-      .member_if_any("reason", result.verdict.reason);
+      .member_if_any("reason", result.verdict.reason.text());
   if (result.cause != kNoCause) json.member("cause", words_of(run, result));
   if (result.flaky) json.member("flaky", true);
   json.close();

@@ -101,7 +101,7 @@ void read_skipped(const pugi::xml_node& element, Read& read) {
   const bool is_expected = element.attribute("type").value() == std::string_view("pytest.xfail");
   const Outcome outcome = is_expected ? Outcome::kXfail : our_outcome(message).value_or(Outcome::kSkip);
   read.text = text_in(element);
-  read.verdict = {outcome, read.text};
+  read.verdict = {outcome, reason_in_words(read.text)};
 }
 
 // The worst that it says counts, wherever it stands.

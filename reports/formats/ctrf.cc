@@ -129,7 +129,7 @@ void write_retries(JsonWriter& json, const RunModel& model, const CaseRecord& re
     if (verdict.outcome != Outcome::kPass) json.member("message", headline(model, record, attempt));
     write_attachments(json, attempt);
     json.open_object("extra").open_object("proctor").member("outcome", to_string(verdict.outcome));
-    json.member_if_any("reason", verdict.reason).member("devices", attempt.start.devices);
+    json.member_if_any("reason", verdict.reason.text()).member("devices", attempt.start.devices);
     json.close().close().close();
   }
   json.close();
@@ -149,7 +149,7 @@ void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& reco
   const Verdict verdict = model.verdict(record);
   const auto marks = model.marks(record);
   json.open_object("extra").open_object("proctor").member("kind", record.planned.kind);
-  json.member_if_any("reason", verdict.reason);
+  json.member_if_any("reason", verdict.reason.text());
   if (const Blame blame = blame_in(model, record); blame != Blame::kNobody)
     json.member("problem", to_string(blame));
   if (const auto culprit = culprit_in(model, record)) {

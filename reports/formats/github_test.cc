@@ -125,9 +125,10 @@ TEST(Github, WhatDecidesTheExitCodeComesFirst) {
 TEST(Github, QuietOutcomesAndSimulationAreNotices) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
-  const RunModel model = model_of({plan, concluded("s/a", {Outcome::kPass, ""}),
-                                   concluded("s/b", {Outcome::kSkip, "needs:devices>=2"}),
-                                   concluded("s/c", {Outcome::kSkip, "needs:devices>=2"}), RunEnded{"x", 1}});
+  const RunModel model =
+      model_of({plan, concluded("s/a", {Outcome::kPass, ""}),
+                concluded("s/b", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+                concluded("s/c", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}), RunEnded{"x", 1}});
   const auto all = annotations(model, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "Simulated");
@@ -174,7 +175,7 @@ TEST(Github, TheVerdictOfARun) {
   };
   const RunEnded done{"x", 1};
   const auto is = [](Outcome outcome, std::string reason = "") {
-    return concluded("s/a", {outcome, reason});
+    return concluded("s/a", {outcome, reason_in_words(std::move(reason))});
   };
   EXPECT_EQ(verdict({is(Outcome::kPass), done}), "green");
   EXPECT_EQ(verdict({is(Outcome::kFail), done}), "red");

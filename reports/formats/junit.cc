@@ -424,7 +424,8 @@ class SuiteWriter {
   }
 
   void write_skipped(const CaseRecord& record, const Verdict& verdict) {
-    const std::string reason(trimmed(clean_text(verdict.reason)));  // of which there may be nothing to show
+    const std::string reason(
+        trimmed(clean_text(verdict.reason.text())));  // of which there may be nothing to show
     std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
     if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();

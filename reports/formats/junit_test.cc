@@ -117,7 +117,7 @@ std::string junit_of(const Event& conclusion, const std::string& kind = "proctor
 
 TEST(Junit, EachOutcomeHasItsElement) {
   const auto of = [](Outcome outcome, const std::string& kind = "proctor") {
-    return junit_of(concluded("memory.xpu/A.B", {outcome, "why:1"}), kind);
+    return junit_of(concluded("memory.xpu/A.B", {outcome, reason_in_words("why:1")}), kind);
   };
   EXPECT_THAT(of(Outcome::kPass), HasSubstr("failures=\"0\" errors=\"0\" skipped=\"0\""));
   EXPECT_THAT(of(Outcome::kPass),
@@ -138,8 +138,8 @@ TEST(Junit, EachOutcomeHasItsElement) {
 
 TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
   for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
-    const RunModel model = model_of(
-        {plan_of({planned("memory.xpu/A.B")}), concluded("memory.xpu/A.B", {Outcome::kSkip, reason})});
+    const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}),
+                                     concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
     expect_valid(model);
     EXPECT_THAT(junit_run(model), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
   }

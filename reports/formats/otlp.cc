@@ -139,7 +139,7 @@ class Trace {
     attributes.add("test.case.result.status", span_result(verdict, planned.kind));
     attributes.add("test.suite.name", planned.suite + "." + planned.backend);
     attributes.add("proctor.outcome", to_string(verdict.outcome));
-    attributes.add_if_any("proctor.reason", verdict.reason);
+    attributes.add_if_any("proctor.reason", verdict.reason.text());
     attributes.add("proctor.simulated", model_.simulated(record));
   }
 

@@ -274,7 +274,7 @@ void write_ranks(JsonWriter& json, const std::vector<RankEnd>& ranks) {
   for (const RankEnd& rank : ranks) {
     const auto outcome = rank.verdict ? std::optional(to_string(rank.verdict->outcome)) : std::nullopt;
     json.open_object().member("rank", rank.rank).member("devices", rank.devices).member("outcome", outcome);
-    json.member("reason", rank.verdict ? rank.verdict->reason : "");
+    json.member("reason", rank.verdict ? rank.verdict->reason.text() : "");
     write_exit(json, rank.exit_code, rank.exit_signal);
     json.member("left", rank.left).member("ended_by_runner", rank.ended_by_runner);
     json.member("last_step", rank.last_step);
@@ -304,7 +304,7 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   const AttemptEnded& end = attempt.end ? *attempt.end : kNoEnd;
   const Verdict verdict = verdict_of(attempt);
   json.open_object().member("attempt", attempt.start.attempt).member("repeat", attempt.start.repeat);
-  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
+  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
   if (!end.marks.empty()) json.member("marks", end.marks);
   json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
   write_environment(json, model.environment(attempt));
@@ -349,7 +349,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
       .member("id", planned.id)
       .member("suite", planned.suite)
       .member("backend", planned.backend);
-  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
+  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
   json.member("problem", to_string(blame_in(model, record)));
   write_culprit(json, culprit_in(model, record));
   json.member("marks", model.marks(record));

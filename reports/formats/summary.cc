@@ -160,7 +160,7 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
   std::map<std::string, std::vector<const CaseRecord*>> groups;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (verdict.outcome == outcome && !model.is_bad(record)) groups[verdict.reason].push_back(&record);
+    if (verdict.outcome == outcome && !model.is_bad(record)) groups[verdict.reason.text()].push_back(&record);
   }
   if (groups.empty()) return;
   std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());

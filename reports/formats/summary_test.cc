@@ -20,13 +20,14 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
   failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
   failed.marks = {"leaky"};
-  const std::string text = summary_markdown(model_of(
-      {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
-       concluded("memory.xpu/A.Skip", {Outcome::kSkip, "needs:devices>=2"}),
-       concluded("memory.xpu/B.Skip", {Outcome::kSkip, "needs:devices>=2"}), started("memory.xpu/A.Fail"),
-       failed, DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
-       DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
-       Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
+  const std::string text = summary_markdown(
+      model_of({plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
+                concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+                concluded("memory.xpu/B.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+                started("memory.xpu/A.Fail"), failed,
+                DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
+                DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
+                Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
   EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
   EXPECT_THAT(
@@ -73,7 +74,8 @@ TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
   std::vector<Event> events = {Event{}};
   for (int i = 0; i < 3000; ++i) {
     PlannedCase one = planned("s/" + std::string(900, 'n') + std::to_string(i));
-    events.push_back(concluded(one.id, {i % 2 ? Outcome::kFail : Outcome::kSkip, "r:" + std::to_string(i)}));
+    events.push_back(concluded(
+        one.id, {i % 2 ? Outcome::kFail : Outcome::kSkip, reason_in_words("r:" + std::to_string(i))}));
     cases.push_back(std::move(one));
   }
   events[0] = plan_of(std::move(cases));
@@ -97,7 +99,7 @@ TEST(Summary, SaysHowLongKnownFailuresHold) {
                                           {{"known.toml:1", {"s/*"}, "seen", "i/1", "us", "", "2026-02-01"},
                                            {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-31"},
                                            {"known.toml:17", {"y"}, "seen", "", "", "", "2026-01-29"}}};
-  CaseEnded failed = concluded("s/a", {Outcome::kXfail, "M-1"});
+  CaseEnded failed = concluded("s/a", {Outcome::kXfail, reason_in_words("M-1")});
   failed.known_failure_at = "known.toml:1";
   const std::string text =
       summary_markdown(model_of({plan, failed, concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}}));

@@ -25,7 +25,7 @@ const std::string kFirstCard = "xpu:0000:03:00.0";
 const std::string kSecondCard = "xpu:0000:04:00.0";
 const std::string kProgram(64, 'b');
 const Verdict kPassed{Outcome::kPass, ""};
-const Verdict kFailed{Outcome::kFail, "wrong answer"};
+const Verdict kFailed{Outcome::kFail, reason_in_words("wrong answer")};
 
 std::vector<std::string> ids_of_plan() {
   return {"memory.xpu/Copy.A", "memory.xpu/Copy.B", "memory.xpu/Copy.C", "memory.xpu/Copy.D"};
@@ -209,7 +209,7 @@ GateScene known_failure_scene(const std::vector<SceneEntry>& entries = {SceneEnt
   GateScene scene = good_scene();
   scene.gate_keys += "known_failures = \"known.toml\"\n";
   scene.run().cases.back().attempts = {kFailed};
-  scene.run().cases.back().end = Verdict{Outcome::kXfail, "wrong answer"};
+  scene.run().cases.back().end = Verdict{Outcome::kXfail, reason_in_words("wrong answer")};
   scene.known_failures =
       GateKnownFailures{.file = "known.toml", .sha256 = std::string(64, 'c'), .entries = {}};
   std::string& text = scene.files["known.toml"];
@@ -284,7 +284,7 @@ void add_ways_of_plans(WrongWays& ways) {
   ways.add(3, "nothing executed, and exit code 0", "executed",
            {"B580", "nothing was executed", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              for (SceneCase& one : scene.run().cases)
-               one = {.id = one.id, .attempts = {}, .end = Verdict{Outcome::kSkip, "no_device"}};
+               one = {.id = one.id, .attempts = {}, .end = Verdict{Outcome::kSkip, Reason::kNoDevice}};
              scene.run().plan.allow_no_device = true;
              scene.skips = "no_device = \"it is a build machine\"\n";
            });
@@ -384,17 +384,18 @@ void add_ways_of_plans(WrongWays& ways) {
            });
   ways.add(7, "every case skipped, each with a reason", "executed",
            {"B580", "nothing was executed", "memory.xpu/Copy.B"}, [](GateScene& scene) {
-             for (SceneCase& one : scene.run().cases) one.attempts = {{Outcome::kSkip, "unsupported:fp64"}};
+             for (SceneCase& one : scene.run().cases)
+               one.attempts = {{Outcome::kSkip, {Reason::kUnsupported, "fp64"}}};
              scene.skips = "\"unsupported:fp64\" = \"this product has none\"\n";
            });
   ways.add(7, "one case skipped, and no number allows it", "executed",
            {"only 3 cases were executed", "memory.xpu/Copy.B"}, [](GateScene& scene) {
-             scene.run().cases[1].attempts = {{Outcome::kSkip, "unsupported:fp64"}};
+             scene.run().cases[1].attempts = {{Outcome::kSkip, {Reason::kUnsupported, "fp64"}}};
              scene.skips = "\"unsupported:*\" = \"this product has none\"\n";
            });
   ways.add(8, "a skip for a reason that the policy does not know", "skips",
            {"B580", "needs:devices>=4", "memory.xpu/Copy.B"}, [](GateScene& scene) {
-             scene.run().cases[1].attempts = {{Outcome::kSkip, "needs:devices>=4"}};
+             scene.run().cases[1].attempts = {{Outcome::kSkip, {Reason::kNeeds, "devices>=4"}}};
              scene.cell_keys += "min_executed = 3\n";
            });
 }
@@ -600,7 +601,7 @@ void add_ways_of_journals(WrongWays& ways) {
   ways.add(25, "a failed attempt under a skip", "journal",
            {"it ended as skip, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
              scene.run().cases[1].attempts = {kFailed};
-             scene.run().cases[1].end = Verdict{Outcome::kSkip, "unsupported:fp64"};
+             scene.run().cases[1].end = Verdict{Outcome::kSkip, {Reason::kUnsupported, "fp64"}};
              scene.skips = "\"unsupported:*\" = \"this product has none\"\n";
              scene.cell_keys += "min_executed = 3\n";
            });
@@ -667,7 +668,7 @@ void add_ways_of_outcomes(WrongWays& ways) {
   ways.add(0, "a case that was out of time", "unrun", {"notrun(budget)", "memory.xpu/Copy.A"},
            [](GateScene& scene) {
              scene.run().cases[0].attempts = {};
-             scene.run().cases[0].end = Verdict{Outcome::kNotrun, "budget"};
+             scene.run().cases[0].end = Verdict{Outcome::kNotrun, Reason::kBudget};
              scene.cell_keys += "min_executed = 3\n";
            });
   ways.add(14, "a case that passed only on its second attempt", "flaky",
@@ -692,8 +693,8 @@ void add_ways_of_outcomes(WrongWays& ways) {
              scene.more_policy = "[gate.flaky]\npercent = 25\n";
            });
   for (const Verdict& verdict :
-       {Verdict{Outcome::kDeviceLost, "xid:79"}, Verdict{Outcome::kError, "foreign_holder"},
-        Verdict{Outcome::kNotrun, "device_sick"}}) {
+       {Verdict{Outcome::kDeviceLost, reason_in_words("xid:79")},
+        Verdict{Outcome::kError, Reason::kForeignHolder}, Verdict{Outcome::kNotrun, Reason::kDeviceSick}}) {
     ways.add(15, "a failure of the machine, " + to_string(verdict), "machine",
              {"B580", "trouble of the machine", "memory.xpu/Copy.A"}, [&](GateScene& scene) {
                scene.run().cases[0].attempts = {verdict};
@@ -762,7 +763,7 @@ void add_ways_of_outcomes(WrongWays& ways) {
         });
   known("a failure that the framework's marker expects, and no list", "expected", {"memory.xpu/Copy.A"},
         {SceneEntry{}}, [](GateScene& scene) {
-          scene.run().cases[0].attempts = {{Outcome::kXfail, "see #12"}};
+          scene.run().cases[0].attempts = {{Outcome::kXfail, reason_in_words("see #12")}};
         });
   known("more known failures than the policy allows", "known_failures",
         {"1 known failure, and 0 are allowed"}, {SceneEntry{}},

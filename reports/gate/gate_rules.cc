@@ -97,7 +97,7 @@ bool holds_on(const GateKnownFailure& entry, const GateReport& report, const Gat
 bool explains(const GateKnownFailure& entry, const Verdict& attempt) {
   if (attempt.outcome == Outcome::kPass) return true;         // a failure is known, whatever it was
   const bool by_marker = attempt.outcome == Outcome::kXfail;  // of a framework: it does not say as what
-  return (by_marker || attempt.outcome == entry.outcome) && glob_match(entry.reason, attempt.reason);
+  return (by_marker || attempt.outcome == entry.outcome) && glob_match(entry.reason, attempt.reason.text());
 }
 
 // Cases that one rule is against; `words` completes "3 cases ".
@@ -601,8 +601,8 @@ void skips_rule(const CellView& view, GateFinding& finding) {
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
     if (one.end.verdict.outcome != Outcome::kSkip) return;
     ++skipped;
-    if (accepts_skip(view, one.end.verdict.reason)) return;
-    ++unknown[one.end.verdict.reason];
+    if (accepts_skip(view, one.end.verdict.reason.text())) return;
+    ++unknown[one.end.verdict.reason.text()];
     finding.cases.emplace_back(one.id);
   });
   finding.value = counted(static_cast<std::size_t>(skipped), "skip");

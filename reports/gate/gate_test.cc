@@ -129,7 +129,7 @@ std::string all_formats(const GateScene& scene, bool backwards) {
 
 std::vector<GateScene> scenes_of_all_colours() {
   GateScene red = sharded_scene();
-  red.runs[1].cases.front().attempts = {{Outcome::kFail, "wrong"}};
+  red.runs[1].cases.front().attempts = {{Outcome::kFail, reason_in_words("wrong")}};
   GateScene soak = good_scene();
   soak.cell_keys += "soak = { device_hours = 1234.5, resets = 0 }\n";
   soak.gate_keys += "max_age = \"2h\"\n";
@@ -200,7 +200,7 @@ TEST(Gate, NoPathOfThisMachineIsInAVerdict) {
 TEST(Gate, TheVerdictIsValidUnderItsSchema) {
   const TempDir directory;
   GateScene red = sharded_scene();
-  red.runs[1].cases.front().attempts = {{Outcome::kFail, "wrong"}};
+  red.runs[1].cases.front().attempts = {{Outcome::kFail, reason_in_words("wrong")}};
   for (const GateScene& scene : {good_scene(), red}) {
     const Staged staged(scene);
     const std::string text = gate_json(staged.inputs(), staged.verdict());
@@ -245,7 +245,7 @@ TEST(Gate, AVariableThatThePolicyAllowsOrThePlanHasIsGreen) {
 // Each entry that a skip has is used, whichever stands first.
 TEST(Gate, TwoReasonsOfThePolicyMayCoverOneSkip) {
   GateScene scene = good_scene();
-  scene.run().cases[1].attempts = {{Outcome::kSkip, "needs:fp64"}};
+  scene.run().cases[1].attempts = {{Outcome::kSkip, {Reason::kNeeds, "fp64"}}};
   scene.skips = "\"needs:fp*\" = \"one\"\n\"*:fp64\" = \"other\"\n";
   scene.cell_keys += "min_executed = 3\n";
   EXPECT_EQ(Staged(scene).refusal(), "");

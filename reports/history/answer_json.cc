@@ -27,7 +27,8 @@ void write_case(JsonWriter& json, const std::string& id, const Variant& variant)
 }
 
 void write_outcome(JsonWriter& json, const SeenOutcome& outcome, const HistoryAnswer& answer) {
-  json.member("outcome", to_string(outcome.verdict.outcome)).member_if_any("reason", outcome.verdict.reason);
+  json.member("outcome", to_string(outcome.verdict.outcome))
+      .member_if_any("reason", outcome.verdict.reason.text());
   json.member("standing", to_string(outcome.standing)).member("attempts", outcome.attempts);
   if (outcome.flaky) json.member("flaky", true);
   json.member("duration_ms", outcome.duration_ms).member_if_any("device", outcome.device);

@@ -52,7 +52,7 @@ RunResults made_run(int number, const std::vector<MadeCase>& cases) {
   run.programs = {{"memory", "xpu", std::string(64, 'a')}};
   set_fact(run, "host.kernel", "6.1");
   for (const MadeCase& made : cases) {
-    const Verdict verdict{made.outcome, made.outcome == Outcome::kPass ? "" : "why"};
+    const Verdict verdict{made.outcome, reason_in_words(made.outcome == Outcome::kPass ? "" : "why")};
     const Standing standing = meaning_of(verdict, "proctor").standing;
     CaseResult result{.id = made.id, .verdict = verdict, .standing = standing};
     result.attempts = standing == Standing::kUnrun ? 0 : made.flaky ? 2 : 1;

@@ -189,7 +189,7 @@ class Words {
 
   SeenOutcome outcome(std::size_t run, std::int64_t run_number, const ResultRow& row) {
     return {.run = run,
-            .verdict = {row.outcome(), look_up(reason_, row.reason())},
+            .verdict = {row.outcome(), reason_in_words(look_up(reason_, row.reason()))},
             .standing = row.standing(),
             .flaky = row.flaky(),
             .attempts = row.attempts(),

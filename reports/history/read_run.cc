@@ -192,17 +192,18 @@ RunResults read_results(Database& database, const HistoryRun& run) {
                 "result.device LEFT JOIN words ON words.run = result.run AND words.test = result.test "
                 "WHERE result.run = ? ORDER BY test.case_id");
   for (row.bind(run.id); row.step();) {
-    results.cases.push_back({.id = std::string(row.text(0)),
-                             .variant = place_of(variants, row.integer(1)),
-                             .cause = row.is_null(5) ? kNoCause : place_of(causes, row.integer(5)),
-                             .text = std::string(row.text(11)),
-                             .verdict = {outcome_in(row.integer(2)), std::string(row.text(3))},
-                             .standing = standing_in(row.integer(4)),
-                             .attempts = static_cast<int>(row.integer(6)),
-                             .flaky = row.integer(7) != 0,
-                             .duration_ms = row.integer(8),
-                             .device = std::string(row.text(9)),
-                             .measures = {}});
+    results.cases.push_back(
+        {.id = std::string(row.text(0)),
+         .variant = place_of(variants, row.integer(1)),
+         .cause = row.is_null(5) ? kNoCause : place_of(causes, row.integer(5)),
+         .text = std::string(row.text(11)),
+         .verdict = {outcome_in(row.integer(2)), reason_in_words(std::string(row.text(3)))},
+         .standing = standing_in(row.integer(4)),
+         .attempts = static_cast<int>(row.integer(6)),
+         .flaky = row.integer(7) != 0,
+         .duration_ms = row.integer(8),
+         .device = std::string(row.text(9)),
+         .measures = {}});
     if (const auto found = measures.find(row.integer(10)); found != measures.end())
       results.cases.back().measures = std::move(found->second);
   }

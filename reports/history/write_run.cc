@@ -192,7 +192,7 @@ void write_results(Database& database, std::int64_t id, const RunResults& run) {
     const CaseResult& result = run.cases[at];
     insert.run(id, numbered.tests[at], numbered.variants[result.variant],
                static_cast<int>(result.verdict.outcome), static_cast<int>(result.standing),
-               reasons.of_any(result.verdict.reason),
+               reasons.of_any(result.verdict.reason.text()),
                result.cause == kNoCause ? std::nullopt : std::optional(numbered.causes[result.cause]),
                result.attempts, result.flaky, result.duration_ms, devices.of_any(result.device));
   }

@@ -95,7 +95,7 @@ TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
 }
 
 TEST(Join, TheLastRepeatDecides) {
-  const RunModel model = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, "signal:11"})});
+  const RunModel model = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, {Reason::kSignal, 11}})});
   EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kCrash);
   EXPECT_FALSE(model.has_mark(model.cases()[0], "flaky"));
   EXPECT_EQ(exit_code(model), 1);
@@ -119,7 +119,7 @@ TEST(Join, APartThatWasKilledIsNotRun) {
   Joined killed = one_of("a/x");
   killed.events = {started("a/x")};
   const RunModel model = join_all({killed, one_of("a/y")});
-  EXPECT_EQ(model.verdict(model.cases()[0]).reason, "interrupted");
+  EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kInterrupted);
   EXPECT_TRUE(model.warned_of(kPartIncomplete));
   EXPECT_EQ(exit_code(model), 3);
 }
@@ -130,11 +130,11 @@ TEST(Join, APartWithoutAJournalIsNoGreen) {
 }
 
 TEST(Join, APartThatHasDevicesMustExecuteSomething) {
-  Joined without = one_of("a/one", {Outcome::kSkip, "needs:device"});
+  Joined without = one_of("a/one", {Outcome::kSkip, {Reason::kNeeds, "device"}});
   without.plan.no_device_for = "cuda";
   without.plan.allow_no_device = true;
   EXPECT_EQ(exit_code(join_all({without})), 0);
-  EXPECT_EQ(exit_code(join_all({without, one_of("b/two", {Outcome::kSkip, "needs:fp64"})})), 3);
+  EXPECT_EQ(exit_code(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})})), 3);
 }
 
 TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {

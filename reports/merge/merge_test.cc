@@ -120,7 +120,7 @@ TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
     one.plan.no_device_for = "cuda";
     one.plan.allow_no_device = allowed;
     const std::string& id = one.plan.cases[0].id;
-    one.events = {ended(id, {Outcome::kSkip, "needs:device"}), RunEnded{"x", 1}};
+    one.events = {ended(id, {Outcome::kSkip, {Reason::kNeeds, "device"}}), RunEnded{"x", 1}};
   };
   auto parts = all();
   lacks(parts[0], true);
@@ -141,8 +141,8 @@ TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   parts[0].events = {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}};
   parts[1].events = {started("s/b")};
   const RunModel model = whole(parts);
-  EXPECT_EQ(model.verdict(model.cases()[0]).reason, "budget");
-  EXPECT_EQ(model.verdict(model.cases()[1]).reason, "interrupted");
+  EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kBudget);
+  EXPECT_EQ(model.verdict(model.cases()[1]).reason, Reason::kInterrupted);
   EXPECT_EQ(model.verdict(model.cases()[2]).outcome, Outcome::kPass);
   EXPECT_TRUE(model.warned_of(kPartIncomplete));
 }

@@ -87,7 +87,8 @@ TEST(DeviceTable, AWorseCardIsNamedAlsoWhenTheCodeIsFlaky) {
 TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
   auto start = started(kId);
   start.devices = {"a"};
-  const auto model = model_of({plan_of({planned(kId)}), start, ended(kId, {Outcome::kSkip, "needs:fp64"})});
+  const auto model =
+      model_of({plan_of({planned(kId)}), start, ended(kId, {Outcome::kSkip, {Reason::kNeeds, "fp64"}})});
   EXPECT_TRUE(device_row(model.cases()[0]).counts.empty());
   EXPECT_EQ(device_table(model), "");
 }

@@ -1,26 +1,10 @@
 #include "reports/model/exec_end.h"
 
-#include <algorithm>
-#include <array>
-#include <csignal>
-#include <string_view>
-
 #include "harness/core/exit_code.h"
 #include "harness/core/outcome_meaning.h"
 
 namespace proctor {
 namespace {
-
-constexpr std::string_view kOverBudget = "budget";   // of a notrun: --deadline
-constexpr std::string_view kNotReady = "not_ready";  // of a server (--ready-regex)
-constexpr std::array<std::string_view, 5> kNoResources = {"spawn:EAGAIN", "spawn:ENOMEM", "spawn:EMFILE",
-                                                          "spawn:ENFILE", "spawn:ENOSPC"};
-
-int spawn_code(std::string_view reason) {
-  if (reason == "spawn:ENOENT") return kExecNotFound;
-  const bool machine = std::find(kNoResources.begin(), kNoResources.end(), reason) != kNoResources.end();
-  return machine ? kExitMachine : kExecNotExecutable;
-}
 
 // The last attempt, if its end is known.
 const AttemptEnded* end_of(const RunModel& model) {
@@ -58,27 +42,25 @@ ExecEnd exec_end(const RunModel& model) {
     return {.code = started ? kExecInternal : kExitMachine, .signal = 0};
   }
   if (end->termination.unreapable) return {.code = kExitMachine, .signal = 0};
-  const std::string_view reason = end->verdict.reason;
-  const Outcome outcome = end->verdict.outcome;
-  if (reason == kOverBudget && outcome == Outcome::kNotrun) return {.code = kExecTimeout, .signal = 0};
-  if (reason == kNotReady && outcome == Outcome::kFail) return {.code = kExitRed, .signal = 0};
+  const ReasonMeaning* why = meaning_of_reason(end->verdict);
+  if (why != nullptr && why->exec != 0) return {.code = why->exec, .signal = 0};
   switch (meaning_of(end->verdict).exec) {
     case ExecCode::kMachine:
       return {.code = kExitMachine, .signal = 0};
     case ExecCode::kLimit:
       return {.code = kExecTimeout, .signal = 0};
     case ExecCode::kHarness:
-      return {.code = reason.starts_with("spawn:") ? spawn_code(reason) : kExecInternal, .signal = 0};
+      return {.code = kExecInternal, .signal = 0};
     case ExecCode::kCommand:
       break;
   }
-  const bool told = outcome == Outcome::kPass && model.stop_signal() != 0;
+  const bool told = end->verdict.outcome == Outcome::kPass && model.stop_signal() != 0;
   return told ? told_end(model, *end) : own_end(model, *end);
 }
 
 bool ended_by_itself(const RunModel& model) {
   const AttemptEnded* end = end_of(model);
-  if (!end || end->termination.unreapable || end->verdict.reason == kNotReady) return false;
+  if (!end || end->termination.unreapable || end->verdict.reason == Reason::kNotReady) return false;
   const Outcome outcome = end->verdict.outcome;
   return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
 }

@@ -46,29 +46,29 @@ RunModel model_of_row(const Row& row) {
 
 const std::vector<Row> kRows = {
     {"ends well", {Outcome::kPass, ""}, 0, {}, 0, false, 0, 0},
-    {"its own code", {Outcome::kFail, "exit:5"}, 5, {}, 0, false, 5, 0},
-    {"its own code, like one of ours", {Outcome::kFail, "exit:124"}, 124, {}, 0, false, 124, 0},
-    {"its own code, like a signal", {Outcome::kFail, "exit:139"}, 139, {}, 0, false, 139, 0},
-    {"its own signal", {Outcome::kCrash, "signal:11"}, {}, SIGSEGV, 0, false, 0, SIGSEGV},
+    {"its own code", {Outcome::kFail, {Reason::kExit, 5}}, 5, {}, 0, false, 5, 0},
+    {"its own code, like one of ours", {Outcome::kFail, {Reason::kExit, 124}}, 124, {}, 0, false, 124, 0},
+    {"its own code, like a signal", {Outcome::kFail, {Reason::kExit, 139}}, 139, {}, 0, false, 139, 0},
+    {"its own signal", {Outcome::kCrash, {Reason::kSignal, 11}}, {}, SIGSEGV, 0, false, 0, SIGSEGV},
     {"time limit", {Outcome::kTimeout, ""}, {}, SIGTERM, 0, false, 124, 0},
     {"time limit, then it says 0", {Outcome::kTimeout, ""}, 0, {}, 0, false, 124, 0},
-    {"ended well before it was ready", {Outcome::kFail, "not_ready"}, 0, {}, 0, false, 1, 0},
-    {"not ready in time", {Outcome::kTimeout, "not_ready"}, {}, SIGTERM, 0, false, 124, 0},
+    {"ended well before it was ready", {Outcome::kFail, Reason::kNotReady}, 0, {}, 0, false, 1, 0},
+    {"not ready in time", {Outcome::kTimeout, Reason::kNotReady}, {}, SIGTERM, 0, false, 124, 0},
     {"stall limit", {Outcome::kStall, ""}, {}, SIGKILL, 0, true, 124, 0},
-    {"--deadline", {Outcome::kNotrun, "budget"}, {}, SIGTERM, 0, false, 124, 0},
-    {"stopped", {Outcome::kNotrun, "interrupted"}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},
-    {"stopped, and it says 9", {Outcome::kNotrun, "interrupted"}, 9, {}, SIGTERM, false, 9, 0},
+    {"--deadline", {Outcome::kNotrun, Reason::kBudget}, {}, SIGTERM, 0, false, 124, 0},
+    {"stopped", {Outcome::kNotrun, Reason::kInterrupted}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},
+    {"stopped, and it says 9", {Outcome::kNotrun, Reason::kInterrupted}, 9, {}, SIGTERM, false, 9, 0},
     {"a server, ended as told", {Outcome::kPass, ""}, {}, SIGTERM, SIGTERM, false, 0, 0},
     {"a server, with 0 when told", {Outcome::kPass, ""}, 0, {}, SIGINT, false, 0, 0},
-    {"stopped by force", {Outcome::kNotrun, "interrupted"}, {}, SIGKILL, SIGINT, true, 0, SIGINT},
+    {"stopped by force", {Outcome::kNotrun, Reason::kInterrupted}, {}, SIGKILL, SIGINT, true, 0, SIGINT},
     {"device lost", {Outcome::kDeviceLost, ""}, 1, {}, 0, false, 75, 0},
-    {"not found", {Outcome::kError, "spawn:ENOENT"}, {}, {}, 0, false, 127, 0},
-    {"not executable", {Outcome::kError, "spawn:EACCES"}, {}, {}, 0, false, 126, 0},
-    {"no program", {Outcome::kError, "spawn:ENOEXEC"}, {}, {}, 0, false, 126, 0},
-    {"no process", {Outcome::kError, "spawn:EAGAIN"}, {}, {}, 0, false, 75, 0},
-    {"no memory", {Outcome::kError, "spawn:ENOMEM"}, {}, {}, 0, false, 75, 0},
-    {"guard lost", {Outcome::kError, "guard_lost"}, {}, {}, 0, false, 125, 0},
-    {"no end", {Outcome::kError, "no_exit_status"}, {}, {}, 0, false, 125, 0},
+    {"not found", {Outcome::kError, {Reason::kSpawn, "ENOENT"}}, {}, {}, 0, false, 127, 0},
+    {"not executable", {Outcome::kError, {Reason::kSpawn, "EACCES"}}, {}, {}, 0, false, 126, 0},
+    {"no program", {Outcome::kError, {Reason::kSpawn, "ENOEXEC"}}, {}, {}, 0, false, 126, 0},
+    {"no process", {Outcome::kError, {Reason::kSpawn, "EAGAIN"}}, {}, {}, 0, false, 75, 0},
+    {"no memory", {Outcome::kError, {Reason::kSpawn, "ENOMEM"}}, {}, {}, 0, false, 75, 0},
+    {"guard lost", {Outcome::kError, Reason::kGuardLost}, {}, {}, 0, false, 125, 0},
+    {"no end", {Outcome::kError, Reason::kNoExitStatus}, {}, {}, 0, false, 125, 0},
 };
 
 TEST(ExecEnd, AgreesWithTheTable) {
@@ -85,7 +85,7 @@ TEST(ExecEnd, AgreesWithTheTable) {
 TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
   for (const Row& row : kRows) {
     const bool own = (row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail) &&
-                     row.verdict.reason != "not_ready";  // there the code is ours
+                     row.verdict.reason != Reason::kNotReady;  // there the code is ours
     EXPECT_EQ(ended_by_itself(model_of_row(row)), own) << row.what;
   }
 }

@@ -77,7 +77,7 @@ RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run
   for (std::size_t i = 0; i < endings.size(); ++i) {
     const std::string id = "s/" + std::to_string(i);
     cases.push_back(planned(id, endings[i].kind));
-    AttemptEnded end = ended(id, {endings[i].outcome, endings[i].reason});
+    AttemptEnded end = ended(id, {endings[i].outcome, reason_in_words(endings[i].reason)});
     end.termination.unreapable = run.unreapable && i == 0;
     if (run.warn && i == 0) end.marks = {"warn"};
     events.push_back(end);
@@ -100,7 +100,7 @@ TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
       plan.allow_no_device = allowed;
       plan.min_executed = min_executed;
       const RunModel model =
-          model_of({plan, concluded("s/a", {Outcome::kSkip, "no_device"}), RunEnded{"x", 1}});
+          model_of({plan, concluded("s/a", {Outcome::kSkip, Reason::kNoDevice}), RunEnded{"x", 1}});
       EXPECT_EQ(exit_code(model), allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
       const bool green = junit_run(model).find(R"(failures="0" errors="0">)") < 300;
       EXPECT_EQ(green, exit_code(model) == 0);
@@ -131,8 +131,12 @@ TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
         }
         ASSERT_EQ(code, oracle(endings, run))
             << ::testing::PrintToString(endings.size()) << " cases, first "
-            << (endings.empty() ? "" : to_string(Verdict{endings[0].outcome, endings[0].reason})) << ", last "
-            << (endings.empty() ? "" : to_string(Verdict{endings.back().outcome, endings.back().reason}))
+            << (endings.empty() ? ""
+                                : to_string(Verdict{endings[0].outcome, reason_in_words(endings[0].reason)}))
+            << ", last "
+            << (endings.empty()
+                    ? ""
+                    : to_string(Verdict{endings.back().outcome, reason_in_words(endings.back().reason)}))
             << ", bits " << bits << ", min " << min_executed;
         ++seen[code];
       }

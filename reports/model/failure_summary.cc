@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 
 #include "harness/core/duration.h"
 #include "harness/core/outcome_meaning.h"
-#include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/model/device_table.h"
@@ -29,60 +27,14 @@ constexpr std::string_view kWhereOutcome = "outcome";
 constexpr std::string_view kTestFailure = "test_failure";
 constexpr std::string_view kCrashRule = "outcome:crash";
 
-// The value of a reason like `signal:11`.
-std::optional<std::string_view> value_of(std::string_view reason, std::string_view key) {
-  if (reason.substr(0, key.size()) != key || reason.substr(key.size(), 1) != ":") return std::nullopt;
-  return reason.substr(key.size() + 1);
-}
-
-std::string signal_text(std::string_view number) {
-  int signal = 0;
-  std::from_chars(number.data(), number.data() + number.size(), signal);
-  const std::string name = signal_name(signal);
-  return name.empty() ? fmt::format("signal {}", number) : fmt::format("signal {} ({})", number, name);
-}
-
-std::string fail_text(std::string_view reason, const AttemptEnded* end) {
-  if (reason == "leaky") {
-    return "good, but it left something behind, and leaks = \"fail\"" +
-           (end == nullptr ? "" : ": " + leak_text(end->termination));
+// Of a failure, in its own words; "" if it has none.
+std::string failure_text(const AttemptEnded& end) {
+  for (const Failure& failure : end.failures) {
+    if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
+    if (!failure.expected.empty())
+      return fmt::format("{}: expected {}, got {}", failure.rule, failure.expected, failure.got);
   }
-  if (end != nullptr) {
-    for (const Failure& failure : end->failures) {
-      if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
-      if (!failure.expected.empty()) {
-        return fmt::format("{}: expected {}, got {}", failure.rule, failure.expected, failure.got);
-      }
-    }
-  }
-  if (reason == "warn") return "it warned, and --strict turns warnings into failures";
-  if (reason == "not_ready") return "ended before a line of its output matched --ready-regex";
-  if (reason == "setup") return "its framework failed to set it up";
-  if (const auto code = value_of(reason, "exit")) return fmt::format("exited with code {}", *code);
-  if (const auto signal = value_of(reason, "driver_crash")) {
-    return fmt::format("the driver crashed its process with {}", signal_text(*signal));
-  }
-  return reason.empty() ? "failed without a message" : fmt::format("failed: {}", reason);
-}
-
-std::string error_text(std::string_view reason, const AttemptEnded* end) {
-  if (reason == "no_result") return "ended without a readable result: no verdict was reported";
-  if (reason == "result_mismatch")
-    return "its reported result is not that of this case alone, or contradicts its events or its exit code";
-  if (reason == "discovery") return "the cases of the suite are not known: its program did not list them";
-  if (reason == "protocol") return "wrote something that is no event to its events descriptor";
-  if (reason == "guard_lost") return "the process that guards the case died";
-  if (reason == "ranks") return "not all of its ranks could be followed to their end";
-  if (reason == "ranks_disagree") return "its ranks skip for different reasons, or only some of them do";
-  if (reason == "mask_mismatch") {
-    const std::string text = "it sees other devices than it was given";
-    return end == nullptr || end->failures.empty() ? text : text + ": " + end->failures.front().message;
-  }
-  if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
-  if (const auto name = value_of(reason, "spawn"))
-    return fmt::format("could not be started: {}",
-                       *name == "ENOEXEC" ? "it is " + std::string(kNoProgram) : *name);
-  return fmt::format("{}: {}", meaning_of({Outcome::kError, std::string(reason)}).words, reason);
+  return "";
 }
 
 // How a command of `exec` took it that it was told to end: what it does then is its own.
@@ -92,51 +44,49 @@ std::string answer_text(const RunModel& model, const AttemptEnded* end) {
   return end->termination.forced ? "; it did not end, and was killed" : "";
 }
 
-std::string notrun_text(std::string_view reason, const RunModel& model, bool started,
-                        const AttemptEnded* end) {
-  if (reason == "budget") return "not run to its end before --deadline";
-  if (reason == "device_lost") return "not run: its device was lost";
-  if (reason == "device_sick") {
-    return started ? "no verdict: its device was found sick after it, and there is no other"
-                   : "not run: its device was found sick, and there is no other";
-  }
-  if (reason == "breaker") return "not run: the machine had failed too many cases in a row";
-  if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
-  if (reason == "start_up")
-    return "not run: the process that it shares with others ended before it ran anything";
-  if (reason != "interrupted") return fmt::format("not run: {}", reason);
+std::string interrupted_text(const RunModel& model, bool started, const AttemptEnded* end) {
   const std::string verb = started ? "cut short" : "not run";
   if (model.stop_signal() != 0) {
     return fmt::format("{}: the run was stopped by {}{}", verb,
-                       signal_text(std::to_string(model.stop_signal())), answer_text(model, end));
+                       signal_words(std::to_string(model.stop_signal())), answer_text(model, end));
   }
   if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason);
   return verb + (model.ended() ? ": the run ended without it" : ": the runner was killed");
 }
 
+// What a reason means, with what the attempt says of it.
+std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bool started,
+                        const AttemptEnded* end) {
+  std::string text = words_of_reason(meaning, verdict.reason);
+  if (meaning.reason == Reason::kLeaky && end != nullptr) text += ": " + leak_text(end->termination);
+  if (meaning.reason == Reason::kMaskMismatch && end != nullptr && !end->failures.empty())
+    text += ": " + end->failures.front().message;
+  if (meaning.reason == Reason::kDeviceSick && started)
+    text = "no verdict: its device was found sick after it, and there is no other";
+  return text;
+}
+
 // What happened, without details of the attempt.
 std::string verdict_text(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
                          const AttemptEnded* end) {
-  const std::string& reason = verdict.reason;
-  const Outcome outcome =
-      verdict.outcome;  // asked first: the reasons of a skip and of an xfail are others' words
-  const bool at_a_limit = outcome == Outcome::kTimeout || outcome == Outcome::kStall;
-  if (outcome == Outcome::kFail || (at_a_limit && reason == "after_end")) return fail_text(reason, end);
-  if (outcome == Outcome::kError) return error_text(reason, end);
-  if (outcome == Outcome::kNotrun) return notrun_text(reason, model, !record.attempts.empty(), end);
-  if (outcome == Outcome::kTimeout && reason == "not_ready")
-    return "not ready in time: no line of its output matched --ready-regex";
+  const Outcome outcome = verdict.outcome;
+  const ReasonMeaning* meaning = meaning_of_reason(verdict);
+  const auto is = [&](Reason reason) { return meaning != nullptr && meaning->reason == reason; };
+  if ((outcome == Outcome::kFail && !is(Reason::kLeaky)) || is(Reason::kAfterEnd)) {
+    if (const std::string own = end != nullptr ? failure_text(*end) : ""; !own.empty()) return own;
+    if (verdict.reason.empty()) return "failed without a message";
+  }
+  if (is(Reason::kInterrupted)) return interrupted_text(model, !record.attempts.empty(), end);
+  if (meaning != nullptr && !meaning->words.empty())
+    return reason_text(*meaning, verdict, !record.attempts.empty(), end);
+  if (is(Reason::kAfterEnd)) return "failed: " + verdict.reason.text();
   if (outcome == Outcome::kTimeout) {
     return fmt::format("still running after {}, its time limit",
                        human_duration(Milliseconds(record.planned.timeout_ms)));
   }
-  if (outcome == Outcome::kCrash) {
-    if (const auto signal = value_of(reason, "signal")) return "killed by " + signal_text(*signal);
-    if (reason == "oom_host") return "killed because the machine ran out of memory";
-  }
   std::string words(meaning_of(verdict).words);
   const bool says_more = outcome != Outcome::kDeviceLost && outcome != Outcome::kXpass;
-  if (says_more && !reason.empty()) words += ": " + reason;
+  if (says_more && !verdict.reason.empty()) words += ": " + verdict.reason.text();
   return words;
 }
 
@@ -152,7 +102,7 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
   const auto waits = std::find_if(failures.begin(), failures.end(), is_wait);
   if (midway && end != nullptr && !end->ranks.empty() && waits != failures.begin()) {
     text += "; " + std::prev(waits)->message;  // which rank it was
-  } else if (midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
+  } else if (midway && verdict.reason != Reason::kAfterEnd && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
   for (auto wait = waits; midway && wait != failures.end(); ++wait) text += "; " + wait->message;
@@ -191,10 +141,10 @@ std::string from_here(const std::string& run_dir, const std::string& file) {
 // For outcomes that have neither a source line nor a log.
 std::string next_action(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   const Verdict verdict = model.verdict(record);
-  if (value_of(verdict.reason, "spawn")) {
+  if (verdict.reason == Reason::kSpawn) {
     return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
   }
-  if (verdict.reason == "discovery") return "the listing command, started by hand";
+  if (verdict.reason == Reason::kDiscovery) return "the listing command, started by hand";
   switch (blame_in(model, record)) {
     case Blame::kMachine:  // where nothing was tried, the kernel has nothing to tell of it
       return record.attempts.empty() ? "proctor doctor" : "proctor doctor, and the kernel log (dmesg)";
@@ -239,7 +189,7 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
     if (!end.failures.empty() && !end.failures[0].file.empty()) {
       add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }
-    const bool ran = !value_of(end.verdict.reason, "spawn");  // else its log says that there is no output
+    const bool ran = end.verdict.reason != Reason::kSpawn;  // else its log says that there is no output
     if (ran && !attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
     if (!end.evidence.file.empty()) add_location(locations, from_here(run_dir, end.evidence.file));
     if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
@@ -407,7 +357,7 @@ std::string cause_key(const RunModel& model, const CaseRecord& record) {
   const std::string outcome(to_string(verdict.outcome));
   if (!cause_text(diagnosis_of(model, record)).empty())
     return outcome + "\n" + diagnosis_of(model, record)->rule;
-  return outcome + "\n" + verdict.reason + "\n" + without_numbers(headline(model, record));
+  return outcome + "\n" + verdict.reason.text() + "\n" + without_numbers(headline(model, record));
 }
 
 namespace {

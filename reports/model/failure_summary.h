@@ -11,9 +11,6 @@
 
 namespace proctor {
 
-// What a file is that the kernel does not execute (ENOEXEC).
-inline constexpr std::string_view kNoProgram = "neither ELF for this machine nor a script with `#!`";
-
 // The diagnosis of the attempt that shows the verdict of the case, or null when there is none.
 const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record);
 

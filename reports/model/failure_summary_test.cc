@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
-  const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, "no_device"});
+  const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, Reason::kNoDevice});
   const RunModel suite = model_of({plan, skipped});
   EXPECT_THAT(summarize_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
   EXPECT_EQ(where_to_look(suite, suite.cases()[0], "out/1"), "out/1/journal.jsonl");
@@ -34,7 +34,7 @@ std::string headline_of(const AttemptEnded& end) {
 
 TEST(Headline, SaysWhatHappened) {
   const auto of = [](Outcome outcome, const std::string& reason) {
-    return headline_of(ended("s/a", {outcome, reason}));
+    return headline_of(ended("s/a", {outcome, reason_in_words(reason)}));
   };
   EXPECT_EQ(of(Outcome::kFail, "exit:3"), "exited with code 3");
   EXPECT_EQ(of(Outcome::kFail, "driver_crash:11"), "the driver crashed its process with signal 11 (SIGSEGV)");
@@ -54,18 +54,18 @@ TEST(Headline, SaysWhatHappened) {
   AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
   failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
   EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");
-  AttemptEnded starved = ended("s/a", {Outcome::kTimeout, "starved"});
+  AttemptEnded starved = ended("s/a", {Outcome::kTimeout, Reason::kStarved});
   starved.failures = {{}};
   starved.failures.back().message = "It waited for a CPU for 61 of its 90 s and got 12 s.";
   EXPECT_THAT(headline_of(starved),
               testing::EndsWith("its time limit; It waited for a CPU for 61 of its 90 s and got 12 s."));
-  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, {Reason::kSignal, 11}});
   crashed.last_step = "touch 3/8";
   EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");
 }
 
 TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
-  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, {Reason::kSignal, 11}});
   crashed.evidence = {
       "evidence/s/a.1.txt", {"crashed in read at r.c:2"}, 5, {"evidence/s/a.1.core", "/opt/a b", 1 << 20}};
   const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), crashed});
@@ -75,14 +75,14 @@ TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
 }
 
 TEST(ExplainFailure, OfAProgramThatDidNotStartTheCommandIsToBeLookedAt) {
-  const AttemptEnded missing = ended("s/a", {Outcome::kError, "spawn:ENOENT"});
+  const AttemptEnded missing = ended("s/a", {Outcome::kError, {Reason::kSpawn, "ENOENT"}});
   const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), missing});
   EXPECT_EQ(where_to_look(model, model.cases()[0], "out"),
             "the command of the suite in its config, and PATH");
 }
 
 TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
-  AttemptEnded leaky = ended("s/a", {Outcome::kFail, "leaky"});
+  AttemptEnded leaky = ended("s/a", {Outcome::kFail, Reason::kLeaky});
   leaky.termination.strays = {{7, "sleep 600"}, {8, "x"}};
   EXPECT_EQ(leak_text(leaky.termination), "process 7 (sleep 600), process 8 (x)");
   EXPECT_EQ(headline_of(leaky),
@@ -106,7 +106,7 @@ TEST(Headline, SaysWhyACaseDidNotRun) {
 
   RunPlanned exec = plan_of({planned("s/a")});
   exec.exec = true;
-  AttemptEnded told = ended("s/a", {Outcome::kNotrun, "interrupted"});
+  AttemptEnded told = ended("s/a", {Outcome::kNotrun, Reason::kInterrupted});
   told.exit_code = 3;
   model = model_of({exec, started("s/a"), StopRequested{15, "signal", 5}, told});
   EXPECT_EQ(headline(model, model.cases()[0]),
@@ -136,7 +136,7 @@ TEST(Explain, GivesTheFourAnswers) {
 
 // A pass at the end would have no words of its own.
 TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
-  AttemptEnded bad = ended("s/a", {Outcome::kFail, "exit:3"});
+  AttemptEnded bad = ended("s/a", {Outcome::kFail, {Reason::kExit, 3}});
   bad.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
   AttemptStarted again = started("s/a");
   again.attempt = 2;
@@ -181,7 +181,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
 }
 
 TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
-  AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"});
+  AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}});
   lost.diagnosis = Diagnosis{.rule = "xid:79",
                              .error_class = "device_lost",
                              .problem = Blame::kMachine,
@@ -202,7 +202,7 @@ TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
   failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
   RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kSetup);
-  model.on(concluded("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"}));
+  model.on(concluded("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}}));
   EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kMachine)
       << "the case ended otherwise than its attempt";
   EXPECT_EQ(diagnosis_of(model, model.cases()[0]), nullptr);

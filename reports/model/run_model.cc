@@ -15,17 +15,17 @@
 namespace proctor {
 namespace {
 
-const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
-const Verdict kDeviceSick{Outcome::kNotrun, "device_sick"};
-const Verdict kWarned{Outcome::kFail, "warn"};
+const Verdict kInterrupted{Outcome::kNotrun, Reason::kInterrupted};
+const Verdict kDeviceSick{Outcome::kNotrun, Reason::kDeviceSick};
+const Verdict kWarned{Outcome::kFail, Reason::kWarn};
 
 // An assignment would keep the memory.
 void release(std::string& text) { std::string().swap(text); }
 
-std::string why_not_run(const StopRequested& stop) {
+ReasonText why_not_run(const StopRequested& stop) {
   const std::string& reason = stop.reason;
-  if (reason.empty() || reason == "signal" || reason == "parent_died") return "interrupted";
-  return reason == "deadline" ? "budget" : reason;
+  if (reason.empty() || reason == "signal" || reason == "parent_died") return Reason::kInterrupted;
+  return reason == "deadline" ? Reason::kBudget : reason_in_words(reason);
 }
 
 bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {

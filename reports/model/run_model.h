@@ -168,7 +168,7 @@ class RunModel : public EventSink {
   std::map<std::string, ProgramRead> programs_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;
-  Verdict not_run_{Outcome::kNotrun, "interrupted"};  // of a case without an attempt
+  Verdict not_run_{Outcome::kNotrun, Reason::kInterrupted};  // of a case without an attempt
   std::optional<RunEnded> ended_;
   int stop_signal_ = 0;
   std::int64_t elapsed_ms_ = 0;

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const Verdict kPass{Outcome::kPass, ""};
-const Verdict kFail{Outcome::kFail, "exit:1"};
-const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
+const Verdict kFail{Outcome::kFail, {Reason::kExit, 1}};
+const Verdict kInterrupted{Outcome::kNotrun, Reason::kInterrupted};
 
 // The verdict of the one case "s/a", planned `repeat` times, after `events`.
 Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = false) {
@@ -33,11 +33,11 @@ TEST(RunModel, OutcomeOfEveryKindOfEnd) {
   EXPECT_EQ(verdict_after({}), kInterrupted);
   EXPECT_EQ(verdict_after({started("s/a")}), kInterrupted);
   EXPECT_EQ(verdict_after({started("s/a"), ended("s/a", kFail)}), kFail);
-  EXPECT_EQ(
-      verdict_after({started("s/a"), ended("s/a", kFail), concluded("s/a", {Outcome::kXfail, "known"})}),
-      (Verdict{Outcome::kXfail, "known"}));
-  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kNotrun, "budget"})}),
-            (Verdict{Outcome::kNotrun, "budget"}));
+  EXPECT_EQ(verdict_after({started("s/a"), ended("s/a", kFail),
+                           concluded("s/a", {Outcome::kXfail, reason_in_words("known")})}),
+            (Verdict{Outcome::kXfail, reason_in_words("known")}));
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kNotrun, Reason::kBudget})}),
+            (Verdict{Outcome::kNotrun, Reason::kBudget}));
 }
 
 TEST(RunModel, ARetryThatWasCutShortDecidesNothing) {
@@ -65,14 +65,15 @@ TEST(RunModel, RepeatsThatWereCutShort) {
 
 TEST(RunModel, WhatWasNeverStartedSaysWhy) {
   const auto why = [](int signal, const std::string& reason) {
-    return verdict_after({StopRequested{signal, reason, 1}}).reason;
+    return verdict_after({StopRequested{signal, reason, 1}}).reason.text();
   };
   EXPECT_EQ(why(15, "signal"), "interrupted");
   EXPECT_EQ(why(15, "parent_died"), "interrupted");
   EXPECT_EQ(why(0, "deadline"), "budget");
   EXPECT_EQ(why(0, "fail_fast"), "fail_fast");
   EXPECT_EQ(why(0, ""), "interrupted");
-  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, StopRequested{2, "signal", 2}}).reason, "budget");
+  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, StopRequested{2, "signal", 2}}).reason,
+            Reason::kBudget);
   EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, started("s/a")}), kInterrupted);
 }
 
@@ -80,19 +81,22 @@ TEST(RunModel, StrictTurnsWarnIntoFail) {
   AttemptEnded warned = ended("s/a", kPass);
   warned.marks = {"warn"};
   EXPECT_EQ(verdict_after({started("s/a"), warned}), kPass);
-  EXPECT_EQ(verdict_after({started("s/a"), warned}, 1, true), (Verdict{Outcome::kFail, "warn"}));
-  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"warn"})}, 1, true), (Verdict{Outcome::kFail, "warn"}));
+  EXPECT_EQ(verdict_after({started("s/a"), warned}, 1, true), (Verdict{Outcome::kFail, Reason::kWarn}));
+  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"warn"})}, 1, true),
+            (Verdict{Outcome::kFail, Reason::kWarn}));
   EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"slow"})}, 1, true), kPass);
-  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kXfail, "x"}, {"warn"})}, 1, true).outcome,
-            Outcome::kXfail);
-  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kCrash, "x"}, {"warn"})}, 1, true).outcome,
-            Outcome::kCrash);
+  EXPECT_EQ(
+      verdict_after({concluded("s/a", {Outcome::kXfail, reason_in_words("x")}, {"warn"})}, 1, true).outcome,
+      Outcome::kXfail);
+  EXPECT_EQ(
+      verdict_after({concluded("s/a", {Outcome::kCrash, reason_in_words("x")}, {"warn"})}, 1, true).outcome,
+      Outcome::kCrash);
 }
 
 TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
   const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
   const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
-  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, "device_sick"}));
+  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, Reason::kDeviceSick}));
   auto elsewhere = bad;
   elsewhere.push_back(started("s/a", 2));
   EXPECT_EQ(verdict_after(elsewhere), kInterrupted);
@@ -272,8 +276,8 @@ class ChangedJournal : public testing::Test {
   std::string sealed_run_ = plan_of({}).run_id;
   JournalChain chain_;
   const std::vector<std::string> lines_ =
-      sealed_lines({plan_of({planned(id_)}), started(id_), ended(id_, {Outcome::kFail, "exit:1"}),
-                    concluded(id_, {Outcome::kFail, "exit:1"}), RunEnded{"x", 1}},
+      sealed_lines({plan_of({planned(id_)}), started(id_), ended(id_, {Outcome::kFail, {Reason::kExit, 1}}),
+                    concluded(id_, {Outcome::kFail, {Reason::kExit, 1}}), RunEnded{"x", 1}},
                    chain_);
   TempDir scratch_;
   const std::filesystem::path path_ = scratch_ / "journal.jsonl";
@@ -325,7 +329,8 @@ TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
 TEST_F(ChangedJournal, WithoutAnyDigestItIsOnlyOfAVersionThatWroteNone) {
   RunPlanned plan = plan_of({planned(id_)});
   const auto without_digests = [&] {
-    return to_json_line(plan) + "\n" + to_json_line(concluded(id_, {Outcome::kFail, "exit:1"})) + "\n";
+    return to_json_line(plan) + "\n" + to_json_line(concluded(id_, {Outcome::kFail, {Reason::kExit, 1}})) +
+           "\n";
   };
   EXPECT_EQ(complaint(without_digests()), "");
   plan.narrowed.emplace();

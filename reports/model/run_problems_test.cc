@@ -68,7 +68,8 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
       {good_run({}, more), "min_executed", 3},
       {good_run({}, none), "no_device", 3},
       {good_run({StopRequested{15, "signal", 5}}), "interrupted", 143},
-      {good_run({concluded("s/a", {Outcome::kSkip, "needs:devices>=2"})}, exec), "exit_code", 125},
+      {good_run({concluded("s/a", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}})}, exec), "exit_code",
+       125},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
@@ -89,7 +90,7 @@ TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
   auto elsewhere = started("s/a", 2);
   elsewhere.devices = {"xpu:1"};
   const RunModel model =
-      model_of({plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, "exit:1"}),
+      model_of({plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, {Reason::kExit, 1}}),
                 AttemptSuspected{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"}, elsewhere,
                 ended("s/a", kPassed, 2), concluded("s/a", kPassed), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(model), ElementsAre("device_suspect"));

@@ -86,12 +86,14 @@ std::vector<Event> rich_journal() {
   }
   add("Foreign.xpass", {Outcome::kXpass, ""}, "pytest");
   for (const std::string& text : {awkward_text(), std::string(1 << 17, 'x'), std::string()}) {
-    const std::string id = add("Text." + std::to_string(text.size()), {Outcome::kFail, text});
+    const std::string id =
+        add("Text." + std::to_string(text.size()), {Outcome::kFail, reason_in_words(text)});
     auto& end = std::get<AttemptEnded>(events[events.size() - 2]);
     end.failures = {{"M-1", text, "suites/memory/copy.cc", 112, text, "0x00", "xpu:0000:03:00.0"}, {}};
     end.measures = {{text, 1.5, "GB/s", 3, 0.1}};
     end.termination = {15, true, false, 12, {{4711, text}}};
-    end.output = {end.output.log, text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
+    end.output = {end.output.log, text.size() + 70'000,   5,
+                  true,           text.substr(0, 65'536), text.substr(0, 65'536)};
     end.evidence = {text, {text, "native: ioctl"}, 812, {text, text, 4096}};
     end.telemetry = {{{text, text, text, 1, 0.5, 1.5, 1.25, 1.5, 1.0, {text}, text}},
                      {{text, {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, text}}}}};
@@ -117,7 +119,7 @@ std::vector<Event> rich_journal() {
   const std::string flaky = "memory.xpu/Flaky.Case";
   cases.push_back(planned(flaky));
   events.push_back(started(flaky, 1));
-  events.push_back(ended(flaky, {Outcome::kCrash, "signal:11"}, 1));
+  events.push_back(ended(flaky, {Outcome::kCrash, {Reason::kSignal, 11}}, 1));
   events.push_back(started(flaky, 2));
   events.push_back(ended(flaky, {Outcome::kPass, ""}, 2));
   events.push_back(concluded(flaky, {Outcome::kPass, ""}, {"flaky"}));
@@ -127,9 +129,9 @@ std::vector<Event> rich_journal() {
   for (int attempt = 1; attempt <= 3; ++attempt) {
     events.push_back(started(thrice, attempt));
     events.push_back(
-        ended(thrice, {attempt == 2 ? Outcome::kTimeout : Outcome::kCrash, "signal:6"}, attempt));
+        ended(thrice, {attempt == 2 ? Outcome::kTimeout : Outcome::kCrash, {Reason::kSignal, 6}}, attempt));
   }
-  events.push_back(concluded(thrice, {Outcome::kCrash, "signal:6"}));
+  events.push_back(concluded(thrice, {Outcome::kCrash, {Reason::kSignal, 6}}));
 
   cases.push_back(planned("memory.xpu/Never.Started"));
   cases.push_back(planned("memory.xpu/Was.Running"));

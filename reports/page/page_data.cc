@@ -258,8 +258,8 @@ class ListWriter {
   }
 
   std::int64_t verdict_of_result(const CaseResult& result) {
-    const auto text = fmt::format("{}\n{}\n{}", to_string(result.verdict.outcome), result.verdict.reason,
-                                  look_of(result.verdict, result.standing));
+    const auto text = fmt::format("{}\n{}\n{}", to_string(result.verdict.outcome),
+                                  result.verdict.reason.text(), look_of(result.verdict, result.standing));
     return lists_.verdicts.place_of(text);
   }
 
@@ -498,7 +498,7 @@ class Details {
     json.open_object().member("n", attempt.start.attempt);
     if (attempt.start.repeat != 1) json.member("repeat", attempt.start.repeat);
     json.member("outcome", to_string(verdict.outcome))
-        .member_if_any("reason", cut_text(verdict.reason, kIdBytes));
+        .member_if_any("reason", cut_text(verdict.reason.text(), kIdBytes));
     json.member("look", look_of(verdict, proctor::meaning_of(verdict).standing));
     if (!attempt.start.devices.empty()) write_texts(json, "devices", attempt.start.devices);
     write_log(json, test.run, attempt.start.log);

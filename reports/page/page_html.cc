@@ -557,7 +557,7 @@ class Body {
     for (const PageRun& run : request_.runs) {
       for (const CaseResult& result : run.results.cases) {
         if (result.verdict.outcome != outcome) continue;
-        ++reasons[result.verdict.reason];
+        ++reasons[result.verdict.reason.text()];
         ++all;
       }
     }

@@ -220,7 +220,7 @@ TEST(Page, SaysWhatChanged) {
   const RunModel after = model_of([] {
     std::vector<Event> events = one_bad();
     std::get<AttemptEnded>(events[2]).verdict =
-        std::get<CaseEnded>(events[3]).verdict = {Outcome::kCrash, "signal:11"};
+        std::get<CaseEnded>(events[3]).verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
     return events;
   }());
   const RunResults old = results_of(before);

@@ -259,7 +259,7 @@ void Console::show(const CaseEnded& ended) {
   const bool never_started =
       ended.verdict.outcome == Outcome::kNotrun && spent == 0;  // the summary counts them
   if (ended.verdict.outcome == Outcome::kSkip && spent == 0 && ended.marks.empty()) {
-    Skipped& skipped = skipped_[{planned_[ended.case_id].suite, ended.verdict.reason}];
+    Skipped& skipped = skipped_[{planned_[ended.case_id].suite, ended.verdict.reason.text()}];
     if (skipped.count++ == 0) skipped.first = ended.case_id;
     return;
   }
@@ -269,7 +269,7 @@ void Console::show(const CaseEnded& ended) {
   std::string word = upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
   std::string line = painted(ended.verdict, word) + seconds(spent) + "  " + clean_text(ended.case_id);
-  if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason) + ")";
+  if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason.text()) + ")";
   for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark));
   print(line);
   if (const std::string& left = planned_[ended.case_id].left_behind; !left.empty())

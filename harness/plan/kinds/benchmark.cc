@@ -228,7 +228,7 @@ class BenchmarkKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     // Figures of another benchmark are none of this one.
-    if (!end.child.result()) return {Outcome::kError, "no_result"};
+    if (!end.child.result()) return {Outcome::kError, Reason::kNoResult};
     // It exits with 0 although a benchmark failed.
     CaseEnd judged = end;
     judged.went_on = end.child.result() == ChildResult::kFail;

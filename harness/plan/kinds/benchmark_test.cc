@@ -185,7 +185,7 @@ TEST(BenchmarkResult, Skipped) {
       repetition("\"skipped\": true,\n\"skip_message\": \"no card\",\n\"iterations\": 0");
   const auto report = read(file_of(skipped));
   EXPECT_EQ(report.result(), ChildResult::kSkip);
-  EXPECT_EQ(report.reason(), "no card");
+  EXPECT_EQ(report.reason().text(), "no card");
   EXPECT_THAT(report.measures(), IsEmpty());
   EXPECT_EQ(read(file_of(repetition(kMeasured) + ",\n" + skipped)).result(), ChildResult::kPass);
 }
@@ -250,7 +250,7 @@ TEST(BenchmarkVerdict, TheFileAndTheExitCode) {
   const auto skipped = of("\"skipped\": true,\n\"skip_message\": \"no card\"");
   const auto is = [](const Verdict& verdict, Outcome outcome, const std::string& reason) {
     EXPECT_EQ(verdict.outcome, outcome);
-    EXPECT_EQ(verdict.reason, reason);
+    EXPECT_EQ(verdict.reason.text(), reason);
   };
   is(judged(of(kMeasured), 0), Outcome::kPass, "");
   is(judged(of(kMeasured), 3), Outcome::kFail, "exit:3");

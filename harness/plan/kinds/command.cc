@@ -17,8 +17,8 @@ class CommandKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     if (end.exit_code == 0) return {Outcome::kPass, {}};
-    if (end.exit_code == kSkippedCode) return {Outcome::kSkip, exit_reason(end.exit_code)};
-    return {Outcome::kFail, exit_reason(end.exit_code)};
+    if (end.exit_code == kSkippedCode) return {Outcome::kSkip, {Reason::kExit, end.exit_code}};
+    return {Outcome::kFail, {Reason::kExit, end.exit_code}};
   }
 };
 

@@ -518,9 +518,11 @@ class GtestKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     const auto result = end.child.result();  // it has no tests that are expected to fail
-    if (result == ChildResult::kXfail || result == ChildResult::kXpass) return {Outcome::kError, "protocol"};
+    if (result == ChildResult::kXfail || result == ChildResult::kXpass)
+      return {Outcome::kError, Reason::kProtocol};
     Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);
-    if (verdict.outcome == Outcome::kSkip) verdict.reason = first_line(verdict.reason);
+    if (verdict.outcome == Outcome::kSkip)
+      verdict.reason = reason_in_words(first_line(verdict.reason.text()));
     return verdict;
   }
 

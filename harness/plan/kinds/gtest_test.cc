@@ -171,7 +171,7 @@ TEST(GtestResult, SkippedAndNotRun) {
   EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
             ChildResult::kSkip);
   EXPECT_EQ(verdict_of(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")),
-            (Verdict{Outcome::kError, "result_mismatch"}));
+            (Verdict{Outcome::kError, Reason::kResultMismatch}));
 }
 
 constexpr const char* kN = R"({"name":"N","status":"RUN","result":"COMPLETED"})";
@@ -181,7 +181,7 @@ constexpr const char* kFailedOther =
 
 // Whatever the main() of a program does with the filter.
 TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
-  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
   const auto both = [](const std::string& one, const std::string& other) { return one + "," + other; };
   EXPECT_EQ(verdict_of(result_file(kN)), (Verdict{Outcome::kPass, {}}));
   EXPECT_EQ(verdict_of(result_file(kOther)), mismatch) << "another one ran";
@@ -209,7 +209,7 @@ TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
     EXPECT_EQ(read(text).failures()[0].line, 7);
   }
   EXPECT_EQ(verdict_of(result_file(kOther + outside), "G.N", 1),
-            (Verdict{Outcome::kError, "result_mismatch"}));
+            (Verdict{Outcome::kError, Reason::kResultMismatch}));
 }
 
 // As GoogleTest 1.12 writes it.
@@ -236,7 +236,7 @@ TEST(GtestResult, OfAWholeProgram) {
     return gtest_kind().judge({.child = report});
   };
   EXPECT_EQ(verdict(result_file(std::string(kN) + "," + kOther)), (Verdict{Outcome::kPass, {}}));
-  EXPECT_EQ(verdict(R"({"tests":0,"testsuites":[]})"), (Verdict{Outcome::kError, "no_result"}));
+  EXPECT_EQ(verdict(R"({"tests":0,"testsuites":[]})"), (Verdict{Outcome::kError, Reason::kNoResult}));
 }
 
 // The same from our listener in a process that was asked for one case.
@@ -250,13 +250,13 @@ TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
     }
     return gtest_kind().judge({.child = report});
   };
-  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
   EXPECT_EQ(verdict({"G.N"}), (Verdict{Outcome::kPass, {}}));
   EXPECT_EQ(verdict({"G.Other"}), mismatch);
   EXPECT_EQ(verdict({"G.Other", "G.N"}), mismatch);
   EXPECT_EQ(verdict({"G.N", "G.Other"}), mismatch);
   EXPECT_EQ(verdict({"G.N", "G.N"}), mismatch);
-  EXPECT_EQ(verdict({}), (Verdict{Outcome::kError, "no_result"}));
+  EXPECT_EQ(verdict({}), (Verdict{Outcome::kError, Reason::kNoResult}));
 }
 
 // What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
@@ -279,7 +279,7 @@ std::string skip_reason(const std::string& test, const std::string& printed) {
   translator->hear(printed);
   ChildReport report("G.N");
   for (const auto& line : translator->translate(result_file(test))) report.add_line(line);
-  return gtest_kind().judge({.child = report}).reason;
+  return gtest_kind().judge({.child = report}).reason.text();
 }
 
 TEST(GtestResult, TheWordsOfASkip) {
@@ -354,7 +354,7 @@ TEST(GtestResult, AWholeProgramThatIsSkippedSaysWhy) {
     ChildReport report("program");
     for (const auto& line : translator->translate(result_file(tests))) report.add_line(line);
     const Verdict verdict = gtest_kind().judge({.child = report});
-    return std::string(to_string(verdict.outcome)) + ":" + verdict.reason;
+    return std::string(to_string(verdict.outcome)) + ":" + verdict.reason.text();
   };
   const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
   const std::string in_file =

@@ -170,28 +170,26 @@ Result<void> check_each_alone(const std::vector<Case>& cases, const std::vector<
   return {};
 }
 
-std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
-
 Verdict judge_reported(const CaseEnd& end, bool failed_code) {
   const ChildReport& child = end.child;
-  if (!child.also_ran().empty()) return {Outcome::kError, "result_mismatch"};
-  if (child.violations() > 0) return {Outcome::kError, "protocol"};
-  if (!child.result()) return {Outcome::kError, "no_result"};
+  if (!child.also_ran().empty()) return {Outcome::kError, Reason::kResultMismatch};
+  if (child.violations() > 0) return {Outcome::kError, Reason::kProtocol};
+  if (!child.result()) return {Outcome::kError, Reason::kNoResult};
   const bool ended_well = end.went_on || end.exit_code == 0;
   if (child.result() == ChildResult::kFail) {
     const bool contradicts = ended_well && !end.went_on;
-    return contradicts ? Verdict{Outcome::kError, "result_mismatch"}
+    return contradicts ? Verdict{Outcome::kError, Reason::kResultMismatch}
                        : Verdict{Outcome::kFail, child.reason()};
   }
   if (child.result() == ChildResult::kError)
-    return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+    return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
   if (!ended_well && !(failed_code && end.another_was_bad))
-    return {Outcome::kFail, exit_reason(end.exit_code)};
+    return {Outcome::kFail, {Reason::kExit, end.exit_code}};
   switch (*child.result()) {
     case ChildResult::kPass:
       return {Outcome::kPass, {}};
     case ChildResult::kSkip:
-      return {Outcome::kSkip, child.reason().empty() ? "framework" : child.reason()};
+      return {Outcome::kSkip, child.reason().empty() ? Reason::kFramework : child.reason()};
     case ChildResult::kXfail:
       return {Outcome::kXfail, child.reason()};
     case ChildResult::kXpass:
@@ -200,7 +198,7 @@ Verdict judge_reported(const CaseEnd& end, bool failed_code) {
     case ChildResult::kError:
       break;  // above
   }
-  return {Outcome::kError, "protocol"};
+  return {Outcome::kError, Reason::kProtocol};
 }
 
 }  // namespace proctor

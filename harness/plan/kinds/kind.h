@@ -200,7 +200,6 @@ Result<void> check_each_alone(const std::vector<Case>& cases, const std::vector<
                               const std::vector<Choice>& choices,
                               const std::function<bool(std::size_t one, std::size_t other)>& runs_too);
 
-std::string exit_reason(int code);  // "exit:3"
 // For frameworks that report each case and exit with another code than 0 when one failed. `failed_code`:
 // whether CaseEnd::exit_code is the one that a failed test leads to.
 //

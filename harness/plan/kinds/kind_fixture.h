@@ -47,7 +47,7 @@ class KindTest : public testing::Test {
     report = ChildReport(std::string(framework_id(test)));
     const auto translator = kind_.translator({});
     for (const auto& line : translator->translate(*text)) report.add_line(line);
-    if (out->exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*out->exit_signal)};
+    if (out->exit_signal) return {Outcome::kCrash, {Reason::kSignal, *out->exit_signal}};
     return kind_.judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
   }
 

@@ -132,10 +132,10 @@ class ProctorKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     const ChildReport& child = end.child;
-    const Verdict mismatch{Outcome::kError, "result_mismatch"};
+    const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
     if (!child.also_ran().empty()) return mismatch;
-    if (child.violations() > 0) return {Outcome::kError, "protocol"};
-    if (!child.result()) return {Outcome::kError, "no_result"};
+    if (child.violations() > 0) return {Outcome::kError, Reason::kProtocol};
+    if (!child.result()) return {Outcome::kError, Reason::kNoResult};
     const int code = end.exit_code;
     const bool failed = !child.failures().empty();
     switch (*child.result()) {
@@ -145,13 +145,13 @@ class ProctorKind final : public Kind {
         return code != 0 || end.went_on ? Verdict{Outcome::kFail, child.reason()} : mismatch;
       case ChildResult::kSkip:
         if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
-        return child.reason().empty() ? Verdict{Outcome::kError, "skip_without_reason"}
+        return child.reason().empty() ? Verdict{Outcome::kError, Reason::kSkipWithoutReason}
                                       : Verdict{Outcome::kSkip, child.reason()};
       case ChildResult::kXfail:  // what is expected to fail, the known-failure list says
       case ChildResult::kXpass:
-        return {Outcome::kError, "protocol"};
+        return {Outcome::kError, Reason::kProtocol};
       case ChildResult::kError:
-        return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+        return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
     }
     return mismatch;
   }

@@ -268,15 +268,15 @@ class PytestKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     const ChildReport& child = end.child;
-    const Verdict mismatch{Outcome::kError, "result_mismatch"};
+    const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
     if (!child.also_ran().empty()) return mismatch;
-    if (child.violations() > 0) return {Outcome::kError, "protocol"};
-    if (!child.result()) return {Outcome::kError, "no_result"};
+    if (child.violations() > 0) return {Outcome::kError, Reason::kProtocol};
+    if (!child.result()) return {Outcome::kError, Reason::kNoResult};
     switch (*child.result()) {
       case ChildResult::kFail:
         return end.went_on || end.exit_code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
       case ChildResult::kError:
-        return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+        return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
       case ChildResult::kPass:
         return agrees(end) ? Verdict{Outcome::kPass, {}} : mismatch;
       case ChildResult::kSkip:

@@ -492,7 +492,7 @@ bool RunningAttempt::hung_after_its_end(const ProcessEnd* end) const {
 
 Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
   AttemptEvidence evidence{.kind = plan_.suite->kind,
-                           .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
+                           .stop_reason = stop_reason_.value_or(Reason::kInterrupted),
                            .child = child_,
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
@@ -590,7 +590,7 @@ void RunningAttempt::take_gathered(Gathered gathered, Clock::time_point begin) {
   if (!std::filesystem::exists(context_.setup.run_dir + "/" + evidence_.file, unreadable))
     evidence_.file.clear();
   gathering_.reset();
-  if (!gathered.problem.empty() && stop_reason_.empty())  // else who stopped it knows why
+  if (!gathered.problem.empty() && !stop_reason_)  // else who stopped it knows why
     context_.sink.on(Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
 }
 
@@ -658,10 +658,10 @@ void RunningAttempt::look_at_core(const ProcessEnd& end, const CrashedProcessEnd
 
 // ---- the end ----
 
-void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
-  if (stop_reason_.empty()) {
+void RunningAttempt::stop(int signal, Milliseconds grace, Reason reason) {
+  if (!stop_reason_) {
     stop_reason_ = reason;
-    if (reason == kInterrupted) stop_signal_ = signal;
+    if (reason == Reason::kInterrupted) stop_signal_ = signal;
   }
   if (crashed_) return gathering_ ? gathering_->stop(SIGKILL, Milliseconds(0)) : void();
   if (is_batch() && open_ && open_->reported) conclude(nullptr);

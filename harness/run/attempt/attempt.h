@@ -103,8 +103,7 @@ class RunningAttempt {
 
   // Ends it early: the case that has begun becomes notrun(reason), the reason of the first call. kInterrupted: the
   // caller of the run sent `signal`, which is how a server is told to end.
-  static constexpr const char* kInterrupted = "interrupted";
-  void stop(int signal, Milliseconds grace, const std::string& reason);
+  void stop(int signal, Milliseconds grace, Reason reason);
   // Lets the case that has begun go on to its end, but lets no other begin.
   void begin_no_more() { no_more_ = true; }
   // Between these two nothing of it runs (Ctrl-Z): the cases are held, their guards are not.
@@ -197,7 +196,7 @@ class RunningAttempt {
   std::string cases_file_;      // of a batch
   std::string rank_plan_;       // for a case with ranks, the supervisor's file
   std::string rendezvous_;      // and the directory that the ranks share
-  std::string stop_reason_;
+  std::optional<Reason> stop_reason_;
   int stop_signal_ = 0;  // sent by the caller of the run
   std::shared_ptr<ContainedProcess> process_;
   std::shared_ptr<ContainedProcess> gathering_;  // the process that gathers evidence, while it runs

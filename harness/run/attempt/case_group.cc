@@ -77,11 +77,11 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
   for (const auto which : not_begun) rest.push_back(in_process_[which]);
   if (no_more) return drop(rest, no_more->verdict, no_more->note);
   if (fate == ProcessFate::kEnded) {
-    return drop(rest, {Outcome::kError, "no_result"},
+    return drop(rest, {Outcome::kError, Reason::kNoResult},
                 "its process ended without having run it, and nobody had ended it");
   }
   if (never_began_ < kMaxNeverBegan) return {};
-  return drop(rest, {Outcome::kNotrun, "start_up"},
+  return drop(rest, {Outcome::kNotrun, Reason::kStartUp},
               "processes for it ended before they ran anything; see the cases before it");
 }
 

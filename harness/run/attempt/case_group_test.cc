@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 const Verdict kPassed{Outcome::kPass, ""};
-const Verdict kCrash{Outcome::kCrash, "signal:11"};
+const Verdict kCrash{Outcome::kCrash, {Reason::kSignal, 11}};
 
 class CaseGroupTest : public testing::Test {
  protected:
@@ -151,9 +151,9 @@ TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
   add(3, {.retries = 1});
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  EXPECT_THAT(
-      process_ended(ProcessFate::kDiedInCase, {1, 2}, CaseGroup::NoMore{{Outcome::kNotrun, "fail_fast"}, ""}),
-      ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)"));
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1, 2},
+                            CaseGroup::NoMore{{Outcome::kNotrun, Reason::kFailFast}, ""}),
+              ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)"));
   EXPECT_EQ(next(), "10.2");
 }
 
@@ -171,7 +171,7 @@ TEST_F(CaseGroupTest, GivingUpKeepsWhatABadRepeatHasProven) {
   add(2, {.repeat = 2});
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  const auto left = group_.give_up({Outcome::kNotrun, "interrupted"}, "stopped");
+  const auto left = group_.give_up({Outcome::kNotrun, Reason::kInterrupted}, "stopped");
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[0].verdict, kCrash);
   EXPECT_EQ(to_string(left[1].verdict), "notrun(interrupted)");

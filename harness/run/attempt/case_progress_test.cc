@@ -82,7 +82,7 @@ TEST(CaseProgress, RepeatsAreNumberedFromWhereTheyBegin) {
 TEST(CaseProgress, RetriesAreUsedUpAndTheLastVerdictCounts) {
   CaseProgress progress({.retries = 1});
   EXPECT_EQ(progress.add(kBad, {}, false), Next::kRetry);
-  EXPECT_EQ(progress.add({Outcome::kCrash, "signal:11"}, {}, false), Next::kDone);
+  EXPECT_EQ(progress.add({Outcome::kCrash, {Reason::kSignal, 11}}, {}, false), Next::kDone);
   EXPECT_EQ(to_string(progress.verdict()), "crash(signal:11)");
   EXPECT_THAT(progress.marks(), IsEmpty());
 }
@@ -117,14 +117,14 @@ TEST(CaseProgress, UntilFailStopsAtTheFirstBadRepeat) {
 
 TEST(CaseProgress, WhatWasCutShortIsNeitherRetriedNorRepeated) {
   CaseProgress progress({.retries = 5, .repeat = 5});
-  EXPECT_EQ(progress.add({Outcome::kNotrun, "interrupted"}, {}, false), Next::kDone);
+  EXPECT_EQ(progress.add({Outcome::kNotrun, Reason::kInterrupted}, {}, false), Next::kDone);
   EXPECT_EQ(to_string(progress.verdict()), "notrun(interrupted)");
 }
 
 TEST(CaseProgress, AFailureIsNotHiddenByALaterStop) {
   CaseProgress progress({.retries = 0, .repeat = 5});
   EXPECT_EQ(progress.add(kBad, {}, false), Next::kRepeat);
-  EXPECT_EQ(progress.add({Outcome::kNotrun, "interrupted"}, {}, false), Next::kDone);
+  EXPECT_EQ(progress.add({Outcome::kNotrun, Reason::kInterrupted}, {}, false), Next::kDone);
   EXPECT_EQ(progress.verdict(), kBad);
 }
 

@@ -129,7 +129,8 @@ void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnde
                     .pci = addresses_of(devices),
                     .is_foreign = is_of_somebody_else};
   add_words(event, symptoms);
-  const bool was_killed = event.verdict.reason == "signal:9" || event.verdict.reason == "exit:137";
+  const bool was_killed = event.verdict.reason.value_of(Reason::kSignal) == "9" ||
+                          event.verdict.reason.value_of(Reason::kExit) == "137";
   if (was_killed) {
     if (const std::string line = killed_for_memory(oom_kills); !line.empty())
       symptoms.kernel.push_back(KernelLine{.text = line});
@@ -138,7 +139,7 @@ void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnde
   diagnosis.gaps = gaps(window, devices, was_killed);
   event.verdict = corrected(rules(), diagnosis, event.verdict);
   if (event.verdict.outcome == Outcome::kDeviceLost && event.verdict.reason.empty())
-    event.verdict.reason = "device:" + device_in(diagnosis.line, devices);
+    event.verdict.reason = {Reason::kDevice, device_in(diagnosis.line, devices)};
   const auto& missing = diagnosis.gaps;
   if (!told_ && std::find(missing.begin(), missing.end(), log_.problem()) != missing.end()) {
     told_ = true;

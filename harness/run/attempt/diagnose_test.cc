@@ -66,7 +66,7 @@ TEST_F(DiagnoseTest, TheHostsLogSaysNothingAboutSimulatedDevices) {
 TEST_F(DiagnoseTest, AFailureOnADeviceThatIsGoneIsALostDevice) {
   const auto event =
       judged({Outcome::kFail, ""}, "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.");
-  EXPECT_EQ(event.verdict, (Verdict{Outcome::kDeviceLost, "device:xpu:0000:03:00.0"}));
+  EXPECT_EQ(event.verdict, (Verdict{Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}}));
   ASSERT_TRUE(event.diagnosis);
   EXPECT_EQ(event.diagnosis->rule, "xid:79");
   EXPECT_EQ(event.diagnosis->problem, Blame::kMachine);
@@ -82,13 +82,13 @@ TEST_F(DiagnoseTest, WhatHappenedBeforeOrElsewhereChangesNothing) {
 }
 
 TEST_F(DiagnoseTest, AKillForWantOfMemoryIsNamed) {
-  const auto event =
-      judged({Outcome::kCrash, "signal:9"}, "Out of memory: Killed process 7 (python3) total-vm:1kB");
-  EXPECT_EQ(event.verdict, (Verdict{Outcome::kCrash, "oom_host"}));
+  const auto event = judged({Outcome::kCrash, {Reason::kSignal, 9}},
+                            "Out of memory: Killed process 7 (python3) total-vm:1kB");
+  EXPECT_EQ(event.verdict, (Verdict{Outcome::kCrash, Reason::kOomHost}));
 }
 
 TEST_F(DiagnoseTest, WhatTheChildSaidItselfStays) {
-  const Verdict own{Outcome::kError, "mask_mismatch"};
+  const Verdict own{Outcome::kError, Reason::kMaskMismatch};
   EXPECT_EQ(judged(own, "NVRM: Xid (PCI:0000:03:00): 79, gone").verdict, own);
 }
 
@@ -118,7 +118,7 @@ TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
 TEST_F(DiagnoseTest, ASigkillIsTheMachinesOnlyWhereMemoryExplainsIt) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
-  event.verdict = {Outcome::kCrash, "signal:9"};
+  event.verdict = {Outcome::kCrash, {Reason::kSignal, 9}};
   diagnoser.judge(diagnoser.mark(), {}, event, told_);
   EXPECT_EQ(event.diagnosis->rule, "outcome:killed");
   EXPECT_EQ(event.diagnosis->problem, Blame::kCode);

@@ -59,12 +59,12 @@ void RankReports::end(Rank& rank, const json& event) {
 }
 
 Verdict RankReports::judge_rank(const Rank& rank) const {
-  if (rank.refused) return {Outcome::kError, "spawn:" + errno_name(*rank.refused)};
+  if (rank.refused) return {Outcome::kError, {Reason::kSpawn, errno_name(*rank.refused)}};
   if (!rank.child.leaves().empty()) return judge_left(rank);
   AttemptEvidence evidence{.kind = &kind_, .child = rank.child};
   evidence.exit_code = rank.end.exit_code;
   evidence.exit_signal = rank.end.exit_signal;
-  if (rank.end.ended_by_runner) return {Outcome::kTimeout, "ended_by_runner"};
+  if (rank.end.ended_by_runner) return {Outcome::kTimeout, Reason::kEndedByRunner};
   return proctor::judge(evidence);
 }
 
@@ -75,7 +75,7 @@ Verdict RankReports::judge_left(const Rank& rank) const {
                                     : fmt::format("exit:{}", end.exit_code.value_or(0));
   if (end.ended_by_runner) how = kEndedByRunner;
   if (how == rank.child.leaves()) return {Outcome::kPass, {}};
-  return {Outcome::kFail, "left:" + how};
+  return {Outcome::kFail, {Reason::kLeft, how}};
 }
 
 const RankReports::Rank* RankReports::first_bad() const {
@@ -104,9 +104,10 @@ Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
 
 Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
   const bool all_told = order_.size() == ranks_.size();
-  if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
+  if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty())
+    return {Outcome::kError, Reason::kRanks};
   if (const Rank* rank = answering()) return judge_rank(*rank);
-  std::vector<std::string> skips;
+  std::vector<ReasonText> skips;
   for (const Rank& rank : ranks_) {
     const Verdict verdict = judge_rank(rank);
     if (verdict.outcome == Outcome::kSkip) skips.push_back(verdict.reason);
@@ -114,7 +115,7 @@ Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
   if (skips.empty()) return {Outcome::kPass, {}};
   const bool alike = skips.size() == ranks_.size() && std::count(skips.begin(), skips.end(), skips.front()) ==
                                                           static_cast<std::ptrdiff_t>(skips.size());
-  return alike ? Verdict{Outcome::kSkip, skips.front()} : Verdict{Outcome::kError, "ranks_disagree"};
+  return alike ? Verdict{Outcome::kSkip, skips.front()} : Verdict{Outcome::kError, Reason::kRanksDisagree};
 }
 
 ChildReport RankReports::merged() const {

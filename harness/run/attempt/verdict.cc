@@ -10,8 +10,8 @@ namespace {
 
 Verdict judge_exit(const AttemptEvidence& evidence) {
   if (!evidence.went_on && evidence.exit_signal)
-    return {Outcome::kCrash, "signal:" + std::to_string(*evidence.exit_signal)};
-  if (!evidence.went_on && !evidence.exit_code) return {Outcome::kError, "no_exit_status"};
+    return {Outcome::kCrash, {Reason::kSignal, *evidence.exit_signal}};
+  if (!evidence.went_on && !evidence.exit_code) return {Outcome::kError, Reason::kNoExitStatus};
   return evidence.kind->judge({.child = evidence.child,
                                .exit_code = evidence.went_on ? 0 : *evidence.exit_code,
                                .went_on = evidence.went_on,
@@ -19,22 +19,23 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
 }
 
 Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {
-  std::string reason = evidence.starved ? std::string(kStarved) : "";
-  if (reason.empty() && evidence.starting && outcome == Outcome::kTimeout) reason = "startup";
-  if (reason.empty() && evidence.not_ready && outcome == Outcome::kTimeout) reason = "not_ready";
+  ReasonText reason;
+  if (evidence.starved) reason = Reason::kStarved;
+  if (reason.empty() && evidence.starting && outcome == Outcome::kTimeout) reason = Reason::kStartup;
+  if (reason.empty() && evidence.not_ready && outcome == Outcome::kTimeout) reason = Reason::kNotReady;
   if (!evidence.after_end) return {outcome, reason};
   const Verdict own = evidence.kind->judge({.child = evidence.child,
                                             .exit_code = 0,
                                             .went_on = true,
                                             .another_was_bad = evidence.another_was_bad});
   if (is_bad(own.outcome)) return own;
-  return {outcome, reason.empty() ? "after_end" : reason};
+  return {outcome, reason.empty() ? Reason::kAfterEnd : reason};
 }
 
 // A server that ends well before it served has not done its work.
 Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   if (!evidence.not_ready || verdict.outcome != Outcome::kPass) return verdict;
-  return {Outcome::kFail, "not_ready"};
+  return {Outcome::kFail, Reason::kNotReady};
 }
 
 // A server ends because somebody ends it.
@@ -50,16 +51,16 @@ Verdict judge_stopped(const AttemptEvidence& evidence) {
 
 Verdict judge_leak(const AttemptEvidence& evidence, Verdict verdict) {
   if (!evidence.forbidden_leak || is_bad(verdict.outcome)) return verdict;
-  return {Outcome::kFail, "leaky"};
+  return {Outcome::kFail, Reason::kLeaky};
 }
 
 Verdict judge(const AttemptEvidence& evidence) {
   switch (evidence.cause) {
     case EndCause::kSpawnFailed:
-      return {Outcome::kError, "spawn:" + (evidence.spawn_error ? errno_name(evidence.spawn_error->err)
-                                                                : std::string("unknown"))};
+      return {Outcome::kError,
+              {Reason::kSpawn, evidence.spawn_error ? errno_name(evidence.spawn_error->err) : "unknown"}};
     case EndCause::kGuardLost:
-      return {Outcome::kError, "guard_lost"};
+      return {Outcome::kError, Reason::kGuardLost};
     case EndCause::kTimeout:
       return judge_limit(evidence, Outcome::kTimeout);
     case EndCause::kStall:
@@ -69,7 +70,7 @@ Verdict judge(const AttemptEvidence& evidence) {
     case EndCause::kExited:
       return judge_leak(evidence, judge_readiness(evidence, judge_exit(evidence)));
   }
-  return {Outcome::kError, "no_result"};
+  return {Outcome::kError, Reason::kNoResult};
 }
 
 }  // namespace proctor

@@ -30,7 +30,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "harness/core/child_report.h"
 #include "harness/core/outcome.h"
@@ -46,16 +45,16 @@ struct AttemptEvidence {
   std::optional<SpawnError> spawn_error = {};
   std::optional<int> exit_code = {};
   std::optional<int> exit_signal = {};
-  std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
-  ChildReport child = {};                   // what it said, in whichever way its kind does
-  bool went_on = false;                     // the process began another case
-  bool another_was_bad = false;             // a case before it in the same process was bad
-  bool after_end = false;                   // one of several cases in its process, it had told its end
-  bool starting = false;                    // no case had begun, and its start-up clock ran
-  bool starved = false;                     // at its limit: the machine had not let it run
-  bool not_ready = false;                   // exec: no line had said that it was ready
-  bool forbidden_leak = false;              // it left processes behind, and its policy forbids that
-  int told_to_end = 0;                      // exec: the signal that was sent to a server that was ready
+  Reason stop_reason = Reason::kInterrupted;  // why the runner stopped it
+  ChildReport child = {};                     // what it said, in whichever way its kind does
+  bool went_on = false;                       // the process began another case
+  bool another_was_bad = false;               // a case before it in the same process was bad
+  bool after_end = false;                     // one of several cases in its process, it had told its end
+  bool starting = false;                      // no case had begun, and its start-up clock ran
+  bool starved = false;                       // at its limit: the machine had not let it run
+  bool not_ready = false;                     // exec: no line had said that it was ready
+  bool forbidden_leak = false;                // it left processes behind, and its policy forbids that
+  int told_to_end = 0;                        // exec: the signal that was sent to a server that was ready
 };
 
 Verdict judge(const AttemptEvidence& evidence);

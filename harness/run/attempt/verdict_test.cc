@@ -120,7 +120,7 @@ TEST(Verdict, WhatHungAfterTheEndOfItsLastCase) {
 
 TEST(Verdict, ReasonOfAStopIsTheRunners) {
   AttemptEvidence evidence{.cause = EndCause::kStopped};
-  evidence.stop_reason = "budget";
+  evidence.stop_reason = Reason::kBudget;
   EXPECT_EQ(to_string(judge(evidence)), "notrun(budget)");
 }
 

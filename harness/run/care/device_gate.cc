@@ -36,7 +36,7 @@ bool casts_doubt(const AttemptEnded& ended, bool expected) {
     case DeviceDoubt::kUnlessExpected:
       return !expected || names_loss(ended);
     case DeviceDoubt::kUnlessNotStarted:  // that has touched nothing
-      return !ended.verdict.reason.starts_with("spawn:") || names_loss(ended);
+      return ended.verdict.reason != Reason::kSpawn || names_loss(ended);
   }
   return true;
 }
@@ -200,8 +200,8 @@ void DeviceGate::apply_policy(VisitIterator visit, const std::vector<DeviceFindi
   }
   switch (policy_.foreign.value_or(ForeignPolicy::kWait)) {
     case ForeignPolicy::kFail:
-      return enter_now(visit,
-                       {.open = false, .refused = Verdict{Outcome::kError, "foreign_holder"}, .note = who});
+      return enter_now(
+          visit, {.open = false, .refused = Verdict{Outcome::kError, Reason::kForeignHolder}, .note = who});
     case ForeignPolicy::kOther:
       for (const auto& finding : foreign) {
         pool_.leave_out(finding.device, fmt::format("{} is in use: {}", finding.device, finding.detail));

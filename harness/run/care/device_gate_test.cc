@@ -35,7 +35,7 @@ TEST(Doubt, IsCastByHowAnAttemptEnded) {
 
 TEST(Doubt, IsNotCastByWhatWasNeverStarted) {
   AttemptEnded refused = ended_as(Outcome::kError);
-  refused.verdict.reason = "spawn:ENOENT";
+  refused.verdict.reason = {Reason::kSpawn, "ENOENT"};
   EXPECT_FALSE(casts_doubt(refused, false));
 }
 

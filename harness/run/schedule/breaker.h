@@ -18,7 +18,7 @@ class Breaker {
   // says nothing about the machine, and neither does a command that does not exist.
   bool add(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
-    if (verdict.outcome == Outcome::kError && verdict.reason.starts_with("spawn:") &&
+    if (verdict.outcome == Outcome::kError && verdict.reason == Reason::kSpawn &&
         !is_machine_outcome(verdict))
       return false;
     in_a_row_ = is_machine_outcome(verdict) ? in_a_row_ + 1 : 0;

@@ -5,8 +5,8 @@
 namespace proctor {
 namespace {
 
-const Verdict kLost{Outcome::kDeviceLost, "device:a"};
-const Verdict kLease{Outcome::kError, "guard_lost"};
+const Verdict kLost{Outcome::kDeviceLost, {Reason::kDevice, "a"}};
+const Verdict kLease{Outcome::kError, Reason::kGuardLost};
 const Verdict kPass{Outcome::kPass, ""};
 
 TEST(Breaker, BreaksOnceAfterSoManyInARow) {
@@ -19,7 +19,7 @@ TEST(Breaker, BreaksOnceAfterSoManyInARow) {
 
 TEST(Breaker, WhatWasExecutedInBetweenEndsTheRow) {
   for (const Verdict& other : {kPass, Verdict{Outcome::kFail, ""}, Verdict{Outcome::kTimeout, ""},
-                               Verdict{Outcome::kError, "no_result"}, Verdict{Outcome::kXfail, ""}}) {
+                               Verdict{Outcome::kError, Reason::kNoResult}, Verdict{Outcome::kXfail, ""}}) {
     Breaker breaker(2);
     EXPECT_FALSE(breaker.add(kLost));
     EXPECT_FALSE(breaker.add(other)) << to_string(other);
@@ -30,7 +30,7 @@ TEST(Breaker, WhatWasExecutedInBetweenEndsTheRow) {
 
 TEST(Breaker, WhatWasNotExecutedDoesNot) {
   for (const Verdict& other :
-       {Verdict{Outcome::kSkip, "disabled"}, Verdict{Outcome::kNotrun, "device_lost"}}) {
+       {Verdict{Outcome::kSkip, Reason::kDisabled}, Verdict{Outcome::kNotrun, Reason::kDeviceLost}}) {
     Breaker breaker(2);
     EXPECT_FALSE(breaker.add(kLost));
     EXPECT_FALSE(breaker.add(other)) << to_string(other);
@@ -41,10 +41,10 @@ TEST(Breaker, WhatWasNotExecutedDoesNot) {
 TEST(Breaker, ACommandThatIsNotThereSaysNothingAboutTheMachine) {
   Breaker breaker(2);
   for (const char* missing : {"spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"}) {
-    EXPECT_FALSE(breaker.add({Outcome::kError, missing})) << missing;
+    EXPECT_FALSE(breaker.add({Outcome::kError, reason_in_words(missing)})) << missing;
   }
-  EXPECT_FALSE(breaker.add({Outcome::kError, "spawn:EAGAIN"}));
-  EXPECT_TRUE(breaker.add({Outcome::kError, "spawn:EAGAIN"}));
+  EXPECT_FALSE(breaker.add({Outcome::kError, {Reason::kSpawn, "EAGAIN"}}));
+  EXPECT_TRUE(breaker.add({Outcome::kError, {Reason::kSpawn, "EAGAIN"}}));
 }
 
 TEST(Breaker, ZeroIsNever) {

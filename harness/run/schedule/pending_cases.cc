@@ -31,23 +31,23 @@ std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& 
 std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
                               const Case& test) {
   const std::string backend(to_string(suite.backend));
-  const Refusal unlisted{{Outcome::kError, "discovery"}, test.unlisted};
+  const Refusal unlisted{{Outcome::kError, Reason::kDiscovery}, test.unlisted};
   if (is_unlisted(test) && !test.wants_device) return unlisted;
-  if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
+  if (test.disabled) return Refusal{{Outcome::kSkip, Reason::kDisabled}, "disabled in its own source"};
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
-    return Refusal{{Outcome::kSkip, why->second}, ""};
+    return Refusal{{Outcome::kSkip, reason_in_words(why->second)}, ""};
   const auto ours = setup.devices->unusable_by_ours.find(backend);
   if (suite.kind->ours() && ours != setup.devices->unusable_by_ours.end())
-    return Refusal{{Outcome::kSkip, ours->second}, ""};
+    return Refusal{{Outcome::kSkip, reason_in_words(ours->second)}, ""};
   if (const auto need = unmet_need(setup, backend, test))
-    return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};
+    return Refusal{{Outcome::kSkip, {Reason::kNeeds, *need}}, ""};
   if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) {
     if (is_unlisted(test)) return unlisted;  // it has come since
     return std::nullopt;
   }
-  if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, "no_device"}, ""};
+  if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, Reason::kNoDevice}, ""};
   const char* what = test.ranks > 0 ? "cards" : "devices";  // no two ranks on one card
-  return Refusal{{Outcome::kSkip, fmt::format("needs:{}>={}", what, test.devices)}, ""};
+  return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }
 
 }  // namespace

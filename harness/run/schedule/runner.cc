@@ -99,7 +99,7 @@ class Runner {
   };
   using Slot = std::list<Running>::iterator;
 
-  std::string why_stopped() const { return stop_signal_ ? RunningAttempt::kInterrupted : "budget"; }
+  Reason why_stopped() const { return stop_signal_ ? Reason::kInterrupted : Reason::kBudget; }
   const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
   const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
 
@@ -133,7 +133,7 @@ class Runner {
   void end_group(Slot slot);
 
   void on_announced(std::size_t index, const CaseEnded& ended);
-  void finish(const std::string& reason, const std::string& why);
+  void finish(Reason reason, const std::string& why);
   void request_stop(int signal, const std::string& reason);
   void on_signal(int signal, bool parent_died);
   void suspend(JobSignals::Who who);
@@ -221,7 +221,7 @@ void Runner::look_at_leases() {
       if (std::find(entry.devices.begin(), entry.devices.end(), lost) == entry.devices.end()) continue;
       entry.lost_devices = true;
       pool_.retire(entry.devices);  // dirty: nobody waits for the others' memory either
-      if (entry.attempt) entry.attempt->stop(SIGTERM, kStopGrace, "device_lost");
+      if (entry.attempt) entry.attempt->stop(SIGTERM, kStopGrace, Reason::kDeviceLost);
     }
   }
   for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
@@ -259,7 +259,7 @@ void Runner::start_more() {
   if (!running_.empty()) return;
   if (!pending_.empty() && !pending_.holders().empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
-  drop_pending({Outcome::kNotrun, "device_lost"}, "the devices that it needs are lost to this run");
+  drop_pending({Outcome::kNotrun, Reason::kDeviceLost}, "the devices that it needs are lost to this run");
   leave();
 }
 
@@ -298,7 +298,7 @@ void Runner::leave_sick_devices(CaseGroup group) {
   if (pool_.can_ever_lease(backend, test(first).devices, {.only = group.pinned_to()}))
     return go_on_elsewhere(std::move(group));
   const bool sick = group.has_suspect() || !group.pinned_to().empty();
-  ends_.announce(group.give_up({Outcome::kNotrun, sick ? "device_sick" : "device_lost"},
+  ends_.announce(group.give_up({Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
                                sick ? "its device was found sick, and there is no other for it"
                                     : "the devices that it needs are lost to this run"));
 }
@@ -320,8 +320,8 @@ void Runner::start_attempt(Slot slot) {
   slot->begun = true;
   AttemptPlan plan = plan_attempt(slot);
   if (auto environment = give_environment(plan); !environment) {
-    ends_.announce(
-        slot->group.give_up({Outcome::kError, "environment"}, "failed to " + environment.error().what));
+    ends_.announce(slot->group.give_up({Outcome::kError, Reason::kEnvironment},
+                                       "failed to " + environment.error().what));
     return end_group(slot);
   }
   slot->attempt = std::make_unique<RunningAttempt>(
@@ -370,7 +370,7 @@ void Runner::wait_for_leases() {
 void Runner::give_up_waiting() {
   std::string who;
   for (const auto& holder : pending_.holders()) who += (who.empty() ? "" : "; ") + holder;
-  drop_pending({Outcome::kError, "lease_timeout"},
+  drop_pending({Outcome::kError, Reason::kLeaseTimeout},
                "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
   leave();
 }
@@ -430,7 +430,7 @@ void Runner::settle(Slot slot, const DeviceGate::Left& left) {
       if (!setup_.planned.exec)
         note = "it left " + left.sick + " sick, which was well before it, and is not tried on a third device";
     } else if (!left.lost.empty() && slot->lost_devices && slot->last == ended.which) {
-      ended.verdict = {Outcome::kDeviceLost, "device:" + left.lost};
+      ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
       note = "its device is lost: what it says is no verdict on the code";
     }
     take_verdict(slot, ended.which, ended, note);
@@ -510,18 +510,19 @@ void Runner::end_group(Slot slot) {
 void Runner::on_announced(std::size_t index, const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   if (breaker_.add(ended.verdict)) {
-    finish("breaker", "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
+    finish(Reason::kBreaker,
+           "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
   } else if (setup_.fail_fast && outcome != Outcome::kNotrun && is_bad(outcome, suite(index).kind->name())) {
-    finish("fail_fast", ended.case_id + " had failed");
+    finish(Reason::kFailFast, ended.case_id + " had failed");
   }
 }
 
-void Runner::finish(const std::string& reason, const std::string& why) {
+void Runner::finish(Reason reason, const std::string& why) {
   const bool rest = std::any_of(running_.begin(), running_.end(),
                                 [](const Running& entry) { return !entry.begun || entry.group.is_shared(); });
   if (finishing_ || (pending_.empty() && !rest)) return;
   finishing_ = CaseGroup::NoMore{{Outcome::kNotrun, reason}, "not started, because " + why};
-  request_stop(0, reason);
+  request_stop(0, ReasonText(reason).text());
   for (auto& entry : running_) {
     if (entry.attempt) entry.attempt->begin_no_more();
   }
@@ -540,7 +541,7 @@ void Runner::on_signal(int signal, bool parent_died) {
   if (stop_signal_) return stop_running(SIGKILL, Milliseconds(0), kKillBudget);
   stop_signal_ = signal;
   stopping_ = true;
-  drop_pending({Outcome::kNotrun, "interrupted"}, "not started, because the run was stopped");
+  drop_pending({Outcome::kNotrun, Reason::kInterrupted}, "not started, because the run was stopped");
   stop_running(signal, kStopGrace, kStopBudget);
 }
 
@@ -575,7 +576,7 @@ void Runner::on_deadline() {
   if (stopping_) return;
   stopping_ = true;
   request_stop(0, "deadline");
-  drop_pending({Outcome::kNotrun, "budget"}, "not started, because the run's time was used up");
+  drop_pending({Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up");
   stop_running(SIGTERM, kStopGrace, kStopBudget);
 }
 

@@ -301,7 +301,7 @@ void RunningAttempt::on_event(std::string_view line) {
     if (which) {
       if (ending_) return;  // a limit or a stop: whoever had begun answers for it
       if (open_) conclude(nullptr);
-      if (no_more_) return stop(SIGTERM, limits_of(of(*which).test->policy).grace, "");
+      if (no_more_) return stop(SIGTERM, limits_of(of(*which).test->policy).grace, std::nullopt);
       child_ = ChildReport(*name);
       begin(*which, Clock::now());
       starting_ = false;
@@ -658,7 +658,7 @@ void RunningAttempt::look_at_core(const ProcessEnd& end, const CrashedProcessEnd
 
 // ---- the end ----
 
-void RunningAttempt::stop(int signal, Milliseconds grace, Reason reason) {
+void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
   if (!stop_reason_) {
     stop_reason_ = reason;
     if (reason == Reason::kInterrupted) stop_signal_ = signal;

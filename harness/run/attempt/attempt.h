@@ -103,7 +103,7 @@ class RunningAttempt {
 
   // Ends it early: the case that has begun becomes notrun(reason), the reason of the first call. kInterrupted: the
   // caller of the run sent `signal`, which is how a server is told to end.
-  void stop(int signal, Milliseconds grace, Reason reason);
+  void stop(int signal, Milliseconds grace, std::optional<Reason> reason);
   // Lets the case that has begun go on to its end, but lets no other begin.
   void begin_no_more() { no_more_ = true; }
   // Between these two nothing of it runs (Ctrl-Z): the cases are held, their guards are not.

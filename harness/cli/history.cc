@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/cli/commands.h"
@@ -192,9 +193,28 @@ int prune(const HistoryOptions& options) {
   return tell_size(*history);
 }
 
+// What becomes of the file: "sound"; "damaged", no history or none any more; "unusable", by this Proctor or just now.
+int check_as_json(const HistoryOptions& options, std::chrono::milliseconds wait) {
+  auto history = History::open_to_check(options.db, wait);
+  const auto wrong = history ? history->check() : Result<std::vector<std::string>>(history.error());
+  nlohmann::ordered_json answer = {
+      {"schema_version", 1}, {"state", "sound"}, {"wrong", nlohmann::json::array()}};
+  if (!wrong) {
+    answer["state"] = says_no_history(wrong.error()) ? "damaged" : "unusable";
+    answer["wrong"].push_back("failed to " + wrong.error().what);
+  } else if (!wrong->empty()) {
+    answer["state"] = "damaged";
+    answer["wrong"] = *wrong;
+  }
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // the file may hold any bytes
+  std::fputs(shown_json(answer.dump(2, ' ', false, kReplace) + "\n").c_str(), stdout);
+  return answer["state"] == "sound" ? kExitGreen : kExitUsage;
+}
+
 int check(const HistoryOptions& options) {
   const auto wait = wait_of(options);
   if (!wait) return fail(wait.error());
+  if (options.json) return check_as_json(options, *wait);
   auto history = History::open_to_check(options.db, *wait);
   if (!history) return fail(history.error());
   const auto wrong = history->check();
@@ -383,7 +403,9 @@ void add_history_command(CLI::App& app, Action& action) {
   const auto options = add_work(*pruned, action, prune);
   pruned->add_option("--keep", options->keep, "How many runs stay (500), or how old they may be (90d)")
       ->required();
-  add_work(*history->add_subcommand("check", "Whether the file is sound"), action, check);
+  auto* checked = history->add_subcommand("check", "Whether the file is sound");
+  const auto checking = add_work(*checked, action, check);
+  checked->add_flag("--json", checking->json, "One JSON document: state is sound, damaged or unusable");
   auto* merged = history->add_subcommand("merge", "Import the runs of other histories");
   const auto merging = add_work(*merged, action, merge);
   merged->add_option("others", merging->others, "The other histories, which stay as they are")->required();

@@ -256,6 +256,13 @@ def damaged(sandbox):
             check("h.sqlite" in done.stderr and "made again" in done.stderr, words, done.stdout, done.stderr)
             check((sandbox.path / "h.sqlite").read_bytes() == damage, words, "wrote to it")
         check(not (sandbox.path / "new.sqlite").exists(), "made of a damaged one")
+        (sandbox.path / "h.sqlite").write_bytes(damage)
+        answer = json.loads(history(sandbox, "check", "h.sqlite", "--json", code=2).stdout)
+        check(answer["state"] == "damaged" and answer["wrong"], answer)
+    answer = json.loads(history(sandbox, "check", "sound.sqlite", "--json").stdout)
+    check(answer == {"schema_version": 1, "state": "sound", "wrong": []}, answer)
+    answer = json.loads(history(sandbox, "check", "no.sqlite", "--json", code=2).stdout)
+    check(answer["state"] == "unusable", answer)
 
 
 def no_such_case(sandbox):

@@ -30,6 +30,16 @@ Error refused(const std::string& doing, const std::string& path, const std::stri
   return Error::usage(fmt::format("{} the history {}: {}", doing, path, why), hint);
 }
 
+constexpr const char* kForeign = "it is of another program";
+
+// Of a file that is no history, or none any more.
+Error no_history(const std::string& doing, const std::string& path, const std::string& why,
+                 const std::string& hint = {}) {
+  Error error = refused(doing, path, why, hint);
+  error.sys_errno = EBADMSG;  // which no other error of a history has
+  return error;
+}
+
 // Where the file really is: the directories above it may be links, itself it may not.
 Result<std::string> real_place(const std::string& path, const char* doing) {
   std::error_code error;
@@ -62,7 +72,7 @@ std::string why_not_ours_now(Database& database) {
   const std::int64_t application = database.number("PRAGMA application_id");
   if (application != kApplicationId) {
     const bool is_empty = database.number("SELECT count(*) FROM sqlite_schema") == 0;
-    return version == 0 && application == 0 && is_empty ? "" : "it is of another program";
+    return version == 0 && application == 0 && is_empty ? "" : kForeign;
   }
   const auto known = static_cast<std::int64_t>(schema_steps().size());
   if (version <= known) {
@@ -178,10 +188,13 @@ std::string why_not_to_be_used(Database& database, History::Look look) {
 }
 
 Error refused_for(const std::string& doing, const std::string& path, const std::string& why) {
-  return refused(doing, path, why, why.starts_with(kDamagedFile) ? kAgain : "");
+  if (why.starts_with(kDamagedFile)) return no_history(doing, path, why, kAgain);
+  return why == kForeign ? no_history(doing, path, why) : refused(doing, path, why);
 }
 
 }  // namespace
+
+bool says_no_history(const Error& error) { return error.sys_errno == EBADMSG; }
 
 History::History(std::string path, Database database, std::chrono::milliseconds wait)
     : path_(std::move(path)), database_(std::move(database)), wait_(wait) {}
@@ -194,9 +207,9 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
                     std::chrono::milliseconds wait) {
   switch (failure.code & 255) {
     case SQLITE_NOTADB:
-      return refused(doing, path, "it is no SQLite file", "The first argument is the history.");
+      return no_history(doing, path, "it is no SQLite file", "The first argument is the history.");
     case SQLITE_CORRUPT:
-      return refused(doing, path, kDamagedFile + failure.text, kAgain);
+      return no_history(doing, path, kDamagedFile + failure.text, kAgain);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return refused(doing, path,
@@ -207,7 +220,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
     case SQLITE_FULL:
       return refused(doing, path, "the disk is full; the history is as it was");
     case SQLITE_ERROR:  // its tables are not those that its version has
-      return refused(doing, path, kDamagedFile + failure.text, kAgain);
+      return no_history(doing, path, kDamagedFile + failure.text, kAgain);
     default:
       break;
   }

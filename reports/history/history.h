@@ -51,6 +51,9 @@ struct HistorySize {
   std::string last{};
 };
 
+// Whether an error says that a file is damaged, or is no history: its runs cannot be had, and nothing is lost with it.
+bool says_no_history(const Error& error);
+
 // What SQLite said of a file, as a user's mistake.
 Error history_error(const std::string& doing, const std::string& path, const SqliteFailure& failure,
                     std::chrono::milliseconds wait);

@@ -22,7 +22,6 @@ SUMMARY_LIMIT = 1_000_000  # GitHub drops all of a step's summary above 1 MiB, a
 KEPT = "90d"  # as long as an artifact is, where nobody says otherwise
 HISTORY_SECONDS = 600  # the file may come from anywhere, and the verdict does not wait for it
 DAYS_WITHOUT_HIT = 14  # as `proctor gate --history` has it
-DAMAGED = ("it is damaged", "it is no SQLite file", "it is of another program", "in it is wrong", "in it are wrong")
 WHAT_BECAME = {"skipped": "was skipped, which GitHub counts as good", "cancelled": "was cancelled", "failure": "failed"}
 
 
@@ -90,15 +89,23 @@ class History:
     def look(self):
         """Only what is damaged is thrown away: a newer Proctor may know what to do with another one, and wants it then."""
         code, why = self.tool("prune", self.file, "--keep", KEPT)  # an older one becomes one of today by that
-        if not code:
-            code, why = self.tool("check", self.file)
-        if code and any(words in why for words in DAMAGED):
+        state, wrong = self.checked()
+        if state == "damaged":
             self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
             self.file.unlink()
-        elif code:
+        elif code or state != "sound":
             self.state = "unknown"
-            reason = why.strip().split("\n")[0] or f"proctor history exits with {code}"
-            self.said = f"the newest one cannot be used: {reason}"
+            self.said = f"the newest one cannot be used: {why.strip().split(chr(10))[0] or wrong}"
+
+    def checked(self):
+        """(sound, damaged or unusable; why)"""
+        try:
+            done = subprocess.run(["proctor", "history", "check", self.file, "--json"], stdout=subprocess.PIPE, text=True,
+                                  errors="replace", check=False, timeout=HISTORY_SECONDS)
+            answer = json.loads(done.stdout)
+            return answer["state"], "; ".join(answer["wrong"])
+        except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError) as failure:
+            return "unusable", f"proctor history check says nothing of it: {failure!r}"
 
     @staticmethod
     def tool(*words):

@@ -69,7 +69,7 @@ struct PlannedDevice {
 
 // Which containment holds the cases, and what it does not promise (one sentence each).
 struct ContainmentInfo {
-  std::string layer;  // "cgroup+pidns", "cgroup", "pidns" or "subreaper"
+  std::string layer;  // as core/containment_layer.h names it
   std::vector<std::string> not_guaranteed;
   std::vector<std::string> how_to_improve;
   std::string signals{};  // what keeps a case's signals in the case: "landlock", "seccomp" or ""

@@ -46,7 +46,7 @@ CaseOutput::CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clo
   err_reader_ = std::make_shared<PassThrough>(io, STDERR_FILENO, spec.break_commands);
 }
 
-std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& ends) {
+std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, ChildEnds& ends) {
   const auto connect = [](Descriptor& ours, UniqueFd& theirs, int& slot) {
     auto pipe = make_pipe();
     if (!pipe) return false;

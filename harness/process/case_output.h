@@ -25,10 +25,10 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
 
   // The case's ends of the pipes, to be closed when the guard has them. Sets in, out, err and events of
   // `setup`.
-  struct CaseEnds {
+  struct ChildEnds {
     UniqueFd in, out, err, events;
   };
-  std::optional<SpawnError> make_pipes(GuardSetup& setup, CaseEnds& ends);
+  std::optional<SpawnError> make_pipes(GuardSetup& setup, ChildEnds& ends);
 
   // Starts reading. `on_closed` is called after each end-of-file, and is kept until close().
   void watch(std::function<void()> on_closed);

@@ -56,9 +56,9 @@ void set_foreground(pid_t group) {
 // group: now it is the runner's again.
 void take_terminal_back() { set_foreground(getpgrp()); }
 
-class Case final : public ContainedProcess, public std::enable_shared_from_this<Case> {
+class GuardedProcess final : public ContainedProcess, public std::enable_shared_from_this<GuardedProcess> {
  public:
-  Case(asio::io_context& io, Containment& containment, ProcessSpec spec, OnEnd on_end)
+  GuardedProcess(asio::io_context& io, Containment& containment, ProcessSpec spec, OnEnd on_end)
       : io_(io),
         recipe_(containment.recipe()),
         spec_(std::move(spec)),
@@ -148,7 +148,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     setup.reach = spec_.reach;
     setup.terminal = has_terminal();
     setup.leases = spec_.leases;
-    CaseOutput::CaseEnds ends;
+    CaseOutput::ChildEnds ends;
     if (auto error = output_->make_pipes(setup, ends)) return error;
     auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, setup);
     if (auto* error = std::get_if<SpawnError>(&started)) return *error;
@@ -634,7 +634,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
 std::shared_ptr<ContainedProcess> ContainedProcess::start(asio::io_context& io, Containment& containment,
                                                           ProcessSpec spec, OnEnd on_end) {
-  auto process = std::make_shared<Case>(io, containment, std::move(spec), std::move(on_end));
+  auto process = std::make_shared<GuardedProcess>(io, containment, std::move(spec), std::move(on_end));
   process->begin();
   return process;
 }

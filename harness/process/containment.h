@@ -1,4 +1,4 @@
-// What holds the process tree of one case. There are four layers behind one interface: what each is made of is a row of
+// What holds the process tree of one case. Several layers stand behind one interface: what each is made of is a row of
 // harness/core/containment_layer.h, how it is tried and what it does not guarantee one of process/layers.cc. Each is
 // probed once as a whole with a real child (process/try_recipe.h).
 //

@@ -134,14 +134,14 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
 }
 
 // An option under its heading of the help, and what it does to a verdict. It is declared by both.
-struct Marked {
+struct RunOption {
   const char* name;
   Effect effect;
   const char* harmless = nullptr;  // a value with which it does nothing
 };
 struct Heading {
   const char* text;  // nullptr: it stands below the first one
-  std::vector<Marked> options;
+  std::vector<RunOption> options;
 };
 
 const std::vector<Heading>& headings() {
@@ -226,17 +226,17 @@ const std::vector<Heading>& headings() {
 }
 
 // Of `exec` alone, which has no headings.
-constexpr Marked kExecOptions[] = {{"--ready-regex", Effect::kNarrows},
-                                   {"--ready-timeout", Effect::kHarmless},
-                                   {"--ready-file", Effect::kHarmless},
-                                   {"--workflow-commands", Effect::kHarmless}};
+constexpr RunOption kExecOptions[] = {{"--ready-regex", Effect::kNarrows},
+                                      {"--ready-timeout", Effect::kHarmless},
+                                      {"--ready-file", Effect::kHarmless},
+                                      {"--workflow-commands", Effect::kHarmless}};
 
-const Marked* mark_of(const std::string& option) {
+const RunOption* row_of(const std::string& option) {
   for (const Heading& heading : headings()) {
-    const auto found = std::ranges::find(heading.options, option, &Marked::name);
+    const auto found = std::ranges::find(heading.options, option, &RunOption::name);
     if (found != heading.options.end()) return &*found;
   }
-  const auto found = std::ranges::find(kExecOptions, option, &Marked::name);
+  const auto found = std::ranges::find(kExecOptions, option, &RunOption::name);
   return found != std::end(kExecOptions) ? &*found : nullptr;
 }
 
@@ -247,8 +247,8 @@ std::string told_by(Effect effect) {
 
 void group_options(CLI::App& command) {
   for (const Heading& heading : headings()) {
-    for (const Marked& marked : heading.options) {
-      if (heading.text != nullptr) command.get_option(marked.name)->group(heading.text);
+    for (const RunOption& row : heading.options) {
+      if (heading.text != nullptr) command.get_option(row.name)->group(heading.text);
     }
   }
   command.footer(
@@ -265,18 +265,18 @@ void group_options(CLI::App& command) {
 }  // namespace
 
 std::optional<Effect> effect_of(const std::string& option) {
-  const Marked* marked = mark_of(option);
-  return marked != nullptr ? std::optional(marked->effect) : std::nullopt;
+  const RunOption* row = row_of(option);
+  return row != nullptr ? std::optional(row->effect) : std::nullopt;
 }
 
 std::vector<NarrowingOption> narrowing_options(const CLI::App& command) {
   std::vector<NarrowingOption> narrowing;
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
-    const Marked* marked = mark_of(option->get_name());
-    const Effect effect = marked != nullptr ? marked->effect : Effect::kNarrows;
+    const RunOption* row = row_of(option->get_name());
+    const Effect effect = row != nullptr ? row->effect : Effect::kNarrows;
     const std::string value = option->get_expected_max() == 0 ? "" : joined(option->results(), " ");
-    const bool does_nothing = marked != nullptr && marked->harmless != nullptr && value == marked->harmless;
+    const bool does_nothing = row != nullptr && row->harmless != nullptr && value == row->harmless;
     if (effect == Effect::kHarmless || does_nothing) continue;
     narrowing.push_back({option->get_name(), value, told_by(effect)});
   }

@@ -13,7 +13,7 @@
 #include "harness/machine/found_devices.h"
 #include "harness/plan/plan.h"
 #include "harness/run/attempt/attempt.h"
-#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_visits.h"
 #include "harness/run/care/telemetry.h"
 
 namespace proctor {

@@ -13,7 +13,7 @@
 #include "harness/devices/leases/device_pool.h"
 #include "harness/run/attempt/attempt.h"
 #include "harness/run/attempt/case_group.h"
-#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_visits.h"
 #include "harness/run/care/telemetry.h"
 #include "harness/run/schedule/breaker.h"
 #include "harness/run/schedule/case_ends.h"
@@ -60,12 +60,12 @@ class Runner {
         next_look_at_leases_(io_),
         lease_wait_(io_, setup.lease_wait, [this] { start_more(); }),
         breaker_(setup.policy.breaker.value_or(Breaker::kDefault)),
-        gate_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, context_.run_started),
-        telemetry_(io_, *setup.containment, gate_.monitor(),
+        visits_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, context_.run_started),
+        telemetry_(io_, *setup.containment, visits_.monitor(),
                    {.rate = setup.policy.telemetry.value_or(TelemetrySetup().rate),
                     .tool = {.env = setup.attempts.evidence_environment},
                     .on_silence = [this](const auto& devices,
-                                         const std::string& why) { gate_.suspect(devices, why); }},
+                                         const std::string& why) { visits_.suspect(devices, why); }},
                    sink) {
     context_.telemetry = &telemetry_;
     // The terminal told the group of the case alone.
@@ -111,7 +111,7 @@ class Runner {
   void start_more();
   bool start_first_that_fits();
   void begin_process(Slot slot);
-  void on_entered(Slot slot, const DeviceGate::Entry& entry);
+  void on_entered(Slot slot, const DeviceVisits::Entry& entry);
   void go_on_elsewhere(CaseGroup group);
   void leave_sick_devices(CaseGroup group);
   void start_attempt(Slot slot);
@@ -122,11 +122,11 @@ class Runner {
 
   void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
   void take_verdict(Slot slot, std::size_t which, const Unsettled& ended, const std::string& note = {});
-  void settle(Slot slot, const DeviceGate::Left& left);
+  void settle(Slot slot, const DeviceVisits::Left& left);
   void tell_suspect(const Running& entry, const CaseGroup::Finished& finished);
   void on_process_ended(Slot slot, ProcessFate fate);
   void on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
-               const DeviceGate::Left& left);
+               const DeviceVisits::Left& left);
   void hold_last(Slot slot);
   void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
   bool moves_on(Running& entry);
@@ -165,7 +165,7 @@ class Runner {
   std::optional<CaseGroup::NoMore> finishing_;  // set: nothing new starts
   LeaseWait lease_wait_;
   Breaker breaker_;
-  DeviceGate gate_;
+  DeviceVisits visits_;
   Telemetry telemetry_;
 };
 
@@ -211,7 +211,7 @@ void Runner::begin() {
                        "failed to " + watched.error().what + "; leases are looked at once a second"});
   }
   look_at_leases();
-  gate_.begin([this] { start_more(); });
+  visits_.begin([this] { start_more(); });
 }
 
 // A device is used only while no other run can lease it.
@@ -234,7 +234,7 @@ void Runner::look_at_leases() {
 // Ends the loop, once nothing of ours is left on it.
 void Runner::leave() {
   if (dump_) dump_->stop(SIGKILL, Milliseconds(0));
-  telemetry_.stop([this] { gate_.stop([this] { io_.stop(); }); });
+  telemetry_.stop([this] { visits_.stop([this] { io_.stop(); }); });
 }
 
 void Runner::arm_tick() {
@@ -275,11 +275,11 @@ void Runner::begin_process(Slot slot) {
   const std::string& id = test(slot->group.first()).id;
   // After one sick device the next one is examined first: was it well before this group had it?
   const bool doubt = !slot->begun && slot->group.has_suspect();
-  gate_.enter(slot->devices, id, doubt,
-              [this, slot](const DeviceGate::Entry& entry) { on_entered(slot, entry); });
+  visits_.enter(slot->devices, id, doubt,
+                [this, slot](const DeviceVisits::Entry& entry) { on_entered(slot, entry); });
 }
 
-void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
+void Runner::on_entered(Slot slot, const DeviceVisits::Entry& entry) {
   const bool new_while_finishing = finishing_ && !slot->begun;
   if (entry.open && !stopping_ && !new_while_finishing && !slot->lost_devices) return start_attempt(slot);
   pool_.return_unused(std::exchange(slot->devices, {}));
@@ -382,7 +382,7 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
   if (ended.termination.unreapable) {
     slot->lost_devices = true;
     for (const auto& device : slot->devices)
-      gate_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
+      visits_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
   }
   const auto known = ends_.known_failure(index, slot->devices, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
@@ -412,7 +412,7 @@ void Runner::take_verdict(Slot slot, std::size_t which, const Unsettled& ended, 
 }
 
 // Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry.
-void Runner::settle(Slot slot, const DeviceGate::Left& left) {
+void Runner::settle(Slot slot, const DeviceVisits::Left& left) {
   for (Unsettled& ended : std::exchange(slot->unsettled, {})) {
     std::string note;
     if (!left.sick.empty()) {
@@ -450,13 +450,15 @@ void Runner::on_process_ended(Slot slot, ProcessFate fate) {
   const auto not_begun = slot->attempt->not_begun();
   slot->attempt.reset();
   if (stopping_ || slot->lost_devices) return on_left(slot, fate, not_begun, {});
-  gate_.leave(
-      slot->devices, test(slot->group.case_of(slot->last.value_or(0))).id, std::exchange(slot->doubt, false),
-      [this, slot, fate, not_begun](const DeviceGate::Left& left) { on_left(slot, fate, not_begun, left); });
+  visits_.leave(slot->devices, test(slot->group.case_of(slot->last.value_or(0))).id,
+                std::exchange(slot->doubt, false),
+                [this, slot, fate, not_begun](const DeviceVisits::Left& left) {
+                  on_left(slot, fate, not_begun, left);
+                });
 }
 
 void Runner::on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                     const DeviceGate::Left& left) {
+                     const DeviceVisits::Left& left) {
   slot->lost_devices = slot->lost_devices || left.any_sick;
   settle(slot, left);
   go_on(slot, fate, not_begun);
@@ -581,7 +583,7 @@ void Runner::on_deadline() {
 }
 
 void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
-  gate_.give_up();
+  visits_.give_up();
   for (auto& entry : running_) entry.attempt->stop(signal, grace, why_stopped());
   if (running_.empty()) return leave();
   give_up_.expires_after(budget);

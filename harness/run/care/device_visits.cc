@@ -1,4 +1,4 @@
-#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_visits.h"
 
 #include <fmt/format.h>
 
@@ -41,9 +41,9 @@ bool casts_doubt(const AttemptEnded& ended, bool expected) {
   return true;
 }
 
-DeviceGate::DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-                       const RunPolicy& policy, DevicePool& pool, EventSink& sink,
-                       Clock::time_point run_started)
+DeviceVisits::DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
+                           const RunPolicy& policy, DevicePool& pool, EventSink& sink,
+                           Clock::time_point run_started)
     : setup_(setup),
       policy_(policy),
       pool_(pool),
@@ -55,7 +55,7 @@ DeviceGate::DeviceGate(boost::asio::io_context& io, Containment& containment, co
                                        setup.settle);
 }
 
-void DeviceGate::begin(std::function<void()> ready) {
+void DeviceVisits::begin(std::function<void()> ready) {
   if (!care_) return ready();
   care_->begin([this, ready = std::move(ready)](const std::string& problem) {
     if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
@@ -66,8 +66,8 @@ void DeviceGate::begin(std::function<void()> ready) {
 
 // ---- examination ----
 
-void DeviceGate::examine(VisitIterator visit, const std::vector<std::string>& devices,
-                         std::function<void(const Answers&)> done) {
+void DeviceVisits::examine(VisitIterator visit, const std::vector<std::string>& devices,
+                           std::function<void(const Answers&)> done) {
   auto answers = std::make_shared<Answers>();
   auto left = std::make_shared<std::size_t>(devices.size());
   if (devices.empty()) return done(*answers);
@@ -85,7 +85,7 @@ void DeviceGate::examine(VisitIterator visit, const std::vector<std::string>& de
   }
 }
 
-std::optional<HealthRequest> DeviceGate::request(const std::string& device, const std::string& case_id) {
+std::optional<HealthRequest> DeviceVisits::request(const std::string& device, const std::string& case_id) {
   auto how = setup_.health ? setup_.health(device) : std::nullopt;
   if (how) {
     how->leases = pool_.descriptors({device});
@@ -97,7 +97,7 @@ std::optional<HealthRequest> DeviceGate::request(const std::string& device, cons
   return how;
 }
 
-bool DeviceGate::judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer) {
+bool DeviceVisits::judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer) {
   if (answer.reset) {
     care_->monitor().renew();
     note(device, "reset", visit->case_id, answer.words);
@@ -126,13 +126,13 @@ bool DeviceGate::judge(VisitIterator visit, const std::string& device, const Hea
   return true;
 }
 
-void DeviceGate::drain(const std::string& device, const std::string& reason, const std::string& evidence,
-                       const std::string& case_id) {
+void DeviceVisits::drain(const std::string& device, const std::string& reason, const std::string& evidence,
+                         const std::string& case_id) {
   pool_.drain(device, reason, evidence);
   note(device, "drained", case_id, reason + ": " + evidence);
 }
 
-void DeviceGate::suspect(const std::vector<std::string>& devices, const std::string& why) {
+void DeviceVisits::suspect(const std::vector<std::string>& devices, const std::string& why) {
   for (const auto& device : devices) {
     if (!is_new(device, "silent")) continue;
     suspects_.insert(device);
@@ -140,7 +140,7 @@ void DeviceGate::suspect(const std::vector<std::string>& devices, const std::str
   }
 }
 
-void DeviceGate::suspect_silent(const std::vector<DeviceFinding>& findings) {
+void DeviceVisits::suspect_silent(const std::vector<DeviceFinding>& findings) {
   for (const auto& finding : findings) {
     if (finding.is_silent) suspect({finding.device}, "");  // what is unknown is told with its case
   }
@@ -148,8 +148,8 @@ void DeviceGate::suspect_silent(const std::vector<DeviceFinding>& findings) {
 
 // ---- before a case ----
 
-void DeviceGate::enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
-                       OnEntry done) {
+void DeviceVisits::enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
+                         OnEntry done) {
   if (!care_ || devices.empty()) return done({});
   visits_.push_back({.devices = devices, .case_id = case_id, .entry = std::move(done)});
   const auto visit = std::prev(visits_.end());
@@ -162,19 +162,19 @@ void DeviceGate::enter(const std::vector<std::string>& devices, const std::strin
   examine(visit, doubtful, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
 }
 
-void DeviceGate::after_dirty(VisitIterator visit, const Answers& answers) {
+void DeviceVisits::after_dirty(VisitIterator visit, const Answers& answers) {
   bool well = true;
   for (const auto& [device, answer] : answers) well = judge(visit, device, answer) && well;
   if (well) return find_foreign_holders(visit);
   enter_now(visit, {.open = false});
 }
 
-void DeviceGate::find_foreign_holders(VisitIterator visit) {
+void DeviceVisits::find_foreign_holders(VisitIterator visit) {
   care_->find_foreign_holders(visit->devices, Milliseconds(0),
                               [this, visit](const auto& findings) { judge_holders(visit, findings); });
 }
 
-void DeviceGate::judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
+void DeviceVisits::judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   suspect_silent(findings);
   std::vector<DeviceFinding> foreign;
   for (const auto& finding : findings) {
@@ -189,7 +189,7 @@ void DeviceGate::judge_holders(VisitIterator visit, const std::vector<DeviceFind
   apply_policy(visit, foreign);
 }
 
-void DeviceGate::apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign) {
+void DeviceVisits::apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign) {
   std::string who;
   bool endured = true;
   for (const auto& finding : foreign) {
@@ -215,7 +215,7 @@ void DeviceGate::apply_policy(VisitIterator visit, const std::vector<DeviceFindi
                               [this, visit](const auto& findings) { after_waiting(visit, findings); });
 }
 
-void DeviceGate::after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
+void DeviceVisits::after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   for (const auto& finding : findings) {
     tell(finding, visit->case_id, warning_before(finding, visit->case_id));
     if (finding.settled == Settled::kForeign) pool_.endure(finding.device, finding.holders);
@@ -224,7 +224,7 @@ void DeviceGate::after_waiting(VisitIterator visit, const std::vector<DeviceFind
   enter_now(visit, {.open = !lost});
 }
 
-bool DeviceGate::drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
+bool DeviceVisits::drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   bool any = false;
   for (const auto& finding : findings) {
     if (finding.settled != Settled::kLost) continue;
@@ -234,7 +234,7 @@ bool DeviceGate::drain_lost(VisitIterator visit, const std::vector<DeviceFinding
   return any;
 }
 
-void DeviceGate::enter_now(VisitIterator visit, const Entry& entry) {
+void DeviceVisits::enter_now(VisitIterator visit, const Entry& entry) {
   const auto done = std::move(visit->entry);
   visits_.erase(visit);
   done(entry);
@@ -242,8 +242,8 @@ void DeviceGate::enter_now(VisitIterator visit, const Entry& entry) {
 
 // ---- after a case ----
 
-void DeviceGate::leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
-                       OnLeft done) {
+void DeviceVisits::leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
+                         OnLeft done) {
   if (!care_ || devices.empty()) return done({});
   visits_.push_back({.devices = devices, .case_id = case_id, .left = std::move(done)});
   const auto visit = std::prev(visits_.end());
@@ -251,7 +251,8 @@ void DeviceGate::leave(const std::vector<std::string>& devices, const std::strin
                 [this, visit, doubt](const auto& findings) { after_settling(visit, findings, doubt); });
 }
 
-void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt) {
+void DeviceVisits::after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings,
+                                  bool doubt) {
   std::vector<std::string> doubtful;
   suspect_silent(findings);
   for (const auto& finding : findings) {
@@ -282,7 +283,7 @@ void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFin
 
 // To open a device and close it again can free what a dead process left there, so its
 // memory is looked at once more.
-void DeviceGate::after_doubt(VisitIterator visit, const Answers& answers) {
+void DeviceVisits::after_doubt(VisitIterator visit, const Answers& answers) {
   for (const auto& [device, answer] : answers) {
     const bool well = judge(visit, device, answer);
     if (!well || answer.reset) {
@@ -299,7 +300,7 @@ void DeviceGate::after_doubt(VisitIterator visit, const Answers& answers) {
   care_->check(devices, [this, visit](const auto& findings) { last_word(visit, findings); });
 }
 
-void DeviceGate::last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
+void DeviceVisits::last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   for (std::size_t i = 0; i < findings.size(); ++i) {
     DeviceFinding finding = findings[i];
     finding.waited += visit->not_back[i].waited;
@@ -314,7 +315,7 @@ void DeviceGate::last_word(VisitIterator visit, const std::vector<DeviceFinding>
   leave_now(visit);
 }
 
-void DeviceGate::leave_now(VisitIterator visit) {
+void DeviceVisits::leave_now(VisitIterator visit) {
   const auto done = std::move(visit->left);
   const Left result = visit->result;
   visits_.erase(visit);
@@ -323,7 +324,7 @@ void DeviceGate::leave_now(VisitIterator visit) {
 
 // ---- the end ----
 
-void DeviceGate::give_up() {
+void DeviceVisits::give_up() {
   *alive_ = false;
   alive_ = std::make_shared<bool>(true);
   checks_.give_up();
@@ -334,7 +335,7 @@ void DeviceGate::give_up() {
   }
 }
 
-void DeviceGate::stop(std::function<void()> gone) {
+void DeviceVisits::stop(std::function<void()> gone) {
   *alive_ = false;
   checks_.stop([this, gone = std::move(gone)] {
     if (!care_) return gone();
@@ -344,15 +345,15 @@ void DeviceGate::stop(std::function<void()> gone) {
 
 // ---- what is told ----
 
-void DeviceGate::tell(const DeviceFinding& finding, const std::string& case_id,
-                      const std::optional<Warning>& warning) {
+void DeviceVisits::tell(const DeviceFinding& finding, const std::string& case_id,
+                        const std::optional<Warning>& warning) {
   if (!warning) return;
   note(finding.device, event_of(finding.settled), case_id, warning->text, finding.waited, finding.left_bytes);
   sink_.on(*warning);
 }
 
-void DeviceGate::note(const std::string& device, std::string_view what, const std::string& case_id,
-                      const std::string& evidence, Milliseconds waited, std::uint64_t bytes) {
+void DeviceVisits::note(const std::string& device, std::string_view what, const std::string& case_id,
+                        const std::string& evidence, Milliseconds waited, std::uint64_t bytes) {
   const auto at = std::chrono::duration_cast<Milliseconds>(Clock::now() - run_started_);
   sink_.on(DeviceHealth{.device = device,
                         .what = std::string(what),

@@ -48,12 +48,12 @@ struct CareSetup {
 // Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
 bool casts_doubt(const AttemptEnded& ended, bool expected);
 
-class DeviceGate {
+class DeviceVisits {
  public:
-  DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-             const RunPolicy& policy, DevicePool& pool, EventSink& sink, Clock::time_point run_started);
-  DeviceGate(const DeviceGate&) = delete;
-  DeviceGate& operator=(const DeviceGate&) = delete;
+  DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
+               const RunPolicy& policy, DevicePool& pool, EventSink& sink, Clock::time_point run_started);
+  DeviceVisits(const DeviceVisits&) = delete;
+  DeviceVisits& operator=(const DeviceVisits&) = delete;
 
   // Reads the state of the devices before the run's first case.
   void begin(std::function<void()> ready);

@@ -1,4 +1,4 @@
-#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_visits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,13 +122,13 @@ class Health : public EventSink {
 class SilentDriver : public testing::Test {
  protected:
   void SetUp() override {
-    auto opened = Containment::open(std::nullopt, "gate-test-" + scratch_.path().filename().string());
+    auto opened = Containment::open(std::nullopt, "visits-test-" + scratch_.path().filename().string());
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
   }
   void TearDown() override {
-    if (!gate_) return;
-    gate_->stop([this] { io_.stop(); });
+    if (!visits_) return;
+    visits_->stop([this] { io_.stop(); });
     io_.restart();
     io_.run();
   }
@@ -149,11 +149,12 @@ class SilentDriver : public testing::Test {
                                     .ids = {"a"},
                                     .deadline = Milliseconds(300)}}};
     setup_.health = [this, result](const std::string&) { return examination(scratch_.string(), result); };
-    gate_ = std::make_unique<DeviceGate>(io_, *containment_, setup_, policy_, pool_, health_, Clock::now());
+    visits_ =
+        std::make_unique<DeviceVisits>(io_, *containment_, setup_, policy_, pool_, health_, Clock::now());
   }
-  DeviceGate::Left leave() {
-    std::optional<DeviceGate::Left> left;
-    gate_->leave({"a"}, "case", /*doubt=*/false, [&](const DeviceGate::Left& answer) { left = answer; });
+  DeviceVisits::Left leave() {
+    std::optional<DeviceVisits::Left> left;
+    visits_->leave({"a"}, "case", /*doubt=*/false, [&](const DeviceVisits::Left& answer) { left = answer; });
     io_.restart();
     while (!left) io_.run_one();
     return *left;
@@ -175,7 +176,7 @@ class SilentDriver : public testing::Test {
   RunPolicy policy_;
   DevicePool pool_{{PoolDevice{.device = {"a", "xpu", "", false}, .shared = false}}};
   Health health_;
-  std::unique_ptr<DeviceGate> gate_;
+  std::unique_ptr<DeviceVisits> visits_;
 };
 
 TEST_F(SilentDriver, AQuestionThatHangsHasItsDeviceExaminedOnce) {
@@ -197,7 +198,7 @@ TEST_F(SilentDriver, TelemetryThatHangsIsADoubtToo) {
   begin(kAnswers, kWell);
   leave();
   EXPECT_THAT(health_.found, ElementsAre());
-  gate_->suspect({"a"}, "it did not answer");
+  visits_->suspect({"a"}, "it did not answer");
   leave();
   leave();
   EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "harness/core/count_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 // Looking for a near miss takes a while for each id.
 constexpr std::size_t kMostNearMisses = 20'000;
-
-std::string day_count(int count) { return fmt::format("{} day{}", count, count == 1 ? "" : "s"); }
 
 bool is_pattern(const std::string& glob) { return glob.find_first_of("*?") != glob.npos; }
 
@@ -77,7 +76,7 @@ class EntryCheck {
 void EntryCheck::look_at_days() {
   if (today_ > entry_.expires) {
     const int past = days_between(entry_.expires, today_);
-    say("expired", fmt::format("expired on {}, {} ago", day_text(entry_.expires), day_count(past)));
+    say("expired", fmt::format("expired on {}, {} ago", day_text(entry_.expires), count_text(past, "day")));
   }
   if (!entry_.added)
     return say("no_added",
@@ -89,8 +88,9 @@ void EntryCheck::look_at_days() {
         fmt::format("was added on {}, which is after {}", day_text(*entry_.added), day_text(today_)));
   const int span = days_between(*entry_.added, entry_.expires);
   if (span > kLongestKnownDays) {
-    say("too_long", fmt::format("is to hold for {}, from {} to {}; at most {} are allowed", day_count(span),
-                                day_text(*entry_.added), day_text(entry_.expires), kLongestKnownDays));
+    say("too_long",
+        fmt::format("is to hold for {}, from {} to {}; at most {} are allowed", count_text(span, "day"),
+                    day_text(*entry_.added), day_text(entry_.expires), kLongestKnownDays));
   }
 }
 
@@ -192,7 +192,7 @@ bool is_hit(const KnownFailure& entry, const Verdict& verdict) {
 std::string days_left_text(const KnownFailure& entry, Day today) {
   const int left = days_between(today, entry.expires);
   if (left == 0) return "today is the last day";
-  return left > 0 ? day_count(left) + " left" : "expired " + day_count(-left) + " ago";
+  return left > 0 ? count_text(left, "day") + " left" : "expired " + count_text(-left, "day") + " ago";
 }
 
 std::vector<KnownFailureFinding> check_known_failures(const KnownFailures& list,

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
@@ -61,10 +62,6 @@ void add_location(const RunModel& model, const CaseRecord& record, const std::st
   annotation.line = attempt->end->failures.front().line;
 }
 
-std::string cases_text(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
-}
-
 std::string ids_text(const std::vector<const CaseRecord*>& records) {
   std::string text;
   for (std::size_t i = 0; i < std::min(records.size(), kMostIds); ++i)
@@ -90,8 +87,9 @@ std::vector<RankedCause> bad_causes(const RunModel& model, const std::string& wo
     const Verdict verdict = model.verdict(first);
     RankedCause cause{.rank = rank_of(model, first), .cases = records.size()};
     cause.annotation.level = level_of(model, first);
-    cause.annotation.title = fmt::format(
-        "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
+    cause.annotation.title =
+        fmt::format("{}: {}", records.size() == 1 ? first.planned.id : count_text(records.size(), "case"),
+                    to_string(verdict));
     cause.annotation.message = fmt::format("{}\n{}", first.planned.id, summarize_failure(model, first));
     if (records.size() > 1) cause.annotation.message += "all with this cause:" + ids_text(records);
     add_location(model, first, workspace, cause.annotation);
@@ -135,7 +133,7 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
     causes.push_back({.rank = 1,
                       .cases = records.size(),
                       .annotation = {.level = Level::kWarning,
-                                     .title = fmt::format("{}: {}", mark, cases_text(records.size())),
+                                     .title = fmt::format("{}: {}", mark, count_text(records.size(), "case")),
                                      .message = "marked " + mark + ":" + ids_text(records)}});
   }
   for (const DeviceHealth& health : model.health()) {
@@ -156,11 +154,12 @@ void add_quiet(const RunModel& model, std::vector<RankedCause>& causes) {
       quiet[to_string(model.verdict(record))].push_back(&record);
   }
   for (const auto& [verdict, records] : quiet) {
-    causes.push_back({.rank = 1,
-                      .cases = records.size(),
-                      .annotation = {.level = level_of(model, *records.front()),
-                                     .title = fmt::format("{}: {}", cases_text(records.size()), verdict),
-                                     .message = verdict + ":" + ids_text(records)}});
+    causes.push_back(
+        {.rank = 1,
+         .cases = records.size(),
+         .annotation = {.level = level_of(model, *records.front()),
+                        .title = fmt::format("{}: {}", count_text(records.size(), "case"), verdict),
+                        .message = verdict + ":" + ids_text(records)}});
   }
 }
 
@@ -196,7 +195,7 @@ void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>
        .title = fmt::format("{} more causes", causes.size() - shown),
        .message = fmt::format("{} more causes, with {}, are not shown here: a step has {} annotations of a "
                               "kind. See the job summary and report.json.",
-                              causes.size() - shown, cases_text(cases_left), kMostPerLevel)});
+                              causes.size() - shown, count_text(cases_left, "case"), kMostPerLevel)});
 }
 
 }  // namespace

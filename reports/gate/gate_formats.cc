@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/count_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/json_writer.h"
@@ -224,10 +225,9 @@ std::string gate_text(const GateVerdict& verdict) {
   const auto red =
       std::ranges::count_if(verdict.cells, [](const GateCellVerdict& cell) { return !cell.green(); });
   if (!verdict.green() && red == 0) return out + "gate: red for all runs together, and for no cell alone\n";
-  out += verdict.green() ? fmt::format("gate: green, {} {}\n", verdict.cells.size(),
-                                       verdict.cells.size() == 1 ? "cell" : "cells")
-                         : fmt::format("gate: red, {} of {} {} red\n", red, verdict.cells.size(),
-                                       verdict.cells.size() == 1 ? "cell" : "cells");
+  out += verdict.green()
+             ? fmt::format("gate: green, {}\n", count_text(verdict.cells.size(), "cell"))
+             : fmt::format("gate: red, {} of {} red\n", red, count_text(verdict.cells.size(), "cell"));
   return out;
 }
 

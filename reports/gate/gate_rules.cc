@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "harness/core/count_text.h"
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -24,10 +25,6 @@ void red(GateFinding& finding, std::string why) {
 bool counts_as_executed(const GateCase& one) {
   return one.end.verdict.outcome != Outcome::kSkip && one.end.verdict.outcome != Outcome::kNotrun &&
          one.end.colour != GateColour::kGrey;
-}
-
-std::string counted(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string fact(const GateReport& report, std::string_view name) {
@@ -110,7 +107,7 @@ void no_case(const CellView& view, GateFinding& finding, const std::string& word
     ++verdicts[to_string(one.end.verdict)];
   });
   finding.limit = "0 cases";
-  finding.value = counted(finding.cases.size(), "case");
+  finding.value = count_text(finding.cases.size(), "case");
   if (finding.cases.empty()) return;
   std::string kinds;
   for (const auto& [verdict, count] : verdicts)
@@ -132,7 +129,7 @@ std::string why_not_taken(const CellView& view, const GateReport& report) {
 
 void report_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "a run";
-  finding.value = counted(view.reports.size(), "run");
+  finding.value = count_text(view.reports.size(), "run");
   if (!view.reports.empty()) return;
   std::string near;
   Texts groups;
@@ -182,7 +179,7 @@ void shards_rule(const CellView& view, GateFinding& finding) {
     count = report->plan.shard->count;
   }
   finding.limit = count == 0 ? "each shard once" : fmt::format("each of {} shards once", count);
-  finding.value = counted(shards.size(), "shard");
+  finding.value = count_text(shards.size(), "shard");
   name_missing(shards, count, finding);
   for (const auto& [index, runs] : shards) {
     if (runs.size() > 1)
@@ -208,7 +205,7 @@ void journal_rule(const CellView& view, GateFinding& finding) {
       if (!flaw.case_id.empty()) finding.cases.push_back(flaw.case_id);
     }
   }
-  finding.value = counted(flaws, "flaw");
+  finding.value = count_text(flaws, "flaw");
 }
 
 void complete_rule(const CellView& view, GateFinding& finding) {
@@ -217,7 +214,7 @@ void complete_rule(const CellView& view, GateFinding& finding) {
   for (const GateReport* report : view.reports) {
     if (!report->cut_short.empty()) cut.push_back(fmt::format("{}: {}", report->name(), report->cut_short));
   }
-  finding.value = counted(cut.size(), "run") + " cut short";
+  finding.value = count_text(cut.size(), "run") + " cut short";
   for (std::string& why : cut) red(finding, std::move(why));
 }
 
@@ -237,7 +234,7 @@ void rendered_rule(const CellView& view, GateFinding& finding) {
       red(finding, fmt::format("{}: {} is not what its journal renders to{}", report->name(),
                                joined(report->other_files, ", "), by_another_version(view, *report)));
   }
-  finding.value = counted(count, "other file");
+  finding.value = count_text(count, "other file");
 }
 
 void signed_rule(const CellView& view, GateFinding& finding) {
@@ -251,7 +248,7 @@ void signed_rule(const CellView& view, GateFinding& finding) {
     red(finding, fmt::format("the journal of {} has the digest {}, which is not in {}", report->name(),
                              report->sha256, view.policy().signed_digests));
   }
-  finding.value = digests ? counted(missing, "digest") + " missing" : "not asked for";
+  finding.value = digests ? count_text(missing, "digest") + " missing" : "not asked for";
 }
 
 void subject_rule(const CellView& view, GateFinding& finding) {
@@ -302,7 +299,7 @@ void clean_rule(const CellView& view, GateFinding& finding) {
                      : fmt::format("nobody says whether the checkout of {} had changes: {}", report->name(),
                                    its.reason.empty() ? "its journal does not" : its.reason));
   }
-  finding.value = counted(dirty, "run") + " of a changed or unknown checkout";
+  finding.value = count_text(dirty, "run") + " of a changed or unknown checkout";
 }
 
 void age_rule(const CellView& view, GateFinding& finding) {
@@ -336,7 +333,7 @@ void clock_rule(const CellView& view, GateFinding& finding) {
     ++wrong;
     red(finding, report->name() + ": " + why);
   }
-  finding.value = counted(wrong, "run") + " with other dates";
+  finding.value = count_text(wrong, "run") + " with other dates";
 }
 
 const Narrowed& narrowed(const RunPlanned& plan) {
@@ -478,7 +475,7 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   Texts there;
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) { there.emplace_back(one.id); });
   std::ranges::sort(there);
-  finding.value = counted(there.size(), "case");
+  finding.value = count_text(there.size(), "case");
   if (is_of_one_run(view)) name_repeated(there, finding);
   if (view.plan == nullptr) {
     finding.limit = "the cases of which the plan's digest is";
@@ -488,7 +485,7 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   }
   static const Texts kNone;
   const Texts& wanted = view.planned_ids() != nullptr ? *view.planned_ids() : kNone;
-  finding.limit = fmt::format("the {} of the plan", counted(wanted.size(), "case"));
+  finding.limit = fmt::format("the {} of the plan", count_text(wanted.size(), "case"));
   Texts missing;
   Texts more;
   std::ranges::set_difference(wanted, there, std::back_inserter(missing));
@@ -496,8 +493,8 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   more.erase(std::unique(more.begin(), more.end()), more.end());
   if (!missing.empty())
     red(finding, fmt::format("{} of {} planned {} in no report", missing.size(), wanted.size(),
-                             missing.size() == 1 ? "is" : "are"));
-  if (!more.empty()) red(finding, fmt::format("{} not in the plan", counted(more.size(), "case")));
+                             plural(missing.size(), "is", "are")));
+  if (!more.empty()) red(finding, fmt::format("{} not in the plan", count_text(more.size(), "case")));
   finding.cases.insert(finding.cases.end(), missing.begin(), missing.end());
   finding.cases.insert(finding.cases.end(), more.begin(), more.end());
 }
@@ -574,10 +571,10 @@ void executed_rule(const CellView& view, GateFinding& finding) {
   finding.limit = fmt::format("at least {}", least);
   finding.value = fmt::format("{} of {}", executed, view.planned());
   if (executed >= least) return;
-  red(finding, executed == 0 ? "nothing was executed"
-                             : fmt::format("only {} {} executed, and at least {} must be",
-                                           counted(static_cast<std::size_t>(executed), "case"),
-                                           executed == 1 ? "was" : "were", least));
+  red(finding, executed == 0
+                   ? "nothing was executed"
+                   : fmt::format("only {} {} executed, and at least {} must be", count_text(executed, "case"),
+                                 plural(executed, "was", "were"), least));
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
     if (!counts_as_executed(one)) finding.cases.emplace_back(one.id);
   });
@@ -605,10 +602,10 @@ void skips_rule(const CellView& view, GateFinding& finding) {
     ++unknown[one.end.verdict.reason.text()];
     finding.cases.emplace_back(one.id);
   });
-  finding.value = counted(static_cast<std::size_t>(skipped), "skip");
+  finding.value = count_text(skipped, "skip");
   for (const auto& [reason, count] : unknown)
     red(finding, fmt::format("{} skipped for a reason that the policy does not have: {}",
-                             counted(static_cast<std::size_t>(count), "case"), clean_text(reason)));
+                             count_text(count, "case"), clean_text(reason)));
 }
 
 // The first entry that is about the case, and about each attempt that tells how it ended; null.
@@ -646,11 +643,11 @@ void flaky_rule(const CellView& view, GateFinding& finding) {
   if (share > percent) {
     red(finding,
         fmt::format("{} passed only after a failure, which is {:.3f} % of {} executed, and {} % are allowed",
-                    counted(flaky.size(), "case"), share, executed, percent));
+                    count_text(flaky.size(), "case"), share, executed, percent));
     finding.cases = flaky;
   } else if (!unlisted.empty()) {
     red(finding, fmt::format("{} passed only after a failure, and no known failure is about it",
-                             counted(unlisted.size(), "case")));
+                             count_text(unlisted.size(), "case")));
     finding.cases = unlisted;
   }
 }
@@ -670,10 +667,9 @@ void expected_rule(const CellView& view, GateFinding& finding) {
               ? "no known failure of the policy's list explains it"
               : fmt::format("{}: {}", judged->entry->origin, joined(judged->entry->mistakes, "; "))];
   });
-  finding.value = fmt::format("{} expected", counted(static_cast<std::size_t>(expected), "failure"));
+  finding.value = fmt::format("{} expected", count_text(expected, "failure"));
   for (const auto& [text, count] : why)
-    red(finding,
-        fmt::format("{} expected to fail: {}", counted(static_cast<std::size_t>(count), "case"), text));
+    red(finding, fmt::format("{} expected to fail: {}", count_text(count, "case"), text));
 }
 
 // Also where the run itself did not know the list. An entry with a mistake is red by itself.
@@ -720,7 +716,7 @@ void stack_kept_rule(const CellView& view, GateFinding& finding) {
       red(finding, fmt::format("the stack of {} changed: {}", report->name(), clean_text(warning.text)));
     }
   }
-  finding.value = counted(changed, "change");
+  finding.value = count_text(changed, "change");
 }
 
 void hardware_rule(const CellView& view, GateFinding& finding) {
@@ -746,7 +742,8 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
       missing.push_back(
           fmt::format("{}, {} ({}): {}", report.name(), device.id, device.name, joined(facts, "; ")));
   });
-  finding.value = simulated.empty() ? fmt::format("{} of {}", good, counted(devices, "device")) : "simulated";
+  finding.value =
+      simulated.empty() ? fmt::format("{} of {}", good, count_text(devices, "device")) : "simulated";
   if (!view.cell.hardware) return;
   for (const std::string& why : simulated) red(finding, why);
   for (std::string& why : missing) red(finding, std::move(why));
@@ -790,9 +787,9 @@ void devices_rule(const CellView& view, GateFinding& finding) {
         idle.insert(report->plan.hostname + "/" + device.id);
     }
   }
-  red(finding,
-      fmt::format("{} executed something, and {} must", counted(used.size(), "device"), view.cell.devices) +
-          (idle.empty() ? "" : "; these did not: " + joined({idle.begin(), idle.end()}, ", ")));
+  red(finding, fmt::format("{} executed something, and {} must", count_text(used.size(), "device"),
+                           view.cell.devices) +
+                   (idle.empty() ? "" : "; these did not: " + joined({idle.begin(), idle.end()}, ", ")));
 }
 
 // How long any of them lasted: what overlaps counts once.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "harness/core/count_text.h"
 #include "harness/core/day.h"
 
 namespace proctor {
@@ -19,8 +20,8 @@ std::optional<int> days_left(const RunModel& model, const KnownFailureEntry& ent
 std::string days_left_words(int days) {
   if (days == 0) return "the last day";
   const int count = std::abs(days);
-  return fmt::format("{}{} day{}{}", days < 0 ? "expired " : "", count, count == 1 ? "" : "s",
-                     days < 0 ? " before" : " left");
+  return days < 0 ? fmt::format("expired {} before", count_text(count, "day"))
+                  : count_text(count, "day") + " left";
 }
 
 int hits(const RunModel& model, const KnownFailureEntry& entry) {

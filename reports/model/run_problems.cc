@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/count_text.h"
 #include "harness/core/device_shortage.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 20;
 constexpr std::size_t kNameBytes = 200;
-
-std::string count_text(int count) { return fmt::format("{} {}", count, count == 1 ? "case" : "cases"); }
 
 // The cases that `is_meant` chooses, one a line.
 template <typename IsMeant>
@@ -53,7 +52,7 @@ void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
       {"flaky", "Flaky cases",
        fmt::format("{} were bad and then good, more than the policy of the run allows. {} allows "
                    "them:{}",
-                   count_text(flaky.count), options_that_allow(model, flaky),
+                   count_text(flaky.count, "case"), options_that_allow(model, flaky),
                    named(model, [&](const CaseRecord& record) { return model.has_mark(record, "flaky"); }))});
 }
 
@@ -63,7 +62,7 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
   if (count > 0) {
     problems.push_back({"device_suspect", "Suspect device",
                         fmt::format("{} were bad on one device and good on another:{}",
-                                    count_text(static_cast<int>(count)), named(model, suspect))});
+                                    count_text(count, "case"), named(model, suspect))});
   }
   for (const Warning& warning : model.warnings()) {
     if (warning.code == kDeviceShortage) problems.push_back({"no_device", "No device", warning.text});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/count_text.h"
 #include "reports/model/report_place.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
@@ -28,7 +29,7 @@ std::string thousands(std::size_t number) {
 }
 
 std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return thousands(count) + " " + std::string(count == 1 ? one : many);
+  return thousands(count) + " " + std::string(plural(count, one, many));
 }
 
 std::string state_value(std::string_view text) {

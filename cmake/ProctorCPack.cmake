@@ -73,7 +73,8 @@ set(CPACK_DEBIAN_SUITES_PACKAGE_RECOMMENDS "${loader}")
 set(CPACK_DEBIAN_SUITES_PACKAGE_SUGGESTS "cuda-cudart-13-0 | cuda-cudart-12-9, libgloo0")
 set(CPACK_COMPONENT_SUITES_DESCRIPTION "device probes and conformance suites for Proctor
 Checks of what drivers of Intel and NVIDIA GPUs do: visibility, memory,
-kernels, collectives; and the probes by which the runner finds devices.")
+kernels, management, collectives; and the probes by which the runner finds
+devices.")
 
 set(CPACK_DEBIAN_SIMULATOR_PACKAGE_NAME proctor-simulator)
 set(CPACK_DEBIAN_SIMULATOR_PACKAGE_DEPENDS "proctor-suites (= ${PROJECT_VERSION}), ${libraries}")

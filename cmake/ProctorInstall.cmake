@@ -102,7 +102,7 @@ endif()
 # ---- suites ----
 
 foreach(vendor xpu cuda cuda12)
-  foreach(program proctor-probe- health_ visibility_ memory_ kernels_ collectives_)
+  foreach(program proctor-probe- health_ visibility_ memory_ kernels_ management_ collectives_)
     proctor_install_target(suites ${program}${vendor} ${PROCTOR_INSTALL_PROGRAMS})
   endforeach()
 endforeach()

@@ -124,7 +124,7 @@ def devices(xpu, cuda):
 def suites(work):
     some = ["--filter", "*Copy.*", "--filter", "*Sensors.*", "--filter", "*Queue.*", "--filter", "*Event.*",
             "--filter", "*Mask.*"] if work.short else []
-    work.proctor("suites", "memory", "kernels", "visibility", *devices("xpu:2x2", "cuda:4"), *some)
+    work.proctor("suites", "memory", "kernels", "management", "visibility", *devices("xpu:2x2", "cuda:4"), *some)
 
 
 def collectives(work):

@@ -10,7 +10,7 @@ import sys
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, is_sanitized, report, skip
 
-SUITES = ("visibility", "memory", "kernels")
+SUITES = ("visibility", "memory", "kernels", "management")
 STAND_IN = BIN / "cuda_sim" / "libcudart.so.12"
 LEAST_CASES = 300
 # What a function of the suites needs, and a driver for CUDA 12.0 has not yet.

@@ -159,7 +159,7 @@ def stack_runs(engine, image):
     check(engine.checked("id", "-u").strip() == "10001", "it does not run as the image's user")
     layer_and_leases(engine.checked("proctor", "doctor"), engine.name)
     # Collectives would only skip: the image has no Gloo.
-    engine.checked("proctor", "run", "visibility", "memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--out", "/out/run")
+    engine.checked("proctor", "run", "visibility", "memory", "kernels", "management", "--sim", "xpu:2x2,cuda:4", "--out", "/out/run")
     document = report(engine.out / "run")
     check_sums(document)
     check(document["run"]["exit_code"] == 0, document["summary"])

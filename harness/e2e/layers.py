@@ -9,7 +9,7 @@ import sys
 from harness import BIN, Sandbox, check, check_sums, report, skip, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
-SUITES = {"visibility", "memory", "kernels"}
+SUITES = {"visibility", "memory", "kernels", "management"}
 VALIDATION = {"ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"}
 INTERCEPT = {"ZE_ENABLE_LOADER_INTERCEPT": "1"}
 VARIABLES = {"validation": VALIDATION, "intercept": INTERCEPT, "both": VALIDATION | INTERCEPT}

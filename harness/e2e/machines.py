@@ -16,7 +16,7 @@ import sys
 from harness import CUDA_SIMULATOR, ROOT, Sandbox, check, report
 
 MACHINES = sorted((ROOT / "fixtures/simgpu/machines").glob("*.toml"))
-SUITES = ("visibility", "memory", "kernels", "collectives")
+SUITES = ("visibility", "memory", "kernels", "management", "collectives")
 NAMED = re.compile("(needs|not_enough_memory|unsupported|symbol_missing|library_missing|package_missing|fatbin_missing"
                    "|not_on_simulator):.+")
 

@@ -13,7 +13,7 @@ from harness import BIN, Sandbox, check, skip
 
 SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "selftest.schema.json"
 SIMULATORS = {"xpu": "libproctor_ze_sim.so", "cuda": "cuda_sim/libcudart.so.13"}
-SUITES = ("visibility", "memory", "kernels")
+SUITES = ("visibility", "memory", "kernels", "management")
 MIN_FAULTS = 60
 MIN_CHECKS = 135
 VALIDATE = "import json, jsonschema, sys; jsonschema.validate(*map(lambda p: json.load(open(p)), sys.argv[1:]))"

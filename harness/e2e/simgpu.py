@@ -9,7 +9,7 @@ from harness import BIN, Sandbox, check, check_sums, report, skip
 
 SIMULATOR = "libproctor_ze_sim.so"
 STAND_IN = BIN / "cuda_sim" / "libcudart.so.13"
-SUITES = {"visibility": 45, "memory": 45, "kernels": 45}  # registered checks of each backend, at least
+SUITES = {"visibility": 45, "memory": 45, "kernels": 45, "management": 11}  # registered checks of each backend, at least
 MIN_EXECUTED = {"xpu": 130, "cuda": 120}
 MAX_NOT_ON_SIMULATOR = 12
 NEWER_SYMBOLS = ("zesInit", "zeDeviceGetRootDevice")  # than the oldest loader that we support

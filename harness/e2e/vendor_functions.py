@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """harness/selftest/vendor_calls.txt: which checks call which functions of the vendors' interfaces. The simulator says it of
-a run of the suites visibility, memory and kernels on simulated cards of both vendors, at size ci; `proctor list --coverage`
+a run of the suites visibility, memory, kernels and management on simulated cards of both vendors, at size ci; `proctor list --coverage`
 reads it. The test `simgpu` holds the table to its own such run.
 
     vendor_functions.py      runs them and writes the table
@@ -49,7 +49,7 @@ def table(calls):
             size[one] = size.get(one, 0) + 1
     lines = [
         "# Written by harness/e2e/vendor_functions.py: the functions of the vendors' interfaces that a check calls, each with\n"
-        f"# at most {MOST_CHECKS} checks, those that call least else. Suites visibility, memory and kernels on xpu:2x2,cuda:4 under\n"
+        f"# at most {MOST_CHECKS} checks, those that call least else. Suites visibility, memory, kernels and management on xpu:2x2,cuda:4 under\n"
         f"# {loader()}.\n"
     ]
     for name in sorted(calls):
@@ -77,7 +77,7 @@ def main():
     with Sandbox() as sandbox:
         log = sandbox.path / "calls"
         sandbox.env[VARIABLE] = str(log)
-        done = sandbox.proctor("run", "visibility", "memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--backend", "all",
+        done = sandbox.proctor("run", "visibility", "memory", "kernels", "management", "--sim", "xpu:2x2,cuda:4", "--backend", "all",
                                timeout=600)
         check(done.returncode == 0, "proctor run exits", done.returncode, done.stdout[-3000:], done.stderr)
         TABLE.write_text(table(recorded(log)))

@@ -19,7 +19,7 @@ std::string program_directory() { return fs::path(own_program()).parent_path().s
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
-    for (const char* name : {"visibility", "memory", "kernels", kCollectives}) {
+    for (const char* name : {"visibility", "memory", "kernels", "management", kCollectives}) {
       const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
       // What needs the CUDA toolkit may not have been built.
       if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;

@@ -8,10 +8,10 @@ set -euo pipefail
 build=$(realpath "$1")
 out=$2
 most_bytes=$((60 << 20))
-programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda collectives_cuda
-  libproctor_nccl.so health_cuda)
+programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda management_cuda
+  collectives_cuda libproctor_nccl.so health_cuda)
 if [ -x "$build/bin/memory_cuda12" ]; then # for a driver of CUDA 12
-  programs+=(visibility_cuda12 memory_cuda12 kernels_cuda12 collectives_cuda12 health_cuda12)
+  programs+=(visibility_cuda12 memory_cuda12 kernels_cuda12 management_cuda12 collectives_cuda12 health_cuda12)
 fi
 of_the_machine='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt)[.-]'
 

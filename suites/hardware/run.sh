@@ -11,7 +11,7 @@ out=${1:-$here/out}
 look() { "$here/bin/proctor" devices list --json; }
 
 before=$(look)
-"$here/bin/proctor" run visibility memory kernels collectives --backend cuda --size full --out "$out" "$@"
+"$here/bin/proctor" run visibility memory kernels management collectives --backend cuda --size full --out "$out" "$@"
 code=$?
 if [ -d "$out" ]; then
   printf '%s\n' "$before" >"$out/devices-before.json"

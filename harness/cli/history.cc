@@ -17,9 +17,9 @@
 #include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/renamed.h"
 #include "reports/history/answer_json.h"
 #include "reports/history/questions.h"
-#include "reports/model/renamed.h"
 #include "reports/model/report_place.h"
 
 namespace proctor::cli {

@@ -16,6 +16,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/renamed.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -24,7 +25,6 @@
 #include "reports/compare/junit_results.h"
 #include "reports/history/history.h"
 #include "reports/history/questions.h"
-#include "reports/model/renamed.h"
 
 namespace proctor::cli {
 namespace {

@@ -19,6 +19,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/cli/rerun_changes.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/renamed.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -51,17 +52,24 @@ std::vector<std::string> all_ids(const RunModel& model) {
 
 // Empty: the whole run.
 Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const RunModel& model) {
+  std::vector<std::string> ids;
   for (const auto& id : options.cases) {
-    if (model.find(id) != nullptr) continue;
+    const std::vector<std::string> names = names_ever(id);  // the run may have it by another one
+    const auto known =
+        std::ranges::find_if(names, [&](const std::string& name) { return model.find(name) != nullptr; });
+    if (known != names.end()) {
+      ids.push_back(*known);
+      continue;
+    }
     return Error::usage("find the case `" + id + "` in " + options.run_dir,
                         did_you_mean(id, all_ids(model), "`proctor list` shows the ids."));
   }
-  std::vector<std::string> ids = options.cases;
+  const std::vector<std::string> named = ids;
   const bool flaky_is_red = !flaky_cases(model).allowed;
   for (const auto& record : model.cases()) {
     const bool is_red = model.is_bad(record) || model.has_mark(record, kDeviceSuspect) ||
                         (flaky_is_red && model.has_mark(record, "flaky"));
-    const bool is_named = std::ranges::find(options.cases, record.planned.id) != options.cases.end();
+    const bool is_named = std::ranges::find(named, record.planned.id) != named.end();
     if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
   }
   return ids;

@@ -1,10 +1,10 @@
 // TOML, and the files of users that are made of it.
+#include "harness/core/renamed.h"
 #include "harness/core/toml_reader.h"
 #include "harness/fuzz/fuzz.h"
 #include "harness/plan/exemptions.h"
 #include "harness/plan/known_failures.h"
 #include "reports/gate/policy.h"
-#include "reports/model/renamed.h"
 
 namespace {
 

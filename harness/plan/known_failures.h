@@ -49,7 +49,7 @@ struct KnownFailure {
   std::string origin;  // "known_failures.toml:12"
   int line = 0;
 
-  bool names(std::string_view case_id) const;  // one of its globs does
+  bool names(std::string_view case_id) const;  // one of its globs does, by any name that the case ever had
   std::string cases_text() const;              // "`a.xpu/*`", "`a/b` and 3 more"
 };
 

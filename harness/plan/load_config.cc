@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_tables.h"
@@ -229,7 +230,7 @@ CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const 
   overlay(suite.limits, policy);
   if (!id.empty()) {
     for (const Override& entry : config.overrides) {
-      if (glob_match(entry.match, id)) overlay(entry.limits, policy);
+      if (glob_match_ever(entry.match, id)) overlay(entry.limits, policy);
     }
   }
   overlay(config.profile, policy);

@@ -7,6 +7,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/core/renamed.h"
 #include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -295,6 +296,49 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
   return json;
 }
 
+// A word that is this program, or its path, with another one in the same place.
+void replace_program(std::string& word, const std::string& from, const std::string& to) {
+  if (word != from && !word.ends_with("/" + from)) return;
+  word.replace(word.size() - from.size(), from.size(), to);
+}
+
+// The suite that has the case today, which has everything else as the suite that had it.
+std::size_t suite_of_renamed(Plan& plan, const Case& test, const std::string& name) {
+  Suite suite = plan.suites[test.suite];
+  for (std::size_t i = 0; i < plan.suites.size(); ++i) {
+    if (plan.suites[i].name == name && plan.suites[i].backend == suite.backend) return i;
+  }
+  for (std::string& word : suite.command)
+    replace_program(word, fmt::format("{}_{}", suite.name, to_string(suite.backend)),
+                    fmt::format("{}_{}", name, to_string(suite.backend)));
+  suite.name = name;
+  plan.suites.push_back(std::move(suite));
+  return plan.suites.size() - 1;
+}
+
+// Gives cases of built-in suites their names and programs of today.
+void rename_cases(PlanFile& file, const std::string& path) {
+  const NamesToday today;
+  std::size_t count = 0;
+  std::string example;
+  for (Case& test : file.plan.cases) {
+    const Suite old = file.plan.suites[test.suite];
+    const std::string id = today.of(test.id);
+    if (id == test.id || old.origin != kBuiltInOrigin) continue;
+    if (count++ == 0) example = fmt::format("{} is {}", test.id, id);
+    const std::string name = id.substr(0, id.find('.'));
+    test.id = id;
+    test.suite = suite_of_renamed(file.plan, test, name);
+    const std::string backend(to_string(old.backend));
+    for (std::string& word : test.argv) replace_program(word, old.name + "_" + backend, name + "_" + backend);
+    replace_all(test.classname, "proctor." + old.name + ".", "proctor." + name + ".", /*paths=*/false);
+  }
+  if (count == 0) return;
+  file.source.clear();  // it has the old ids
+  file.warnings.push_back({"case_renamed", fmt::format("{} has {} case{} by old ids; {} today", path, count,
+                                                       count == 1 ? "" : "s", example)});
+}
+
 Error not_a_plan(const std::string& path, const std::string& why) {
   return Error::usage(fmt::format("read the plan {}: {}", path, why),
                       "Make it with `proctor plan -o FILE`, and leave it as it is.");
@@ -364,6 +408,7 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
     for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));
     for (const Json& test : json.at("cases"))
       file.plan.cases.push_back(case_from(test, file.plan.suites.size()));
+    rename_cases(file, path);
     return file;
   } catch (const std::exception& error) {
     return not_a_plan(path, error.what());

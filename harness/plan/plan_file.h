@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/plan/config.h"
 #include "harness/plan/options.h"
@@ -26,6 +27,8 @@ struct PlanFile {
   // The content of the file from which it was read, in which directories are written as names. The digest is
   // made from this content, also if a path in it happens to be one of this machine's directories.
   std::string source{};
+  // Cases that were made under other names: `plan` has those of today.
+  std::vector<Warning> warnings{};
 };
 
 // Where the directories that a plan names lie on this machine; absolute.

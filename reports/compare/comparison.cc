@@ -127,7 +127,7 @@ class Comparer {
   }
 
   void compare_cases() {
-    std::unordered_map<std::string_view, std::uint32_t> then;
+    std::unordered_map<std::string, std::uint32_t> then;
     then.reserve(before_.cases.size());
     for (std::uint32_t i = 0; i < before_.cases.size(); ++i)
       then.try_emplace(names_.of(before_.cases[i].id), i);

@@ -38,7 +38,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/model/renamed.h"
+#include "harness/core/renamed.h"
 #include "reports/model/run_results.h"
 
 namespace proctor {

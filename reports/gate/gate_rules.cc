@@ -8,6 +8,7 @@
 
 #include "harness/core/count_text.h"
 #include "harness/core/digest.h"
+#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -54,12 +55,8 @@ bool has_model(const GateReport& report, const std::string& backend, const std::
   });
 }
 
-std::string_view start_of(std::string_view glob) { return glob.substr(0, glob.find_first_of("*?")); }
-
 bool covers(const GateKnownFailure& entry, std::string_view id) {
-  return std::ranges::any_of(entry.cases, [&](const std::string& glob) {
-    return id.starts_with(start_of(glob)) && glob_match(glob, id);
-  });
+  return std::ranges::any_of(entry.cases, [&](const std::string& glob) { return glob_match_ever(glob, id); });
 }
 
 namespace {
@@ -540,7 +537,10 @@ void failed_rule(const CellView& view, GateFinding& finding) {
   const GateBaseline& baseline = *view.all.inputs.baseline;
   Texts newly;
   Texts before;
-  for (const std::string& id : finding.cases) (baseline.failed.contains(id) ? before : newly).push_back(id);
+  for (const std::string& id : finding.cases) {
+    const auto failed = [&](const std::string& name) { return baseline.failed.contains(name); };
+    (std::ranges::any_of(names_ever(id), failed) ? before : newly).push_back(id);
+  }
   if (!newly.empty())
     red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, first_of(newly)));
   if (!before.empty()) red(finding, fmt::format("failed before, in {}: {}", baseline.name, first_of(before)));

@@ -29,11 +29,11 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/renamed.h"
 #include "harness/core/result.h"
 #include "reports/history/database.h"
 #include "reports/history/read_run.h"
 #include "reports/history/write_run.h"
-#include "reports/model/renamed.h"
 #include "reports/model/run_results.h"
 
 namespace proctor {

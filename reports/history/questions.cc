@@ -29,12 +29,36 @@ struct HashOfKey {
 template <typename Value>
 using ByKey = std::unordered_map<Key, Value, HashOfKey>;
 
-// The names of cases as they are today.
+// Of the id of a case of a built-in suite.
+std::string_view suite_in(std::string_view id) { return id.substr(0, id.find_first_of("./")); }
+
+// The row by which cases went from the suite, or to it; or null.
+const BuiltinRename* row_of_suite(std::string_view suite) {
+  const auto rows = builtin_renames();
+  const auto row = std::ranges::find_if(rows, [&](const BuiltinRename& each) {
+    return suite_in(each.from) == suite || suite_in(each.to) == suite;
+  });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+// The same for both suites of such a row.
+Variant joined(Variant variant) {
+  if (const BuiltinRename* row = row_of_suite(variant.suite)) variant.suite = suite_in(row->to);
+  return variant;
+}
+
+// The names of cases as they are today, and the variants of which they are. Variants of two suites count as one where
+// cases went from one to the other, so that a case goes on; its name tells them apart.
 class Names {
  public:
-  Names(Database& database, const std::vector<Rename>& renamed) : today_(renamed) {
+  Names(Database& database, const std::vector<Rename>& renamed)
+      : today_(renamed), variants_(read_variants(database)) {
+    for (const auto& [number, variant] : variants_) {
+      const auto [first, is_new] = numbers_.try_emplace(joined(variant), number);
+      if (!is_new) joined_.emplace(number, first->second);
+    }
     for (const auto& [test, id] : read_case_ids(database)) {
-      const std::uint32_t name = number(std::string(today_.of(id)));
+      const std::uint32_t name = number(today_.of(id));
       of_test_.resize(test + 1, kNone);
       of_test_[test] = name;
       tests_[name].push_back(test);
@@ -50,8 +74,30 @@ class Names {
     return name;
   }
   std::optional<std::uint32_t> find(const std::string& id) const {
-    const auto found = by_text_.find(std::string(today_.of(id)));
+    const auto found = by_text_.find(today_.of(id));
     return found == by_text_.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool fits(std::uint32_t name, const std::string& glob) const { return glob_match_ever(glob, text(name)); }
+
+  // `number` is that in the file.
+  std::uint32_t variant(std::int64_t number) const {
+    const auto own = static_cast<std::uint32_t>(number);
+    const auto found = joined_.find(own);
+    return found == joined_.end() ? own : found->second;
+  }
+  Key key(std::int64_t test, std::int64_t variant_number) const {
+    return {of_test(test), variant(variant_number)};
+  }
+  std::optional<std::uint32_t> find(const Variant& variant) const {
+    const auto found = numbers_.find(joined(variant));
+    return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+  Variant variant_of(const Key& key) const {
+    const auto found = variants_.find(key.variant);
+    if (found == variants_.end()) throw SqliteFailure{kDamaged, "a result is of no variant"};
+    Variant variant = found->second;
+    if (row_of_suite(variant.suite) != nullptr) variant.suite = suite_in(text(key.name));
+    return variant;
   }
   // All that was ever called so, by their numbers in the file.
   const std::vector<std::uint32_t>& tests(std::uint32_t name) const { return tests_.at(name); }
@@ -66,17 +112,14 @@ class Names {
   }
 
   NamesToday today_;
+  Variants variants_;
+  std::map<Variant, std::uint32_t> numbers_;       // the first of those that count as one
+  std::map<std::uint32_t, std::uint32_t> joined_;  // the others of them
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<std::uint32_t> of_test_;  // by the number in the file, which has gaps
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> tests_;
 };
-
-const Variant& variant_of(const Variants& variants, std::uint32_t number) {
-  const auto found = variants.find(number);
-  if (found == variants.end()) throw SqliteFailure{kDamaged, "a result is of no variant"};
-  return found->second;
-}
 
 // The row of a result, until the next one is read.
 class ResultRow {
@@ -87,7 +130,7 @@ class ResultRow {
 
   ResultRow(const Statement& row, const Names& names) : row_(row), names_(names) {}
 
-  Key key() const { return {names_.of_test(row_.integer(0)), static_cast<std::uint32_t>(row_.integer(1))}; }
+  Key key() const { return names_.key(row_.integer(0), row_.integer(1)); }
   std::int64_t test() const { return row_.integer(0); }
   Outcome outcome() const { return outcome_in(row_.integer(2)); }
   Standing standing() const { return standing_in(row_.integer(3)); }
@@ -119,7 +162,7 @@ class Runs {
     while (row.step()) {
       const auto place = places_.find(row.integer(0));
       if (place == places_.end()) continue;
-      variants_[place->second].insert(row.integer(1));
+      variants_[place->second].insert(names_.variant(row.integer(1)));
       cases_[place->second] += static_cast<std::size_t>(row.integer(2));
     }
   }
@@ -223,16 +266,15 @@ class Words {
 // The streaks of cases that failed at some time, while the runs are gone through from the newest on.
 class Streaks {
  public:
-  Streaks(Database& database, const Names& names, Runs& runs, const Variants& variants,
-          const HistoryQuestion& question)
-      : names_(names), runs_(runs), variants_(variants), since_(question.since), words_(database) {
+  Streaks(Database& database, const Names& names, Runs& runs, const HistoryQuestion& question)
+      : names_(names), runs_(runs), since_(question.since), words_(database) {
     Statement row(
         database,
         "SELECT DISTINCT test, variant FROM result INDEXED BY result_notable WHERE (standing = 1 OR "
         "flaky = 1) AND standing = 1");
     while (row.step()) {
-      const Key key{names.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
-      if (glob_match(question.case_glob, names.text(key.name))) open_.try_emplace(key);
+      const Key key = names.key(row.integer(0), row.integer(1));
+      if (names.fits(key.name, question.case_glob)) open_.try_emplace(key);
     }
   }
 
@@ -262,7 +304,7 @@ class Streaks {
     }
     if (!streak) {
       streak = FailingCase{.id = names_.text(found->first.name),
-                           .variant = variant_of(variants_, found->first.variant),
+                           .variant = names_.variant_of(found->first),
                            .last = words_.outcome(run, runs_[run].id, row)};
     }
     streak->since = run;
@@ -283,7 +325,6 @@ class Streaks {
 
   const Names& names_;
   Runs& runs_;
-  const Variants& variants_;
   const std::string& since_;
   Words words_;
   Open open_;
@@ -291,8 +332,8 @@ class Streaks {
 };
 
 std::vector<FailingCase> failing_in(Database& database, const Names& names, Runs& runs,
-                                    const Variants& variants, const HistoryQuestion& question) {
-  Streaks streaks(database, names, runs, variants, question);
+                                    const HistoryQuestion& question) {
+  Streaks streaks(database, names, runs, question);
   for (std::size_t run = runs.size(); run-- > 0 && !streaks.is_over();) streaks.go_through(run);
   return streaks.take();
 }
@@ -333,7 +374,7 @@ class FlakinessReader {
   FlakinessReader(Database& database, const Names& names, const Runs& runs, const std::string& since)
       : names_(names), runs_(runs), sources_(numbers_of_sources(runs)) {
     read_notable(database, since);
-    std::map<std::uint32_t, Attendance> of_variant;
+    std::map<std::uint32_t, Attendance> of_variant;  // as numbered in the file
     Statement row(database, "SELECT run, variant, ran FROM run_variant");
     while (row.step()) {
       const auto run = runs.find(row.integer(0));
@@ -396,7 +437,7 @@ class FlakinessReader {
     while (row.step()) {
       const auto run = runs_.find(row.integer(2));
       if (!run || runs_[*run].started < since) continue;
-      const Key key{names_.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
+      const Key key = names_.key(row.integer(0), row.integer(1));
       Case& its = notable_[key];
       its.by_run[static_cast<std::uint32_t>(*run)] = {
           .failed = row.integer(3) == static_cast<int>(Standing::kFailing), .flaky = row.integer(4) != 0};
@@ -422,13 +463,13 @@ class FlakinessReader {
       there.names.push_back(name);
     }
     for (auto& [key, its] : notable_) {
-      if (key.variant == variant && known[key.name]) there.notable.push_back(&its);
+      if (key.variant == names_.variant(variant) && known[key.name]) there.notable.push_back(&its);
     }
     return there;
   }
 
   void count(std::uint32_t variant, const Attendance& there) {
-    std::vector<int>& total = totals_[variant];
+    std::vector<int>& total = totals_[names_.variant(variant)];
     total.resize(names_.size());
     for (const std::uint32_t name : there.names) total[name] += there.runs;
   }
@@ -441,14 +482,14 @@ class FlakinessReader {
 };
 
 std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Runs& runs,
-                                const Variants& variants, const HistoryQuestion& question) {
+                                const HistoryQuestion& question) {
   const FlakinessReader reader(database, names, runs, question.since);
   std::vector<FlakyCase> flaky;
   for (const Key& key : reader.notable()) {
-    if (!glob_match(question.case_glob, names.text(key.name))) continue;
+    if (!names.fits(key.name, question.case_glob)) continue;
     const auto flakiness = reader.of(key);
     if (!flakiness || flakiness->disagreeing == 0) continue;
-    flaky.push_back({names.text(key.name), variant_of(variants, key.variant), *flakiness});
+    flaky.push_back({names.text(key.name), names.variant_of(key), *flakiness});
   }
   std::ranges::sort(flaky, {},
                     [](const FlakyCase& c) { return std::tuple(-c.flakiness.low, c.id, c.variant); });
@@ -458,11 +499,11 @@ std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Ru
 // ---- How cases ended, run by run ----
 
 std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Runs& runs,
-                                      const Variants& variants, const HistoryQuestion& question) {
+                                      const HistoryQuestion& question) {
   std::vector<bool> wanted(names.size());
   std::vector<std::uint32_t> wanted_names;
   for (std::uint32_t name = 0; name < names.size(); ++name) {
-    if (!glob_match(question.case_glob, names.text(name))) continue;
+    if (!names.fits(name, question.case_glob)) continue;
     wanted[name] = true;
     wanted_names.push_back(name);
   }
@@ -482,7 +523,7 @@ std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Ru
   std::vector<CaseOutcomes> outcomes;
   for (auto& [key, past] : found) {
     past.id = names.text(key.name);
-    past.variant = variant_of(variants, key.variant);
+    past.variant = names.variant_of(key);
     outcomes.push_back(std::move(past));
   }
   std::ranges::sort(outcomes, {}, [](const CaseOutcomes& c) { return std::tie(c.id, c.variant); });
@@ -531,7 +572,7 @@ namespace {
 std::string why_no_such_case(const Names& names, const std::string& glob) {
   std::vector<std::string> ids;
   for (std::uint32_t name = 0; name < names.size(); ++name) {
-    if (glob_match(glob, names.text(name))) return "";
+    if (names.fits(name, glob)) return "";
     ids.push_back(names.text(name));
   }
   if (ids.empty()) return "";
@@ -568,12 +609,11 @@ Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
       keep_branch(chosen, *answer.branch);
     }
     const Names names(database, *renamed);
-    const Variants variants = read_variants(database);
     answer.no_such_case = why_no_such_case(names, question.case_glob);
     Runs runs(database, names, std::move(chosen));
-    if (question.failing) answer.failing = failing_in(database, names, runs, variants, question);
-    if (question.flaky) answer.flaky = flaky_in(database, names, runs, variants, question);
-    if (question.outcomes) answer.outcomes = outcomes_in(database, names, runs, variants, question);
+    if (question.failing) answer.failing = failing_in(database, names, runs, question);
+    if (question.flaky) answer.flaky = flaky_in(database, names, runs, question);
+    if (question.outcomes) answer.outcomes = outcomes_in(database, names, runs, question);
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const HistoryRun& run = runs[i];
       answer.runs.push_back({run.run_id, run.started, run.commit, run.dirty, run.branch, runs.moved(i)});
@@ -603,14 +643,12 @@ std::vector<HistoryRun> runs_before(Database& database, const RunResults& run) {
 }
 
 // Where the cases of a run are in the answer about it.
-ByKey<std::size_t> places_of(const RunResults& run, const Names& names, const Variants& variants) {
-  std::map<Variant, std::uint32_t> numbers;
-  for (const auto& [number, variant] : variants) numbers.emplace(variant, number);
+ByKey<std::size_t> places_of(const RunResults& run, const Names& names) {
   ByKey<std::size_t> places;
   for (std::size_t i = 0; i < run.cases.size(); ++i) {
     const auto name = names.find(run.cases[i].id);
-    const auto variant = numbers.find(run.variants[run.cases[i].variant]);
-    if (name && variant != numbers.end()) places.emplace(Key{*name, variant->second}, i);
+    const auto variant = names.find(run.variants[run.cases[i].variant]);
+    if (name && variant) places.emplace(Key{*name, *variant}, i);
   }
   return places;
 }
@@ -672,7 +710,7 @@ Result<Past> past_of(History& history, const RunResults& run) {
   const auto done = history.read([&](Database& database) {
     const Names names(database, *renamed);
     Runs runs(database, names, runs_before(database, run));
-    const ByKey<std::size_t> places = places_of(run, names, read_variants(database));
+    const ByKey<std::size_t> places = places_of(run, names);
     read_past(runs, places, past.cases);
     name_runs(runs, past);
     const FlakinessReader flakiness(database, names, runs, "");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "harness/cli/console/messages.h"
@@ -27,9 +28,12 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
-  return FoundPlan{.outcome = {.plan = std::move(file->plan), .warnings = {}, .run = file->run},
-                   .extent = file->extent,
-                   .source = std::move(file->source)};
+  std::vector<Warning> warnings = std::move(file->warnings);
+  std::ranges::move(warn_of_renamed(file->plan.cases, typed.plan.selection), std::back_inserter(warnings));
+  return FoundPlan{
+      .outcome = {.plan = std::move(file->plan), .warnings = std::move(warnings), .run = file->run},
+      .extent = file->extent,
+      .source = std::move(file->source)};
 }
 
 Result<std::vector<InputFile>> read_inputs(const Checked& checked, std::vector<std::string> files) {

@@ -1,4 +1,4 @@
-#include "reports/model/renamed.h"
+#include "harness/core/renamed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string complaint(const std::string& text) {
+std::string why_refused(const std::string& text) {
   const auto read = parse_renames(text, "renamed.toml");
   return read ? "" : read.error().what;
 }
@@ -37,19 +37,19 @@ TEST(RenamedTest, ACaseIsFollowedToItsLastName) {
 }
 
 TEST(RenamedTest, MistakesAreNamedWithTheirPlace) {
-  EXPECT_THAT(complaint("[[renamed]]\nfrom = 'a'\n"), HasSubstr("`to`"));
-  EXPECT_THAT(complaint("[[renamed]]\nform = 'a'\nto = 'b'\n"), HasSubstr("renamed.toml:2"));
-  EXPECT_THAT(complaint("[[rename]]\n"), HasSubstr("rename"));
-  EXPECT_THAT(complaint("renamed = 1\n"), HasSubstr("renamed"));
-  EXPECT_THAT(complaint(entry("a", "")), HasSubstr("empty name"));
-  EXPECT_THAT(complaint(entry("a", "b") + entry("a", "c")), HasSubstr("renamed.toml:4"));
+  EXPECT_THAT(why_refused("[[renamed]]\nfrom = 'a'\n"), HasSubstr("`to`"));
+  EXPECT_THAT(why_refused("[[renamed]]\nform = 'a'\nto = 'b'\n"), HasSubstr("renamed.toml:2"));
+  EXPECT_THAT(why_refused("[[rename]]\n"), HasSubstr("rename"));
+  EXPECT_THAT(why_refused("renamed = 1\n"), HasSubstr("renamed"));
+  EXPECT_THAT(why_refused(entry("a", "")), HasSubstr("empty name"));
+  EXPECT_THAT(why_refused(entry("a", "b") + entry("a", "c")), HasSubstr("renamed.toml:4"));
   EXPECT_FALSE(load_renames("/nowhere/renamed.toml"));
 }
 
 TEST(RenamedTest, NamesThatLeadBackAreRefused) {
-  EXPECT_THAT(complaint(entry("a", "a")), HasSubstr("leads back"));
-  EXPECT_THAT(complaint(entry("a", "b") + entry("b", "c") + entry("c", "a")), HasSubstr("leads back"));
-  EXPECT_EQ(complaint(entry("a", "b") + entry("c", "b")), "");  // two that became one
+  EXPECT_THAT(why_refused(entry("a", "a")), HasSubstr("leads back"));
+  EXPECT_THAT(why_refused(entry("a", "b") + entry("b", "c") + entry("c", "a")), HasSubstr("leads back"));
+  EXPECT_EQ(why_refused(entry("a", "b") + entry("c", "b")), "");  // two that became one
 }
 
 TEST(RenamedTest, WhatIsJoinedLeadsNowhereBack) {
@@ -67,6 +67,30 @@ TEST(RenamedTest, WhatIsJoinedLeadsNowhereBack) {
 TEST(RenamedTest, WhoFollowsARingComesToAnEnd) {
   const NamesToday today({{"a", "b"}, {"b", "c"}, {"c", "b"}});
   EXPECT_NE(today.of("a"), "a");
+}
+
+TEST(RenamedTest, CasesOfBuiltInSuitesNeedNoEntry) {
+  const NamesToday today;
+  for (const BuiltinRename& row : builtin_renames()) {
+    const std::string before = std::string(row.from) + "X/a";
+    const std::string after = std::string(row.to) + "X/a";
+    EXPECT_EQ(today.of(before), after);
+    EXPECT_EQ(today.of(after), after);
+    EXPECT_THAT(names_ever(before), ElementsAre(before, after));
+    EXPECT_THAT(names_ever(after), ElementsAre(after, before));
+    EXPECT_TRUE(glob_match_ever(before, after) && glob_match_ever(after, before));
+    EXPECT_TRUE(glob_match_ever(std::string(row.from) + "*", after));
+    EXPECT_FALSE(glob_match_ever("other/*", after));
+  }
+  EXPECT_THAT(names_ever("kernels.xpu/Launch.X"), ElementsAre("kernels.xpu/Launch.X"));
+}
+
+TEST(RenamedTest, AnEntryCountsBeforeTheTable) {
+  const std::string old = "kernels.xpu/Sensors.A";
+  EXPECT_EQ(NamesToday(std::vector<Rename>{{old, "mine/A"}}).of(old), "mine/A");
+  EXPECT_EQ(NamesToday(std::vector<Rename>{{"old/A", old}}).of("old/A"), "management.xpu/Sensors.A");
+  EXPECT_EQ(NamesToday(std::vector<Rename>{{"management.xpu/Sensors.A", "new/A"}}).of(old), "new/A");
+  EXPECT_THAT(why_refused(entry("management.xpu/Sensors.A", old)), HasSubstr("leads back"));
 }
 
 }  // namespace

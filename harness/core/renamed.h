@@ -7,9 +7,13 @@
 //
 // A case may be renamed again, by an entry of its own. One `from` with two new names, and names that lead back to
 // themselves, are refused.
+//
+// Cases of built-in suites that were renamed need no entry: builtin_renames() has them, and applies everywhere. What is
+// written with an old name (on a command line, in a plan, a list or a history) counts for the case as it is called today.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +29,18 @@ struct Rename {
   friend bool operator==(const Rename&, const Rename&) = default;
 };
 
+// All ids that began with `from` begin with `to` today, and go on as before. Nothing that a row leads to is in another row.
+struct BuiltinRename {
+  std::string_view from{};
+  std::string_view to{};
+};
+std::span<const BuiltinRename> builtin_renames();
+
+// The id itself, and every other name that a case of a built-in suite had or has by builtin_renames().
+std::vector<std::string> names_ever(std::string_view id);
+// Whether the pattern matches one of them.
+bool glob_match_ever(std::string_view pattern, std::string_view id);
+
 Result<std::vector<Rename>> load_renames(const std::string& path);
 // `name` stands for the file in messages.
 Result<std::vector<Rename>> parse_renames(std::string_view text, const std::string& name);
@@ -32,17 +48,16 @@ Result<std::vector<Rename>> parse_renames(std::string_view text, const std::stri
 // Both, each entry once. Two that contradict each other are refused, and names that lead back to themselves.
 Result<std::vector<Rename>> join_renames(const std::vector<Rename>& known, const std::vector<Rename>& more);
 
-// What each case is called today. Example:
+// What each case is called today, by entries and by builtin_renames(). An entry counts before them. Example:
 //
 //   const NamesToday today({{"a/One", "a/First"}, {"a/First", "a/1"}});
-//   const std::string name(today.of("a/One"));  // "a/1"
+//   const std::string name = today.of("a/One");  // "a/1"
 class NamesToday {
  public:
   // Of entries that were read or joined above: nothing leads back to itself.
   explicit NamesToday(const std::vector<Rename>& renamed = {});
 
-  // The answer lives as long as both the object and the text that was given.
-  std::string_view of(std::string_view id) const;
+  std::string of(std::string_view id) const;
 
  private:
   std::map<std::string, std::string, std::less<>> names_;

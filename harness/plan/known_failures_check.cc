@@ -6,11 +6,8 @@
 #include <map>
 #include <utility>
 
-<<<<<<< HEAD
 #include "harness/core/count_text.h"
-=======
 #include "harness/core/renamed.h"
->>>>>>> 1c7f317f (renamed: know the old ids of built-in cases everywhere)
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 

@@ -89,7 +89,7 @@ void ProbeMonitor::stop(std::function<void()> gone) {
 }
 
 void ProbeMonitor::end_child() {
-  if (heard_) *heard_ = false;
+  heard_.renew();
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
   process_.reset();
   requests_.reset();
@@ -101,22 +101,18 @@ bool ProbeMonitor::start() {
   // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
   requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!requests_) return false;
-  heard_ = std::make_shared<bool>(true);
   ProcessSpec spec;
   spec.argv = setup_.argv;
   spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
   spec.env = setup_.env;
   spec.reach = Reach::kHostPids;  // it names who has memory on a device
   spec.events = true;
-  spec.on_event_line = [this, heard = heard_](std::string_view line) {
-    if (*heard) hear(line);
-  };
-  process_ = ContainedProcess::start(io_, containment_, std::move(spec),
-                                     [this, heard = heard_](const ProcessEnd& end) {
-                                       if (!*heard) return;
-                                       if (gone_) return gone_();
-                                       give_up("the program that asks " + how_it_ended(end));
-                                     });
+  spec.on_event_line = heard_.guard([this](std::string_view line) { hear(line); });
+  process_ =
+      ContainedProcess::start(io_, containment_, std::move(spec), heard_.guard([this](const ProcessEnd& end) {
+        if (gone_) return gone_();
+        give_up("the program that asks " + how_it_ended(end));
+      }));
   return true;
 }
 
@@ -138,9 +134,7 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
   if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
   if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
     const std::string why = std::strerror(errno);
-    boost::asio::post(io_, [this, heard = heard_, why] {
-      if (!heard || *heard) give_up(why);
-    });
+    boost::asio::post(io_, heard_.guard([this, why] { give_up(why); }));
     return;
   }
   patience_.emplace();
@@ -150,12 +144,12 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
 // On a busy machine the child may be late and the driver well.
 void ProbeMonitor::await_answer(Milliseconds deadline) {
   deadline_.expires_after(std::min(deadline, kLook));
-  deadline_.async_wait([this, deadline, heard = heard_](const auto& error) {
-    if (error || !*heard) return;
+  deadline_.async_wait(heard_.guard([this, deadline](const auto& error) {
+    if (error) return;
     patience_->look(process_ ? process_->leader_pid() : 0);
     if (!patience_->is_over(deadline)) return await_answer(deadline);
     give_up("the driver did not answer within " + format_duration(deadline));
-  });
+  }));
 }
 
 void ProbeMonitor::hear(std::string_view line) {

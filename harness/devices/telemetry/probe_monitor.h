@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
@@ -100,8 +101,7 @@ class ProbeMonitor {
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
   bool stale_ = false;
-  // True for the current child only. Messages of an earlier child are ignored.
-  std::shared_ptr<bool> heard_;
+  Alive heard_;  // the current child: messages of an earlier one are ignored
 };
 
 // Whether it is for want of an answer that a snapshot or a sample failed, and not for what the answer says.

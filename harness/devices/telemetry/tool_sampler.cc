@@ -28,7 +28,7 @@ ToolSampler::ToolSampler(boost::asio::io_context& io, Containment& containment, 
     : io_(io), containment_(containment), dialect_(dialect), setup_(std::move(setup)) {}
 
 ToolSampler::~ToolSampler() {
-  *alive_ = false;
+  alive_.end();
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
 }
 
@@ -38,9 +38,7 @@ void ToolSampler::sample(const std::vector<std::string>& ids, OnSample on_sample
   next_ = 0;
   sample_ = {};
   if (given_up_.empty()) return call_next();
-  boost::asio::post(io_, [this, alive = alive_] {
-    if (*alive) answer(Error{ErrorKind::kSystem, given_up_, "", 0});
-  });
+  boost::asio::post(io_, alive_.guard([this] { answer(Error{ErrorKind::kSystem, given_up_, "", 0}); }));
 }
 
 void ToolSampler::stop(std::function<void()> gone) {
@@ -71,9 +69,7 @@ void ToolSampler::call_next() {
   spec.limits.fair = true;
   spec.limits.grace = Milliseconds(0);
   process_ = ContainedProcess::start(io_, containment_, std::move(spec),
-                                     [this, alive = alive_](const ProcessEnd& end) {
-                                       if (*alive) on_end(end);
-                                     });
+                                     alive_.guard([this](const ProcessEnd& end) { on_end(end); }));
 }
 
 void ToolSampler::on_end(const ProcessEnd& end) {

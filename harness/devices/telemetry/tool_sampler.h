@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
@@ -70,7 +71,7 @@ class ToolSampler {
   bool told_unknown_ = false;
   std::vector<Warning> warnings_;
   std::shared_ptr<ContainedProcess> process_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Alive alive_;
 };
 
 }  // namespace proctor

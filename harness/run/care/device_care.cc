@@ -143,21 +143,19 @@ void DeviceCare::find_foreign_holders(const std::vector<std::string>& devices, M
 }
 
 void DeviceCare::forget() {
-  *alive_ = false;
-  alive_ = std::make_shared<bool>(true);
+  alive_.renew();
   waiting_.clear();
 }
 
 void DeviceCare::stop(std::function<void()> gone) {
-  *alive_ = false;
+  alive_.end();
   waiting_.clear();
   monitor_->stop(std::move(gone));
 }
 
 void DeviceCare::check_again(Wait wait) {
-  monitor_->take_snapshot([this, wait, alive = alive_](const DeviceMonitor::Snapshot& snapshot) {
-    if (*alive) judge(wait, snapshot);
-  });
+  monitor_->take_snapshot(
+      alive_.guard([this, wait](const DeviceMonitor::Snapshot& snapshot) { judge(wait, snapshot); }));
 }
 
 void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
@@ -170,9 +168,9 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
   }
   if (waited < wait->limit && std::any_of(findings.begin(), findings.end(), may_change)) {
     wait->next.expires_after(kLookAgain);
-    wait->next.async_wait([this, wait, alive = alive_](const auto& error) {
-      if (!error && *alive) check_again(wait);
-    });
+    wait->next.async_wait(alive_.guard([this, wait](const auto& error) {
+      if (!error) check_again(wait);
+    }));
     return;
   }
   for (const auto& finding : findings) {

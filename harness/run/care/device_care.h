@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/devices/telemetry/device_monitor.h"
@@ -103,7 +104,7 @@ class DeviceCare {
   std::set<std::pair<std::string, std::string>> told_;     // unknown states already reported: device, why
   std::set<std::pair<std::string, std::string>> endured_;  // device, holders: waited for in vain
   std::list<Waiting> waiting_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Alive alive_;
 };
 
 }  // namespace proctor

@@ -72,15 +72,14 @@ void DeviceVisits::examine(VisitIterator visit, const std::vector<std::string>& 
   auto left = std::make_shared<std::size_t>(devices.size());
   if (devices.empty()) return done(*answers);
   for (const auto& device : devices) {
-    const auto add = [alive = alive_, answers, left, device, done](const HealthAnswer& answer) {
-      if (!*alive) return;
+    auto add = alive_.guard([answers, left, device, done](const HealthAnswer& answer) {
       (*answers)[device] = answer;
       if (--*left == 0) done(*answers);
-    };
+    });
     if (auto how = request(device, visit->case_id)) {
       checks_.examine(*std::move(how), add);
     } else {
-      add({});
+      add(HealthAnswer());
     }
   }
 }
@@ -325,8 +324,7 @@ void DeviceVisits::leave_now(VisitIterator visit) {
 // ---- the end ----
 
 void DeviceVisits::give_up() {
-  *alive_ = false;
-  alive_ = std::make_shared<bool>(true);
+  alive_.renew();
   checks_.give_up();
   if (care_) care_->forget();
   for (const auto& visit : std::exchange(visits_, {})) {
@@ -336,7 +334,7 @@ void DeviceVisits::give_up() {
 }
 
 void DeviceVisits::stop(std::function<void()> gone) {
-  *alive_ = false;
+  alive_.end();
   checks_.stop([this, gone = std::move(gone)] {
     if (!care_) return gone();
     care_->stop(gone);

@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/core/events.h"
 #include "harness/devices/health/health_check.h"
 #include "harness/devices/leases/device_pool.h"
@@ -144,7 +145,7 @@ class DeviceVisits {
   std::set<std::string> suspects_;                      // to be examined
   std::set<std::string> proven_;                        // examined for CareSetup::prove
   std::set<std::pair<std::string, std::string>> told_;  // reported once in a run: device, what
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Alive alive_;
 };
 
 }  // namespace proctor

@@ -57,8 +57,7 @@ std::vector<DeviceTelemetry> Telemetry::end(Window window, const std::string& ca
 }
 
 void Telemetry::stop(std::function<void()> gone) {
-  *alive_ = false;
-  alive_ = std::make_shared<bool>(true);
+  alive_.renew();
   auto left = std::make_shared<std::size_t>(streams_.size());
   if (*left == 0) return boost::asio::post(io_, std::move(gone));
   for (auto& [backend, stream] : streams_) {
@@ -95,9 +94,9 @@ void Telemetry::go_on(const std::string& backend) {
   const auto period = std::max<Clock::duration>(std::chrono::microseconds(1'000'000 / setup_.rate),
                                                 stream.source->least_period());
   stream.next.expires_at(stream.requested + period);
-  stream.next.async_wait([this, backend, alive = alive_](const auto& error) {
-    if (!error && *alive) request_sample(backend);
-  });
+  stream.next.async_wait(alive_.guard([this, backend](const auto& error) {
+    if (!error) request_sample(backend);
+  }));
 }
 
 void Telemetry::request_sample(const std::string& backend) {
@@ -109,9 +108,8 @@ void Telemetry::request_sample(const std::string& backend) {
   }
   stream.requested = Clock::now();
   stream.about = devices;
-  stream.source->sample(devices, [this, backend, alive = alive_](const Result<Sample>& sample) {
-    if (*alive) on_sample(backend, sample);
-  });
+  stream.source->sample(
+      devices, alive_.guard([this, backend](const Result<Sample>& sample) { on_sample(backend, sample); }));
 }
 
 void Telemetry::on_sample(const std::string& backend, const Result<Sample>& sample) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/run/care/telemetry_source.h"
@@ -30,7 +31,6 @@ class Telemetry {
  public:
   Telemetry(boost::asio::io_context& io, Containment& containment, DeviceMonitor* monitor,
             TelemetrySetup setup, EventSink& sink);
-  ~Telemetry() { *alive_ = false; }
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
@@ -70,7 +70,7 @@ class Telemetry {
   std::map<std::string, Stream> streams_;
   std::map<Window, Open> open_;
   Window next_window_ = 1;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Alive alive_;
 };
 
 }  // namespace proctor

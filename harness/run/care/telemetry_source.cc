@@ -38,8 +38,7 @@ void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sa
 }
 
 void TelemetrySource::request_from_library(const std::vector<std::string>& ids, OnSample on_sample) {
-  monitor_->sample(ids, [this, alive = alive_, ids, on_sample](const Result<Sample>& sample) {
-    if (!*alive) return;
+  monitor_->sample(ids, alive_.guard([this, ids, on_sample](const Result<Sample>& sample) {
     if (!sample) {
       warnings_.push_back(
           {kTelemetryTimeout, "failed to " + sample.error().what +
@@ -50,7 +49,7 @@ void TelemetrySource::request_from_library(const std::vector<std::string>& ids, 
     stage_ = Stage::kTool;
     why_ = sample->missing;
     request_from_tool(ids, on_sample);
-  });
+  }));
 }
 
 void TelemetrySource::request_from_tool(const std::vector<std::string>& ids, OnSample on_sample) {
@@ -62,12 +61,11 @@ void TelemetrySource::request_from_tool(const std::vector<std::string>& ids, OnS
     stage_ = Stage::kNothing;
     return sample(ids, std::move(on_sample));
   }
-  tool_.sample(ids, [this, alive = alive_, on_sample = std::move(on_sample)](const Result<Sample>& sample) {
-    if (!*alive) return;
+  tool_.sample(ids, alive_.guard([this, on_sample = std::move(on_sample)](const Result<Sample>& sample) {
     for (auto& warning : tool_.take_warnings()) warnings_.push_back(std::move(warning));
     if (sample) return on_sample(sample);
     on_sample(give_up(why_ + "; " + sample.error().what));
-  });
+  }));
 }
 
 Error TelemetrySource::give_up(const std::string& why) {
@@ -77,8 +75,7 @@ Error TelemetrySource::give_up(const std::string& why) {
 }
 
 void TelemetrySource::stop(std::function<void()> gone) {
-  *alive_ = false;
-  alive_ = std::make_shared<bool>(true);
+  alive_.renew();
   tool_.stop(std::move(gone));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/alive.h"
 #include "harness/devices/telemetry/device_monitor.h"
 #include "harness/devices/telemetry/tool_sampler.h"
 
@@ -40,7 +41,7 @@ class TelemetrySource {
   Stage stage_ = Stage::kLibrary;
   std::string why_;  // why the last stage was left
   std::vector<Warning> warnings_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Alive alive_;
 };
 
 }  // namespace proctor

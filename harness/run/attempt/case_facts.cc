@@ -1,0 +1,199 @@
+#include "harness/run/attempt/case_facts.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "harness/core/child_protocol.h"
+#include "harness/process/frozen_time.h"
+#include "harness/run/attempt/ranks_of_case.h"
+#include "harness/run/attempt/verdict.h"
+#include "harness/run/attempt/waits.h"
+
+namespace proctor {
+namespace {
+
+constexpr double kSlowShare = 0.5;  // of the time limit
+
+void add_failure(AttemptEnded& event, std::string message) {
+  Failure failure;
+  failure.message = std::move(message);
+  event.failures.push_back(std::move(failure));
+}
+
+const CaseTracker::Open& open_case(const CaseFacts& facts) { return *facts.cases.open(); }
+const Case& test_of(const CaseFacts& facts) { return *facts.cases.blamed().test; }
+
+// Not its own doing, but what its framework does between its cases and after the last one.
+bool hung_after_its_end(const CaseFacts& facts) {
+  const ProcessEnd* end = facts.end;
+  if (end == nullptr || (end->cause != EndCause::kTimeout && end->cause != EndCause::kStall)) return false;
+  return (facts.plan.is_batch() || test_of(facts).policy.shutdown) && open_case(facts).reported.has_value();
+}
+
+bool is_leaky(const ProcessEnd& end) {
+  return end.cause == EndCause::kExited && !end.termination.strays.empty();
+}
+
+Verdict judge_case(const CaseFacts& facts) {
+  const ProcessEnd* end = facts.end;
+  const bool ready = facts.readiness && facts.readiness->is_ready();
+  AttemptEvidence evidence{.kind = facts.plan.suite->kind,
+                           .stop_reason = facts.stop.reason.value_or(Reason::kInterrupted),
+                           .child = facts.cases.child(),
+                           .went_on = end == nullptr,
+                           .another_was_bad = facts.cases.another_was_bad(),
+                           .after_end = hung_after_its_end(facts),
+                           .starting = facts.cases.is_starting(),
+                           .starved = end != nullptr && end->at_limit.is_starved(),
+                           .not_ready = facts.readiness && !ready,
+                           .told_to_end = ready ? facts.stop.signal : 0};
+  if (end) {
+    evidence.cause = end->cause;
+    evidence.spawn_error = end->spawn_error;
+    evidence.exit_code = end->exit_code;
+    evidence.exit_signal = end->exit_signal;
+    evidence.forbidden_leak = is_leaky(*end) && test_of(facts).policy.leaks_fail;
+  }
+  return facts.ranks ? facts.ranks->judge(evidence) : judge(evidence);
+}
+
+void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnded& event) {
+  event.exit_code = end.exit_code;
+  event.exit_signal = end.exit_signal;
+  event.termination = end.termination;
+  event.termination.kill_to_empty_ms = end.kill_to_empty.count();
+  event.evidence = facts.evidence;
+  event.output = end.output;
+  if (end.spawn_error) {
+    add_failure(event, "failed to " + end.spawn_error->step + " " + test_of(facts).argv.front() + ": " +
+                           std::strerror(end.spawn_error->err));
+  } else {
+    const auto& open = open_case(facts);
+    const bool shared = facts.plan.is_batch();
+    event.duration_ms = ms_between(shared ? open.started : end.started,
+                                   shared ? open.reported.value_or(end.leader_ended) : end.leader_ended);
+  }
+  if (is_leaky(end)) {
+    event.marks.push_back("leaky");
+    if (const auto begun = facts.cases.begun(); begun.size() > 1) event.termination.left_by = begun;
+  }
+  if (!end.termination.guard_lost.empty()) event.marks.push_back("guard_lost");
+}
+
+void describe_output(const CaseFacts& facts, AttemptEnded& event) {
+  const bool bad = is_bad(event.verdict.outcome);
+  const bool shared = facts.plan.is_batch();
+  const std::string& own = facts.cases.child().output();
+  event.output.log = log_that_is_there(facts.context.setup.run_dir, facts.files.log, shared || bad);
+  // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
+  // have kept the output from the log.
+  const bool kept = shared || facts.plan.kind().voice(*facts.plan.suite) == Voice::kStream;
+  if (kept && !own.empty() && event.verdict.outcome == Outcome::kFail) {
+    event.output.stdout_tail = own;
+    event.output.stderr_tail.clear();
+  }
+  if (!bad) {  // nobody asks: the log has it, and a journal of passes stays small
+    event.output.stdout_tail.clear();
+    event.output.stderr_tail.clear();
+  }
+}
+
+// What it said that it should not have said, or did not say.
+void describe_words(const CaseFacts& facts, AttemptEnded& event) {
+  const ChildReport& child = facts.cases.child();
+  if (!child.also_ran().empty()) {
+    const bool again = child.also_ran() == facts.plan.kind().name_for_child(test_of(facts));
+    add_failure(event, again ? "the program ran the case more than once"
+                             : "the program was asked for this case, and also ran " + child.also_ran());
+  }
+  if (!facts.result_refused.empty()) add_failure(event, facts.result_refused);
+  if (child.violations() > 0) {
+    add_failure(event, "wrote " + std::to_string(child.violations()) + " lines to " +
+                           child::kEventsFdVariable +
+                           " that are not its events; the first: " + child.first_violation());
+  }
+  if (!child.warnings().empty()) event.marks.push_back("warn");
+}
+
+AttemptEnded what_it_said(const CaseFacts& facts) {
+  const AttemptCase& entry = facts.cases.blamed();
+  const ChildReport& child = facts.cases.child();
+  AttemptEnded event;
+  event.case_id = entry.test->id;
+  event.attempt = entry.attempt;
+  event.repeat = entry.repeat;
+  event.at_ms = ms_between(facts.context.run_started, Clock::now());
+  event.last_step = child.last_step();
+  event.failures = child.failures();
+  event.measures = child.measures();
+  event.properties = child.properties();
+  if (facts.readiness && facts.readiness->is_ready()) event.measures.push_back(*facts.readiness->measure());
+  event.rule = child.rule();
+  event.source = child.source();
+  event.severity = child.severity();
+  return event;
+}
+
+}  // namespace
+
+AttemptEnded describe(const CaseFacts& facts) {
+  const ProcessEnd* end = facts.end;
+  const auto& open = open_case(facts);
+  const CasePolicy& policy = test_of(facts).policy;
+  AttemptEnded event = what_it_said(facts);
+  event.verdict = judge_case(facts);
+  if (hung_after_its_end(facts)) {
+    const auto& shared = facts.plan.suite->policy;
+    const auto limit = end->cause == EndCause::kStall ? shared.stall.value_or(Milliseconds(0))
+                                                      : policy.shutdown.value_or(shared.timeout);
+    add_failure(event, fmt::format("the case itself had ended; its process had not, {} later",
+                                   format_duration(limit)));
+  }
+  if (end) {
+    describe_process(facts, *end, event);
+  } else {
+    event.duration_ms = ms_between(open.started, open.reported.value_or(Clock::now()));
+  }
+  describe_output(facts, event);
+  describe_words(facts, event);
+  const auto limit = static_cast<double>(policy.timeout.count());
+  const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
+  if (slow && (!end || end->cause == EndCause::kExited)) event.marks.push_back("slow");
+  if (facts.ranks) describe_ranks(*facts.ranks, facts.context, facts.plan, end, event);
+  if (end) {
+    for (std::string& text : waits_at_limit(end->at_limit)) add_failure(event, std::move(text));
+  }
+  return event;
+}
+
+std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_id, Milliseconds frozen) {
+  std::vector<Warning> warnings;
+  const auto& termination = end.termination;
+  if (end.guard_late > Milliseconds(0))
+    warnings.push_back(
+        Warning{"guard_slow", fmt::format("the process that guards {} took {} to answer: the machine is busy",
+                                          case_id, human_duration(end.guard_late))});
+  if (!termination.guard_lost.empty())
+    warnings.push_back(
+        Warning{"guard_lost", fmt::format("the process that guards {} did not end it: {}; the runner did{}",
+                                          case_id, termination.guard_lost,
+                                          termination.unreapable ? ", and could not kill all of it"
+                                                                 : ", and nothing of it is left")});
+  if (frozen >= FrozenTime::kNotable)
+    warnings.push_back(
+        Warning{"frozen", "the runner did not run for " + human_duration(frozen) +
+                              ": it was frozen, stopped or suspended; no limit counts this time"});
+  if (!end.pass_through_lost.empty())
+    warnings.push_back(
+        Warning{std::string(kOutputNotPassed),
+                "the output of " + case_id + " was not passed on in full: " + end.pass_through_lost});
+  if (end.broken_commands > 0)
+    warnings.push_back(Warning{"workflow_commands", std::to_string(end.broken_commands) +
+                                                        " workflow commands in the output of " + case_id +
+                                                        " were broken with a backslash; --workflow-commands "
+                                                        "lets them speak for the step"});
+  return warnings;
+}
+
+}  // namespace proctor

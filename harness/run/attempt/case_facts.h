@@ -1,0 +1,53 @@
+// What is known of a case at its end, and the event that it becomes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/core/outcome.h"
+#include "harness/process/process_spec.h"
+#include "harness/run/attempt/attempt_files.h"
+#include "harness/run/attempt/attempt_plan.h"
+#include "harness/run/attempt/case_tracker.h"
+#include "harness/run/attempt/rank_reports.h"
+#include "harness/run/attempt/readiness.h"
+
+namespace proctor {
+
+// As the events of an attempt have it.
+inline std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration_cast<Milliseconds>(to - from).count();
+}
+
+// Why the runner ends a process early.
+struct StopOrder {
+  std::optional<Reason> reason{};  // none: nobody stops it
+  int signal = 0;                  // sent by the caller of the run; 0: by nobody
+};
+
+// The case is the open one of `cases`. `end` is the end of the process, or null if the process has gone on.
+struct CaseFacts {
+  const AttemptContext& context;
+  const AttemptPlan& plan;
+  const AttemptFiles& files;
+  const CaseTracker& cases;
+  const RankReports* ranks;    // null: it has none
+  const Readiness* readiness;  // null: nobody waits for it to be ready
+  const EvidenceInfo& evidence;
+  const StopOrder& stop;
+  const std::string& result_refused;  // why its result file is not read; "": it was, or there is none
+  const ProcessEnd* end;
+};
+
+// All of it but diagnosis and telemetry.
+AttemptEnded describe(const CaseFacts& facts);
+
+// What people must hear of the end of a process that ran `case_id`. `frozen`: how long nothing of the runner ran.
+std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_id, Milliseconds frozen);
+
+}  // namespace proctor

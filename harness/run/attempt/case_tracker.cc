@@ -1,0 +1,67 @@
+#include "harness/run/attempt/case_tracker.h"
+
+#include <algorithm>
+
+namespace proctor {
+
+CaseTracker::CaseTracker(const AttemptPlan& plan, bool starting)
+    : plan_(plan),
+      child_(plan.kind().name_for_child(*plan.first().test)),
+      begun_(plan.cases.size()),
+      starting_(starting) {}
+
+std::optional<std::size_t> CaseTracker::begun_by(std::string_view line) const {
+  const auto name = plan_.is_batch() ? ChildReport::started_case(line) : std::nullopt;
+  for (std::size_t which = 0; name && which < begun_.size(); ++which) {
+    if (!begun_[which] && plan_.kind().name_for_child(*of(which).test) == *name) return which;
+  }
+  return std::nullopt;
+}
+
+void CaseTracker::begin(const Open& open) {
+  open_ = open;
+  begun_[open.which] = true;
+}
+
+void CaseTracker::listen_to(std::size_t which) {
+  child_ = ChildReport(plan_.kind().name_for_child(*of(which).test));
+  starting_ = false;
+}
+
+CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_point now) {
+  child_.add_line(line);
+  // What a framework says of a case while it is being ended, because of our signal, is not its end.
+  if (ending_) return Heard::kNothing;
+  if (starting_ && !plan_.is_batch() && ChildReport::started_case(line)) {
+    starting_ = false;
+    return Heard::kStarted;
+  }
+  if (!open_ || open_->reported || !child_.result()) return Heard::kNothing;
+  open_->reported = now;
+  return Heard::kReported;
+}
+
+void CaseTracker::close(Outcome outcome) {
+  open_.reset();
+  another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
+}
+
+bool CaseTracker::none_began() const { return std::find(begun_.begin(), begun_.end(), true) == begun_.end(); }
+
+std::vector<std::size_t> CaseTracker::not_begun() const {
+  std::vector<std::size_t> rest;
+  for (std::size_t which = 0; which < begun_.size(); ++which) {
+    if (!begun_[which]) rest.push_back(which);
+  }
+  return rest;
+}
+
+std::vector<std::string> CaseTracker::begun() const {
+  std::vector<std::string> cases;
+  for (std::size_t which = 0; which < begun_.size() && plan_.is_batch(); ++which) {
+    if (begun_[which]) cases.push_back(of(which).test->id);
+  }
+  return cases;
+}
+
+}  // namespace proctor

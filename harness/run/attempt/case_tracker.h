@@ -1,0 +1,81 @@
+// Which cases of a process have begun and ended, by what it says. Pure logic: no clock, no process.
+//
+//   not begun --its `start` event, or that of its process if it is alone--> open
+//   open --its `end` event--> reported: no limit of its own runs any more
+//   open | reported --the next `start` event, or the end of the process--> closed
+//
+// Of one that is alone, `start` only ends the start-up clock.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/child_report.h"
+#include "harness/core/clock.h"
+#include "harness/evidence/kernel_log.h"
+#include "harness/run/attempt/attempt_plan.h"
+
+namespace proctor {
+
+class CaseTracker {
+ public:
+  // The case that has begun and not ended.
+  struct Open {
+    std::size_t which = 0;
+    Clock::time_point started{};
+    std::optional<Clock::time_point> reported{};  // when its `end` event came
+    KernelLog::Mark kernel_mark = 0;
+    Telemetry::Window telemetry = 0;
+  };
+
+  // `starting`: its start-up clock runs. `plan` must outlive the tracker.
+  CaseTracker(const AttemptPlan& plan, bool starting);
+
+  // Of a process of several: the case that begins with this line and has not begun before.
+  std::optional<std::size_t> begun_by(std::string_view line) const;
+  void begin(const Open& open);
+  // What comes from now on is about the case `which`, which begins with its `start` event.
+  void listen_to(std::size_t which);
+
+  // What a line changes for the clock.
+  enum class Heard { kNothing, kStarted, kReported };
+  Heard add_line(std::string_view line, Clock::time_point now);
+  // The case has ended with this outcome.
+  void close(Outcome outcome);
+
+  // The one that is open goes on to its end, but no other begins.
+  void begin_no_more() { no_more_ = true; }
+  bool may_begin() const { return !no_more_; }
+  // The process is being ended: no case begins or reports any more.
+  void process_is_ending() { ending_ = true; }
+  bool is_ending() const { return ending_; }
+
+  const std::optional<Open>& open() const { return open_; }
+  const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
+  // The case that is responsible for the process now.
+  const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
+  bool none_began() const;
+  std::vector<std::size_t> not_begun() const;
+  // The ids of those that began, of a process of several.
+  std::vector<std::string> begun() const;
+
+  // From the open case; from the process before the first case began.
+  const ChildReport& child() const { return child_; }
+  void replace_child(ChildReport child) { child_ = std::move(child); }  // by that of all ranks
+  bool is_starting() const { return starting_; }
+  bool another_was_bad() const { return another_was_bad_; }
+
+ private:
+  const AttemptPlan& plan_;
+  ChildReport child_;
+  std::optional<Open> open_;
+  std::vector<bool> begun_;
+  bool starting_;
+  bool no_more_ = false;
+  bool ending_ = false;
+  bool another_was_bad_ = false;
+};
+
+}  // namespace proctor

@@ -1,0 +1,81 @@
+#include "harness/run/attempt/case_tracker.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/core/json.h"
+#include "harness/run/attempt/attempt_plan.h"
+
+namespace proctor {
+namespace {
+
+using Heard = CaseTracker::Heard;
+using Indices = std::vector<std::size_t>;
+
+class CaseTrackerTest : public ::testing::Test {
+ protected:
+  // A process of so many cases, called "a", "b", ...
+  AttemptPlan plan_of(std::size_t count) {
+    static constexpr const char* kNames[] = {"a", "b", "c"};
+    AttemptPlan plan{
+        .suite = &suite_, .cases = {}, .devices = {}, .leases = {}, .environment = {}, .ranks = {}};
+    for (std::size_t i = 0; i < count; ++i) tests_[i].id = std::string("s/") + kNames[i];
+    for (std::size_t i = 0; i < count; ++i) plan.cases.push_back({.test = &tests_[i]});
+    return plan;
+  }
+  std::string line(const AttemptPlan& plan, std::size_t which, const char* event) {
+    nlohmann::json fields = {{"case", plan.kind().name_for_child(*plan.cases[which].test)}};
+    if (std::string(event) == "end") fields["result"] = "pass";
+    return event_line(event, fields);
+  }
+
+  Suite suite_;
+  Case tests_[3];
+  Clock::time_point now_{};
+};
+
+TEST_F(CaseTrackerTest, EachOfSeveralBeginsOnceWithItsOwnEvent) {
+  const AttemptPlan plan = plan_of(3);
+  CaseTracker cases(plan, /*starting=*/true);
+  EXPECT_TRUE(cases.none_began());
+  EXPECT_EQ(cases.blamed().test->id, "s/a");
+  ASSERT_EQ(cases.begun_by(line(plan, 1, "start")), 1U);
+  cases.listen_to(1);
+  cases.begin({.which = 1});
+  EXPECT_FALSE(cases.is_starting());
+  EXPECT_EQ(cases.begun_by(line(plan, 1, "start")), std::nullopt);
+  EXPECT_EQ(cases.begun_by(line(plan, 1, "end")), std::nullopt);
+  EXPECT_EQ(cases.blamed().test->id, "s/b");
+  EXPECT_EQ(cases.not_begun(), (Indices{0, 2}));
+  EXPECT_EQ(cases.begun(), std::vector<std::string>{"s/b"});
+}
+
+TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
+  const AttemptPlan plan = plan_of(2);
+  CaseTracker cases(plan, /*starting=*/false);
+  cases.begin({.which = 0});
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kNothing);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Heard::kReported);
+  EXPECT_TRUE(cases.open()->reported);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Heard::kNothing);
+  cases.close(Outcome::kFail);
+  EXPECT_TRUE(cases.another_was_bad());
+  cases.listen_to(1);
+  cases.begin({.which = 1});
+  cases.process_is_ending();
+  EXPECT_EQ(cases.add_line(line(plan, 1, "end"), now_), Heard::kNothing);
+  EXPECT_FALSE(cases.open()->reported);
+}
+
+TEST_F(CaseTrackerTest, OfOneThatIsAloneTheStartEventOnlyEndsItsStartUp) {
+  const AttemptPlan plan = plan_of(1);
+  CaseTracker cases(plan, /*starting=*/true);
+  cases.begin({.which = 0});
+  EXPECT_EQ(cases.begun_by(line(plan, 0, "start")), std::nullopt);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kStarted);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kNothing);
+  EXPECT_FALSE(cases.is_starting());
+  EXPECT_TRUE(cases.begun().empty());
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,119 @@
+#include "harness/run/attempt/evidence_look.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness/core/regular_file.h"
+#include "harness/evidence/core_file.h"
+#include "harness/evidence/core_pattern.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+namespace {
+
+std::int64_t unix_seconds(Clock::time_point time) {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch() - (Clock::now() - time);
+  return std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
+}
+
+}  // namespace
+
+std::optional<CrashedProcessEnd> crash_of(const AttemptSetup& setup, const ProcessEnd& end,
+                                          const RankReports* ranks) {
+  if (end.cause != EndCause::kExited || setup.own_program.empty() || !setup.debugger.empty())
+    return std::nullopt;
+  std::optional<CrashedProcessEnd> crash;
+  if (ranks) {
+    crash = ranks->crash_of_answer();
+  } else if (end.exit_signal) {
+    crash = {end.leader, *end.exit_signal, end.core_dumped};
+  }
+  return crash && leaves_a_core(crash->signal) ? crash : std::nullopt;
+}
+
+EvidenceLook::~EvidenceLook() {
+  alive_.end();
+  stop();
+}
+
+void EvidenceLook::stop() {
+  if (process_) process_->stop(SIGKILL, Milliseconds(0));
+}
+
+void EvidenceLook::name_file(const AttemptCase& blamed) {
+  found_.file = evidence_of(context_.names, blamed);
+  static_cast<void>(
+      make_way(context_.setup.run_dir, found_.file));  // who gathers says what cannot be written
+}
+
+void EvidenceLook::at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request,
+                            OnDone done) {
+  name_file(blamed);
+  request.program = context_.setup.own_program;
+  request.file = in_run_dir(found_.file);
+  request.environment = context_.setup.evidence_environment;
+  process_ = gather_evidence(context_.io, context_.containment, request,
+                             alive_.guard([this, began, done = std::move(done)](Gathered gathered) {
+                               const std::string problem = gathered.problem;
+                               take(std::move(gathered), began);
+                               done(problem);
+                             }));
+}
+
+void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
+  found_.lines = std::move(gathered.lines);
+  found_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - began).count();
+  std::error_code unreadable;  // as one that is not there
+  if (!std::filesystem::exists(in_run_dir(found_.file), unreadable)) found_.file.clear();
+  process_.reset();
+}
+
+void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& plan, const AttemptFiles& files,
+                               const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done) {
+  crashed_ = true;
+  const bool same_pids = plan.suite->host_pids || !has_pid_namespace(context_.containment.layer());
+  const CrashedProcess process{.pid = crash.pid,
+                               .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
+                               .program = blamed.test->argv.empty() ? "" : blamed.test->argv.front()};
+  const CorePattern pattern = read_core_pattern();
+  if (!crash.core_dumped || pattern.is_taken()) {
+    found_.lines = {where_the_core_is(pattern, read_core_limit(), process, crash.core_dumped)};
+    return done("");
+  }
+  const Clock::time_point began = Clock::now();
+  const std::string directory =
+      std::filesystem::absolute(files.directory.empty() ? "." : files.directory).string();
+  const std::string kept = evidence_of(context_.names, blamed, ".core");
+  name_file(blamed);
+  const std::uint64_t room = context_.cores.reserve();
+  const CrashGatherRequest request{.program = context_.setup.own_program,
+                                   // The file system's clock is coarser.
+                                   .owner = {.pid = crash.pid,
+                                             .is_alone = same_pids,
+                                             .mark = end.mark,
+                                             .since = unix_seconds(end.started) - 1},
+                                   .core_glob = core_glob(pattern, process, directory),
+                                   .file = in_run_dir(found_.file),
+                                   .core = in_run_dir(kept),
+                                   .scratch = files.scratch,
+                                   .room = room,
+                                   .environment = context_.setup.evidence_environment};
+  process_ =
+      gather_evidence(context_.io, context_.containment, request,
+                      alive_.guard([this, began, kept, room, done = std::move(done)](Gathered gathered) {
+                        const std::string core = in_run_dir(kept);
+                        ::unlink(core_draft(core).c_str());  // of one that was killed
+                        const std::uint64_t bytes = bytes_on_disk(core);
+                        if (bytes > 0)
+                          found_.core = {.file = kept, .program = gathered.core_program, .bytes = bytes};
+                        context_.cores.settle(room, bytes);
+                        const std::string problem = gathered.problem;
+                        take(std::move(gathered), began);
+                        done(problem);
+                      }));
+}
+
+}  // namespace proctor

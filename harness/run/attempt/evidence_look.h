@@ -1,0 +1,60 @@
+// What is looked at when the process of an attempt hangs, or when it has crashed. Another process gathers it
+// (harness/evidence/), with a deadline.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/core/alive.h"
+#include "harness/core/clock.h"
+#include "harness/evidence/gatherer.h"
+#include "harness/process/process_spec.h"
+#include "harness/run/attempt/attempt_files.h"
+#include "harness/run/attempt/attempt_plan.h"
+#include "harness/run/attempt/rank_reports.h"
+
+namespace proctor {
+
+// The crash of the leader, or of the rank that answers for the case, whose leader is our supervisor. None if there is
+// no core to look for.
+std::optional<CrashedProcessEnd> crash_of(const AttemptSetup& setup, const ProcessEnd& end,
+                                          const RankReports* ranks);
+
+class EvidenceLook {
+ public:
+  // Called once, unless the look is destroyed before. `problem`: why there may be less than usual, or "".
+  using OnDone = std::function<void(const std::string& problem)>;
+
+  explicit EvidenceLook(AttemptContext& context) : context_(context) {}
+  ~EvidenceLook();
+  EvidenceLook(const EvidenceLook&) = delete;
+  EvidenceLook& operator=(const EvidenceLook&) = delete;
+
+  // Between a limit and its first signal. `request` says what is particular to the case, which is `blamed`. The look
+  // `began` before that was found out.
+  void at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request, OnDone done);
+  // After the end of the process. `done` may be called from inside.
+  void after_crash(const AttemptCase& blamed, const AttemptPlan& plan, const AttemptFiles& files,
+                   const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done);
+  // Ends what gathers: `done` is then called soon.
+  void stop();
+
+  // The process has ended by a crash, and its core is looked at, or was.
+  bool crashed() const { return crashed_; }
+  const EvidenceInfo& found() const { return found_; }
+
+ private:
+  std::string in_run_dir(const std::string& file) const { return context_.setup.run_dir + "/" + file; }
+  void name_file(const AttemptCase& blamed);
+  void take(Gathered gathered, Clock::time_point began);
+
+  AttemptContext& context_;
+  std::shared_ptr<ContainedProcess> process_;  // that gathers, while it runs
+  EvidenceInfo found_;
+  bool crashed_ = false;
+  Alive alive_;
+};
+
+}  // namespace proctor

@@ -102,7 +102,6 @@ struct CellRule {
 std::span<const CellRule> cell_rules();
 
 void red(GateFinding& finding, std::string why);
-std::string counted(std::size_t count, const std::string& what);
 
 // Of the stack; "": unknown.
 std::string fact(const GateReport& report, std::string_view name);

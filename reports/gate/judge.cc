@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "harness/core/count_text.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -25,7 +26,7 @@ bool asks_for(const GateCell& cell, const GateReport& report) {
 
 void once_rule(Judging& all, GateFinding& finding) {
   finding.limit = "each journal once";
-  finding.value = fmt::format("{} given again", counted(all.repeated.size(), "journal"));
+  finding.value = fmt::format("{} given again", count_text(all.repeated.size(), "journal"));
   for (const std::string& name : all.repeated)
     red(finding, fmt::format("the journal of {} is there more than once", name));
 }
@@ -47,18 +48,18 @@ void claimed_rule(Judging& all, GateFinding& finding) {
       std::size_t cases = 0;
       report->cases.for_each([&](const GateCase& one) { cases += one.group == i ? 1 : 0; });
       red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell asks for", report->name(),
-                               counted(cases, "case"), group.suite, group.backend,
+                               count_text(cases, "case"), group.suite, group.backend,
                                group.backend == "none" ? "no device" : models_in(*report, group.backend)));
     }
   }
-  finding.value = fmt::format("{} that no cell asks for", counted(unclaimed, "suite"));
+  finding.value = fmt::format("{} that no cell asks for", count_text(unclaimed, "suite"));
 }
 
 void known_failures_rule(Judging& all, GateFinding& finding) {
   const int most = all.inputs.policy.max_known_failures;
   finding.limit =
       all.inputs.known_failures ? fmt::format("at most {}, each without a mistake", most) : "no list";
-  finding.value = counted(all.entries.size(), "known failure");
+  finding.value = count_text(all.entries.size(), "known failure");
   if (static_cast<int>(all.entries.size()) > most)
     red(finding, fmt::format("{}, and {} are allowed", finding.value, most));
   for (const JudgedEntry& judged : all.entries) {
@@ -165,10 +166,11 @@ Result<void> check_least(const CellView& view) {
                    suggestion(cell.suite + "." + cell.backend, suites, "suites"));
   }
   if (cell.min_executed && *cell.min_executed > view.planned()) {
-    return at_line(view.policy(), cell.line,
-                   fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
-                               *cell.min_executed, counted(static_cast<std::size_t>(view.planned()), "case")),
-                   "");
+    return at_line(
+        view.policy(), cell.line,
+        fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
+                    *cell.min_executed, count_text(static_cast<std::size_t>(view.planned()), "case")),
+        "");
   }
   return {};
 }

@@ -81,7 +81,7 @@ class Generator {
     test.name = text();
     plan.cases.push_back(test);
     const auto verdict = [&] {
-      return Verdict{kAllOutcomes[static_cast<std::size_t>(number(0, 10))], text()};
+      return Verdict{kAllOutcomes[static_cast<std::size_t>(number(0, 10))], reason_in_words(text())};
     };
     for (int attempt = 1; attempt <= number(0, 3); ++attempt) {
       events.push_back(started(id, attempt));

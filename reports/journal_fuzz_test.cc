@@ -38,7 +38,8 @@ std::vector<Event> random_journal(std::mt19937& random, int slots) {
       continue;
     }
     Running& one = running[dice(running.size())];
-    const Verdict verdict{kAllOutcomes[dice(kAllOutcomes.size())], dice(2) ? awkward_text() : "r"};
+    const Verdict verdict{kAllOutcomes[dice(kAllOutcomes.size())],
+                          reason_in_words(dice(2) ? awkward_text() : "r")};
     AttemptEnded end = ended(one.id, verdict, one.attempt);
     end.output.stdout_tail = awkward_text();
     events.push_back(end);

@@ -92,10 +92,13 @@ TEST(Classify, ALostDeviceChangesOnlyWhatTheCodeIsBlamedFor) {
                          .kernel = {kernel("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.")},
                          .pci = {"0000:03:00.0"}});
   for (const Outcome outcome : {Outcome::kFail, Outcome::kCrash, Outcome::kTimeout, Outcome::kStall})
-    EXPECT_EQ(corrected(rules(), lost, {outcome, "x"}).outcome, Outcome::kDeviceLost) << to_string(outcome);
+    EXPECT_EQ(corrected(rules(), lost, {outcome, reason_in_words("x")}).outcome, Outcome::kDeviceLost)
+        << to_string(outcome);
   for (const Outcome outcome : {Outcome::kPass, Outcome::kError, Outcome::kSkip, Outcome::kXfail,
                                 Outcome::kXpass, Outcome::kNotrun, Outcome::kDeviceLost})
-    EXPECT_EQ(corrected(rules(), lost, {outcome, "x"}), (Verdict{outcome, "x"})) << to_string(outcome);
+    EXPECT_EQ(corrected(rules(), lost, {outcome, reason_in_words("x")}),
+              (Verdict{outcome, reason_in_words("x")}))
+        << to_string(outcome);
   const Diagnosis said = classify(rules(), {.verdict = kFail, .said = {"ZE_RESULT_ERROR_DEVICE_LOST"}});
   EXPECT_EQ(corrected(rules(), said, kFail), kFail) << "what a case says is believed for the words only";
 }

@@ -41,7 +41,8 @@ Verdict verdict_in(const std::string& text) {
   const auto outcome = parse_outcome(text.substr(0, open));
   EXPECT_TRUE(outcome) << text;
   const bool has_reason = open != text.npos;
-  return {outcome.value_or(Outcome::kFail), has_reason ? text.substr(open + 1, text.size() - open - 2) : ""};
+  return {outcome.value_or(Outcome::kFail),
+          reason_in_words(has_reason ? text.substr(open + 1, text.size() - open - 2) : "")};
 }
 
 Symptoms symptoms_of(const Entry& entry) {

@@ -139,7 +139,7 @@ TEST(KnownFailures, VerdictOfEveryOutcome) {
   known.reason_glob = "driver_crash:*";
   for (Outcome outcome : kAllOutcomes) {
     for (const std::string& reason : {std::string("driver_crash:11"), std::string("rule"), std::string()}) {
-      const Verdict before{outcome, reason};
+      const Verdict before{outcome, reason_in_words(reason)};
       Verdict expected = before;
       if (outcome == Outcome::kPass) expected.outcome = Outcome::kXpass;
       if (outcome == Outcome::kFail && reason == "driver_crash:11") expected.outcome = Outcome::kXfail;

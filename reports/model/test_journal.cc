@@ -82,7 +82,8 @@ std::vector<Event> rich_journal() {
     return id;
   };
   for (const Outcome outcome : kAllOutcomes) {
-    add("Every." + std::string(to_string(outcome)), {outcome, "reason:" + std::string(to_string(outcome))});
+    add("Every." + std::string(to_string(outcome)),
+        {outcome, reason_in_words("reason:" + std::string(to_string(outcome)))});
   }
   add("Foreign.xpass", {Outcome::kXpass, ""}, "pytest");
   for (const std::string& text : {awkward_text(), std::string(1 << 17, 'x'), std::string()}) {

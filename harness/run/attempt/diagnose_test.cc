@@ -94,7 +94,7 @@ TEST_F(DiagnoseTest, WhatTheChildSaidItselfStays) {
 
 TEST_F(DiagnoseTest, WhatIsGoodOrTheRunnersOwnDoingIsNotJudged) {
   for (const Outcome outcome : {Outcome::kPass, Outcome::kSkip, Outcome::kXfail, Outcome::kNotrun})
-    EXPECT_FALSE(judged({outcome, "x"}, "").diagnosis) << to_string(outcome);
+    EXPECT_FALSE(judged({outcome, reason_in_words("x")}, "").diagnosis) << to_string(outcome);
 }
 
 TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {

@@ -218,7 +218,7 @@ TEST(ComparisonTest, ACaseOfABuiltInSuiteIsComparedUnderItsOldIdAndItsNewOne) {
   const Comparison comparison = compare(before, after);
   EXPECT_EQ(comparison.compared, 1);
   ASSERT_THAT(comparison.changes, SizeIs(1));
-  EXPECT_EQ(comparison.changes[0].change, kRegression);
+  EXPECT_EQ(comparison.changes[0].change, Change::kRegression);
   EXPECT_THAT(comparison.only_before, IsEmpty());
   EXPECT_THAT(comparison.only_after, IsEmpty());
 }

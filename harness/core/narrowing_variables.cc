@@ -75,14 +75,31 @@ constexpr NarrowingRow kRows[] = {
     {.name = "TEST_SHARD_INDEX", .kind = "catch2"},
     {.name = "TEST_TOTAL_SHARDS", .kind = "catch2"},
 
+    // Boost.Test: each of its options.
+    {.name = "BOOST_TEST_*", .kind = "boost", .when_empty = true},
+
     // Google Benchmark: each of its flags.
     {.name = "BENCHMARK_*", .kind = "benchmark", .when_empty = true},
 };
 
 // Of these globs, what only changes how a report looks, or where it goes.
-constexpr std::string_view kHarmless[] = {
-    "LD_BIND_NOW",      "LD_RUN_PATH",      "GTEST_BRIEF",     "GTEST_COLOR",   "GTEST_OUTPUT",
-    "GTEST_PRINT_TIME", "GTEST_PRINT_UTF8", "BENCHMARK_COLOR", "BENCHMARK_OUT", "BENCHMARK_OUT_FORMAT"};
+constexpr std::string_view kHarmless[] = {"LD_BIND_NOW",
+                                          "LD_RUN_PATH",
+                                          "GTEST_BRIEF",
+                                          "GTEST_COLOR",
+                                          "GTEST_OUTPUT",
+                                          "GTEST_PRINT_TIME",
+                                          "GTEST_PRINT_UTF8",
+                                          "BENCHMARK_COLOR",
+                                          "BENCHMARK_OUT",
+                                          "BENCHMARK_OUT_FORMAT",
+                                          "BOOST_TEST_COLOR_OUTPUT",
+                                          "BOOST_TEST_LOG_FORMAT",
+                                          "BOOST_TEST_LOG_LEVEL",
+                                          "BOOST_TEST_LOG_SINK",
+                                          "BOOST_TEST_REPORT_FORMAT",
+                                          "BOOST_TEST_REPORT_LEVEL",
+                                          "BOOST_TEST_REPORT_SINK"};
 
 bool is_harmless(std::string_view name) {
   return std::ranges::find(kHarmless, name) != std::ranges::end(kHarmless);

@@ -243,6 +243,34 @@ def doctest(sandbox):
     xml_framework("doctest", program, DOCTEST_ENDS, "bad/", "math", ["math/in a suite", "math/twice"])(sandbox)
 
 
+# ---- Boost.Test ----
+
+BOOST_ENDS = {"fails_at_a_place": "fail", "throws": "fail", "says_fail": "fail", "is_disabled": "skip(disabled)",
+              "has_a_condition": "skip(precondition failed: no such device)", "expects_two_failures": "xfail(expected_failures)",
+              "expects_one_of_two": "fail", "math/data/_1": "fail", "chain/of_a_suite": "fail",
+              "chain/of_a_failure": 'skip(dependency test case "fails_at_a_place" has failed)',
+              "bad/crashes": "crash(signal:11)", "bad/aborts": "crash(signal:6)", "bad/exits": "error(no_result)",
+              "bad/hangs": "timeout", "bad/times_out": "fail"}
+
+
+def boost(sandbox):
+    program = sample("boost")
+    suite = Suite(sandbox, "case", None, [program], limits={"bad/hangs": "4s"})
+    cases = suite.run(env={"BOOST_TEST_RUN_FILTERS": "math", "BOOST_TEST_LOG_SINK": "theirs", "BOOST_TEST_RESULT_CODE": "no"})
+    check(suite.kinds == {"boost"}, "recognised as", suite.kinds)
+    check(bad(cases) == BOOST_ENDS, bad(cases))
+    check("`BOOST_TEST_RUN_FILTERS=math` of the caller is not passed on" in suite.errors, suite.errors)
+    leaky = [case for case in cases if "leaky" in cases[case]["marks"]]
+    check(leaky == ["bad/leaks"], "leaky:", leaky)
+    check(messages(cases["chain/of_a_suite"]) == ["check false has failed"], messages(cases["chain/of_a_suite"]))
+    print(f"ok {len(cases)} cases, each with the end that it came to")
+    chosen = Suite(sandbox, "tag", "boost", [program, "--", "--log_level=own"]).run("--tag", "small", code=0)
+    check(list(chosen) == ["math/in_a_suite"], "by tag", sorted(chosen))
+    said = Suite(sandbox, "filtered", "boost", [program, "--run_test=math"]).refused()
+    check("select them by --filter" in said, said)
+    print("ok by tag; a filter of its own is refused")
+
+
 def main():
     with Sandbox() as sandbox:
         sandbox.env = {key: value for key, value in sandbox.env.items() if not key.startswith("BENCHMARK_")}

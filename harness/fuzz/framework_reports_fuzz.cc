@@ -21,7 +21,10 @@ Suite suite_of(const Kind& kind) {
 // A stream comes in lines, a file whole.
 void report(const Kind& kind, const std::string& text) {
   const Suite suite = suite_of(kind);
-  const auto translator = kind.translator(suite);
+  Case test;
+  test.id = "s/a";
+  test.argv = {"program", "--run_test=p:a"};
+  const auto translator = kind.translator(suite, test);
   ChildReport child("a");
   translator->hear(text);
   const std::size_t piece = kind.voice(suite) == Voice::kStream ? 80 : text.size() + 1;
@@ -59,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::function<void(const std::string&)>> readers{
       xml, [](const std::string& text) { static_cast<void>(parse_junit(text, "f")); }};
   for (const Kind* kind : all_kinds()) {
-    if (kind->translator(suite_of(*kind)) == nullptr) continue;
+    if (kind->translator(suite_of(*kind), {}) == nullptr) continue;
     readers.emplace_back([kind](const std::string& text) { both(*kind, text); });
   }
   fuzz::give(data, size, readers);

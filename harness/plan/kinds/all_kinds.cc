@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/plan/kinds/benchmark.h"
+#include "harness/plan/kinds/boost.h"
 #include "harness/plan/kinds/catch2.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/doctest.h"
@@ -15,7 +16,7 @@ namespace proctor {
 const std::vector<const Kind*>& all_kinds() {
   static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(),  &catch2_kind(),
                                                &doctest_kind(), &pytest_kind(), &benchmark_kind(),
-                                               &command_kind()};
+                                               &boost_kind(),   &command_kind()};
   return kKinds;
 }
 

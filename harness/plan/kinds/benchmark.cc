@@ -222,7 +222,7 @@ class BenchmarkKind final : public Kind {
     return cases;
   }
 
-  std::unique_ptr<Translator> translator(const Suite&) const override {
+  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
     return std::make_unique<ResultFile>();
   }
 

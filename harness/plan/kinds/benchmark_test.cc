@@ -95,7 +95,7 @@ TEST(BenchmarkFilter, SelectsExactlyItsName) {
 
 ChildReport read(const std::string& text, const std::string& name = "BM_a") {
   ChildReport report(name);
-  for (const auto& line : benchmark_kind().translator({})->translate(text)) report.add_line(line);
+  for (const auto& line : benchmark_kind().translator({}, {})->translate(text)) report.add_line(line);
   return report;
 }
 

@@ -227,7 +227,7 @@ class Catch2Kind final : public Kind {
     });
   }
 
-  std::unique_ptr<Translator> translator(const Suite&) const override {
+  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
     return xml_translator({.section = "Section",
                            .id = [](const XmlElement& test) { return test.attribute("name"); },
                            .events = events_of});

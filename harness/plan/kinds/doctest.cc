@@ -23,12 +23,12 @@ const std::vector<std::string>& our_options() {
 
 // doctest adds up what the long and the short form of an option say: of where a report goes and how the program
 // exits, which is ours to say, ...
-constexpr std::string_view kReporters = " reporters r out o no-exitcode nc ";
+constexpr std::string_view kDoctestReporters = " reporters r out o no-exitcode nc ";
 // ... and of which tests are meant, which holds for the list and not for a process of one case.
-constexpr std::string_view kChoices = " test-case tc test-suite ts ";
+constexpr std::string_view kDoctestChoices = " test-case tc test-suite ts ";
 
 // The command without its reporter and, but for the list, without what chooses tests.
-std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
+std::vector<std::string> bare_doctest_command(const Suite& suite, bool for_list) {
   std::vector<std::string> words = suite.command;
   std::erase_if(words, [&](const std::string& word) {
     if (!word.starts_with('-')) return false;
@@ -36,7 +36,7 @@ std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
     option = option.substr(0, option.find('='));
     if (option.starts_with("dt-")) option.erase(0, 3);
     const auto is_in = [&](std::string_view list) { return list.find(" " + option + " ") != list.npos; };
-    return is_in(kReporters) || (!for_list && is_in(kChoices));
+    return is_in(kDoctestReporters) || (!for_list && is_in(kDoctestChoices));
   });
   return words;
 }
@@ -61,7 +61,7 @@ std::string expected_failure(const XmlElement& test, const XmlElement& overall) 
   return overall.attribute("expected_failures").empty() ? "" : "expected_failures";
 }
 
-std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
+std::vector<std::string> events_of_doctest(const XmlElement& test, bool any_failure) {
   const XmlElement* overall = test.child("OverallResultsAsserts");
   const std::string success = overall == nullptr ? "" : overall->attribute("test_case_success");
   if (success.empty()) return {};  // no end: no result
@@ -82,7 +82,7 @@ class DoctestKind final : public Kind {
               .output = {"-o={}"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
-    return with(with(bare_command(suite, /*for_list=*/true), {"--list-test-cases", "-ns=true"}),
+    return with(with(bare_doctest_command(suite, /*for_list=*/true), {"--list-test-cases", "-ns=true"}),
                 our_options());
   }
 
@@ -125,8 +125,9 @@ class DoctestKind final : public Kind {
     });
   }
 
-  std::unique_ptr<Translator> translator(const Suite&) const override {
-    return xml_translator({.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of});
+  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
+    return xml_translator(
+        {.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of_doctest});
   }
 
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
@@ -153,7 +154,7 @@ class DoctestKind final : public Kind {
     if (!of_suite.empty()) made.tags = {of_suite};
     made.devices = suite.devices;
     made.group = group_of(suite);
-    made.argv = with(with(bare_command(suite, /*for_list=*/false), our_options()), {"-ns=true"});
+    made.argv = with(with(bare_doctest_command(suite, /*for_list=*/false), our_options()), {"-ns=true"});
     if (!of_suite.empty() && made.group.empty()) made.argv.push_back("-ts=" + argument_of(of_suite));
     made.argv.push_back(std::string(kNameOption) + argument_of(test.attribute("name")));
     return made;

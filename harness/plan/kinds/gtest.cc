@@ -492,7 +492,7 @@ class GtestKind final : public Kind {
     return {};
   }
 
-  std::unique_ptr<Translator> translator(const Suite& suite) const override {
+  std::unique_ptr<Translator> translator(const Suite& suite, const Case&) const override {
     return std::make_unique<ResultFile>(suite.process == "suite");
   }
 

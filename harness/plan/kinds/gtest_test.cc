@@ -134,7 +134,7 @@ TEST(GtestBatch, TheFileHasAllFiltersInOneLine) {
 // What the process that was asked for `name` is taken to say.
 ChildReport read(const std::string& text, const std::string& name = "G.N") {
   ChildReport report(name);
-  for (const auto& line : gtest_kind().translator({})->translate(text)) report.add_line(line);
+  for (const auto& line : gtest_kind().translator({}, {})->translate(text)) report.add_line(line);
   EXPECT_EQ(report.violations(), 0);
   return report;
 }
@@ -232,7 +232,7 @@ TEST(GtestResult, OfAWholeProgram) {
   suite.process = "suite";
   const auto verdict = [&](const std::string& text) {
     ChildReport report("program");
-    for (const auto& line : gtest_kind().translator(suite)->translate(text)) report.add_line(line);
+    for (const auto& line : gtest_kind().translator(suite, {})->translate(text)) report.add_line(line);
     return gtest_kind().judge({.child = report});
   };
   EXPECT_EQ(verdict(result_file(std::string(kN) + "," + kOther)), (Verdict{Outcome::kPass, {}}));
@@ -275,7 +275,7 @@ TEST(GtestResult, WhatNeverBeganWasSkipped) {
 
 // The reason of a skip as a run would have it.
 std::string skip_reason(const std::string& test, const std::string& printed) {
-  const auto translator = gtest_kind().translator(Suite{});
+  const auto translator = gtest_kind().translator({}, {});
   translator->hear(printed);
   ChildReport report("G.N");
   for (const auto& line : translator->translate(result_file(test))) report.add_line(line);
@@ -349,7 +349,7 @@ TEST(GtestResult, AWholeProgramThatIsSkippedSaysWhy) {
   Suite suite;
   suite.process = "suite";
   const auto reason = [&](const std::string& tests, const std::string& printed) {
-    const auto translator = gtest_kind().translator(suite);
+    const auto translator = gtest_kind().translator(suite, {});
     translator->hear(printed);
     ChildReport report("program");
     for (const auto& line : translator->translate(result_file(tests))) report.add_line(line);
@@ -376,7 +376,7 @@ TEST(GtestResult, ManySkipsAreReadInOnePass) {
   }
   while (printed.size() < 64 * 1024)
     printed += "[ RUN      ] G.T0\na.cc:3: Skipped\nbusy\n[  SKIPPED ] G.T0 (0 ms)\n";
-  const auto translator = gtest_kind().translator(Suite{});
+  const auto translator = gtest_kind().translator({}, {});
   translator->hear(printed);
   const std::clock_t before = std::clock();
   EXPECT_EQ(translator->translate(result_file(tests)).size(), 60000u);

@@ -37,7 +37,7 @@ Result<void> Kind::check_alone(const std::vector<Case>&) const { return {}; }
 
 std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }
 
-std::unique_ptr<Translator> Kind::translator(const Suite&) const { return nullptr; }
+std::unique_ptr<Translator> Kind::translator(const Suite&, const Case&) const { return nullptr; }
 
 std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
   auto names = nlohmann::json::array();
@@ -65,6 +65,13 @@ std::vector<std::string> Kind::output_options(const std::string& file) const {
     if (const std::size_t at = word.find("{}"); at != word.npos) words.back().replace(at, 2, file);
   }
   return words;
+}
+
+std::vector<std::string> Kind::with_output(std::vector<std::string> command, const std::string& file) const {
+  const auto end = traits_.dashes_end_options ? std::ranges::find(command, "--") : command.end();
+  const std::vector<std::string> words = output_options(file);
+  command.insert(end, words.begin(), words.end());
+  return command;
 }
 
 std::string_view Kind::file_of(const Case& test) const {

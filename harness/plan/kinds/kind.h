@@ -114,7 +114,8 @@ class Kind {
     // kEvents: so that it keeps what it captures and has not printed in the file with each of kCapturedEndings behind
     // it; empty: it captures nothing.
     std::vector<std::string_view> output = {};
-    std::string_view file_end = {};  // where the file of a case ends in its id: "::"; empty: it has none
+    bool dashes_end_options = false;  // behind a `--` of the command stands what is the program's own
+    std::string_view file_end = {};   // where the file of a case ends in its id: "::"; empty: it has none
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
     // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
     std::vector<std::string_view> caller_filters = {};
@@ -158,8 +159,10 @@ class Kind {
 
   Voice voice(const Suite& suite) const { return suite.listener ? Voice::kEvents : traits_.voice; }
   std::vector<std::string> output_options(const std::string& file) const;  // Traits::output
-  // kStream and kFile: a new one for each process of `suite`.
-  virtual std::unique_ptr<Translator> translator(const Suite& suite) const;
+  // The command with them.
+  std::vector<std::string> with_output(std::vector<std::string> command, const std::string& file) const;
+  // kStream and kFile: a new one for each process of `suite`, whose first case is `first`.
+  virtual std::unique_ptr<Translator> translator(const Suite& suite, const Case& first) const;
   // The file of a case, by which process = "file" puts cases together; "" = it has none.
   std::string_view file_of(const Case& test) const;
   // What the program calls a case in its events, and is told in a file of cases.

@@ -41,11 +41,11 @@ class KindTest : public testing::Test {
   Verdict run(const Case& test, ChildReport& report) const {
     const std::string file = scratch_.path() + "/report";
     const auto out = testing_support::run_listing(
-        {.argv = with(test.argv, kind_.output_options(file)), .directory = scratch_.path()});
+        {.argv = kind_.with_output(test.argv, file), .directory = scratch_.path()});
     const auto text = read_file(file);
     EXPECT_TRUE(out && text);
     report = ChildReport(std::string(framework_id(test)));
-    const auto translator = kind_.translator({});
+    const auto translator = kind_.translator({}, test);
     for (const auto& line : translator->translate(*text)) report.add_line(line);
     if (out->exit_signal) return {Outcome::kCrash, {Reason::kSignal, *out->exit_signal}};
     return kind_.judge({.child = report, .exit_code = out->exit_code.value_or(-1)});

@@ -24,7 +24,7 @@ TEST(Kinds, WhoHasWordsOfItsOwnHasATranslator) {
   for (const Kind* kind : all_kinds()) {
     const Voice voice = kind->voice(suite);
     if (voice != Voice::kStream && voice != Voice::kFile) continue;
-    EXPECT_NE(kind->translator(suite), nullptr) << kind->name();
+    EXPECT_NE(kind->translator(suite, {}), nullptr) << kind->name();
     EXPECT_FALSE(kind->output_options("/f").empty()) << kind->name();
   }
 }

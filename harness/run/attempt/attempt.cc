@@ -40,7 +40,8 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       look_(context) {
   const Kind& kind = plan_.kind();
   const Voice voice = kind.voice(*plan_.suite);
-  if (voice == Voice::kStream || voice == Voice::kFile) translator_ = kind.translator(*plan_.suite);
+  if (voice == Voice::kStream || voice == Voice::kFile)
+    translator_ = kind.translator(*plan_.suite, *plan_.first().test);
   if (!plan_.ranks.empty())
     ranks_ =
         std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind, plan_.ranks.size());

@@ -51,8 +51,7 @@ ProcessSpec make_spec(const AttemptContext& context, const AttemptPlan& plan, At
   spec.env = plan.environment.variables;
   spec.directory = plan.suite->directory;
   if (plan.suite->host_pids) spec.reach = Reach::kHostPids;
-  if (voice == Voice::kFile)
-    spec.argv = with(std::move(spec.argv), plan.kind().output_options(files.result_file));
+  if (voice == Voice::kFile) spec.argv = plan.kind().with_output(std::move(spec.argv), files.result_file);
   if (voice == Voice::kStream)
     spec.argv = with(std::move(spec.argv), plan.kind().output_options(kEventsFile));
   if (plan.kind().ours()) {

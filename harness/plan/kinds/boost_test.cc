@@ -1,0 +1,166 @@
+#include "harness/plan/kinds/boost.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "harness/core/text.h"
+#include "harness/plan/kinds/kind_fixture.h"
+
+namespace proctor {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class BoostTest : public KindTest {
+ protected:
+  BoostTest() : KindTest(boost_kind()) {}
+
+  static std::string unit(const std::string& id, const std::string& label, bool enabled = true) {
+    return id + "[shape=Mrecord,fontname=Helvetica,color=" + (enabled ? "green" : "yellow") + ",label=\"" +
+           label + "\"];\n";
+  }
+  Suite listing(const std::string& units) {
+    const std::string graph =
+        "digraph G "
+        "{rankdir=LR;\ntu1[shape=ellipse,peripheries=2,fontname=Helvetica,color=green,label=\"m\"];\n{\n";
+    return suite({scratch_.write_script(
+        "program", "cat " + scratch_.write("dot", "a banner\n" + graph + units + "}\n}\nbye\n"))});
+  }
+  static std::string chosen(const Case& test) {
+    for (const std::string& word : test.argv)
+      if (word.starts_with("--run_test=")) return word;
+    return {};
+  }
+};
+
+TEST_F(BoostTest, ATestIsCalledAfterItsSuitesAndHasTheirLabels) {
+  const auto cases =
+      list(listing(unit("tu65536", "first|a.cc(3)|timeout=1|expected failures=2|labels: @x") +
+                   unit("tu2", "s|a.cc(4)|labels: @y") + "tu1 -> tu2;\n{\n" +
+                   unit("tu65537", "t<a|b>|a(1).cc(5)|labels: @z", false) + "tu2 -> tu65537;\n}\n"));
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 2u);
+  EXPECT_EQ(cases->at(0).id, "s/first");
+  EXPECT_EQ(cases->at(0).classname, "s");
+  EXPECT_THAT(cases->at(0).tags, ElementsAre("x"));
+  EXPECT_EQ(cases->at(1).id, "s/s/t<a|b>");
+  EXPECT_EQ(cases->at(1).name, "t<a|b>");
+  EXPECT_EQ(cases->at(1).classname, "s");
+  EXPECT_THAT(cases->at(1).tags, ElementsAre("y", "z"));
+  EXPECT_TRUE(cases->at(1).disabled);
+  EXPECT_EQ(chosen(cases->at(1)), "--run_test=s/t<a|b>");
+}
+
+TEST_F(BoostTest, TheCommandOfACaseNamesItsPrerequisites) {
+  const std::string dotted = "[color=red,style=dotted,constraint=false];\n";
+  const auto cases = list(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "b|f(1)") + "tu65537 -> tu2" +
+                                  dotted + unit("tu2", "s|f(1)") + "{\n" + unit("tu65538", "c|f(1)") +
+                                  unit("tu65539", "d|f(1)") + "tu65539 -> tu65536" + dotted + "}\n"));
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 4u);
+  EXPECT_EQ(chosen(cases->at(0)), "--run_test=a");
+  EXPECT_EQ(chosen(cases->at(1)), "--run_test=a:s:b") << "the suite, and what a member of it needs";
+  EXPECT_EQ(chosen(cases->at(2)), "--run_test=s/c");
+  EXPECT_EQ(chosen(cases->at(3)), "--run_test=a:s/d");
+}
+
+TEST_F(BoostTest, OurOptionsStandBeforeTheProgramsOwnWords) {
+  Suite made = listing(unit("tu65536", "a|f(1)"));
+  for (const char* word :
+       {"--log_le=all", "-f", "HRF", "--random=1", "--catch_system_errors", "--", "--log_sink=own"})
+    made.command.emplace_back(word);
+  const auto cases = list(made);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_THAT(boost_kind().with_output(cases->at(0).argv, "/f"),
+              ElementsAre(made.command[0], "--random=1", "--catch_system_errors=no", "--result_code=yes",
+                          "--color_output=no", "--log_format=XML", "--log_level=test_suite", "--run_test=a",
+                          "--log_sink=/f", "--", "--log_sink=own"));
+}
+
+TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
+  EXPECT_THAT(refusal(listing(unit("tu65536", "a*|f(1)"))), HasSubstr("cannot be run alone: `a*`"));
+  EXPECT_THAT(refusal(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "a|f(1)"))),
+              HasSubstr("two cases have the id s/a"));
+  EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
+  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("printed no list of Boost.Test"));
+  for (const std::vector<std::string>& filter :
+       std::vector<std::vector<std::string>>{{"--run_test=a"}, {"--run=a"}, {"-t", "a"}}) {
+    Suite chosen = listing(unit("tu65536", "a|f(1)"));
+    chosen.command.insert(chosen.command.end(), filter.begin(), filter.end());
+    EXPECT_THAT(refusal(chosen), HasSubstr("select them by --filter")) << filter[0];
+  }
+}
+
+TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
+  Case test;
+  test.id = "s/b";
+  test.argv = {"x", "--run_test=a:b"};
+  const std::string ran =
+      "<TestLog><TestSuite name=\"m\"><TestCase name=\"a\"/><TestCase name=\"b\"/></TestSuite></TestLog>";
+  const auto verdict = [&](const std::string& text) {
+    ChildReport report("b");
+    for (const auto& line : boost_kind().translator({}, test)->translate(text)) report.add_line(line);
+    return to_string(boost_kind().judge({.child = report}));
+  };
+  EXPECT_EQ(verdict(ran), "pass");
+  test.argv = {"x", "--run_test=b"};
+  EXPECT_EQ(verdict(ran), "error(result_mismatch)");
+  EXPECT_EQ(verdict("<TestLog></TestLog>"), "error(no_result)");
+  EXPECT_EQ(verdict("<TestLog><TestSuite>"), "error(no_result)");
+}
+
+// ---- the real thing ----
+
+TEST_F(BoostTest, EachListedTestRunsAloneAndHasItsVerdict) {
+  const auto cases = list(suite({PLAN_SAMPLE_BOOST}));
+  ASSERT_TRUE(cases) << cases.error().what;
+  std::map<std::string, std::string> verdicts;
+  std::map<std::string, ChildReport> reports;
+  for (const Case& test : *cases) {
+    const std::string name(framework_id(test));
+    if (name.starts_with("bad/")) continue;
+    verdicts[name] = test.disabled ? "disabled" : to_string(run(test, reports[name]));
+  }
+  std::map<std::string, std::string> expected{
+      {"fails_at_a_place", "fail"},
+      {"throws", "fail"},
+      {"says_fail", "fail"},
+      {"is_disabled", "disabled"},
+      {"has_a_condition", "skip(precondition failed: no such device)"},
+      {"expects_two_failures", "xfail(expected_failures)"},
+      {"expects_one_of_two", "fail"},
+      {"math/data/_1", "fail"},
+      {"chain/of_a_failure", "skip(dependency test case \"fails_at_a_place\" has failed)"},
+      {"chain/of_a_suite", "fail"}};
+  for (const auto& [name, verdict] : verdicts)
+    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
+  EXPECT_EQ(verdicts.size(), 24u);
+  EXPECT_TRUE(verdicts.contains("math/templates<unsigned char>"));
+
+  const Failure failure = reports["fails_at_a_place"].failures().at(0);
+  EXPECT_THAT(failure.file, testing::EndsWith("sample_boost.cc"));
+  EXPECT_GT(failure.line, 0);
+  EXPECT_EQ(failure.message, "check 1 + 1 == 3 has failed [1 + 1 != 3]\nwhile adding");
+  EXPECT_THAT(reports["throws"].failures().at(0).message, HasSubstr("broken <&> \"here\" ]]>"));
+  EXPECT_EQ(reports["chain/of_a_suite"].failures().size(), 1u) << "not those of what it needs";
+}
+
+TEST_F(BoostTest, AGlobalFixtureThatFailsIsTheFailureOfEach) {
+  for (const std::string mode : {"setup", "teardown"}) {
+    Suite made = suite({"/usr/bin/env", "SAMPLE_FIXTURE=" + mode, PLAN_SAMPLE_BOOST});
+    const auto cases = list(made);
+    ASSERT_TRUE(cases) << cases.error().what;
+    ChildReport report;
+    EXPECT_EQ(to_string(run(cases->at(0), report)), "fail") << mode;
+    EXPECT_THAT(report.failures().at(0).message,
+                HasSubstr(mode == "setup" ? "no device for any" : "something is left"));
+  }
+}
+
+}  // namespace
+}  // namespace proctor

@@ -14,6 +14,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/clock.h"
+#include "harness/core/count_text.h"
 #include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
@@ -90,7 +91,7 @@ Result<History> open_to_read(const HistoryOptions& options, const std::string& d
 
 std::string size_text(const std::string& db, const HistorySize& size) {
   std::string text =
-      fmt::format("{}: {} run{}, {} cases, {} results, {:.1f} MB", db, size.runs, size.runs == 1 ? "" : "s",
+      fmt::format("{}: {} run{}, {} cases, {} results, {:.1f} MB", db, size.runs, plural(size.runs),
                   size.cases, size.results, static_cast<double>(size.bytes) / 1e6);
   if (size.runs > 0) text += fmt::format(", {} to {}", size.first, size.last);
   return text;
@@ -153,7 +154,7 @@ int merge(const HistoryOptions& options) {
     for (History& other : others) {
       const auto added = history->add_all(other);
       if (!added) return added.error();
-      lines.push_back(fmt::format("{}: {} run{} added", other.path(), *added, *added == 1 ? "" : "s"));
+      lines.push_back(fmt::format("{}: {} run{} added", other.path(), *added, plural(*added)));
     }
     return {};
   });
@@ -189,7 +190,7 @@ int prune(const HistoryOptions& options) {
     return {};
   });
   if (!done) return fail(done.error());
-  say(fmt::format("{} run{} removed", count, count == 1 ? "" : "s"));
+  say(fmt::format("{} run{} removed", count, plural(count)));
   return tell_size(*history);
 }
 
@@ -223,7 +224,7 @@ int check(const HistoryOptions& options) {
   if (!wrong->empty()) {
     return fail(
         Error::usage(fmt::format("trust the history {}: {} thing{} in it {} wrong", options.db, wrong->size(),
-                                 wrong->size() == 1 ? "" : "s", wrong->size() == 1 ? "is" : "are"),
+                                 plural(wrong->size()), plural(wrong->size(), "is", "are")),
                      "A history can be made again: proctor history add NEW REPORT..."));
   }
   if (const int code = tell_size(*history); code != kExitGreen) return code;
@@ -238,7 +239,7 @@ std::string age_text(const std::string& since) {
   const std::int64_t hours = (unix_ms(utc_now()) - unix_ms(since)) / 3'600'000;
   if (hours < 0) return "in the future";
   if (hours < 1) return "less than an hour ago";
-  if (hours < 48) return fmt::format("{} hour{} ago", hours, hours == 1 ? "" : "s");
+  if (hours < 48) return fmt::format("{} hour{} ago", hours, plural(hours));
   return fmt::format("{} days ago", hours / 24);
 }
 
@@ -257,13 +258,13 @@ std::string outcome_text(const SeenOutcome& outcome) {
 void show_failing(const HistoryAnswer& answer) {
   say(answer.failing.empty() ? "no case fails"
                              : fmt::format("{} case{}:", answer.failing.size(),
-                                           answer.failing.size() == 1 ? " fails" : "s fail"));
+                                           plural(answer.failing.size(), " fails", "s fail")));
   for (const FailingCase& failing : answer.failing) {
     const SeenRun& since = answer.runs[failing.since];
     say(fmt::format("  {}  ({})", failing.id, to_string(failing.variant)));
     say("    " + outcome_text(failing.last));
     say(fmt::format("    since {}, {}, {} run{}", run_text(since), age_text(since.started), failing.runs,
-                    failing.runs == 1 ? "" : "s"));
+                    plural(failing.runs)));
     if (!since.moved.empty()) say("    the stack moved in it: " + to_string(since.moved));
     if (failing.good) say("    good in " + run_text(answer.runs[*failing.good]));
     if (failing.last.run + 1 != answer.runs.size())
@@ -276,7 +277,7 @@ void show_flaky(const HistoryAnswer& answer) {
     say(fmt::format("no case of at least {} runs is flaky", kFewestRuns));
     return;
   }
-  say(fmt::format("{} case{} flaky:", answer.flaky.size(), answer.flaky.size() == 1 ? " is" : "s are"));
+  say(fmt::format("{} case{} flaky:", answer.flaky.size(), plural(answer.flaky.size(), " is", "s are")));
   for (const FlakyCase& flaky : answer.flaky) {
     const Flakiness& of = flaky.flakiness;
     say(fmt::format("  {:4.1f} % of {} runs ({:.1f} % to {:.1f} %)  {}  ({})",
@@ -301,8 +302,7 @@ void show_text(const HistoryOptions& options, const HistoryAnswer& answer) {
   const std::string branch = !answer.branch           ? "of all branches"
                              : answer.branch->empty() ? "of no known branch"
                                                       : "of branch " + *answer.branch;
-  say(fmt::format("{}: {} run{} {}", options.db, answer.runs.size(), answer.runs.size() == 1 ? "" : "s",
-                  branch));
+  say(fmt::format("{}: {} run{} {}", options.db, answer.runs.size(), plural(answer.runs.size()), branch));
   if (!answer.no_such_case.empty()) return say(answer.no_such_case);
   if (options.question.failing) show_failing(answer);
   if (options.question.flaky) show_flaky(answer);

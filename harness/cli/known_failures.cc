@@ -17,6 +17,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/backend.h"
+#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
@@ -132,8 +133,8 @@ int check_list(const ListCheckOptions& options) {
             "\n";
   }
   const std::size_t count = list->entries().size();
-  text += shown(fmt::format("{}: {} known failure{}, {} error{}", options.file, count, count == 1 ? "" : "s",
-                            findings.size(), findings.size() == 1 ? "" : "s")) +
+  text += shown(fmt::format("{}: {} known failure{}, {} error{}", options.file, count, plural(count),
+                            findings.size(), plural(findings.size()))) +
           "\n";
   if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
   if (!request.remembered) text += "not looked at, for want of --history: whether they still fail\n";

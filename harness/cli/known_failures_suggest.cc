@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/cli/known_failures.h"
+#include "harness/core/count_text.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/plan/known_failures_check.h"
@@ -86,7 +87,7 @@ std::string entry_of(const RunModel& model, const Records& records, const Sugges
       common(records, [&](const CaseRecord& record) { return model_of_devices(model, record); });
   const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
   std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", records.size(),
-                                 records.size() == 1 ? "" : "s", to_string(blame_in(model, first)));
+                                 plural(records.size()), to_string(blame_in(model, first)));
   const auto add = [&](const char* key, const std::string& value) {
     text += fmt::format("{:8}= {}\n", key, value);
   };
@@ -120,7 +121,7 @@ std::string objection(const std::string& entry, const KnownFailureCheck& check) 
 }
 
 void add_note(std::vector<std::string>& notes, int count, std::string_view what) {
-  if (count > 0) notes.push_back(fmt::format("{} {} {}", count, count == 1 ? "case" : "cases", what));
+  if (count > 0) notes.push_back(fmt::format("{} {}", count_text(count, "case"), what));
 }
 
 }  // namespace

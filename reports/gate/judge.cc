@@ -166,11 +166,10 @@ Result<void> check_least(const CellView& view) {
                    suggestion(cell.suite + "." + cell.backend, suites, "suites"));
   }
   if (cell.min_executed && *cell.min_executed > view.planned()) {
-    return at_line(
-        view.policy(), cell.line,
-        fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
-                    *cell.min_executed, count_text(static_cast<std::size_t>(view.planned()), "case")),
-        "");
+    return at_line(view.policy(), cell.line,
+                   fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
+                               *cell.min_executed, count_text(view.planned(), "case")),
+                   "");
   }
   return {};
 }
@@ -180,7 +179,7 @@ Result<void> check_skips(const Judging& all) {
   Texts reasons;
   for (const GateReport* report : all.reports) {
     report->cases.for_each([&](const GateCase& one) {
-      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason.text());
+      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason);
     });
   }
   std::ranges::sort(reasons);

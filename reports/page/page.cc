@@ -14,9 +14,9 @@ namespace {
 // What is kept for the page's own HTML. Its longest parts are 500 bad cases, 50 causes and 100 warnings, each cut.
 constexpr std::size_t kHtmlBytes = 3'000'000;
 
-std::string policy() {
+std::string policy(const std::string& style) {
   return fmt::format("default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-                     policy_digest(page_style()), policy_digest(page_script()));
+                     policy_digest(style), policy_digest(page_script()));
 }
 
 }  // namespace
@@ -25,6 +25,7 @@ void write_page(const PageRequest& request, TextOutput& output) {
   const std::vector<PageCase> cases = page_cases(request);
   const std::size_t room = request.budget > kHtmlBytes ? request.budget - kHtmlBytes : 0;
   const PageData data = page_data(request, cases, room);
+  const std::string style = looks_style() + std::string(page_style());
   output.pending() += fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
@@ -32,7 +33,7 @@ void write_page(const PageRequest& request, TextOutput& output) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
       "content=\"no-referrer\">\n"
       "<title>{} · Proctor</title>\n<style>{}</style>\n</head>\n<body>\n",
-      policy(), html_text(page_title(request, cases)), page_style());
+      policy(style), html_text(page_title(request, cases)), style);
   write_page_body(request, cases, data, output);
   for (const PageBlock& block : data.blocks) {
     output.pending() +=

@@ -3,7 +3,6 @@
 "use strict";
 (() => {
   const ROW = 56; // the height of a row in page.css
-  const SIGNS = { good: "✓", bad: "✗", known: "~", skip: "–", unrun: "?" };
   const $ = (id) => document.getElementById(id);
 
   // An element with attributes, handlers and children; nothing stands for none.
@@ -18,18 +17,10 @@
     return element;
   }
 
-  const number = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+  const number = (value) => value.toLocaleString("en");
   const counted = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
-  function duration(ms) {
-    if (ms < 1000) return `${ms} ms`;
-    if (ms < 59950) return `${(ms / 1000).toFixed(1)} s`;
-    const seconds = Math.round(ms / 1000);
-    if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
-    return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, "0")} min`;
-  }
   const badge = (look, ...text) =>
-    el("span", { class: `badge ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[look]), " ", text);
-  const shellQuote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+    el("span", { class: `badge ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, data.signs[look]), " ", text);
 
   // ---- Data ----
 
@@ -67,6 +58,7 @@
   const look = (i) => data.verdicts[value("verdict", i)][2];
   const outcome = (i) => data.verdicts[value("verdict", i)][0];
   const marks = (i) => data.marksets[value("marks", i)];
+  const took = (i) => data.durations[value("took", i)];
   const fill = ([before, after], part) => (after === undefined ? before : before + part + after);
 
   function prepare() {
@@ -199,7 +191,7 @@
       "aria-selected": String(place === active), "aria-posinset": place + 1, "aria-setsize": rows.length },
       badge(look(i), outcome(i)),
       el("span", { class: "id" }, data.id[i]),
-      el("span", { class: "time" }, duration(value("duration", i))),
+      el("span", { class: "time" }, took(i)),
       el("span", { class: "message" }, second),
       el("span", { class: "side" }, side.join(" · ")));
     row.style.top = `${place * ROW}px`;
@@ -284,7 +276,7 @@
           if (!chosen.delete(name)) chosen.add(name);
           go({ outcome: [...chosen].join(",") });
         } },
-        el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]), ` ${name} `, el("b", {}, number(count)));
+        el("span", { class: "sign", "aria-hidden": "true" }, data.signs[shown]), ` ${name} `, el("b", {}, number(count)));
     }));
     const sorts = Object.entries(SORTS).filter(([name]) => (name !== "age" || has("age", 1)) &&
       (name !== "flaky" || has("flaky", -1) || markCounts.some(([mark]) => mark === "flaky")));
@@ -444,7 +436,8 @@
     const more = place >= 0 && place < index.details ? await entry("details", index.detailsFirst, place) : null;
     const [rule, source] = (data.rules[value("rule", i)] || "\n").split("\n");
     const id = data.id[i];
-    const rerun = fill(data.reruns[value("rerun", i)], shellQuote(id));
+    const quoted = data.quotes[value("quoted", i)] || id;
+    const rerun = fill(data.reruns[value("rerun", i)], quoted);
     const ours = data.kinds[value("kind", i)] === "proctor";
     const message = data.messages[value("message", i)];
     return [
@@ -462,13 +455,13 @@
         ["Against the run before", value("change", i) ? data.changes[value("change", i) - 1].replaceAll("_", " ") : ""],
         ["Bad for", value("age", i) > 1 ? `${value("age", i)} runs` : ""],
         ["On", data.variants[value("variant", i)]], ["Device", data.devices[value("device", i)]],
-        ["Took", duration(value("duration", i)) + (value("attempts", i) > 1 ? `, ${value("attempts", i)} attempts` : "")],
+        ["Took", took(i) + (value("attempts", i) > 1 ? `, ${value("attempts", i)} attempts` : "")],
         ["Run", data.runs.length > 1 ? run.id : ""]),
       part("Run it again", command(rerun, "the command that runs it again"),
         el("p", { class: "quiet" }, "In ", el("code", {}, run.directory))),
       place >= 0 && !more ? el("p", { class: "quiet" }, "Its attempts were left out of this page, which is full: report.json has them.") : null,
       more ? part(more.attempts.length === 1 ? "Attempt" : "Attempts", await Promise.all(more.attempts.map((one) => attemptView(run, one)))) : null,
-      !more && value("log", i) ? part("Log", el("p", {}, link(run, fill(data.logs[value("log", i)], encodeName(id)), "The whole log"))) : null,
+      !more && value("log", i) ? part("Log", el("p", {}, link(run, fill(data.logs[value("log", i)], data.addresses[value("address", i)] || id.slice(id.indexOf("/") + 1)), "The whole log"))) : null,
       more && more.measures ? part("Measures", el("table", {}, el("tbody", {}, more.measures.map(([name, one, unit, n, spread]) =>
         el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "n" }, `${one} ${unit}`),
           el("td", {}, n > 1 ? `of ${n}, spread ${spread}` : "")))))) : null,
@@ -476,13 +469,10 @@
       await pastView(i, more),
       part("About it", facts(["Rule", rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
         ["Suite", data.suites[value("suite", i)]]),
-        ours ? command(`proctor explain ${shellQuote(id)}`, "the command that explains it") : null,
-        more && more.diagnosis ? command(`proctor explain ${shellQuote(more.diagnosis)}`, "the command that explains the diagnosis") : null),
+        ours ? command(`proctor explain ${quoted}`, "the command that explains it") : null,
+        more && more.diagnosis ? command(`proctor explain ${more.explain}`, "the command that explains the diagnosis") : null),
     ];
   }
-
-  const encodeName = (id) => id.slice(id.indexOf("/") + 1).replace(/[^A-Za-z0-9/\-._~]/g, (c) =>
-    [...new TextEncoder().encode(c)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
 
   async function logView(run, one) {
     const tail = one.tail === undefined ? null : await entry("logs", index.logsFirst, one.tail);
@@ -495,7 +485,7 @@
   async function attemptView(run, one) {
     return el("article", { class: `attempt ${one.look}` },
       el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `,
-        badge(one.look, one.reason ? `${one.outcome}(${one.reason})` : one.outcome), one.ms === undefined ? "" : ` ${duration(one.ms)}`),
+        badge(one.look, one.reason ? `${one.outcome}(${one.reason})` : one.outcome), one.took ? ` ${one.took}` : ""),
       facts(["Devices", (one.devices || []).join(", ")], ["Exit", one.exit], ["Marks", (one.marks || []).join(", ")],
         ["Last step", one.step], ["Ended", one.ended], ["Left behind", one.left], ["Telemetry", one.telemetry],
         ["Output lost", one.dropped ? `${number(one.dropped)} bytes` : ""],
@@ -526,19 +516,20 @@
       const run = runs[code >> 5];
       const name = past.outcomes[(code & 31) >> 1];
       const ms = more && more.pastMs ? more.pastMs[at] : undefined;
-      return { look: LOOK_OF[name] || "bad", name: code & 1 ? `${name}, flaky` : name, run, value: ms };
+      return { look: LOOK_OF[name] || "bad", name: code & 1 ? `${name}, flaky` : name, run, value: ms,
+        took: ms === undefined ? "" : ` · ${more.pastTook[at]}` };
     });
     points.push({ look: look(i), name: outcome(i), run: [data.runs[value("run", i)].id, data.runs[value("run", i)].started, "", "", ""],
-      value: value("duration", i) });
+      value: value("duration", i), took: ` · ${took(i)}` });
     const flaky = more && more.flakiness;
     return part(`Its last ${points.length} outcomes`,
       chart(points.map((point) => ({ look: point.look, value: point.value,
-        title: `${point.name} · ${point.run[1]}${point.value === undefined ? "" : ` · ${duration(point.value)}`}` })),
+        title: `${point.name} · ${point.run[1]}${point.took}` })),
         `Outcomes of the last ${points.length} runs, the newest at the right`),
       flaky ? el("p", {}, `Flaky: ${flaky[1]} of ${flaky[0]} runs disagree, ${(100 * flaky[2]).toFixed(0)} to ${(100 * flaky[3]).toFixed(0)} % (95 %).`) : null,
       el("details", {}, el("summary", {}, "Each of them, with its stack"), el("ol", { class: "past", reversed: true }, points.reverse().map((point) =>
         el("li", {}, badge(point.look, point.name), " ", point.run[1], point.run[2] ? [" · ", el("code", {}, point.run[2].slice(0, 12))] : "",
-          point.run[3] ? ` ${point.run[3]}` : "", point.value === undefined ? "" : ` · ${duration(point.value)}`,
+          point.run[3] ? ` ${point.run[3]}` : "", point.took,
           point.run[4] ? el("strong", {}, ` · ${point.run[4]}`) : "")))));
   }
 
@@ -571,7 +562,7 @@
       const title = svg("title", {});
       title.textContent = point.title;
       const sign = svg("text", { x: at * WIDTH + WIDTH / 2, y: HEIGHT + SIGN - 3, "text-anchor": "middle" });
-      sign.textContent = SIGNS[point.look];
+      sign.textContent = data.signs[point.look];
       return svg("g", { class: point.look }, title,
         svg("rect", { x: at * WIDTH + 1, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1.5 }), sign);
     });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +39,21 @@ std::size_t cause_number(const PageRequest& request, std::size_t run, std::uint3
 // "memory.xpu", or "attention" where no backend is.
 std::string suite_name(const Variant& variant);
 
-// How a result looks, as a name of a class of page.css, and the sign beside each colour: "good" '✓', "bad" '✗',
-// "known" '~', "skip" '–', "unrun" '?'.
+// How a result looks: a class of page.css, the sign beside its colour, and the colours of its text and of the paper behind
+// it, by day and by night, which are variables of the page's style: --good, --good-paper.
+struct Look {
+  std::string_view name;
+  std::string_view sign;
+  std::string_view bar;  // its part of the bar of shares, where no style is allowed
+  std::string_view ink;
+  std::string_view paper;
+  std::string_view dark_ink;
+  std::string_view dark_paper;
+};
+
+// From bad to good.
+std::span<const Look> all_looks();
+std::string looks_style();
 std::string_view look_of(const Verdict& verdict, Standing standing);
 std::string_view sign_of(std::string_view look);
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "harness/core/duration.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
 #include "reports/model/deflated.h"
@@ -160,7 +161,8 @@ std::string name_in_suite(const std::string& id) { return id.substr(id.find('/')
 // ---- The list ----
 
 struct Lists {
-  TextTable suites, variants, verdicts, messages, devices, marks, logs, reruns, rules, kinds, pasts;
+  TextTable suites, variants, verdicts, messages, devices, marks, logs, reruns, rules, kinds, pasts,
+      durations, quoted, addresses;
 };
 
 // How each case is run again.
@@ -209,6 +211,8 @@ class ListWriter {
     lists_.logs.place_of("");
     lists_.rules.place_of("");
     lists_.pasts.place_of("");
+    lists_.quoted.place_of("");
+    lists_.addresses.place_of("");
   }
 
   // The cases that `is_kept`, which is as long as all of them.
@@ -246,6 +250,7 @@ class ListWriter {
     new_.push_back(test.is_new ? 1 : 0);
     change_.push_back(test.change ? static_cast<std::int64_t>(*test.change) + 1 : 0);
     duration_.push_back(result.duration_ms);
+    took_.push_back(lists_.durations.place_of(human_duration(Milliseconds(result.duration_ms))));
     attempts_.push_back(result.attempts);
     age_.push_back(test.failing_runs);
     since_.push_back(test.since == kNotThere ? -1 : static_cast<std::int64_t>(test.since));
@@ -253,8 +258,16 @@ class ListWriter {
     rerun_.push_back(reruns.of(test));
     rule_.push_back(lists_.rules.place_of(rule_text(record)));
     kind_.push_back(lists_.kinds.place_of(record.planned.kind));
+    quoted_.push_back(unless_same(lists_.quoted, shell_quote(record.planned.id), record.planned.id));
+    const std::string name = name_in_suite(record.planned.id);
+    address_.push_back(unless_same(lists_.addresses, file_address(name), name));
     detail_.push_back(detail == kNotThere ? 0 : static_cast<std::int64_t>(detail) + 1);
     add_past(run, test);
+  }
+
+  // Most texts are written as they are: no place of its own.
+  static std::int64_t unless_same(TextTable& table, const std::string& text, const std::string& as_is) {
+    return text == as_is ? 0 : table.place_of(text);
   }
 
   std::int64_t verdict_of_result(const CaseResult& result) {
@@ -303,6 +316,8 @@ class ListWriter {
     json.close().open_array("changes");
     for (int change = 0; change <= static_cast<int>(Change::kFaster); ++change)
       json.item(to_string(static_cast<Change>(change)));
+    json.close().open_object("signs");
+    for (const Look& look : all_looks()) json.member(look.name, look.sign);
     json.close().open_array("problems");
     for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
       json.item(to_string(blame));
@@ -317,6 +332,9 @@ class ListWriter {
     lists_.reruns.write_around(json, "reruns");
     lists_.rules.write(json, "rules");
     lists_.kinds.write(json, "kinds");
+    lists_.durations.write(json, "durations");
+    lists_.quoted.write(json, "quotes");
+    lists_.addresses.write(json, "addresses");
     json.open_array("id");
     for (const std::string* id : ids_) json.item(cut_text(*id, kIdBytes));
     json.close();
@@ -343,12 +361,13 @@ class ListWriter {
 
   void write_columns(JsonWriter& json) const {
     const std::initializer_list<std::pair<std::string_view, const Column*>> columns = {
-        {"run", &run_},           {"suite", &suite_},       {"variant", &variant_}, {"verdict", &verdict_},
-        {"message", &message_},   {"cause", &cause_},       {"device", &device_},   {"marks", &marks_},
-        {"problem", &problem_},   {"bad", &bad_},           {"isNew", &new_},       {"change", &change_},
-        {"duration", &duration_}, {"attempts", &attempts_}, {"age", &age_},         {"since", &since_},
-        {"flaky", &flaky_},       {"past", &past_},         {"log", &log_},         {"rerun", &rerun_},
-        {"rule", &rule_},         {"kind", &kind_},         {"detail", &detail_}};
+        {"run", &run_},           {"suite", &suite_},  {"variant", &variant_}, {"verdict", &verdict_},
+        {"message", &message_},   {"cause", &cause_},  {"device", &device_},   {"marks", &marks_},
+        {"problem", &problem_},   {"bad", &bad_},      {"isNew", &new_},       {"change", &change_},
+        {"duration", &duration_}, {"took", &took_},    {"quoted", &quoted_},   {"address", &address_},
+        {"attempts", &attempts_}, {"age", &age_},      {"since", &since_},     {"flaky", &flaky_},
+        {"past", &past_},         {"log", &log_},      {"rerun", &rerun_},     {"rule", &rule_},
+        {"kind", &kind_},         {"detail", &detail_}};
     for (const auto& [name, column] : columns) write_column(json, name, *column);
   }
 
@@ -395,7 +414,8 @@ class ListWriter {
   Lists lists_;
   std::vector<const std::string*> ids_;
   Column run_, suite_, variant_, verdict_, message_, cause_, device_, marks_, problem_, bad_, new_, change_,
-      duration_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_, detail_;
+      duration_, took_, quoted_, address_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_,
+      detail_;
 };
 
 // ---- The logs of bad attempts ----
@@ -490,7 +510,9 @@ class Details {
     json.member_if_any("culprit", page_text(culprit_text(model, record)));
     json.member_if_any("cause", page_text(cause_text(diagnosis)));
     json.member_if_any("next", page_text(next_text(diagnosis)));
-    if (diagnosis->where != "outcome") json.member_if_any("diagnosis", cut_text(diagnosis->rule));
+    if (diagnosis->where == "outcome") return;
+    json.member_if_any("diagnosis", cut_text(diagnosis->rule));
+    json.member("explain", cut_text(shell_quote(diagnosis->rule)));
   }
 
   void write_attempt(JsonWriter& json, const PageCase& test, const Attempt& attempt) const {
@@ -519,7 +541,8 @@ class Details {
   }
 
   void write_end(JsonWriter& json, const PageCase& test, const AttemptEnded& end) const {
-    json.member("ms", end.duration_ms).member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
+    json.member("took", human_duration(Milliseconds(end.duration_ms)))
+        .member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
     write_texts(json, "marks", end.marks);
     json.member_if_any("step", cut_text(end.last_step))
         .member_if_any("ended", termination_text(end.termination));
@@ -608,6 +631,9 @@ class Details {
     if (run.past == nullptr || test.index >= run.past->cases.size()) return;
     json.open_array("pastMs");
     for (const PastOutcome& outcome : run.past->cases[test.index]) json.item(outcome.duration_ms);
+    json.close().open_array("pastTook");
+    for (const PastOutcome& outcome : run.past->cases[test.index])
+      json.item(human_duration(Milliseconds(outcome.duration_ms)));
     json.close();
     if (test.index >= run.past->flakiness.size() || !run.past->flakiness[test.index]) return;
     const Flakiness& flaky = *run.past->flakiness[test.index];

@@ -282,9 +282,6 @@ class Body {
   // How much of it was what, as a bar from good to bad.
   void share() {
     constexpr double kWidth = 1000;
-    constexpr std::array<std::string_view, 5> kLooks = {"bad", "unrun", "known", "skip", "good"};
-    constexpr std::array<std::string_view, 5> kFills = {"#b3201b", "#7b3b9b", "#7a5200", "#dcdbd6",
-                                                        "#14703a"};
     std::map<std::string_view, double> counts;
     for (const Outcome outcome : kAllOutcomes) {
       const Verdict verdict{outcome, ""};
@@ -296,12 +293,12 @@ class Body {
         "aria-hidden=\"true\">",
         kWidth));
     double at = 0;
-    for (std::size_t i = 0; i < kLooks.size(); ++i) {
-      const double least = counts[kLooks[i]] > 0 ? kWidth / 200 : 0;  // a single one is seen
-      const double width = std::max(least, kWidth * counts[kLooks[i]] / tally_.summary.planned());
+    for (const Look& look : all_looks()) {
+      const double least = counts[look.name] > 0 ? kWidth / 200 : 0;  // a single one is seen
+      const double width = std::max(least, kWidth * counts[look.name] / tally_.summary.planned());
       if (width > 0)
         out(fmt::format("<rect class=\"{}\" fill=\"{}\" x=\"{:.1f}\" width=\"{:.1f}\" height=\"6\"/>",
-                        kLooks[i], kFills[i], at, width));
+                        look.name, look.bar, at, width));
       at += width;
     }
     out("</svg>\n");

@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 
+#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
@@ -52,10 +53,6 @@ std::string device_text(const RunPlanned& planned) {
   for (const auto& device : planned.devices) text += (text.empty() ? "" : ", ") + device.id;
   if (planned.sim) text += " (simulated: " + planned.sim->topology + " by " + planned.sim->driver + ")";
   return text;
-}
-
-std::string cases_text(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
 }
 
 // A path that leads there from the current directory, where that is short.
@@ -220,8 +217,7 @@ void Console::show(const RunPlanned& planned) {
   if (options_.quiet) return;
 
   print("proctor " + planned.proctor_version + " · run " + planned.run_id + " · " +
-        std::to_string(planned.cases.size()) + (planned.cases.size() == 1 ? " case, " : " cases, ") +
-        std::to_string(planned.jobs) + " at once");
+        count_text(planned.cases.size(), "case") + ", " + std::to_string(planned.jobs) + " at once");
   print(labelled("devices", clean_text(device_text(planned))));
   show_containment(planned.containment);
   for (const auto& note : notes_) print(clean_text(note));
@@ -348,9 +344,7 @@ void Console::show_skipped() {
   for (const auto& [what, skipped] : skipped_) {
     const auto& [suite, reason] = what;
     print(paint(kDim, "SKIP       ") + "          " +
-          clean_text(skipped.count == 1
-                         ? skipped.first
-                         : suite + ": " + cases_text(static_cast<std::size_t>(skipped.count))) +
+          clean_text(skipped.count == 1 ? skipped.first : suite + ": " + count_text(skipped.count, "case")) +
           (reason.empty() ? "" : "  (" + clean_text(reason) + ")"));
   }
 }
@@ -414,7 +408,7 @@ void Console::show_causes(const RunModel& model) {
   }
   if (left > 0) {
     print("");
-    print(fmt::format("{} more with {} other causes: -v, or {}", cases_text(left),
+    print(fmt::format("{} more with {} other causes: -v, or {}", count_text(left, "case"),
                       causes.size() - kMaxExplained, from_here("summary.md")));
   }
 }

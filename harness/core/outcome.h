@@ -108,8 +108,10 @@ enum class Reason {
   kFatbinMissing,
   kUnsupported,
   kNotOnSimulator,
+  // of xfail
+  kExpectedFailures,
 };
-inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kNotOnSimulator) + 1;
+inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kExpectedFailures) + 1;
 
 // A reason with its value, or the words of somebody else: of a check, a framework, a journal.
 class ReasonText {

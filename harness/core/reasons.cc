@@ -123,6 +123,9 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kFatbinMissing, "fatbin_missing:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kUnsupported, "unsupported:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kNotOnSimulator, "not_on_simulator:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
+
+    ReasonMeaning{R::kExpectedFailures, "expected_failures", only(kXfail), kNobody, kAnywhere, kByOutcome,
+                  "failed as its program expects it to"},
 };
 // clang-format on
 

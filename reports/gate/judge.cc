@@ -179,7 +179,7 @@ Result<void> check_skips(const Judging& all) {
   Texts reasons;
   for (const GateReport* report : all.reports) {
     report->cases.for_each([&](const GateCase& one) {
-      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason);
+      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason.text());
     });
   }
   std::ranges::sort(reasons);

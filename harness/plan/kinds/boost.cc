@@ -395,8 +395,8 @@ class BoostKind final : public Kind {
         end.child.violations() > 0)
       return verdict;
     // The program counts all of its expected failures, those of other tests too, against one outside of its tests.
-    if (end.child.reason() == kOutside) return {Outcome::kFail, {}};
-    if (end.exit_code == 0) return {Outcome::kXfail, "expected_failures"};
+    if (end.child.reason().text() == kOutside) return {Outcome::kFail, {}};
+    if (end.exit_code == 0) return {Outcome::kXfail, Reason::kExpectedFailures};
     return verdict;
   }
 };

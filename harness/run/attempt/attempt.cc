@@ -102,8 +102,8 @@ void RunningAttempt::on_event(std::string_view line) {
 }
 
 void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
-  if (!readiness_) return context_.setup.on_output(cases_.blamed().test->id, stream, bytes);
-  if (cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
+  if (!context_.setup.ready) return context_.setup.on_output(cases_.blamed().test->id, stream, bytes);
+  if (!readiness_ || cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
   process_->restart_clock(limits_of(context_.setup, plan_.first().test->policy));
   const auto told = readiness_->tell(plan_.devices);
   if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});

@@ -16,6 +16,7 @@
 #include "harness/core/clock.h"
 #include "harness/evidence/kernel_log.h"
 #include "harness/run/attempt/attempt_plan.h"
+#include "harness/run/care/telemetry.h"
 
 namespace proctor {
 

@@ -1,7 +1,7 @@
 // Counts as people read them: "1 case", "2 cases". Example:
 //
-//   fmt::format("{} removed", count_text(runs, "run"));  // "3 runs removed"
-//   fmt::format("{} suite{}", suites, plural(suites));
+//   fmt::format("{} removed", count_text(3, "run"));  // "3 runs removed"
+//   fmt::format("{} suite{}", 2, plural(2));             // "2 suites"
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "reports/page/page.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/temp_dir.h"
 #include "reports/model/test_journal.h"
+#include "reports/page/page_cases.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_logs.h"
 #include "reports/page/page_parts.h"
@@ -132,6 +134,10 @@ TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
                         "; script-src " + policy_digest(between(page, "<script>", "</script>")) +
                         "; base-uri 'none'; form-action 'none'");
   EXPECT_THAT(page, Not(HasSubstr(" style=")));
+  for (const Look& look : all_looks()) {
+    EXPECT_THAT(between(page, "<style>", "</style>"),
+                HasSubstr(fmt::format("--{}: {}; ", look.name, look.ink)));
+  }
   EXPECT_LE(page_script().size(), 60U * 1024);
   EXPECT_EQ(policy_digest(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
 }

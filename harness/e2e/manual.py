@@ -67,7 +67,6 @@ def completion(told):
         below = {other[-1] for other in told if other[:-1] == command and other}
         check(options | below <= completed("proctor", *command, ""), command, completed("proctor", *command, ""))
     check(completed("proctor", "run", "--foreign", "") == {"wait", "fail", "other"}, "values")
-    check({"cgroup", "pidns"} < completed("proctor", "run", "--containment", ""), "layers of containment")
     check(completed("proctor", "run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
     check(completed("proctor", "run", "--out", "") == set(), "a file")
     check(completed("proctor", "exec", "--", "pytest", "--") == set(), "a command of yours")
@@ -81,6 +80,7 @@ def words_of_the_machine():
         offered = lambda *words: completed(proctor, *words, cwd=sandbox.path)
         check(offered("run", "--case", "") == set() == offered("rerun", "proctor-"), "there is no run yet")
         check("memory" in offered("run", "me"), "the built-in suites:", offered("run", ""))
+        check({"cgroup", "pidns"} < offered("run", "--containment", ""), "layers of containment")
         write_config(sandbox.path / "proctor.toml", {name: {"kind": "command", "backend": "xpu", "command": ["./a b;$(touch x).sh"]}
                                                      for name in ("attention", "moe")})
         script = sandbox.path / "a b;$(touch x).sh"

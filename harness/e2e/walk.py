@@ -38,7 +38,7 @@ INTEL_DRIVER = "libze_intel_gpu.so.1"
 OTHERS = {
     "test frameworks": {option for source in (ROOT / "harness/plan/kinds").glob("*.cc")
                         for option in re.findall(r'"(--[a-z][\w-]*)', source.read_text())},
-    "Google Benchmark": {"--benchmark_repetitions"},
+    "GoogleTest": {"--gtest_repeat"}, "Google Benchmark": {"--benchmark_repetitions"},
     "pytest": {"--capture", "--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--pdb", "--pyargs",
                "--sw", "--trace"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},

@@ -689,8 +689,7 @@ PROCTOR_CHECK(Management, BadStoreIsAnEvent, "K90",
   expect_result("an event in 10 ms", kTimeout, wait(set, 10, event));
   expect_waited("that", std::chrono::milliseconds(10), watch);
   step("given a second process that stores where nothing is");
-  Helper helper("store_out_of_bounds");
-  helper.answer();  // launched
+  Helper helper("break_by_address");
   helper.answer();  // failed
   expect_result("an event", kDone,
                 wait(set, static_cast<unsigned>(std::chrono::milliseconds(kPatience).count()), event));

@@ -170,10 +170,11 @@ TEST(HistoryQuestionsTest, ACaseOfABuiltInSuiteGoesOnUnderItsNewId) {
   for (int day = 1; day <= 6; ++day) {
     const Outcome outcome = day % 2 == 0 ? kF : kP;
     runs.push_back(made_run(day, {{day < 4 ? old : now, outcome}, {"kernels.xpu/Launch.A", kP}}));
-    runs.back().variants = {runs.back().variants[0], runs.back().variants[0]};
-    runs.back().variants[0].suite = day < 4 ? "kernels" : "management";
-    runs.back().variants[1].suite = "kernels";
-    runs.back().cases[1].variant = 1;
+    runs.back().variants[0].suite = "kernels";
+    if (day < 4) continue;
+    runs.back().variants.push_back(runs.back().variants[0]);
+    runs.back().variants[1].suite = "management";
+    runs.back().cases[0].variant = 1;
   }
   for (const std::string& id : {old, now}) {
     const auto found = answer(runs, {.failing = true, .flaky = true, .outcomes = true, .case_glob = id});

@@ -7,7 +7,7 @@ set -euo pipefail
 
 build=$(realpath "$1")
 out=$2
-most_bytes=$((60 << 20))
+most_bytes=$((64 << 20))
 programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda management_cuda
   collectives_cuda libproctor_nccl.so health_cuda)
 if [ -x "$build/bin/memory_cuda12" ]; then # for a driver of CUDA 12

@@ -8,50 +8,39 @@ if [ -n "${PROCTOR_HOOK_SIM-}" ]; then
 fi
 
 examine_devices() { # leaves the numbers in `well` and `sick`; drained ones, and those of other jobs, are in neither
-  local directory devices i examinations=()
+  local backend
   well=0 sick=0
-  directory=$(mktemp -d "$state/examination.XXXXXX")
-  list_devices "$directory/devices"
-  mapfile -t devices <"$directory/devices"
-  for i in "${!devices[@]}"; do
-    examine "${devices[i]}" "$directory/$i" &
-    examinations[i]=$!
-  done
-  for i in "${!devices[@]}"; do
-    wait "${examinations[i]}" || true # the code of the health program is in its file
-    judge "${devices[i]}" "$directory/$i"
-  done
+  for backend in cuda xpu; do examine_devices_of "$backend"; done
   say "$well devices answer, $sick do not"
 }
 
-# Proctor's own code cannot say whether the health program ran: a lost device and a leased one are both 75.
-examine() { # DEVICE RUN: leaves the program's exit code in RUN.code, which does not exist where it was not started
-  local health=${executables}health_${1%%[:-]*}
+examine_devices_of() { # BACKEND
+  local run device code health=${executables}health_$1
   if ! [ -x "$health" ]; then
-    echo "no $health: it is not examined" >"$2.log"
+    say "no $health: $1 devices are not examined"
     return
   fi
-  # shellcheck disable=SC2016 # they are the inner shell's
-  "${executables}proctor" exec --devices "$1" "${simulation[@]}" --timeout 10s --lease-wait 1s --settle 5s --out "$2" \
-    -- "$BASH" -c 'echo no exit code >"$0"; "$1"; code=$?; echo "$code" >"$0"; exit "$code"' "$2.code" "$health" \
-    >"$2.out" 2>"$2.log"
+  run=$(mktemp -d "$state/examination-$1.XXXXXX")
+  "${executables}proctor" run --backend "$1" --each-device "${simulation[@]}" --timeout 10s --lease-wait 1s \
+    --settle 5s --out "$run" -- "$health" >"$run.log" 2>&1 || true # what each device did is in the journal
+  sed -n 's/^warning//p' "$run.log" | say_lines "$1:"
+  while read -r _ device code; do
+    case $code in
+      0) well=$((well + 1)) ;;
+      3) well=$((well + 1)) && say "$device: nobody can tell, see $run" ;;
+      *) sick=$((sick + 1)) && drain "$device" "health_$1 ended with $code" ;;
+    esac
+  done < <(exit_codes "$run/journal.jsonl")
 }
 
-judge() { # DEVICE RUN: of what proctor said, the first line is what happened
-  local code='' words=''
-  read -r words <"$2.log" || true
-  [ -z "$words" ] || say "$1: $words"
-  [ -e "$2.code" ] || return 0
-  read -r code <"$2.code" || true
-  case $code in
-    0) well=$((well + 1)) ;;
-    3) well=$((well + 1)) && say "$1: nobody can tell, see $2" ;;
-    *) sick=$((sick + 1)) && drain "$1" "health_${1%%[:-]*} ended with $code" ;;
-  esac
+exit_codes() { # JOURNAL: a line "REPEAT DEVICE CODE" for each device; CODE is null after a signal
+  join <(sed -n 's/.*"type":"attempt_started".*"repeat":\([0-9]*\).*"devices":\["\([^"]*\)"\].*/\1 \2/p' "$1" | sort) \
+    <(sed -n 's/.*"type":"attempt_ended".*"repeat":\([0-9]*\).*"exit_code":\([0-9a-z]*\).*/\1 \2/p' "$1" | sort)
 }
 
-list_devices() { # FILE: their identities, drained ones too
-  { "${executables}proctor" devices --ids "${simulation[@]:0:2}" || true; } | sort >"$1" # 3: there is none
+list_devices() { # FILE: their identities, drained ones too; the answer itself is in FILE.json
+  "${executables}proctor" devices --json "${simulation[@]:0:2}" "${leases[@]}" >"$1.json" || true # 3: there is none
+  sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$1.json" | sort >"$1"
 }
 
 name_vanished() { # FILE FILE: before and after; leaves the number in `vanished`

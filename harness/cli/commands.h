@@ -18,8 +18,6 @@ void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);           // shares run's selection
-void add_report_command(CLI::App& app, Action& action);           // report render|merge|diff|github
-void add_report_command(CLI::App& app, Action& action);           // report render|merge|github
 void add_report_command(CLI::App& app, Action& action);           // report render|merge|diff|page|github
 void add_history_command(CLI::App& app, Action& action);          // history add|show|...
 void add_gather_evidence_command(CLI::App& app, Action& action);  // for the runner; not in the help

@@ -43,7 +43,7 @@ class RunningAttempt {
   RunningAttempt(const RunningAttempt&) = delete;
   RunningAttempt& operator=(const RunningAttempt&) = delete;
 
-  // Ends it early: the case that has begun becomes notrun(reason), the first that is given. kInterrupted: the
+  // Ends it early: the case that has begun becomes notrun(reason), the first that is given. Reason::kInterrupted: the
   // caller of the run sent `signal`, which is how a server is told to end.
   void stop(int signal, Milliseconds grace, std::optional<Reason> reason);
   // Lets the case that has begun go on to its end, but lets no other begin.

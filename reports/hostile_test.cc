@@ -56,7 +56,7 @@ class Generator {
     plan.strict = chance(5);
     plan.min_executed = number(0, 3);
     events.front() = std::move(plan);
-    if (chance(3)) events.push_back(Warning{text(), text()});
+    if (chance(3)) events.push_back(Warning{WarningWord::in_text(text()), text()});
     if (chance(2)) events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
     return model_of(events);
   }

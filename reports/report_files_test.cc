@@ -73,8 +73,8 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   end.properties = {{"seed", "7"}};
   end.rule = "M-1";
   end.severity = "gate";
-  const json report =
-      json::parse(report_json(model_of({plan, started("memory.xpu/A.B"), end, Warning{"code", "text"}})));
+  const json report = json::parse(report_json(
+      model_of({plan, started("memory.xpu/A.B"), end, Warning{WarningWord::in_text("code"), "text"}})));
   EXPECT_EQ(report["schema_version"], 1);
   EXPECT_EQ(report["run"]["simulated"], true);
   EXPECT_EQ(report["run"]["sim"]["driver"], "intel");

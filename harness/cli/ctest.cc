@@ -82,7 +82,7 @@ int cases(RunOptions options) {
   if (!text) return fail(text.error());
   // Without a device a program may not be able to say what its cases are: it is asked again when there may be one.
   const bool asked_in_vain = std::ranges::any_of(
-      outcome->warnings, [](const Warning& warning) { return warning.code == "not_listed"; });
+      outcome->warnings, [](const Warning& warning) { return warning.code == WarningCode::kNotListed; });
   if (asked_in_vain) *text += "set(proctor_list_again TRUE)\n";
   const bool written =
       std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
@@ -155,7 +155,7 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
         refused.empty() ? "failed to " + model.error().what : refused.substr(0, refused.find('\n'));
     const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");
     request.warnings.push_back(
-        {std::string(lost ? kReportLost : kPartRefused), place + " has no results: " + why});
+        {lost ? WarningCode::kReportLost : WarningCode::kPartRefused, place + " has no results: " + why});
   }
   return request;
 }

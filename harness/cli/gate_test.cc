@@ -311,7 +311,7 @@ TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
   scene.run().plan.devices[1].name = evil;
   for (SceneCase& one : scene.run().cases) one.id += evil;
   scene.run().cases[0].attempts = {{Outcome::kSkip, reason_in_words(evil)}};
-  scene.run().extra.emplace_back(Warning{std::string(kReportLost), evil});
+  scene.run().extra.emplace_back(Warning{WarningCode::kReportLost, evil});
   write_scene(scene, path());
   std::vector<std::string> all = words(scene);
   all.insert(all.end(), {"--markdown", "gate.md"});

@@ -60,7 +60,7 @@ Result<RunResults> load_run_results(const std::string& place,
   if (!directory) return directory.error();
   const auto model = load_run(*directory);
   if (!model) return model.error();
-  if (model->warned_of(kSecondPlan)) {
+  if (model->warned_of(WarningCode::kJournalSecondPlan)) {
     return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
                         "`proctor report merge` makes one run of several.");
   }

@@ -47,7 +47,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
   if (auto rendered = render(*model, place, formats, run_dir); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {
-    if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
+    if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
   std::printf("%s\n", summary_line(model->summary()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());

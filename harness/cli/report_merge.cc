@@ -94,7 +94,7 @@ int merge(const MergeOptions& options) {
   if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {
-    if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
+    if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
   std::printf("%zu shards: %s\n", inputs->size(), summary_line(model->summary()).c_str());
   std::printf("exit %d (%s)\n", code, exit_code_meaning(code).c_str());

@@ -33,6 +33,7 @@
 #include <variant>
 #include <vector>
 
+#include "harness/core/event_words.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
 
@@ -453,23 +454,6 @@ struct HardwareEvidence {
   std::int64_t at_ms = 0;
 };
 
-// The code of the warning that `exec` could not pass on what its command printed.
-inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
-
-// The code of the warning that the driver stack changed during the run. It makes the machine red.
-inline constexpr std::string_view kStackChanged = "stack_changed";
-
-// The code of the warning that programs of a suite would see other devices than those that are leased for them. It makes
-// the machine red.
-inline constexpr std::string_view kMaskMismatch = "mask_mismatch";
-
-// The code of the warning that the journal or a report could not be written. No report, no green: it makes the
-// machine red.
-inline constexpr std::string_view kReportLost = "report_lost";
-
-// The code of the warning that the journal is not what its runner wrote. It makes the machine red.
-inline constexpr std::string_view kJournalChanged = "journal_changed";
-
 // The content of a suite's program. It is read while cases run, since it may be large, so that it is a record of its own.
 struct ProgramRead {
   std::string program{};  // PlannedSuite::program
@@ -477,12 +461,9 @@ struct ProgramRead {
   std::string reason{};   // why there is no digest, or ""
 };
 
-// The code of the warning that a suite's program was changed during the run: its results are of no one program.
-inline constexpr std::string_view kProgramChanged = "program_changed";
-
 // An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
-  std::string code;  // "journal_lost", "output_lost", "containment", ...
+  WarningWord code;
   std::string text;
 };
 

@@ -237,6 +237,10 @@ class Writer {
     return Json{{"outcome", std::string(to_string(value.outcome))},
                 {"reason", clean_text(value.reason.text())}};
   }
+  template <typename Known>
+  static Json json_of(const Word<Known>& value) {
+    return clean_text(value.text());
+  }
   static Json json_of(Blame value) { return std::string(to_string(value)); }
   // Most of a figure is empty most of the time, and there are many.
   static Json json_of(const TelemetryFigure& figure) {
@@ -320,6 +324,10 @@ class Reader {
     } else {  // written by a newer proctor: never taken for something good
       value = {Outcome::kError, {Reason::kUnknownOutcome, outcome}};
     }
+  }
+  template <typename Known>
+  static void read(const Read& json, Word<Known>& value) {
+    if (json.is_string()) value = Word<Known>::in_text(json.get<std::string>());
   }
   static void read(const Read& json, Blame& value) {
     if (json.is_string()) value = parse_blame(json.get<std::string>()).value_or(value);

@@ -145,7 +145,7 @@ std::vector<Event> all_events() {
                            {"boot_id: unreadable"},
                            77},
           ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
-          Warning{"journal_lost", "the disk is full"},
+          Warning{WarningCode::kJournalLost, "the disk is full"},
           StopRequested{15, "signal", 99},
           RunEnded{"2026-01-31T12:00:09Z", 9000}};
 }
@@ -307,7 +307,7 @@ TEST(EventsJson, AnyBytesAreWritable) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
   bytes += "\xed\xa0\x80 \xe2\x82";
-  const auto back = parse_json_line(to_json_line(Warning{bytes, bytes}));
+  const auto back = parse_json_line(to_json_line(Warning{WarningWord::in_text(bytes), bytes}));
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_THAT(std::get<Warning>(**back).text, HasSubstr("\\xED\\xA0\\x80 \\xE2\\x82"));
 }

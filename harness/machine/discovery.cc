@@ -180,7 +180,7 @@ void await_change(const LeaseDirectory& leases, Clock::time_point until) {
 std::string why_drained(DevicePool& pool) {
   std::string why;
   for (const Warning& warning : pool.take_warnings()) {
-    if (warning.code == "device_drained") why += (why.empty() ? "" : "; ") + warning.text;
+    if (warning.code == WarningCode::kDeviceDrained) why += (why.empty() ? "" : "; ") + warning.text;
   }
   return why;
 }

@@ -72,7 +72,8 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
   if (reason_in_words(inventory.problem) == Reason::kLibraryMissing) {
     devices.unusable[xpu] = inventory.problem;
   } else if (!inventory.problem.empty()) {
-    devices.warnings.push_back({"probe", "the simulated devices cannot be probed: " + inventory.words()});
+    devices.warnings.push_back(
+        {WarningCode::kProbe, "the simulated devices cannot be probed: " + inventory.words()});
   }
 }
 
@@ -103,7 +104,8 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
   }
   const char* who = inventory.problem.empty() ? "our own suites can use no" : "no";
   const char* can = inventory.problem.empty() ? "" : " can be used";
-  devices.warnings.push_back({"probe", fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
+  devices.warnings.push_back(
+      {WarningCode::kProbe, fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
 }
 
 // Of what is there, `variable` of the caller leaves nothing.
@@ -264,7 +266,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   // Nobody asked for a simulation, and this is none the less.
   if (!simulation && !inventory.stand_in.empty()) {
     devices.warnings.push_back(
-        {"stand_in",
+        {WarningCode::kStandIn,
          fmt::format("the {} devices are simulated: {} is loaded in place of a driver with hardware, so "
                      "nothing here is evidence about any; --sim says so itself",
                      key_of(backend), inventory.stand_in)});

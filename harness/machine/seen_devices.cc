@@ -72,7 +72,7 @@ class Looks {
     const bool nothing = reason_in_words(inventory.problem) == Reason::kNoDevice;
     if (!inventory.problem.empty() && !nothing) {
       seen.warnings.push_back(
-          {"probe", fmt::format("{} cannot say what they see: {}", who, inventory.words())});
+          {WarningCode::kProbe, fmt::format("{} cannot say what they see: {}", who, inventory.words())});
       return;
     }
     // The runtime is that of this machine; the suite may bring another one.
@@ -83,7 +83,7 @@ class Looks {
     std::string ids;
     for (const LeasedDevice& device : leased) ids += (ids.empty() ? "" : ", ") + device.id;
     seen.warnings.push_back(
-        {std::string(kMaskMismatch),
+        {WarningCode::kMaskMismatch,
          fmt::format("{} sees {} under {}, where {} would be leased", who, names_of_seen(what), mask, ids)});
   }
 

@@ -17,7 +17,7 @@ namespace proctor {
 
 struct SeenDevices {
   std::vector<std::string> notes;  // one line for people about each suite
-  std::vector<Warning> warnings;   // kMaskMismatch, and probes that could not say anything
+  std::vector<Warning> warnings;   // WarningCode::kMaskMismatch, and probes that could not say anything
 };
 
 // One probe for each suite of `plan` that is not ours and has a case with devices of which there are enough here.

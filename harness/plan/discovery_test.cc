@@ -272,7 +272,7 @@ TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCaseAndSaysWhy) {
   EXPECT_EQ((*cases)[0].id, "s/plan_sample_gtest");
   EXPECT_EQ((*cases)[0].argv, made.command);
   ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_EQ(warnings_[0].code, "gtest_listener");
+  EXPECT_EQ(warnings_[0].code, WarningCode::kGtestListener);
 }
 
 TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {

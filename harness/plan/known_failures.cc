@@ -156,12 +156,13 @@ std::vector<Warning> KnownFailures::warnings(const std::vector<std::string>& pla
     const bool matches =
         std::ranges::any_of(planned_ids, [&](const std::string& id) { return entry.names(id); });
     if (!matches) {
-      found.push_back({"known_failure_unused", fmt::format("{}: known failure {} matches no planned case",
-                                                           entry.origin, entry.cases_text())});
-    } else if (today > entry.expires) {
       found.push_back(
-          {"known_failure_expired", fmt::format("{}: known failure {} expired on {} and no longer counts",
-                                                entry.origin, entry.cases_text(), day_text(entry.expires))});
+          {WarningCode::kKnownFailureUnused,
+           fmt::format("{}: known failure {} matches no planned case", entry.origin, entry.cases_text())});
+    } else if (today > entry.expires) {
+      found.push_back({WarningCode::kKnownFailureExpired,
+                       fmt::format("{}: known failure {} expired on {} and no longer counts", entry.origin,
+                                   entry.cases_text(), day_text(entry.expires))});
     }
   }
   return found;

@@ -123,10 +123,10 @@ TEST(KnownFailures, WarnsOfWhatNoLongerCounts) {
   const KnownFailures list = parsed(kList);
   const std::vector<Warning> warnings = list.warnings({"other/x"}, kToday);
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_EQ(warnings[0].code, "known_failure_unused");
+  EXPECT_EQ(warnings[0].code, WarningCode::kKnownFailureUnused);
   EXPECT_EQ(warnings[0].text,
             "known.toml:2: known failure `visibility.xpu/MaskRow.*` matches no planned case");
-  EXPECT_EQ(warnings[1].code, "known_failure_expired");
+  EXPECT_EQ(warnings[1].code, WarningCode::kKnownFailureExpired);
   EXPECT_EQ(warnings[1].text,
             "known.toml:16: known failure `other/*` expired on 2026-11-20 and no longer counts");
   EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/MaskRow.1"}, 2026y / 1 / 1).empty());

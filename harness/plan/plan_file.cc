@@ -335,8 +335,9 @@ void rename_cases(PlanFile& file, const std::string& path) {
   }
   if (count == 0) return;
   file.source.clear();  // it has the old ids
-  file.warnings.push_back({"case_renamed", fmt::format("{} has {} case{} by old ids; {} today", path, count,
-                                                       count == 1 ? "" : "s", example)});
+  file.warnings.push_back(
+      {WarningCode::kCaseRenamed,
+       fmt::format("{} has {} case{} by old ids; {} today", path, count, count == 1 ? "" : "s", example)});
 }
 
 Error not_a_plan(const std::string& path, const std::string& why) {

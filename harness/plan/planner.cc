@@ -68,8 +68,9 @@ Result<void> check_variables(const Suite& suite) {
 void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<Warning>& warnings) {
   const Kind::Traits& kind = suite.kind->traits();
   const auto warn = [&](const std::string& name, const std::string& value, const std::string& what) {
-    warnings.push_back({"caller_filter", fmt::format("suite `{}` ({}): `{}={}` of the caller {}", suite.name,
-                                                     suite.origin, name, clean_text(value), what)});
+    warnings.push_back(
+        {WarningCode::kCallerFilter, fmt::format("suite `{}` ({}): `{}={}` of the caller {}", suite.name,
+                                                 suite.origin, name, clean_text(value), what)});
   };
   for (const auto& [name, value] : paths.caller) {
     if (suite.env.contains(name) && !suite.filters.contains(name)) continue;  // the suite says it itself
@@ -143,9 +144,10 @@ void warn_replaced(const char* key, std::optional<T> Limits::*limit, const Confi
   if (!by_option && !(config.profile.*limit).has_value()) return;
   for (const Override& entry : config.overrides) {
     if (!(entry.limits.*limit).has_value() || !matches_any(entry.match, cases)) continue;
-    warnings.push_back({"override_replaced", fmt::format("{} replaces `{}` of the override for `{}` ({})",
-                                                         by_option ? "--" + std::string(key) : "the profile",
-                                                         key, entry.match, entry.origin)});
+    warnings.push_back(
+        {WarningCode::kOverrideReplaced,
+         fmt::format("{} replaces `{}` of the override for `{}` ({})",
+                     by_option ? "--" + std::string(key) : "the profile", key, entry.match, entry.origin)});
   }
 }
 
@@ -184,8 +186,8 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   warn_replaced("leaks", &Limits::leaks_fail, config, cases, warnings);
   for (const Override& entry : config.overrides) {
     if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
-    warnings.push_back(
-        {"override_unused", fmt::format("{}: override for `{}` matches no case", entry.origin, entry.match)});
+    warnings.push_back({WarningCode::kOverrideUnused,
+                        fmt::format("{}: override for `{}` matches no case", entry.origin, entry.match)});
   }
   return warnings;
 }
@@ -196,7 +198,7 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
   for (const Suite& suite : plan.suites) {
     if (tells_begin_and_end(suite.kind->voice(suite)) || (!suite.policy.startup && !suite.policy.shutdown))
       continue;
-    warnings.push_back({"clock_unused",
+    warnings.push_back({WarningCode::kClockUnused,
                         fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
                                     "does not say when a case begins and ends",
                                     suite.name, suite.kind->name())});

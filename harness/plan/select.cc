@@ -419,10 +419,10 @@ std::vector<Warning> warn_of_renamed(const std::vector<Case>& cases, const Selec
       if (count++ == 0) first = &test;
     }
     if (first == nullptr) return;
-    warnings.push_back(
-        {"case_renamed", fmt::format("{} {} selects {} case{} by old ids; {} is the id of {} today", option,
-                                     shell_quote(pattern), count, count == 1 ? "" : "s", first->id,
-                                     count == 1 ? "it" : "the first")});
+    warnings.push_back({WarningCode::kCaseRenamed,
+                        fmt::format("{} {} selects {} case{} by old ids; {} is the id of {} today", option,
+                                    shell_quote(pattern), count, count == 1 ? "" : "s", first->id,
+                                    count == 1 ? "it" : "the first")});
   };
   const auto is_same = [](const std::string& one, const std::string& other) { return one == other; };
   for (const std::string& filter : options.filters) warn("--filter", filter, matches_case);

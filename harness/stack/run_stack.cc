@@ -22,7 +22,7 @@ void RunStack::describe(RunPlanned& planned) const {
 std::vector<Warning> RunStack::check_again() const {
   const auto changed = changes(before_, capture_stack(root_, image_digest_of_caller()));
   if (changed.empty()) return {};
-  return {{std::string(kStackChanged),
+  return {{WarningCode::kStackChanged,
            fmt::format("the driver stack changed during the run, so that its results are of no one stack: {}",
                        fmt::join(changed, "; "))}};
 }

@@ -97,7 +97,7 @@ void write_environment(JsonWriter& json, const RunModel& model) {
     json.open_object().member("name", name).member("value", value).close();
   json.close().open_array("warnings");
   for (const Warning& warning : model.warnings())
-    json.open_object().member("code", warning.code).member("text", warning.text).close();
+    json.open_object().member("code", warning.code.text()).member("text", warning.text).close();
   json.close().close().close().close();
 }
 

@@ -114,14 +114,14 @@ void add_run_causes(const RunModel& model, std::vector<RankedCause>& causes) {
 }
 
 void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
-  std::map<std::string, std::vector<const Warning*>> by_code;
+  std::map<WarningWord, std::vector<const Warning*>> by_code;
   for (const Warning& warning : model.warnings()) by_code[warning.code].push_back(&warning);
   for (const auto& [code, warnings] : by_code) {
     if (is_machine_warning(code)) continue;  // problems of the run
     RankedCause cause{.rank = 0, .cases = warnings.size()};
     cause.annotation.level = Level::kWarning;
     cause.annotation.title =
-        warnings.size() == 1 ? code : fmt::format("{} ({} times)", code, warnings.size());
+        warnings.size() == 1 ? code.text() : fmt::format("{} ({} times)", code.text(), warnings.size());
     cause.annotation.message = warnings.front()->text;
     causes.push_back(std::move(cause));
   }

@@ -82,7 +82,8 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
     const int letter = i == 0 ? 25 : std::min(__builtin_ctz(static_cast<unsigned>(i)), 24);
     events.push_back(failed(id, "cause " + std::string(1, static_cast<char>('a' + letter)), ""));
   }
-  for (char c = 'a'; c <= 'z'; ++c) events.push_back(Warning{std::string(1, c), "text"});
+  for (char c = 'a'; c <= 'z'; ++c)
+    events.push_back(Warning{WarningWord::in_text(std::string(1, c)), "text"});
   events.push_back(RunEnded{"x", 1});
   events[0] = plan_of(std::move(cases));
   const RunModel model = model_of(events);
@@ -144,7 +145,7 @@ TEST(Github, EveryRedRunHasAnError) {
                   "");
   EXPECT_EQ(flaky.front().title, "Flaky cases");
   const auto stack = annotations(model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}),
-                                           Warning{std::string(kStackChanged), "kernel"}, RunEnded{"x", 1}}),
+                                           Warning{WarningCode::kStackChanged, "kernel"}, RunEnded{"x", 1}}),
                                  "");
   EXPECT_EQ(stack.front().level, Level::kError);
   EXPECT_EQ(stack.front().title, "The driver stack changed");

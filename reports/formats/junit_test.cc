@@ -49,10 +49,10 @@ TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
   plan.min_executed = 7;
   expect_valid(
       model_of({plan, ended("s/a", {Outcome::kPass, ""}), concluded("s/a", {Outcome::kPass, ""}, {"flaky"}),
-                Warning{std::string(kReportLost), awkward_text()},
-                Warning{std::string(kJournalChanged), awkward_text()},
-                Warning{std::string(kMaskMismatch), awkward_text()},
-                Warning{std::string(kStackChanged), awkward_text()}, StopRequested{15, awkward_text(), 5}}));
+                Warning{WarningCode::kReportLost, awkward_text()},
+                Warning{WarningCode::kJournalChanged, awkward_text()},
+                Warning{WarningCode::kMaskMismatch, awkward_text()},
+                Warning{WarningCode::kStackChanged, awkward_text()}, StopRequested{15, awkward_text(), 5}}));
 }
 
 TEST_F(JunitSchemas, AFileWithoutARunIsValid) {

@@ -401,7 +401,7 @@ void write_report_json(const RunModel& model, TextOutput& output) {
   for (const CaseRecord& record : model.cases()) write_case(json, model, record, gaps);
   json.close().open_array("warnings");
   for (const Warning& warning : model.warnings())
-    json.open_object().member("code", warning.code).member("text", warning.text).close();
+    json.open_object().member("code", warning.code.text()).member("text", warning.text).close();
   json.close().open_array("health");
   for (const DeviceHealth& health : model.health()) write_health(json, health);
   json.close().open_array("hardware");

@@ -20,14 +20,14 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
   failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
   failed.marks = {"leaky"};
-  const std::string text = summary_markdown(
-      model_of({plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
-                concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
-                concluded("memory.xpu/B.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
-                started("memory.xpu/A.Fail"), failed,
-                DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
-                DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
-                Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
+  const std::string text = summary_markdown(model_of(
+      {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
+       concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+       concluded("memory.xpu/B.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+       started("memory.xpu/A.Fail"), failed,
+       DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
+       DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
+       Warning{WarningWord::in_text("output_lost"), "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
   EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
   EXPECT_THAT(

@@ -708,7 +708,7 @@ void add_ways_of_outcomes(WrongWays& ways) {
                  AttemptSuspected{"memory.xpu/Copy.A", 1, 1, kFirstCard, "it failed its probe"});
            });
   ways.add(15, "a report that could not be written", "machine", {"report_lost"}, [](GateScene& scene) {
-    scene.run().extra.emplace_back(Warning{std::string(kReportLost), "no space left"});
+    scene.run().extra.emplace_back(Warning{WarningCode::kReportLost, "no space left"});
   });
 
   const auto known = [&ways](
@@ -879,7 +879,7 @@ void add_ways_of_hardware(WrongWays& ways) {
            });
   ways.add(21, "a stack that changed during the run", "stack_kept", {"B580", "kmd.xe: 1, then 2"},
            [](GateScene& scene) {
-             scene.run().extra.emplace_back(Warning{std::string(kStackChanged), "kmd.xe: 1, then 2"});
+             scene.run().extra.emplace_back(Warning{WarningCode::kStackChanged, "kmd.xe: 1, then 2"});
            });
   ways.add(22, "one of two required cards executed nothing", "devices",
            {"B580", "1 device executed something, and 2 must", "gpu-07/" + kSecondCard},

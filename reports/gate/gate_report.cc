@@ -128,8 +128,8 @@ std::string why_cut_short(const RunModel& model) {
   if (!model.ended()) return "its journal has no end: the runner was killed";
   if (model.stop_signal() != 0) return fmt::format("signal {} asked it to stop", model.stop_signal());
   if (model.stop()) return fmt::format("it was stopped: {}", model.stop()->reason);
-  if (model.warned_of(kPartRefused)) return "one of its parts was refused";
-  if (model.warned_of(kPartIncomplete)) return "one of its parts was cut short";
+  if (model.warned_of(WarningCode::kPartRefused)) return "one of its parts was refused";
+  if (model.warned_of(WarningCode::kPartIncomplete)) return "one of its parts was cut short";
   return "";
 }
 
@@ -247,7 +247,7 @@ class StrictReader {
     if (number_ == 0) return error_.at(0, "it is empty");
     if (!journal_.model.has_plan()) return error_.at(0, "it holds no plan");
     for (const Warning& warning : journal_.model.warnings()) {
-      if (warning.code == "duplicate_case" || warning.code == "unplanned_case")
+      if (warning.code == WarningCode::kDuplicateCase || warning.code == WarningCode::kUnplannedCase)
         journal_.flaws.push_back({0, warning.text, ""});
     }
     for (const CaseRecord& record : journal_.model.cases()) note_bad(record);
@@ -445,7 +445,7 @@ GateReport gate_report_of(const RunModel& model) {
   report.elapsed_ms = model.elapsed_ms();
   report.cut_short = why_cut_short(model);
   for (const Warning& warning : model.warnings()) {
-    if (is_machine_warning(warning.code) || warning.code == kProgramChanged)
+    if (is_machine_warning(warning.code) || warning.code == WarningCode::kProgramChanged)
       report.warnings.push_back(warning);
   }
   for (const DeviceHealth& health : model.health()) {

@@ -553,8 +553,9 @@ void machine_rule(const CellView& view, GateFinding& finding) {
           });
   for (const GateReport* report : view.reports) {
     for (const Warning& warning : report->warnings) {
-      if (is_machine_warning(warning.code) && warning.code != kStackChanged)
-        red(finding, fmt::format("{}: {}: {}", report->name(), warning.code, clean_text(warning.text)));
+      if (is_machine_warning(warning.code) && warning.code != WarningCode::kStackChanged)
+        red(finding,
+            fmt::format("{}: {}: {}", report->name(), warning.code.text(), clean_text(warning.text)));
     }
   }
 }
@@ -711,7 +712,7 @@ void stack_kept_rule(const CellView& view, GateFinding& finding) {
   std::size_t changed = 0;
   for (const GateReport* report : view.reports) {
     for (const Warning& warning : report->warnings) {
-      if (warning.code != kStackChanged) continue;
+      if (warning.code != WarningCode::kStackChanged) continue;
       ++changed;
       red(finding, fmt::format("the stack of {} changed: {}", report->name(), clean_text(warning.text)));
     }

@@ -119,10 +119,10 @@ std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
 std::vector<Warning> shortages(const JoinPart& part) {
   std::vector<Warning> warnings;
   if (const std::string why = RunCopy(part.model, {part.place + "/"}).cut_short(); !why.empty())
-    warnings.push_back({std::string(kPartIncomplete), why});
+    warnings.push_back({WarningCode::kPartIncomplete, why});
   const int executed = part.model.summary().executed();
   if (executed < plan_of(part).min_executed) {
-    warnings.push_back({std::string(kPartIncomplete),
+    warnings.push_back({WarningCode::kPartIncomplete,
                         fmt::format("{} executed, --min-executed {}", executed, plan_of(part).min_executed)});
   }
   return warnings;
@@ -197,7 +197,7 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
     std::size_t times = 0;
   };
   std::vector<Said> all;
-  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  std::map<std::pair<WarningWord, std::string>, std::size_t> index;
   const std::set<const JoinPart*> last = last_parts(parts);
   for (const JoinPart& part : parts) {
     std::vector<Warning> warnings = part.model.warnings();

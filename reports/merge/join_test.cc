@@ -120,12 +120,12 @@ TEST(Join, APartThatWasKilledIsNotRun) {
   killed.events = {started("a/x")};
   const RunModel model = join_all({killed, one_of("a/y")});
   EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kInterrupted);
-  EXPECT_TRUE(model.warned_of(kPartIncomplete));
+  EXPECT_TRUE(model.warned_of(WarningCode::kPartIncomplete));
   EXPECT_EQ(exit_code(model), 3);
 }
 
 TEST(Join, APartWithoutAJournalIsNoGreen) {
-  const RunModel model = join_all({one_of("a/x")}, {{std::string(kReportLost), "parts/2 was refused"}});
+  const RunModel model = join_all({one_of("a/x")}, {{WarningCode::kReportLost, "parts/2 was refused"}});
   EXPECT_EQ(exit_code(model), 75);
 }
 
@@ -140,8 +140,8 @@ TEST(Join, APartThatHasDevicesMustExecuteSomething) {
 TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
   auto one = one_of("a/x");
   auto two = one_of("a/y");
-  for (Joined* each : {&one, &two}) each->events.emplace_back(Warning{"w", "the same"});
-  two.events.emplace_back(Warning{"v", "only here"});
+  for (Joined* each : {&one, &two}) each->events.emplace_back(Warning{WarningWord::in_text("w"), "the same"});
+  two.events.emplace_back(Warning{WarningWord::in_text("v"), "only here"});
   const RunModel model = join_all({one, two});
   ASSERT_EQ(model.warnings().size(), 2u);
   EXPECT_EQ(model.warnings()[0].text, "the same");

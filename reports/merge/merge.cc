@@ -207,7 +207,7 @@ void copy(const MergeInput& input, const Whole& whole, std::vector<Event>& out) 
   for (const Warning& warning : input.model.warnings())
     out.emplace_back(Warning{warning.code, shard + warning.text});
   if (const std::string why = records.cut_short(); !why.empty())
-    out.emplace_back(Warning{std::string(kPartIncomplete), shard + why});
+    out.emplace_back(Warning{WarningCode::kPartIncomplete, shard + why});
   for (const CaseRecord& record : input.model.cases()) {
     records.copy_attempts(record, 0, out);
     out.emplace_back(records.end_of(record));

@@ -101,7 +101,7 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}}), 1);
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kDeviceLost, ""}), RunEnded{"x", 1}}), 75);
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kPass, ""}),
-                     Warning{std::string(kStackChanged), "kernel"}, RunEnded{"x", 1}}),
+                     Warning{WarningCode::kStackChanged, "kernel"}, RunEnded{"x", 1}}),
             75);
   EXPECT_EQ(code(3, {StopRequested{15, "signal", 1}, RunEnded{"x", 1}}), 3);
   EXPECT_EQ(code(3, {started("s/c")}), 3);  // killed
@@ -144,7 +144,7 @@ TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kBudget);
   EXPECT_EQ(model.verdict(model.cases()[1]).reason, Reason::kInterrupted);
   EXPECT_EQ(model.verdict(model.cases()[2]).outcome, Outcome::kPass);
-  EXPECT_TRUE(model.warned_of(kPartIncomplete));
+  EXPECT_TRUE(model.warned_of(WarningCode::kPartIncomplete));
 }
 
 // Its cases are all there and good; what its runner had still to say is not.

@@ -11,8 +11,6 @@
 namespace proctor {
 namespace {
 
-constexpr const char* kDiffer = "parts_differ";
-
 const Subject& subject_of(const TestedPart& part) { return part.model->plan().subject; }
 
 // The value on which all agree that have one.
@@ -27,7 +25,7 @@ SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*f
     if (*value == known) continue;
     const std::string why =
         fmt::format("it is {} in {}, but {} in {}", known, first->name, *value, part.name);
-    warnings.push_back({kDiffer, "what is tested, " + name + ": " + why});
+    warnings.push_back({WarningCode::kPartsDiffer, "what is tested, " + name + ": " + why});
     return {{}, "", why};
   }
   return subject_of(first != nullptr ? *first : parts.front()).*fact;
@@ -95,7 +93,8 @@ void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
     const std::string& why = known.differ.empty() ? known.unread : known.differ;
     tested.programs.push_back({path, why.empty() ? known.sha256 : "", why});
     if (!known.differ.empty())
-      tested.warnings.push_back({kDiffer, fmt::format("the program {}: {}", path, known.differ)});
+      tested.warnings.push_back(
+          {WarningCode::kPartsDiffer, fmt::format("the program {}: {}", path, known.differ)});
   }
 }
 
@@ -108,8 +107,9 @@ std::string same_text(const std::vector<TestedPart>& parts, const std::string& n
   for (const TestedPart& part : parts) {
     const std::string other = text_of(part.model->plan());
     if (other == first) continue;
-    warnings.push_back({kDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
-                                             parts.front().name, shown_text(other), part.name)});
+    warnings.push_back(
+        {WarningCode::kPartsDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
+                                                parts.front().name, shown_text(other), part.name)});
     return {};
   }
   return first;

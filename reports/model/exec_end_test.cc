@@ -97,7 +97,7 @@ TEST(ExecEnd, WhatCannotBeKilledIsTheMachines) {
 }
 
 TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
-  const Warning lost{std::string(kOutputNotPassed), "No space left on device"};
+  const Warning lost{WarningCode::kOutputNotPassed, "No space left on device"};
   AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 125);
@@ -106,8 +106,8 @@ TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
 }
 
 TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
-  for (const std::string_view code : {kStackChanged, kJournalChanged}) {
-    const Warning changed{std::string(code), "kmd.nvidia: 580.65.06, then 580.95.05"};
+  for (const WarningCode code : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
+    const Warning changed{code, "kmd.nvidia: 580.65.06, then 580.95.05"};
     AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
     end.exit_code = 0;
     EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 75);

@@ -146,12 +146,12 @@ TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
 }
 
 TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
-  for (const std::string_view changed : {kStackChanged, kJournalChanged}) {
+  for (const WarningCode changed : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
     const auto code = [&](Outcome outcome) {
       return exit_code(model_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
-                                 concluded("s/0", {outcome, ""}), Warning{std::string(changed), "..."}}));
+                                 concluded("s/0", {outcome, ""}), Warning{changed, "..."}}));
     };
-    EXPECT_EQ(code(Outcome::kPass), 75) << changed;
+    EXPECT_EQ(code(Outcome::kPass), 75) << to_string(changed);
     EXPECT_EQ(code(Outcome::kFail), 1) << "the code's red comes first";
   }
 }

@@ -22,7 +22,7 @@ TEST(RunMemory, RecallsWhatHappenedAndHearsWhatFollows) {
   EXPECT_EQ(memory.elapsed_ms(), recalled.elapsed_ms());
   EXPECT_EQ(memory.was_stopped(), recalled.stop().has_value());
   const std::size_t warnings = recalled.warnings().size();
-  memory.on(Warning{"report_lost", "a disk was full"});
+  memory.on(Warning{WarningCode::kReportLost, "a disk was full"});
   EXPECT_EQ(recalled.warnings().size(), warnings + 1);
 }
 

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <set>
 
-#include "harness/core/device_shortage.h"
 #include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 
@@ -93,7 +92,7 @@ void RunModel::on(const Event& event) {
 
 void RunModel::add(const RunPlanned& plan) {
   if (has_plan_) {
-    warnings_.push_back({std::string(kSecondPlan), "the journal holds a second plan; it is ignored"});
+    warnings_.push_back({WarningCode::kJournalSecondPlan, "the journal holds a second plan; it is ignored"});
     return;
   }
   has_plan_ = true;
@@ -120,7 +119,8 @@ void RunModel::index_cases() {
       once.push_back(std::move(cases_[at]));
       continue;
     }
-    warnings_.push_back({"duplicate_case", fmt::format("case '{}' is planned twice", cases_[at].planned.id)});
+    warnings_.push_back(
+        {WarningCode::kDuplicateCase, fmt::format("case '{}' is planned twice", cases_[at].planned.id)});
   }
   cases_ = std::move(once);
   index_cases();
@@ -135,7 +135,8 @@ std::size_t RunModel::position_of(std::string_view case_id) const {
 CaseRecord* RunModel::planned_case(const std::string& case_id) {
   const std::size_t at = position_of(case_id);
   if (at < cases_.size()) return &cases_[at];
-  warnings_.push_back({"unplanned_case", fmt::format("a record about '{}', which is not planned", case_id)});
+  warnings_.push_back(
+      {WarningCode::kUnplannedCase, fmt::format("a record about '{}', which is not planned", case_id)});
   return nullptr;
 }
 
@@ -269,14 +270,9 @@ const Verdict& RunModel::recorded_verdict(const CaseRecord& record) const {
   return verdict_of_attempts(record);
 }
 
-bool RunModel::warned_of(std::string_view code) const {
+bool RunModel::warned_of(WarningCode code) const {
   return std::any_of(warnings_.begin(), warnings_.end(),
                      [&](const Warning& warning) { return warning.code == code; });
-}
-
-bool is_machine_warning(std::string_view code) {
-  return code == kDeviceShortage || code == kStackChanged || code == kMaskMismatch || code == kReportLost ||
-         code == kJournalChanged;
 }
 
 bool RunModel::warned_of_machine() const {
@@ -403,7 +399,7 @@ class ChainCheck {
 };
 
 Warning changed_journal(const std::string& why) {
-  return {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+  return {WarningCode::kJournalChanged, "the journal is not what its runner wrote: " + why +
                                             "; nothing that is said here of its cases can be relied on"};
 }
 
@@ -431,12 +427,12 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
           fmt::format("read {}: line {}: failed to {}", path.string(), number, event.error().what),
           event.error().hint);
     } else if (!torn_at_end && ++torn_lines <= kMostTornShown) {
-      torn.push_back({"journal_torn",
+      torn.push_back({WarningCode::kJournalTorn,
                       fmt::format("journal line {} is ignored: failed to {}", number, event.error().what)});
     }
   }
   if (torn_lines > kMostTornShown)
-    torn.push_back({"journal_torn",
+    torn.push_back({WarningCode::kJournalTorn,
                     fmt::format("{} more lines of the journal are ignored", torn_lines - kMostTornShown)});
   if (file.bad()) return Error::system("read " + path.string(), errno);
   if (!model.has_plan()) {

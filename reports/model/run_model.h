@@ -54,19 +54,6 @@ struct CaseRecord {
   std::optional<CaseEnded> end;   // without `case_id`
 };
 
-// The code of the warning that a part of a joined run was refused, by its arguments or its configuration. It makes the
-// code red.
-inline constexpr std::string_view kPartRefused = "part_refused";
-// That a part, or a shard, was cut short, even after its last case, or that a part executed less than it was to. It
-// makes the run incomplete.
-inline constexpr std::string_view kPartIncomplete = "part_incomplete";
-
-// That the journal holds another plan, which is ignored.
-inline constexpr std::string_view kSecondPlan = "journal_second_plan";
-
-// Whether the warning makes the machine red, whatever the cases say.
-bool is_machine_warning(std::string_view code);
-
 // The attempt that shows the verdict best: the last one that has the outcome of the case. If there is none,
 // the last bad one, and otherwise the last one. Null when nothing was started.
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict);
@@ -110,7 +97,7 @@ class RunModel : public EventSink {
   // The digest of a suite's program, or why there is none.
   ProgramRead program_read(const PlannedSuite& suite) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
-  bool warned_of(std::string_view code) const;
+  bool warned_of(WarningCode code) const;
   bool warned_of_machine() const;  // by a warning for which is_machine_warning()
   const std::vector<DeviceHealth>& health() const { return health_; }  // without the baselines
   // What the kernel says of the devices, at the start and at the end of the run.
@@ -182,7 +169,7 @@ std::string no_device_text(const RunPlanned& plan);
 
 // A last line that is not complete is ignored: the runner was killed while it wrote it. Any other line that
 // is not a record, and any record about a case that was not planned, becomes a warning of the model. So does
-// a journal that is not what its runner wrote (kJournalChanged), by the digests in its records, and by the
+// a journal that is not what its runner wrote (WarningCode::kJournalChanged), by the digests in its records, and by the
 // `seal` of its runner where that is known. A file that does not exist or has no plan in it is an error.
 Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal = {});
 

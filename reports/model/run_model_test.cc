@@ -189,7 +189,7 @@ TEST(LoadJournal, ATornLastLineIsIgnoredAndATornMiddleLineIsAWarning) {
   model = load_journal(path);
   ASSERT_TRUE(model);
   ASSERT_EQ(model->warnings().size(), 1u);
-  EXPECT_EQ(model->warnings()[0].code, "journal_torn");
+  EXPECT_EQ(model->warnings()[0].code, WarningCode::kJournalTorn);
   EXPECT_THAT(model->warnings()[0].text, HasSubstr("line 5"));
   EXPECT_EQ(model->verdict(*model->find("s/b")), kPass) << "a whole last line counts, newline or not";
 }

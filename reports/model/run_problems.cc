@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "harness/core/count_text.h"
-#include "harness/core/device_shortage.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/model/exit_code.h"
@@ -65,17 +64,19 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
                                     count_text(count, "case"), named(model, suspect))});
   }
   for (const Warning& warning : model.warnings()) {
-    if (warning.code == kDeviceShortage) problems.push_back({"no_device", "No device", warning.text});
-    if (warning.code == kStackChanged)
+    if (warning.code == WarningCode::kDeviceShortage)
+      problems.push_back({"no_device", "No device", warning.text});
+    if (warning.code == WarningCode::kStackChanged)
       problems.push_back({"stack_changed", "The driver stack changed", warning.text});
-    if (warning.code == kMaskMismatch)
+    if (warning.code == WarningCode::kMaskMismatch)
       problems.push_back({"mask_mismatch", "Other devices than those leased", warning.text});
-    if (warning.code == kPartRefused)
+    if (warning.code == WarningCode::kPartRefused)
       problems.push_back({"part_refused", "A part was refused", warning.text});
-    if (warning.code == kPartIncomplete)
+    if (warning.code == WarningCode::kPartIncomplete)
       problems.push_back({"part_incomplete", "A part is incomplete", warning.text});
-    if (warning.code == kReportLost) problems.push_back({"report_lost", "A report is missing", warning.text});
-    if (warning.code == kJournalChanged)
+    if (warning.code == WarningCode::kReportLost)
+      problems.push_back({"report_lost", "A report is missing", warning.text});
+    if (warning.code == WarningCode::kJournalChanged)
       problems.push_back({"journal_changed", "The journal was changed", warning.text});
   }
   const auto unkillable = [](const CaseRecord& record) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/device_shortage.h"
 #include "reports/formats/junit.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/test_journal.h"
@@ -58,13 +57,13 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
   } rows[] = {
       {good_run({concluded("s/a", kPassed, {"flaky"})}), "flaky", 1},
       {good_run({concluded("s/a", kPassed, {"device_suspect"})}), "device_suspect", 75},
-      {good_run({Warning{std::string(kDeviceShortage), "3 requested"}}), "no_device", 75},
-      {good_run({Warning{std::string(kStackChanged), "kernel"}}), "stack_changed", 75},
-      {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
-      {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},
-      {good_run({Warning{std::string(kReportLost), "no space"}}), "report_lost", 75},
-      {good_run({Warning{std::string(kPartRefused), "parts/2"}}), "part_refused", 1},
-      {good_run({Warning{std::string(kPartIncomplete), "parts/2"}}), "part_incomplete", 3},
+      {good_run({Warning{WarningCode::kDeviceShortage, "3 requested"}}), "no_device", 75},
+      {good_run({Warning{WarningCode::kStackChanged, "kernel"}}), "stack_changed", 75},
+      {good_run({Warning{WarningCode::kMaskMismatch, "another card"}}), "mask_mismatch", 75},
+      {good_run({Warning{WarningCode::kJournalChanged, "line 3"}}), "journal_changed", 75},
+      {good_run({Warning{WarningCode::kReportLost, "no space"}}), "report_lost", 75},
+      {good_run({Warning{WarningCode::kPartRefused, "parts/2"}}), "part_refused", 1},
+      {good_run({Warning{WarningCode::kPartIncomplete, "parts/2"}}), "part_incomplete", 3},
       {good_run({}, more), "min_executed", 3},
       {good_run({}, none), "no_device", 3},
       {good_run({StopRequested{15, "signal", 5}}), "interrupted", 143},

@@ -892,7 +892,7 @@ class Body {
       for (const Warning& warning : run.model.warnings()) {
         if (left == 0) break;
         --left;
-        out(fmt::format("<li><code>{}</code> {}</li>\n", html_line(warning.code),
+        out(fmt::format("<li><code>{}</code> {}</li>\n", html_line(warning.code.text()),
                         html_line(warning.text, 2000)));
       }
     }

@@ -38,13 +38,13 @@ std::vector<Warning> end_rest(Prepared& prepared) {
   std::vector<int> pids;
   for (const Stray& stray : left) {
     if (stray.pid > 0) pids.push_back(stray.pid);
-    warnings.push_back(
-        {"left_alive", fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
-                                   stray.pid, stray.command, prepared.run_dir)});
+    warnings.push_back({WarningCode::kLeftAlive,
+                        fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
+                                    stray.pid, stray.command, prepared.run_dir)});
   }
   if (!prepared.record) return warnings;
   if (auto kept = prepared.record->keep(pids); !kept)
-    warnings.push_back({"run_record", "failed to " + kept.error().what});
+    warnings.push_back({WarningCode::kRunRecord, "failed to " + kept.error().what});
   return warnings;
 }
 
@@ -55,7 +55,7 @@ std::vector<Warning> look_at_the_end(Prepared& prepared) {
   for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
   if (const std::string why = prepared.journal->difference(); !why.empty()) {
     warnings.push_back(
-        {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+        {WarningCode::kJournalChanged, "the journal is not what its runner wrote: " + why +
                                            "; these reports are made of what it wrote, those that are "
                                            "made from the journal are not to be relied on"});
   }
@@ -114,7 +114,7 @@ Result<void> write_reports(const RunModel& model, Prepared& prepared, const std:
     journal.end_with(rendered_record(*written));
     return {};
   }
-  events.on(Warning{std::string(kReportLost), "failed to " + lost});
+  events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
   const auto again = write_all(model, prepared.run_dir, junit);
   if (!written) return written.error();
   return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
@@ -126,7 +126,7 @@ void report_losses(Journal& journal, ConsoleOutput& output, EventSink& events) {
   journal.on_lost([&](const Warning& warning) { events.on(warning); });
   output.on_lost([&](const std::string& why) {
     std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
-    events.on(Warning{"stdout_lost", "failed to write to stdout: " + why + "; the run went on"});
+    events.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run went on"});
   });
 }
 

@@ -11,7 +11,6 @@
 #include "harness/cli/steps/checked.h"
 #include "harness/cli/steps/prepared.h"
 #include "harness/core/clock.h"
-#include "harness/core/device_shortage.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/machine/device_shortage.h"
@@ -67,8 +66,8 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
   planned.containment = containment.info();
   describe_host_pids(plan, containment.layer(), planned.containment);
   if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
-  const bool told = std::ranges::find(placed.planned.warnings, kDeviceShortage, &Warning::code) !=
-                    placed.planned.warnings.end();
+  const bool told = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
+                                      &Warning::code) != placed.planned.warnings.end();
   if (!told) planned.no_device_for = backend_without_devices(plan, placed.devices);
   planned.no_device_by = variable_that_hides(planned.no_device_for, placed.devices);
   planned.stack = placed.devices.stack;

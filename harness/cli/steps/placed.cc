@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/device_shortage.h"
 #include "harness/core/text.h"
 #include "harness/devices/environment.h"
 #include "harness/machine/cuda_programs.h"
@@ -50,7 +49,7 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
     if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
     const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
     placed.planned.warnings.push_back(
-        {std::string(kDeviceShortage), to_string(lack) + "; " + about_machine(*checked.machine) + next});
+        {WarningCode::kDeviceShortage, to_string(lack) + "; " + about_machine(*checked.machine) + next});
     if (anybody) break;
   }
   return {};
@@ -160,8 +159,8 @@ Result<int> count_jobs(int asked, const FoundDevices& devices, Planned& planned)
   const int fewer = most_jobs_with_open_files();
   if (asked != 0 || fewer < 1 || !check_open_files(fewer, ranks)) return enough.error();
   planned.warnings.push_back(
-      {"open_files", fmt::format("{} cases at once and not {}, for want of open files: {} ({})", fewer, jobs,
-                                 enough.error().what, enough.error().hint)});
+      {WarningCode::kOpenFiles, fmt::format("{} cases at once and not {}, for want of open files: {} ({})",
+                                            fewer, jobs, enough.error().what, enough.error().hint)});
   return fewer;
 }
 

@@ -38,8 +38,9 @@ Result<void> open_directory(const Checked& checked, Prepared& prepared) {
 std::vector<Warning> keep_journal_seal(const std::string& run_id, Prepared& prepared) {
   auto file = JournalSealFile::create(prepared.run_dir, run_id);
   if (!file)
-    return {{"journal_seal", "failed to " + file.error().what +
-                                 "; after the run only the journal itself tells whether it was changed"}};
+    return {{WarningCode::kJournalSeal,
+             "failed to " + file.error().what +
+                 "; after the run only the journal itself tells whether it was changed"}};
   auto seal = std::make_shared<JournalSealFile>(*std::move(file));
   prepared.journal->keep_seal([seal](const JournalSeal& written) { seal->keep(written); });
   return {};
@@ -56,9 +57,9 @@ Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prep
   if (checked.typed.ready_regex) description.parent_pid = 0;  // a server outlives the step that starts it
   auto record = RunRecordFiles::write(description);
   if (!record)
-    return std::vector<Warning>{
-        {"run_record", "failed to " + record.error().what +
-                           "; if this runner is killed, the next run cannot sweep what it leaves"}};
+    return std::vector<Warning>{{WarningCode::kRunRecord,
+                                 "failed to " + record.error().what +
+                                     "; if this runner is killed, the next run cannot sweep what it leaves"}};
   prepared.record.emplace(*std::move(record));
   return keep_journal_seal(checked.run_id, prepared);
 }

@@ -44,7 +44,7 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
   if (leases_) {
     const DrainList list(leases_->path());
     auto drained = list.drain({.device = id, .reason = reason, .evidence = evidence, .run = run_});
-    if (!drained) warnings_.push_back({"drain", "failed to " + drained.error().what});
+    if (!drained) warnings_.push_back({WarningCode::kDrain, "failed to " + drained.error().what});
   }
   retire({id});
 }
@@ -52,7 +52,7 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
 // Another run may find out that a device is sick.
 bool DevicePool::drained_meanwhile(const std::string& id) {
   const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
-  if (drained) warnings_.push_back({"device_drained", describe(*drained)});
+  if (drained) warnings_.push_back({WarningCode::kDeviceDrained, describe(*drained)});
   return drained.has_value();
 }
 
@@ -95,7 +95,7 @@ bool DevicePool::take(const std::string& id, const std::string& what) {
     return false;
   }
   auto& lease = std::get<Lease>(*taken);
-  if (lease.left_dirty()) warnings_.push_back({"lease_dirty", id + ": " + *lease.left_dirty()});
+  if (lease.left_dirty()) warnings_.push_back({WarningCode::kLeaseDirty, id + ": " + *lease.left_dirty()});
   held_.insert_or_assign(id, std::move(lease));
   return true;
 }
@@ -134,7 +134,7 @@ void DevicePool::endure(const std::string& id, const std::string& others) {
   const auto lease = held_.find(id);
   if (lease == held_.end()) return;
   if (auto kept = lease->second.endure(others); !kept) {
-    warnings_.push_back({"lease", "failed to " + kept.error().what});
+    warnings_.push_back({WarningCode::kLease, "failed to " + kept.error().what});
   }
 }
 
@@ -168,7 +168,7 @@ void DevicePool::end_lease(const std::string& id, Result<void> (Lease::*mark)())
   const auto lease = held_.find(id);
   if (lease == held_.end()) return;
   if (auto marked = (lease->second.*mark)(); !marked)
-    warnings_.push_back({"lease_record", "failed to " + marked.error().what});
+    warnings_.push_back({WarningCode::kLeaseRecord, "failed to " + marked.error().what});
   held_.erase(lease);
 }
 
@@ -177,9 +177,9 @@ std::vector<std::string> DevicePool::retire_lost() {
   for (const auto& [id, lease] : held_) {
     const auto there = lease.still_there();
     if (there) continue;
-    warnings_.push_back(
-        {"lease_lost", "failed to " + there.error().what +
-                           "; another run may lease the device now, so this one has stopped using it"});
+    warnings_.push_back({WarningCode::kLeaseLost,
+                         "failed to " + there.error().what +
+                             "; another run may lease the device now, so this one has stopped using it"});
     lost.push_back(id);
   }
   retire(lost);

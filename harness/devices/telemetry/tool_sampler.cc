@@ -78,21 +78,22 @@ void ToolSampler::on_end(const ProcessEnd& end) {
   const auto& program = dialect_.program;
   if (end.spawn_error) {
     const bool absent = end.spawn_error->err == ENOENT;
-    return give_up("", absent ? program + " is not on PATH" : program + " cannot be started");
+    return give_up(std::nullopt, absent ? program + " is not on PATH" : program + " cannot be started");
   }
   if (end.cause == EndCause::kTimeout) {
-    return give_up(kTelemetryTimeout, fmt::format("{} did not answer within {} and was killed", program,
-                                                  format_duration(setup_.deadline)));
+    return give_up(WarningCode::kTelemetryTimeout, fmt::format("{} did not answer within {} and was killed",
+                                                               program, format_duration(setup_.deadline)));
   }
   if (end.exit_code != 0) {
     const std::string how = end.exit_code ? fmt::format("exit code {}", *end.exit_code)
                                           : fmt::format("signal {}", end.exit_signal.value_or(0));
-    return give_up("telemetry_tool", fmt::format("{} ended with {}", program, how));
+    return give_up(WarningCode::kTelemetryTool, fmt::format("{} ended with {}", program, how));
   }
   const auto table = parse_tool_table(end.kept_stdout, dialect_);
   if (!table) {
     const std::string why = clean_text(table.error().what).substr(0, 300);
-    return give_up("telemetry_table", fmt::format("{} prints an unknown table: failed to {}", program, why));
+    return give_up(WarningCode::kTelemetryTable,
+                   fmt::format("{} prints an unknown table: failed to {}", program, why));
   }
   add(*table);
   ++next_;
@@ -102,7 +103,7 @@ void ToolSampler::on_end(const ProcessEnd& end) {
 
 void ToolSampler::add(const ToolTable& table) {
   if (!table.unknown.empty() && !std::exchange(told_unknown_, true)) {
-    warnings_.push_back({"telemetry_table",
+    warnings_.push_back({WarningCode::kTelemetryTable,
                          fmt::format("{} prints a table without {}: {}", dialect_.program,
                                      joined(table.unknown, ", "), clean_text(table.header).substr(0, 300))});
   }
@@ -117,9 +118,9 @@ void ToolSampler::add(const ToolTable& table) {
   }
 }
 
-void ToolSampler::give_up(const std::string& code, const std::string& why) {
+void ToolSampler::give_up(std::optional<WarningCode> code, const std::string& why) {
   given_up_ = why;
-  if (!code.empty()) warnings_.push_back({code, why + "; it is not asked again, its values are missing"});
+  if (code) warnings_.push_back({*code, why + "; it is not asked again, its values are missing"});
   answer(Error{ErrorKind::kSystem, why, "", 0});
 }
 

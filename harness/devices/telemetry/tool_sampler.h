@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +25,6 @@ namespace proctor {
 class ContainedProcess;
 class Containment;
 struct ProcessEnd;
-
-// The code of the warning that a driver or a tool did not answer, or ended the child that asks.
-inline constexpr const char* kTelemetryTimeout = "telemetry_timeout";
 
 struct ToolSetup {
   std::vector<std::string> env;  // NAME=VALUE; the tool is found on its PATH
@@ -55,7 +53,7 @@ class ToolSampler {
   std::vector<std::string> command() const;
   void on_end(const ProcessEnd& end);
   void add(const ToolTable& table);
-  void give_up(const std::string& code, const std::string& why);
+  void give_up(std::optional<WarningCode> code, const std::string& why);
   void answer(const Result<Sample>& sample);
 
   boost::asio::io_context& io_;

@@ -48,7 +48,8 @@ class Tool : public testing::Test {
     std::vector<Result<Sample>> seen;
     std::function<void()> next = [&] {
       tool.sample(ids, [&](const Result<Sample>& one) {
-        for (auto& warning : tool.take_warnings()) warnings_.push_back(warning.code + ": " + warning.text);
+        for (auto& warning : tool.take_warnings())
+          warnings_.push_back(warning.code.text() + ": " + warning.text);
         seen.push_back(one);
         if (static_cast<int>(seen.size()) < times) next();
       });

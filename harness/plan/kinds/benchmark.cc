@@ -205,7 +205,7 @@ class BenchmarkKind final : public Kind {
     if (!list.chatter.empty()) {
       const std::string first = clean_text(list.chatter.front());
       warnings.push_back(
-          {"benchmark_list",
+          {WarningCode::kBenchmarkList,
            fmt::format(
                "suite `{}` ({}): {} lines of its program's list are taken for no names; the first: {}",
                suite.name, suite.origin, list.chatter.size(), first)});

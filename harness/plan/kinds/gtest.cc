@@ -396,7 +396,7 @@ bool runs_disabled(const Suite& suite) {
 }
 
 Warning has_no_listener(const Suite& suite) {
-  return {"gtest_listener",
+  return {WarningCode::kGtestListener,
           fmt::format("suite `{}` ({}) is one case, because its program does not tell of its "
                       "cases; this line of CMake gives each its own verdict: "
                       "target_link_libraries({} PRIVATE Proctor::gtest_listener)",

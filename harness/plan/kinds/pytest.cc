@@ -131,11 +131,13 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
     const std::string name = "addopts of " + clean_text(text_at(options, "file"));
     const std::string value = fmt::format("{}", fmt::join(addopts, " "));
     suite.filters[name] = value;
-    warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}: `{}` in its {}", suite.name,
-                                                     suite.origin, left_out, clean_text(value), name)});
+    warnings.push_back(
+        {WarningCode::kPytestFilter, fmt::format("suite `{}` ({}): {}: `{}` in its {}", suite.name,
+                                                 suite.origin, left_out, clean_text(value), name)});
   } else if (deselected > 0 && suite.filters.empty() && !leaves_out(words_for_pytest(suite.command))) {
-    warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}, by a conftest.py or a plugin",
-                                                     suite.name, suite.origin, left_out)});
+    warnings.push_back(
+        {WarningCode::kPytestFilter, fmt::format("suite `{}` ({}): {}, by a conftest.py or a plugin",
+                                                 suite.name, suite.origin, left_out)});
   }
 }
 

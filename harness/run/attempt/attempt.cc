@@ -106,7 +106,7 @@ void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
   if (!readiness_ || cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
   process_->restart_clock(limits_of(context_.setup, plan_.first().test->policy));
   const auto told = readiness_->tell(plan_.devices);
-  if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
+  if (!told) context_.sink.on(Warning{WarningCode::kReadyFile, "failed to " + told.error().what});
 }
 
 // Nothing in its result file is a result; what is in it goes with the verdict. Returns why it was not read, or "".
@@ -154,7 +154,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
                                                              .properties = event.properties});
   event.telemetry = take_telemetry(end);
   for (const auto& text : cases_.child().warnings())
-    context_.sink.on(Warning{"case_warning", event.case_id + ": " + text});
+    context_.sink.on(Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
   cases_.close(event.verdict.outcome);
   context_.sink.on(event);
   on_case_ended_(open.which, event, end == nullptr);
@@ -216,7 +216,8 @@ std::vector<std::string> RunningAttempt::devices_and_load() const {
 
 void RunningAttempt::tell_evidence(const std::string& problem) {
   if (problem.empty() || stop_.reason) return;  // who stopped it knows why
-  context_.sink.on(Warning{"evidence", "the evidence of " + cases_.blamed().test->id + " " + problem});
+  context_.sink.on(
+      Warning{WarningCode::kEvidence, "the evidence of " + cases_.blamed().test->id + " " + problem});
 }
 
 // ---- the end ----

@@ -19,7 +19,7 @@ std::string stem_of(const LogNames& names, const AttemptCase& entry) {
 std::string write_cases(AttemptContext& context, const AttemptPlan& plan) {
   const std::string file = context.scratch.new_file_name();
   if (auto written = write_new_file(file, plan.kind().batch_file(plan.tests())); !written)
-    context.sink.on(Warning{"scratch", "failed to " + written.error().what});
+    context.sink.on(Warning{WarningCode::kScratch, "failed to " + written.error().what});
   return file;
 }
 
@@ -56,8 +56,9 @@ AttemptFiles make_files(AttemptContext& context, const AttemptPlan& plan) {
   if (auto directory = context.scratch.lease_directory(); directory) {
     files.scratch = std::move(*directory);
   } else {
-    context.sink.on(Warning{"scratch", "failed to " + directory.error().what + "; " + plan.first().test->id +
-                                           " runs without a directory of its own"});
+    context.sink.on(Warning{WarningCode::kScratch, "failed to " + directory.error().what + "; " +
+                                                       plan.first().test->id +
+                                                       " runs without a directory of its own"});
   }
   return files;
 }
@@ -69,12 +70,12 @@ void remove_files(AttemptContext& context, const AttemptPlan& plan, const Attemp
   }
   if (!files.rendezvous.empty()) {
     if (auto removed = context.scratch.remove(files.rendezvous); !removed)
-      context.sink.on(Warning{"scratch_left", "failed to " + removed.error().what});
+      context.sink.on(Warning{WarningCode::kScratchLeft, "failed to " + removed.error().what});
   }
   if (files.scratch.empty() || unreapable) return;
   if (auto emptied = context.scratch.give_back(files.scratch); !emptied) {
-    context.sink.on(
-        Warning{"scratch_left", "failed to " + emptied.error().what + " after " + plan.first().test->id});
+    context.sink.on(Warning{WarningCode::kScratchLeft,
+                            "failed to " + emptied.error().what + " after " + plan.first().test->id});
   }
 }
 

@@ -172,27 +172,29 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_
   const auto& termination = end.termination;
   if (end.guard_late > Milliseconds(0))
     warnings.push_back(
-        Warning{"guard_slow", fmt::format("the process that guards {} took {} to answer: the machine is busy",
-                                          case_id, human_duration(end.guard_late))});
+        Warning{WarningCode::kGuardSlow,
+                fmt::format("the process that guards {} took {} to answer: the machine is busy", case_id,
+                            human_duration(end.guard_late))});
   if (!termination.guard_lost.empty())
-    warnings.push_back(
-        Warning{"guard_lost", fmt::format("the process that guards {} did not end it: {}; the runner did{}",
-                                          case_id, termination.guard_lost,
-                                          termination.unreapable ? ", and could not kill all of it"
-                                                                 : ", and nothing of it is left")});
+    warnings.push_back(Warning{WarningCode::kGuardLost,
+                               fmt::format("the process that guards {} did not end it: {}; the runner did{}",
+                                           case_id, termination.guard_lost,
+                                           termination.unreapable ? ", and could not kill all of it"
+                                                                  : ", and nothing of it is left")});
   if (frozen >= FrozenTime::kNotable)
-    warnings.push_back(
-        Warning{"frozen", "the runner did not run for " + human_duration(frozen) +
-                              ": it was frozen, stopped or suspended; no limit counts this time"});
+    warnings.push_back(Warning{WarningCode::kFrozen,
+                               "the runner did not run for " + human_duration(frozen) +
+                                   ": it was frozen, stopped or suspended; no limit counts this time"});
   if (!end.pass_through_lost.empty())
     warnings.push_back(
-        Warning{std::string(kOutputNotPassed),
+        Warning{WarningCode::kOutputNotPassed,
                 "the output of " + case_id + " was not passed on in full: " + end.pass_through_lost});
   if (end.broken_commands > 0)
-    warnings.push_back(Warning{"workflow_commands", std::to_string(end.broken_commands) +
-                                                        " workflow commands in the output of " + case_id +
-                                                        " were broken with a backslash; --workflow-commands "
-                                                        "lets them speak for the step"});
+    warnings.push_back(
+        Warning{WarningCode::kWorkflowCommands, std::to_string(end.broken_commands) +
+                                                    " workflow commands in the output of " + case_id +
+                                                    " were broken with a backslash; --workflow-commands "
+                                                    "lets them speak for the step"});
   return warnings;
 }
 

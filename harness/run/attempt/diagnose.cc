@@ -143,7 +143,7 @@ void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnde
   const auto& missing = diagnosis.gaps;
   if (!told_ && std::find(missing.begin(), missing.end(), log_.problem()) != missing.end()) {
     told_ = true;
-    sink.on(Warning{"kernel_log", log_.problem()});
+    sink.on(Warning{WarningCode::kKernelLog, log_.problem()});
   }
   event.diagnosis = std::move(diagnosis);
 }

@@ -29,8 +29,8 @@ void make_rank_supervisor(AttemptContext& context, const AttemptPlan& plan, Atte
   const auto written =
       rendezvous ? write_rank_plan(ranks, files.rank_plan) : Result<void>(rendezvous.error());
   if (!written)  // the supervisor says what it cannot read
-    context.sink.on(
-        Warning{"scratch", "ranks of " + plan.first().test->id + ": failed to " + written.error().what});
+    context.sink.on(Warning{WarningCode::kScratch,
+                            "ranks of " + plan.first().test->id + ": failed to " + written.error().what});
   spec.argv = supervisor_command(context.setup.own_program, files.rank_plan);
   spec.events = true;
 }

@@ -38,7 +38,7 @@ std::vector<Warning> StartCosts::proposals() const {
     const Milliseconds saved = sum.around * fewer / static_cast<std::int64_t>(sum.processes);
     if (sum.around <= sum.own || saved < kWorthSaying) continue;
     warnings.push_back(
-        {"process_file",
+        {WarningCode::kProcessFile,
          fmt::format(
              "suite `{}` ({}): its {} processes took {:.1f} s to start, to collect and to end, its tests "
              "{:.1f} s; to share them among the tests of a file, {}",

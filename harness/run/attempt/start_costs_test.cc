@@ -40,7 +40,7 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
   add(10, Milliseconds(500), Milliseconds(20));
   const auto proposals = costs_.proposals();
   ASSERT_THAT(proposals, SizeIs(1));
-  EXPECT_EQ(proposals[0].code, "process_file");
+  EXPECT_EQ(proposals[0].code, WarningCode::kProcessFile);
   EXPECT_EQ(
       proposals[0].text,
       "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start, to collect and to end, its tests "

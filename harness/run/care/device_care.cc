@@ -63,21 +63,24 @@ std::optional<Warning> warning_of(const DeviceFinding& finding, const std::strin
   switch (finding.settled) {
     case Settled::kBack:
       if (finding.waited < kNotable) return std::nullopt;
-      return Warning{"device_waited", fmt::format("{} had all its memory back {} after {}", finding.device,
-                                                  format_duration(finding.waited), case_id)};
+      return Warning{WarningCode::kDeviceWaited,
+                     fmt::format("{} had all its memory back {} after {}", finding.device,
+                                 format_duration(finding.waited), case_id)};
     case Settled::kUnknown:
       if (finding.detail.empty()) return std::nullopt;
-      return Warning{"device_unknown",
+      return Warning{WarningCode::kDeviceUnknown,
                      fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
     case Settled::kForeign:
-      return Warning{"device_foreign_holder", fmt::format("{} are in use: {}", missing, finding.detail)};
+      return Warning{WarningCode::kDeviceForeignHolder,
+                     fmt::format("{} are in use: {}", missing, finding.detail)};
     case Settled::kNotBack:
-      return Warning{"device_not_back",
+      return Warning{WarningCode::kDeviceNotBack,
                      fmt::format("{} did not come back within {}; the device is taken out of the run",
                                  missing, format_duration(finding.waited))};
     case Settled::kLost:
-      return Warning{"device_lost", fmt::format("{} after {}: {}; the device is taken out of the run",
-                                                finding.device, case_id, finding.detail)};
+      return Warning{WarningCode::kDeviceLost,
+                     fmt::format("{} after {}: {}; the device is taken out of the run", finding.device,
+                                 case_id, finding.detail)};
   }
   return std::nullopt;
 }
@@ -88,24 +91,26 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
   switch (finding.settled) {
     case Settled::kBack:
       if (finding.waited < kNotable) return std::nullopt;
-      return Warning{"device_waited",
+      return Warning{WarningCode::kDeviceWaited,
                      fmt::format("nobody else was on {} after {}; {} starts", device, waited, case_id)};
     case Settled::kForeign:
       if (finding.waited.count() > 0) {
-        return Warning{"device_foreign_holder",
+        return Warning{WarningCode::kDeviceForeignHolder,
                        fmt::format("{} is still in use after {}: {}; {} starts beside it", device, waited,
                                    finding.detail, case_id)};
       }
-      return Warning{"device_foreign_holder",
+      return Warning{WarningCode::kDeviceForeignHolder,
                      fmt::format("{} is in use before {}: {}", device, case_id, finding.detail)};
     case Settled::kUnknown:
       if (finding.detail.empty()) return std::nullopt;
-      return Warning{"device_unknown", fmt::format("{} before {}: {}", device, case_id, finding.detail)};
+      return Warning{WarningCode::kDeviceUnknown,
+                     fmt::format("{} before {}: {}", device, case_id, finding.detail)};
     case Settled::kNotBack:  // is asked after a case only
       return std::nullopt;
     case Settled::kLost:
-      return Warning{"device_lost", fmt::format("{} before {}: {}; the device is taken out of the run",
-                                                device, case_id, finding.detail)};
+      return Warning{WarningCode::kDeviceLost,
+                     fmt::format("{} before {}: {}; the device is taken out of the run", device, case_id,
+                                 finding.detail)};
   }
   return std::nullopt;
 }

@@ -58,7 +58,7 @@ DeviceVisits::DeviceVisits(boost::asio::io_context& io, Containment& containment
 void DeviceVisits::begin(std::function<void()> ready) {
   if (!care_) return ready();
   care_->begin([this, ready = std::move(ready)](const std::string& problem) {
-    if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
+    if (!problem.empty()) sink_.on(Warning{WarningCode::kDeviceUnknown, "failed to " + problem});
     for (const auto& [device, bytes] : care_->baseline()) note(device, kDeviceBaseline, "", "", {}, bytes);
     ready();
   });
@@ -91,7 +91,7 @@ std::optional<HealthRequest> DeviceVisits::request(const std::string& device, co
   } else if (is_new(device, "no_probe")) {
     const std::string why = "nothing here can examine it; it is used without, and not known to be well";
     note(device, "unknown", case_id, why);
-    sink_.on(Warning{"device_unknown", fmt::format("{} at {}: {}", device, case_id, why)});
+    sink_.on(Warning{WarningCode::kDeviceUnknown, fmt::format("{} at {}: {}", device, case_id, why)});
   }
   return how;
 }
@@ -100,8 +100,8 @@ bool DeviceVisits::judge(VisitIterator visit, const std::string& device, const H
   if (answer.reset) {
     care_->monitor().renew();
     note(device, "reset", visit->case_id, answer.words);
-    sink_.on(Warning{"device_reset", fmt::format("{} at {} was sick and has been reset: {}", device,
-                                                 visit->case_id, answer.words)});
+    sink_.on(Warning{WarningCode::kDeviceReset, fmt::format("{} at {} was sick and has been reset: {}",
+                                                            device, visit->case_id, answer.words)});
   }
   switch (answer.status) {
     case HealthStatus::kPass:
@@ -111,14 +111,15 @@ bool DeviceVisits::judge(VisitIterator visit, const std::string& device, const H
     case HealthStatus::kUnknown:
       if (!answer.words.empty() && is_new(device, answer.words)) {
         note(device, "unknown", visit->case_id, answer.words);
-        sink_.on(
-            Warning{"device_unknown", fmt::format("{} at {}: {}", device, visit->case_id, answer.words)});
+        sink_.on(Warning{WarningCode::kDeviceUnknown,
+                         fmt::format("{} at {}: {}", device, visit->case_id, answer.words)});
       }
       return true;
     case HealthStatus::kFail:
       note(device, "l1_fail", visit->case_id, answer.words);
-      sink_.on(Warning{"device_health_failed", fmt::format("{} at {}: {}; the device is taken out of the run",
-                                                           device, visit->case_id, answer.words)});
+      sink_.on(Warning{WarningCode::kDeviceHealthFailed,
+                       fmt::format("{} at {}: {}; the device is taken out of the run", device, visit->case_id,
+                                   answer.words)});
       drain(device, "health_failed", answer.words, visit->case_id);
       return false;
   }

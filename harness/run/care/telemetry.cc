@@ -48,8 +48,8 @@ std::vector<DeviceTelemetry> Telemetry::end(Window window, const std::string& ca
     devices.push_back({device, samples.figures()});
     for (const auto& figure : devices.back().figures) {
       if (figure.name != to_string(Metric::kEccErrors) || figure.delta.value_or(0) <= 0) continue;
-      sink_.on(Warning{"device_errors", fmt::format("{} counted {} uncorrected errors during {}", device,
-                                                    *figure.delta, case_id)});
+      sink_.on(Warning{WarningCode::kDeviceErrors, fmt::format("{} counted {} uncorrected errors during {}",
+                                                               device, *figure.delta, case_id)});
     }
   }
   open_.erase(open);
@@ -117,7 +117,8 @@ void Telemetry::on_sample(const std::string& backend, const Result<Sample>& samp
   stream.busy = false;
   for (const auto& warning : stream.source->take_warnings()) {
     sink_.on(warning);
-    if (warning.code == kTelemetryTimeout && setup_.on_silence) setup_.on_silence(stream.about, warning.text);
+    if (warning.code == WarningCode::kTelemetryTimeout && setup_.on_silence)
+      setup_.on_silence(stream.about, warning.text);
   }
   for (auto& [window, open] : open_) {
     for (auto& [device, samples] : open.devices) {

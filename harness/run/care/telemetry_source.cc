@@ -40,9 +40,9 @@ void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sa
 void TelemetrySource::request_from_library(const std::vector<std::string>& ids, OnSample on_sample) {
   monitor_->sample(ids, alive_.guard([this, ids, on_sample](const Result<Sample>& sample) {
     if (!sample) {
-      warnings_.push_back(
-          {kTelemetryTimeout, "failed to " + sample.error().what +
-                                  "; it is not asked for telemetry again, its values are missing"});
+      warnings_.push_back({WarningCode::kTelemetryTimeout,
+                           "failed to " + sample.error().what +
+                               "; it is not asked for telemetry again, its values are missing"});
       return on_sample(give_up(sample.error().what));
     }
     if (sample->missing.empty()) return on_sample(sample);

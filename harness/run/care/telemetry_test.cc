@@ -28,7 +28,7 @@ class Warnings : public EventSink {
  public:
   void on(const Event& event) override {
     if (const auto* warning = std::get_if<Warning>(&event))
-      texts.push_back(warning->code + ": " + warning->text);
+      texts.push_back(warning->code.text() + ": " + warning->text);
   }
   std::vector<std::string> texts;
 };

@@ -62,8 +62,9 @@ void Journal::lose(int err) {
   if (told_) return;
   told_ = true;
   if (on_lost_) {
-    on_lost_({"journal_lost", std::string("failed to write journal.jsonl: ") + std::strerror(err) +
-                                  "; the run goes on, and records are tried again with the next one"});
+    on_lost_(
+        {WarningCode::kJournalLost, std::string("failed to write journal.jsonl: ") + std::strerror(err) +
+                                        "; the run goes on, and records are tried again with the next one"});
   }
 }
 

@@ -45,7 +45,8 @@ class SealedJournalTest : public testing::Test {
     plan.run_id = kRunId;
     (*journal)->on(plan);
     for (int i = 0; i < 20; ++i) {
-      (*journal)->on(Warning{"code", std::string(static_cast<std::size_t>(i) * 50, 'x')});
+      (*journal)->on(
+          Warning{WarningWord::in_text("code"), std::string(static_cast<std::size_t>(i) * 50, 'x')});
       const auto seal = find_journal_seal(run_dir_);
       ASSERT_TRUE(seal);
       EXPECT_EQ(difference(journal_, *seal), "");

@@ -116,7 +116,7 @@ TEST_F(JournalTest, AFullDiskIsToldOnceAndNeverThrows) {
   (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
   for (int i = 0; i < 100; ++i) (*journal)->on(started("a"));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].code, "journal_lost");
+  EXPECT_EQ(warnings[0].code, WarningCode::kJournalLost);
   EXPECT_THAT(warnings[0].text, testing::HasSubstr("No space left on device"));
   EXPECT_FALSE((*journal)->complete());
 }
@@ -163,7 +163,7 @@ struct Recorder : EventSink {
 struct Talkative : EventSink {
   explicit Talkative(EventFanout& fanout) : fanout(fanout) {}
   void on(const Event& event) override {
-    if (std::holds_alternative<RunPlanned>(event)) fanout.on(Warning{"code", "text"});
+    if (std::holds_alternative<RunPlanned>(event)) fanout.on(Warning{WarningWord::in_text("code"), "text"});
   }
   EventFanout& fanout;
 };

@@ -27,7 +27,7 @@ bool is_same(const struct stat& one, const struct stat& other) {
 void tell_change(EventSink& sink, const std::string& path) {
   sink.on(ProgramRead{path, "", kChanged});
   sink.on(
-      Warning{std::string(kProgramChanged),
+      Warning{WarningCode::kProgramChanged,
               fmt::format("{} was changed during the run, so that its results are of no one program", path)});
 }
 

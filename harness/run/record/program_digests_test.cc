@@ -30,7 +30,7 @@ class Heard : public EventSink {
     if (const auto* warning = std::get_if<Warning>(&event)) warnings.push_back(warning->code);
   }
   std::map<std::string, ProgramRead> programs;
-  std::vector<std::string> warnings;
+  std::vector<WarningWord> warnings;
 };
 
 class ProgramDigestsTest : public testing::Test {
@@ -98,7 +98,8 @@ TEST_F(ProgramDigestsTest, AProgramThatChangesHasNoDigestAndIsAWarning) {
     EXPECT_EQ(heard_.programs.at(program).sha256, "");
     EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
   }
-  EXPECT_THAT(heard_.warnings, testing::ElementsAre(kProgramChanged, kProgramChanged));
+  EXPECT_THAT(heard_.warnings,
+              testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
 // What a tested script does that rewrites itself as the bytes that a policy pins, before or after it was read.
@@ -122,7 +123,8 @@ TEST_F(ProgramDigestsTest, BytesAndDatesThatArePutBackDoNotHideAChange) {
     EXPECT_EQ(heard_.programs.at(program).sha256, "") << program;
     EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
   }
-  EXPECT_THAT(heard_.warnings, testing::ElementsAre(kProgramChanged, kProgramChanged));
+  EXPECT_THAT(heard_.warnings,
+              testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
 TEST_F(ProgramDigestsTest, ALinkThatLedElsewhereForAWhileIsAChange) {

@@ -174,7 +174,7 @@ FoundSubject find_subject(const SaidSubject& said, const Environment& caller,
   const bool by_ci = subject.commit.source != kOption && !checked_out.empty();
   if (by_ci && !same_commit(*subject.commit.value, checked_out)) {
     found.warnings.push_back(
-        {"subject",
+        {WarningCode::kSubject,
          fmt::format("{} says that {} is tested, but {} is checked out in {}; --subject commit=... decides",
                      subject.commit.source, *subject.commit.value, checked_out, subject.checkout)});
   }

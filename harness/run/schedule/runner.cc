@@ -177,9 +177,10 @@ RunResult Runner::run() {
   for (const auto& warning : setup_.warnings) sink_.on(warning);
   setup_.containment->watch_frozen_time();
   if (const std::string why = setup_.containment->why_no_pressure(); !why.empty())
-    sink_.on(Warning{"pressure", "a case that gets no CPU time is not told from one that hangs: " + why});
+    sink_.on(Warning{WarningCode::kPressure,
+                     "a case that gets no CPU time is not told from one that hangs: " + why});
   if (setup_.watch_parent && !signals_.watch_parent()) {
-    sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
+    sink_.on(Warning{WarningCode::kParentWatch, "the death of the parent process cannot be noticed here"});
   }
   pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
                  [this](std::size_t index, std::size_t parts) { ends_.expect(index, parts); });
@@ -207,7 +208,7 @@ RunResult Runner::run() {
 void Runner::begin() {
   if (const auto& leases = pool_.leases()) {
     if (auto watched = lease_wait_.watch(*leases); !watched)
-      sink_.on(Warning{"lease_watch",
+      sink_.on(Warning{WarningCode::kLeaseWatch,
                        "failed to " + watched.error().what + "; leases are looked at once a second"});
   }
   look_at_leases();
@@ -364,7 +365,8 @@ void Runner::wait_for_leases() {
   const auto step = lease_wait_.wait();
   if (step == LeaseWait::Step::kOver) give_up_waiting();
   if (step != LeaseWait::Step::kBegan) return;
-  for (const auto& holder : pending_.holders()) sink_.on(Warning{"lease_wait", holder + "; waiting"});
+  for (const auto& holder : pending_.holders())
+    sink_.on(Warning{WarningCode::kLeaseWait, holder + "; waiting"});
 }
 
 void Runner::give_up_waiting() {
@@ -442,8 +444,9 @@ void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finis
   const bool suspect = std::find(marks.begin(), marks.end(), kDeviceSuspect) != marks.end();
   if (!suspect || is_bad(finished.verdict.outcome)) return;
   const auto& had = entry.group.avoids();
-  sink_.on(Warning{"device_suspect", fmt::format("{} failed on {} and passed on {}", test(finished.index).id,
-                                                 fmt::join(had, "+"), fmt::join(entry.devices, "+"))});
+  sink_.on(Warning{WarningCode::kDeviceSuspect,
+                   fmt::format("{} failed on {} and passed on {}", test(finished.index).id,
+                               fmt::join(had, "+"), fmt::join(entry.devices, "+"))});
 }
 
 void Runner::on_process_ended(Slot slot, ProcessFate fate) {

@@ -1,0 +1,115 @@
+// The words of events that programs match: each is an enumerator, and has one spelling in journals and reports.
+// harness/core/event_words.cc has the tables, without a row in which a new one does not compile.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace proctor {
+
+// What an error that did not stop the run is about.
+enum class WarningCode {
+  kBenchmarkList,
+  kCallerFilter,
+  kCaseRenamed,
+  kCaseWarning,
+  kClockUnused,
+  kDeviceDrained,
+  kDeviceErrors,
+  kDeviceForeignHolder,
+  kDeviceHealthFailed,
+  kDeviceLost,
+  kDeviceNotBack,
+  kDeviceReset,
+  kDeviceShortage,  // the command line asked for devices, or for a number of them, that the machine lacks
+  kDeviceSuspect,
+  kDeviceUnknown,
+  kDeviceWaited,
+  kDrain,
+  kDuplicateCase,
+  kEvidence,
+  kFrozen,
+  kGtestListener,
+  kGuardLost,
+  kGuardSlow,
+  kJournalChanged,  // the journal is not what its runner wrote
+  kJournalLost,
+  kJournalSeal,
+  kJournalSecondPlan,  // the journal holds another plan, which is ignored
+  kJournalTorn,
+  kKernelLog,
+  kKnownFailureExpired,
+  kKnownFailureUnused,
+  kLease,
+  kLeaseDirty,
+  kLeaseLost,
+  kLeaseRecord,
+  kLeaseWait,
+  kLeaseWatch,
+  kLeftAlive,
+  kMaskMismatch,  // programs of a suite would see other devices than those that are leased for them
+  kNotListed,
+  kOpenFiles,
+  kOutputNotPassed,  // `exec` could not pass on what its command printed
+  kOverrideReplaced,
+  kOverrideUnused,
+  kParentWatch,
+  kPartIncomplete,  // of a joined run: a part was cut short, or executed less than it was to; the run is incomplete
+  kPartRefused,  // of a joined run: a part was refused by its arguments or its configuration; the code is red
+  kPartsDiffer,
+  kPressure,
+  kProbe,
+  kProcessFile,
+  kProgramChanged,  // a suite's program was changed during the run: its results are of no one program
+  kPytestFilter,
+  kReadyFile,
+  kReportLost,  // the journal or a report could not be written: no report, no green
+  kRunRecord,
+  kScratch,
+  kScratchLeft,
+  kStackChanged,  // the driver stack changed during the run
+  kStandIn,
+  kStdoutLost,
+  kSubject,
+  kSwept,
+  kTelemetryTable,
+  kTelemetryTimeout,  // a driver or a tool did not answer, or ended the child that asks
+  kTelemetryTool,
+  kUnplannedCase,
+  kUserConfig,
+  kWorkflowCommands,
+};
+inline constexpr std::size_t kWarningCodes = static_cast<std::size_t>(WarningCode::kWorkflowCommands) + 1;
+std::string_view to_string(WarningCode code);
+
+// One of these words, or one that another version wrote, which is kept as it is.
+template <typename Known>
+class Word {
+ public:
+  Word() = default;  // ""
+  Word(Known known) : text_(to_string(known)) {}
+  static Word in_text(std::string text) {
+    Word word;
+    word.text_ = std::move(text);
+    return word;
+  }
+
+  const std::string& text() const { return text_; }
+
+  friend bool operator==(const Word&, const Word&) = default;
+  friend auto operator<=>(const Word&, const Word&) = default;
+  friend bool operator==(const Word& word, Known known) { return word.text_ == to_string(known); }
+
+ private:
+  std::string text_;
+};
+
+using WarningWord = Word<WarningCode>;
+
+// Whether the warning makes the machine red, whatever the cases say.
+bool is_machine_warning(const WarningWord& code);
+
+}  // namespace proctor

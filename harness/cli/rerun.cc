@@ -67,8 +67,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
   const std::vector<std::string> named = ids;
   const bool flaky_is_red = !flaky_cases(model).allowed;
   for (const auto& record : model.cases()) {
-    const bool is_red = model.is_bad(record) || model.has_mark(record, kDeviceSuspect) ||
-                        (flaky_is_red && model.has_mark(record, "flaky"));
+    const bool is_red = model.is_bad(record) || model.has_mark(record, Mark::kDeviceSuspect) ||
+                        (flaky_is_red && model.has_mark(record, Mark::kFlaky));
     const bool is_named = std::ranges::find(named, record.planned.id) != named.end();
     if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
   }

@@ -86,6 +86,30 @@ constexpr std::array kWarnings = {
     WarningRow{WarningCode::kWorkflowCommands, "workflow_commands"},
 };
 
+struct HealthRow {
+  HealthFact fact;
+  std::string_view spelling;
+};
+
+constexpr std::array kHealth = {
+    HealthRow{HealthFact::kWaited, "waited"},   HealthRow{HealthFact::kNotBack, "not_back"},
+    HealthRow{HealthFact::kLost, "lost"},       HealthRow{HealthFact::kForeignHolder, "foreign_holder"},
+    HealthRow{HealthFact::kUnknown, "unknown"}, HealthRow{HealthFact::kL1Pass, "l1_pass"},
+    HealthRow{HealthFact::kL1Fail, "l1_fail"},  HealthRow{HealthFact::kReset, "reset"},
+    HealthRow{HealthFact::kDrained, "drained"}, HealthRow{HealthFact::kBaseline, "baseline"},
+};
+
+struct MarkRow {
+  Mark mark;
+  std::string_view spelling;
+};
+
+constexpr std::array kMarkRows = {
+    MarkRow{Mark::kLeaky, "leaky"}, MarkRow{Mark::kGuardLost, "guard_lost"},
+    MarkRow{Mark::kWarn, "warn"},   MarkRow{Mark::kSlow, "slow"},
+    MarkRow{Mark::kFlaky, "flaky"}, MarkRow{Mark::kDeviceSuspect, "device_suspect"},
+};
+
 // Each enumerator has the row in its place, and no two rows have one spelling.
 template <std::size_t N, typename Row, typename Known>
 constexpr bool is_whole(const std::array<Row, N>& rows, Known Row::*known) {
@@ -99,10 +123,16 @@ constexpr bool is_whole(const std::array<Row, N>& rows, Known Row::*known) {
 }
 
 static_assert(kWarnings.size() == kWarningCodes && is_whole(kWarnings, &WarningRow::code));
+static_assert(kHealth.size() == kHealthFacts && is_whole(kHealth, &HealthRow::fact));
+static_assert(kMarkRows.size() == kMarks && is_whole(kMarkRows, &MarkRow::mark));
 
 }  // namespace
 
 std::string_view to_string(WarningCode code) { return kWarnings[static_cast<std::size_t>(code)].spelling; }
+
+std::string_view to_string(HealthFact fact) { return kHealth[static_cast<std::size_t>(fact)].spelling; }
+
+std::string_view to_string(Mark mark) { return kMarkRows[static_cast<std::size_t>(mark)].spelling; }
 
 bool is_machine_warning(const WarningWord& code) {
   return std::ranges::any_of(

@@ -85,6 +85,34 @@ enum class WarningCode {
 inline constexpr std::size_t kWarningCodes = static_cast<std::size_t>(WarningCode::kWorkflowCommands) + 1;
 std::string_view to_string(WarningCode code);
 
+// What was found out about a device, after a case or before it began.
+enum class HealthFact {
+  kWaited,         // its memory came back, or its foreign holder went away, after `wait_ms`
+  kNotBack,        // `bytes` are still missing after `wait_ms`
+  kLost,           // the driver says that the device is lost
+  kForeignHolder,  // processes that are not ours have `bytes` on it
+  kUnknown,        // nothing can tell its state; this never counts as healthy
+  kL1Pass,         // the health probe copied, computed and compared
+  kL1Fail,
+  kReset,     // it was sick and has been reset, as the policy allows
+  kDrained,   // it gets no more cases
+  kBaseline,  // `bytes` were in use before the first case: not an incident, `proctor finish` compares with it
+};
+inline constexpr std::size_t kHealthFacts = static_cast<std::size_t>(HealthFact::kBaseline) + 1;
+std::string_view to_string(HealthFact fact);
+
+// What is noteworthy of an attempt or a case beside its outcome.
+enum class Mark {
+  kLeaky,
+  kGuardLost,
+  kWarn,
+  kSlow,
+  kFlaky,
+  kDeviceSuspect,  // an attempt that says nothing about the code, and its case: the device is to blame
+};
+inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kDeviceSuspect) + 1;
+std::string_view to_string(Mark mark);
+
 // One of these words, or one that another version wrote, which is kept as it is.
 template <typename Known>
 class Word {
@@ -108,6 +136,7 @@ class Word {
 };
 
 using WarningWord = Word<WarningCode>;
+using HealthWord = Word<HealthFact>;
 
 // Whether the warning makes the machine red, whatever the cases say.
 bool is_machine_warning(const WarningWord& code);

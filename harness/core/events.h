@@ -382,16 +382,13 @@ struct AttemptEnded {
   std::vector<Measure> measures;
   std::vector<std::pair<std::string, std::string>>
       properties{};                // what the case recorded of itself: name, value
-  std::vector<std::string> marks;  // "leaky", "guard_lost", "warn", "slow"
+  std::vector<std::string> marks;  // spelled as Mark
   std::string rule;
   std::string source;
   std::string severity;
   std::optional<Diagnosis> diagnosis;  // for a bad verdict that the runner did not cause itself
   std::vector<RankEnd> ranks;          // for a case with ranks: how each ended, in the order of ranks
 };
-
-// The mark of an attempt that says nothing about the code, and of its case: the device is to blame.
-inline constexpr std::string_view kDeviceSuspect = "device_suspect";
 
 // Said of a bad attempt after its end: its device was examined and found sick. The attempt is the machine's.
 struct AttemptSuspected {
@@ -406,35 +403,22 @@ struct AttemptSuspected {
 struct CaseEnded {
   std::string case_id;
   Verdict verdict;
-  std::vector<std::string> marks;  // also "flaky", "device_suspect"
+  std::vector<std::string> marks;  // the same
   std::string known_failure;       // source of the matching entry, if any
   std::string note;                // one sentence, e.g. why it was not run
   std::string known_failure_at{};  // where that entry stands: "known.toml:12"
 };
 
-// What was found out about a device, after the case `case_id` or before it began. `what` is one of:
-//   waited          its memory came back, or its foreign holder went away, after `wait_ms`
-//   not_back        `bytes` are still missing after `wait_ms`
-//   lost            the driver says that the device is lost
-//   foreign_holder  processes that are not ours have `bytes` on it
-//   unknown         nothing can tell its state; this never counts as healthy
-//   l1_pass l1_fail the health probe copied, computed and compared
-//   reset           it was sick and has been reset, as the policy allows
-//   drained         it gets no more cases
-//   baseline        `bytes` were in use before the first case
-// Readers must accept words that are not in this list: later versions add some.
+// What was found out about a device, after the case `case_id` or before it began.
 struct DeviceHealth {
   std::string device;
-  std::string what;
+  HealthWord what;
   std::string case_id;  // may be empty
   std::int64_t at_ms = 0;
   std::int64_t wait_ms = 0;
   std::uint64_t bytes = 0;
   std::string evidence;  // one sentence
 };
-
-// Not an incident, but the value that `proctor finish` compares with.
-inline constexpr std::string_view kDeviceBaseline = "baseline";
 
 // What the kernel says of a device that the run may lease, and which driver the probe had loaded for it; written before the
 // first case and after the last one. The runner reads it from /sys and /proc, and loads no driver. What could not be read is

@@ -131,7 +131,7 @@ std::vector<Event> all_events() {
                     "bugs.example/1",
                     "a note",
                     "known.toml:1"},
-          DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
+          DeviceHealth{"xpu-sim:1", HealthFact::kNotBack, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
           HardwareEvidence{"xpu:0000:03:00.0",
                            "start",
                            "0000:03:00.0",

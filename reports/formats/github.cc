@@ -137,7 +137,7 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
                                      .message = "marked " + mark + ":" + ids_text(records)}});
   }
   for (const DeviceHealth& health : model.health()) {
-    if (health.what != "drained") continue;
+    if (health.what != HealthFact::kDrained) continue;
     causes.push_back(
         {.rank = 2,
          .cases = 1,

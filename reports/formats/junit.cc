@@ -312,7 +312,7 @@ class SuiteWriter {
     for (const PlannedDevice& device : plan.devices)
       property("proctor.device." + device.id, model_text(device));
     for (const DeviceHealth& health : model_.health()) {
-      if (health.what == "drained") property("proctor.drained." + health.device, health.evidence);
+      if (health.what == HealthFact::kDrained) property("proctor.drained." + health.device, health.evidence);
     }
     for (const std::size_t i : group.cases) write_leaks(model_.cases()[i], property);
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);

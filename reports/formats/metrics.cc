@@ -72,7 +72,8 @@ void write_run(Metrics& metrics, const RunModel& model) {
   metrics.sample("proctor_duration_seconds", {}, static_cast<double>(model.elapsed_ms()) / 1000);
   metrics.family("proctor_problems", "gauge", "What reddens the run and is no case.");
   metrics.sample("proctor_problems", {}, run_problems(model).size());
-  const auto drained = std::ranges::count(model.health(), "drained", &DeviceHealth::what);
+  const auto drained =
+      std::ranges::count(model.health(), HealthWord(HealthFact::kDrained), &DeviceHealth::what);
   metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");
   metrics.sample("proctor_devices_drained", {}, drained);
   metrics.family("proctor_warnings", "gauge", "Warnings of the run.");

@@ -372,7 +372,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
 void write_health(JsonWriter& json, const DeviceHealth& health) {
   json.open_object()
       .member("device", health.device)
-      .member("what", health.what)
+      .member("what", health.what.text())
       .member("case", health.case_id);
   json.member("at_ms", health.at_ms).member("wait_ms", health.wait_ms).member("bytes", health.bytes);
   json.member("evidence", health.evidence).close();

@@ -215,7 +215,7 @@ void add_marks(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Marks\n\n");
   for (const auto& [mark, records] : marked) {
     page.add(group_entry(markdown_code(mark), records));
-    if (mark == "leaky") add_leaks(page, records);
+    if (mark == to_string(Mark::kLeaky)) add_leaks(page, records);
   }
 }
 
@@ -223,7 +223,7 @@ void add_marks(MarkdownPage& page, const RunModel& model) {
 void add_drained(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Drained devices\n\n");
   for (const DeviceHealth& health : model.health()) {
-    if (health.what != "drained") continue;
+    if (health.what != HealthFact::kDrained) continue;
     const std::string at =
         health.case_id.empty() ? "" : fmt::format(" (at {})", markdown_code(health.case_id));
     page.add(fmt::format("- {}: {}{}\n", markdown_code(health.device), markdown_prose(health.evidence), at));

@@ -25,8 +25,8 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
        concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
        concluded("memory.xpu/B.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
        started("memory.xpu/A.Fail"), failed,
-       DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
-       DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
+       DeviceHealth{"xpu-sim:1", HealthFact::kWaited, "memory.xpu/A.Fail", 7, 300, 0, "late"},
+       DeviceHealth{"xpu-sim:1", HealthFact::kDrained, "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
        Warning{WarningWord::in_text("output_lost"), "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
   EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));

@@ -164,7 +164,7 @@ HardwareEvidence evidence_of(const std::string& id, const std::string& when) {
           .boot_id = "b007"};
 }
 
-DeviceHealth probed(const std::string& id) { return {id, "l1_pass", "", 50, 0, 0, "copied"}; }
+DeviceHealth probed(const std::string& id) { return {id, HealthFact::kL1Pass, "", 50, 0, 0, "copied"}; }
 
 // Of each device at the start, then of each at the end.
 std::vector<HardwareEvidence*> evidence_in(GateScene& scene) {

@@ -22,8 +22,8 @@ bool was_executed(const Verdict& verdict) {
   return verdict.outcome != Outcome::kSkip && verdict.outcome != Outcome::kNotrun;
 }
 
-bool has(const std::vector<std::string>& sorted_marks, std::string_view mark) {
-  return std::ranges::binary_search(sorted_marks, mark);
+bool has(const std::vector<std::string>& sorted_marks, Mark mark) {
+  return std::ranges::binary_search(sorted_marks, to_string(mark));
 }
 
 // Bad in one attempt, and not in the end, whatever its marks say.
@@ -54,8 +54,8 @@ class Keeper {
     end.verdict = model_.verdict(record);
     end.colour = meaning_of(end.verdict, record.planned.kind).gate;
     const auto marks = model_.marks(record);
-    end.suspect = has(marks, kDeviceSuspect);
-    end.flaky = !end.suspect && (has(marks, "flaky") || recovered(record, end.verdict));
+    end.suspect = has(marks, Mark::kDeviceSuspect);
+    end.flaky = !end.suspect && (has(marks, Mark::kFlaky) || recovered(record, end.verdict));
     end.telling = telling(record, end);
     end.unkillable = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
       return attempt.end && attempt.end->termination.unreapable;
@@ -449,9 +449,10 @@ GateReport gate_report_of(const RunModel& model) {
       report.warnings.push_back(warning);
   }
   for (const DeviceHealth& health : model.health()) {
-    const bool reset = health.what == "reset" || health.what == "lost" || health.what == "drained";
+    const bool reset = health.what == HealthFact::kReset || health.what == HealthFact::kLost ||
+                       health.what == HealthFact::kDrained;
     report.resets += reset ? 1 : 0;
-    if (health.what == "l1_pass") report.probed.insert(health.device);
+    if (health.what == HealthFact::kL1Pass) report.probed.insert(health.device);
   }
   for (const PlannedSuite& suite : model.plan().suites) {
     const ProgramRead read = model.program_read(suite);

@@ -247,7 +247,7 @@ void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
     if (record != tellers.back().record) was_bad = was_bad || copy->model().is_bad(*record);
   }
   const Teller& last = tellers.back();
-  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.insert("flaky");
+  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.emplace(to_string(Mark::kFlaky));
   CaseEnded end = last.copy->end_of(*last.record);
   end.marks.assign(marks.begin(), marks.end());
   out.emplace_back(std::move(end));

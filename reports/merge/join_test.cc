@@ -90,14 +90,14 @@ TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
   EXPECT_EQ(model.cases()[0].attempts[2].start.attempt, 3);
   EXPECT_THAT(model.cases()[0].attempts[2].start.log, HasSubstr("parts/3/"));
   EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kPass);
-  EXPECT_TRUE(model.has_mark(model.cases()[0], "flaky"));
+  EXPECT_TRUE(model.has_mark(model.cases()[0], Mark::kFlaky));
   EXPECT_EQ(exit_code(model), 0) << "whoever repeated it has said that this is good enough";
 }
 
 TEST(Join, TheLastRepeatDecides) {
   const RunModel model = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, {Reason::kSignal, 11}})});
   EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kCrash);
-  EXPECT_FALSE(model.has_mark(model.cases()[0], "flaky"));
+  EXPECT_FALSE(model.has_mark(model.cases()[0], Mark::kFlaky));
   EXPECT_EQ(exit_code(model), 1);
 }
 

@@ -331,7 +331,7 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   auto parts = all();
   parts[0].plan.started = "2026-01-31T12:00:07Z";
   parts[2].plan.started = "2026-01-31T12:00:05Z";
-  parts[2].events.emplace_back(DeviceHealth{"xpu:0", "drained", "", 20, 0, 0, ""});
+  parts[2].events.emplace_back(DeviceHealth{"xpu:0", HealthFact::kDrained, "", 20, 0, 0, ""});
   parts[2].events.emplace_back(HardwareEvidence{.id = "xpu:0", .when = "end", .at_ms = 30});
   const RunModel model = whole(parts);
   const auto at = [&model](const char* id) { return model.find(id)->attempts[0].start.at_ms; };

@@ -28,7 +28,7 @@ int most_flaky(int executed, int budget) { return budget == 0 ? 0 : std::max(1, 
 FlakyCases flaky_cases(const RunModel& model) {
   FlakyCases flaky;
   for (const CaseRecord& record : model.cases())
-    flaky.count += !model.is_bad(record) && model.has_mark(record, "flaky") ? 1 : 0;
+    flaky.count += !model.is_bad(record) && model.has_mark(record, Mark::kFlaky) ? 1 : 0;
   const int most =
       model.plan().flaky_passes ? most_flaky(model.summary().executed(), model.plan().flaky_budget) : 0;
   flaky.allowed = flaky.count <= most;
@@ -61,8 +61,8 @@ int exit_code(const RunModel& model) {
     if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))
       code = RunCode::kMachine;
     red = red || code == RunCode::kRed;
-    machine =
-        machine || code == RunCode::kMachine || unkillable(record) || model.has_mark(record, kDeviceSuspect);
+    machine = machine || code == RunCode::kMachine || unkillable(record) ||
+              model.has_mark(record, Mark::kDeviceSuspect);
     incomplete = incomplete || code == RunCode::kIncomplete;
   }
   if (red) return kExitRed;

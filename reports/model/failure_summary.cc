@@ -209,7 +209,7 @@ const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
 }
 
 bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
-  return !model.is_bad(record) && model.has_mark(record, kDeviceSuspect);
+  return !model.is_bad(record) && model.has_mark(record, Mark::kDeviceSuspect);
 }
 
 std::string model_text(const PlannedDevice& device) {
@@ -222,7 +222,7 @@ std::string model_text(const PlannedDevice& device) {
 }
 
 bool is_flaky(const RunModel& model, const CaseRecord& record) {
-  return !model.is_bad(record) && model.has_mark(record, "flaky");
+  return !model.is_bad(record) && model.has_mark(record, Mark::kFlaky);
 }
 
 Blame blame_in(const RunModel& model, const CaseRecord& record) {

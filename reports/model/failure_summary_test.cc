@@ -269,9 +269,9 @@ TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
   again.attempt = 2;
   AttemptEnded good = ended("memory.xpu/A.B", {Outcome::kPass, ""});
   good.attempt = 2;
-  const RunModel model =
-      model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
-                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {std::string(kDeviceSuspect)})});
+  const RunModel model = model_of(
+      {plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
+       concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {std::string(to_string(Mark::kDeviceSuspect))})});
   EXPECT_EQ(problem_text(model, model.cases()[0]), "machine (the device: Card)");
 }
 

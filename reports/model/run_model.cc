@@ -56,8 +56,8 @@ const Verdict& verdict_of(const Attempt& attempt) {
 }
 
 bool is_suspect(const Attempt& attempt) {
-  return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(), kDeviceSuspect) !=
-                            attempt.end->marks.end();
+  return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(),
+                                  to_string(Mark::kDeviceSuspect)) != attempt.end->marks.end();
 }
 
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {
@@ -200,8 +200,8 @@ void RunModel::add(const AttemptSuspected& suspected) {
   for (Attempt& attempt : record->attempts) {
     const bool meant = same_attempt(attempt.start, suspected.attempt, suspected.repeat) && attempt.end;
     if (!meant || is_suspect(attempt)) continue;
-    attempt.end->marks.emplace_back(kDeviceSuspect);
-    marks_.emplace(kDeviceSuspect);
+    attempt.end->marks.emplace_back(to_string(Mark::kDeviceSuspect));
+    marks_.emplace(to_string(Mark::kDeviceSuspect));
   }
 }
 
@@ -215,7 +215,7 @@ void RunModel::add(const CaseEnded& end) {
 
 void RunModel::add(const DeviceHealth& health) {
   elapsed_ms_ = std::max(elapsed_ms_, health.at_ms);
-  if (health.what == kDeviceBaseline) {
+  if (health.what == HealthFact::kBaseline) {
     baseline_[health.device] = health.bytes;
     return;
   }
@@ -291,7 +291,7 @@ TelemetryInfo RunModel::telemetry(const Attempt& attempt) const {
 const Verdict& RunModel::verdict(const CaseRecord& record) const {
   const Verdict& verdict = recorded_verdict(record);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
-  return plan_.strict && may_warn && has_mark(record, "warn") ? kWarned : verdict;
+  return plan_.strict && may_warn && has_mark(record, Mark::kWarn) ? kWarned : verdict;
 }
 
 bool RunModel::is_bad(const CaseRecord& record) const {
@@ -308,10 +308,11 @@ std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
   return all;
 }
 
-bool RunModel::has_mark(const CaseRecord& record, std::string_view mark) const {
-  if (!marks_.contains(mark)) return false;
-  const auto has = [mark](const std::vector<std::string>& marks) {
-    return std::ranges::find(marks, mark) != marks.end();
+bool RunModel::has_mark(const CaseRecord& record, Mark mark) const {
+  const std::string_view spelling = to_string(mark);
+  if (!marks_.contains(spelling)) return false;
+  const auto has = [spelling](const std::vector<std::string>& marks) {
+    return std::ranges::find(marks, spelling) != marks.end();
   };
   return (record.end && has(record.end->marks)) ||
          std::ranges::any_of(record.attempts,

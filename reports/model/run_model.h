@@ -115,7 +115,7 @@ class RunModel : public EventSink {
   const Verdict& verdict(const CaseRecord& record) const;
   bool is_bad(const CaseRecord& record) const;                     // its verdict is, for a case of its kind
   std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
-  bool has_mark(const CaseRecord& record, std::string_view mark) const;
+  bool has_mark(const CaseRecord& record, Mark mark) const;
   Summary summary() const;
 
   // Whether the run, or this case, was simulated and so says nothing about hardware.

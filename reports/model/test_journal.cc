@@ -172,8 +172,9 @@ std::vector<Event> rich_journal() {
                                            {awkward_text(), {}, "", "", "", "", awkward_text()}}};
   plan.size = "ci";
   events.front() = std::move(plan);
-  events.push_back(DeviceHealth{"xpu-sim:0", "l1_fail", thrice, 1500, 0, 0, awkward_text()});
-  events.push_back(DeviceHealth{awkward_text(), "drained", thrice, 1500, 250, 1 << 20, awkward_text()});
+  events.push_back(DeviceHealth{"xpu-sim:0", HealthFact::kL1Fail, thrice, 1500, 0, 0, awkward_text()});
+  events.push_back(
+      DeviceHealth{awkward_text(), HealthFact::kDrained, thrice, 1500, 250, 1 << 20, awkward_text()});
   events.push_back(HardwareEvidence{"xpu:0000:03:00.0",
                                     "start",
                                     "0000:03:00.0",

@@ -790,10 +790,11 @@ class Body {
     std::string evidence;
     for (const DeviceHealth& health : model.health()) {
       if (health.device != device.id) continue;
-      const bool sick = health.what == "drained" || health.what == "lost" || health.what == "l1_fail";
+      const bool sick = health.what == HealthFact::kDrained || health.what == HealthFact::kLost ||
+                        health.what == HealthFact::kL1Fail;
       if (!sick) continue;
       look = "bad";
-      state = health.what == "drained" ? "drained" : "suspect";
+      state = health.what == HealthFact::kDrained ? "drained" : "suspect";
       evidence = health.evidence;
     }
     if (use.attempts == 0 && look == "good") look = "skip", state = "unused";

@@ -42,13 +42,14 @@ void CaseProgress::discount() {
 
 std::vector<std::string> CaseProgress::marks() const {
   auto marks = marks_;
-  const auto mark = [&marks](std::string_view name) {
+  const auto mark = [&marks](Mark mark) {
+    const std::string_view name = to_string(mark);
     if (std::find(marks.begin(), marks.end(), name) == marks.end()) marks.emplace_back(name);
   };
-  if (suspect_) mark(kDeviceSuspect);
+  if (suspect_) mark(Mark::kDeviceSuspect);
   if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
   const bool one_device = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
-  mark(one_device ? kDeviceSuspect : "flaky");
+  mark(one_device ? Mark::kDeviceSuspect : Mark::kFlaky);
   return marks;
 }
 

@@ -39,20 +39,20 @@ bool may_change(const DeviceFinding& finding) {
 
 }  // namespace
 
-std::string_view to_string(Settled settled) {
+HealthFact fact_of(Settled settled) {
   switch (settled) {
     case Settled::kBack:
-      return "back";
+      return HealthFact::kWaited;
     case Settled::kUnknown:
-      return "unknown";
+      return HealthFact::kUnknown;
     case Settled::kForeign:
-      return "foreign_holder";
+      return HealthFact::kForeignHolder;
     case Settled::kNotBack:
-      return "not_back";
+      return HealthFact::kNotBack;
     case Settled::kLost:
-      return "lost";
+      return HealthFact::kLost;
   }
-  return "unknown";
+  return HealthFact::kUnknown;
 }
 
 bool is_sick(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }

@@ -28,7 +28,7 @@ enum class Settled {
   kNotBack,  // memory is missing after the settle time
   kLost,
 };
-std::string_view to_string(Settled settled);  // "back", "unknown", ...
+HealthFact fact_of(Settled settled);  // as events have it
 // Whether the device gets no more cases.
 bool is_sick(Settled settled);
 

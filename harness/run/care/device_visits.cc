@@ -21,10 +21,6 @@ bool names_loss(const AttemptEnded& ended) {
          });
 }
 
-std::string_view event_of(Settled settled) {
-  return settled == Settled::kBack ? "waited" : to_string(settled);
-}
-
 }  // namespace
 
 bool casts_doubt(const AttemptEnded& ended, bool expected) {
@@ -59,7 +55,8 @@ void DeviceVisits::begin(std::function<void()> ready) {
   if (!care_) return ready();
   care_->begin([this, ready = std::move(ready)](const std::string& problem) {
     if (!problem.empty()) sink_.on(Warning{WarningCode::kDeviceUnknown, "failed to " + problem});
-    for (const auto& [device, bytes] : care_->baseline()) note(device, kDeviceBaseline, "", "", {}, bytes);
+    for (const auto& [device, bytes] : care_->baseline())
+      note(device, HealthFact::kBaseline, "", "", {}, bytes);
     ready();
   });
 }
@@ -90,7 +87,7 @@ std::optional<HealthRequest> DeviceVisits::request(const std::string& device, co
     how->leases = pool_.descriptors({device});
   } else if (is_new(device, "no_probe")) {
     const std::string why = "nothing here can examine it; it is used without, and not known to be well";
-    note(device, "unknown", case_id, why);
+    note(device, HealthFact::kUnknown, case_id, why);
     sink_.on(Warning{WarningCode::kDeviceUnknown, fmt::format("{} at {}: {}", device, case_id, why)});
   }
   return how;
@@ -99,24 +96,24 @@ std::optional<HealthRequest> DeviceVisits::request(const std::string& device, co
 bool DeviceVisits::judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer) {
   if (answer.reset) {
     care_->monitor().renew();
-    note(device, "reset", visit->case_id, answer.words);
+    note(device, HealthFact::kReset, visit->case_id, answer.words);
     sink_.on(Warning{WarningCode::kDeviceReset, fmt::format("{} at {} was sick and has been reset: {}",
                                                             device, visit->case_id, answer.words)});
   }
   switch (answer.status) {
     case HealthStatus::kPass:
-      note(device, "l1_pass", visit->case_id, answer.words);
+      note(device, HealthFact::kL1Pass, visit->case_id, answer.words);
       pool_.found_well(device);
       return true;
     case HealthStatus::kUnknown:
       if (!answer.words.empty() && is_new(device, answer.words)) {
-        note(device, "unknown", visit->case_id, answer.words);
+        note(device, HealthFact::kUnknown, visit->case_id, answer.words);
         sink_.on(Warning{WarningCode::kDeviceUnknown,
                          fmt::format("{} at {}: {}", device, visit->case_id, answer.words)});
       }
       return true;
     case HealthStatus::kFail:
-      note(device, "l1_fail", visit->case_id, answer.words);
+      note(device, HealthFact::kL1Fail, visit->case_id, answer.words);
       sink_.on(Warning{WarningCode::kDeviceHealthFailed,
                        fmt::format("{} at {}: {}; the device is taken out of the run", device, visit->case_id,
                                    answer.words)});
@@ -129,14 +126,14 @@ bool DeviceVisits::judge(VisitIterator visit, const std::string& device, const H
 void DeviceVisits::drain(const std::string& device, const std::string& reason, const std::string& evidence,
                          const std::string& case_id) {
   pool_.drain(device, reason, evidence);
-  note(device, "drained", case_id, reason + ": " + evidence);
+  note(device, HealthFact::kDrained, case_id, reason + ": " + evidence);
 }
 
 void DeviceVisits::suspect(const std::vector<std::string>& devices, const std::string& why) {
   for (const auto& device : devices) {
     if (!is_new(device, "silent")) continue;
     suspects_.insert(device);
-    if (!why.empty()) note(device, "unknown", "", why);
+    if (!why.empty()) note(device, HealthFact::kUnknown, "", why);
   }
 }
 
@@ -229,7 +226,7 @@ bool DeviceVisits::drain_lost(VisitIterator visit, const std::vector<DeviceFindi
   for (const auto& finding : findings) {
     if (finding.settled != Settled::kLost) continue;
     any = true;
-    drain(finding.device, "lost", finding.detail, visit->case_id);
+    drain(finding.device, std::string(to_string(HealthFact::kLost)), finding.detail, visit->case_id);
   }
   return any;
 }
@@ -260,7 +257,7 @@ void DeviceVisits::after_settling(VisitIterator visit, const std::vector<DeviceF
     const bool missing = finding.settled == Settled::kNotBack;
     if (finding.settled == Settled::kLost && policy_.reset_sick.value_or(false)) {
       visit->result.lost = finding.device;
-      note(finding.device, "lost", visit->case_id, finding.detail);
+      note(finding.device, HealthFact::kLost, visit->case_id, finding.detail);
       doubtful.push_back(finding.device);
       continue;
     }
@@ -272,7 +269,8 @@ void DeviceVisits::after_settling(VisitIterator visit, const std::vector<DeviceF
       if (finding.settled == Settled::kLost) {
         visit->result.any_sick = true;
         visit->result.lost = finding.device;
-        drain(finding.device, "lost", warning ? warning->text : "", visit->case_id);
+        drain(finding.device, std::string(to_string(HealthFact::kLost)), warning ? warning->text : "",
+              visit->case_id);
         continue;
       }
     }
@@ -309,7 +307,7 @@ void DeviceVisits::last_word(VisitIterator visit, const std::vector<DeviceFindin
     if (!is_sick(finding.settled)) continue;
     visit->result.any_sick = true;
     if (finding.settled == Settled::kLost) visit->result.lost = finding.device;
-    drain(finding.device, std::string(to_string(finding.settled)), warning ? warning->text : "",
+    drain(finding.device, std::string(to_string(fact_of(finding.settled))), warning ? warning->text : "",
           visit->case_id);
   }
   leave_now(visit);
@@ -347,15 +345,15 @@ void DeviceVisits::stop(std::function<void()> gone) {
 void DeviceVisits::tell(const DeviceFinding& finding, const std::string& case_id,
                         const std::optional<Warning>& warning) {
   if (!warning) return;
-  note(finding.device, event_of(finding.settled), case_id, warning->text, finding.waited, finding.left_bytes);
+  note(finding.device, fact_of(finding.settled), case_id, warning->text, finding.waited, finding.left_bytes);
   sink_.on(*warning);
 }
 
-void DeviceVisits::note(const std::string& device, std::string_view what, const std::string& case_id,
+void DeviceVisits::note(const std::string& device, HealthFact what, const std::string& case_id,
                         const std::string& evidence, Milliseconds waited, std::uint64_t bytes) {
   const auto at = std::chrono::duration_cast<Milliseconds>(Clock::now() - run_started_);
   sink_.on(DeviceHealth{.device = device,
-                        .what = std::string(what),
+                        .what = what,
                         .case_id = case_id,
                         .at_ms = at.count(),
                         .wait_ms = waited.count(),

@@ -128,7 +128,7 @@ class DeviceVisits {
   void leave_now(VisitIterator visit);
 
   void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
-  void note(const std::string& device, std::string_view what, const std::string& case_id,
+  void note(const std::string& device, HealthFact what, const std::string& case_id,
             const std::string& evidence, Milliseconds waited = {}, std::uint64_t bytes = 0);
   bool is_new(const std::string& device, const std::string& what) {
     return told_.emplace(device, what).second;

@@ -113,7 +113,7 @@ class Health : public EventSink {
  public:
   void on(const Event& event) override {
     const auto* health = std::get_if<DeviceHealth>(&event);
-    if (health && health->what != kDeviceBaseline) found.push_back(health->what);
+    if (health && health->what != HealthFact::kBaseline) found.push_back(health->what.text());
   }
   std::vector<std::string> found;
 };

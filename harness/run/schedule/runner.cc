@@ -441,7 +441,7 @@ void Runner::settle(Slot slot, const DeviceVisits::Left& left) {
 
 void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finished) {
   const auto& marks = finished.marks;
-  const bool suspect = std::find(marks.begin(), marks.end(), kDeviceSuspect) != marks.end();
+  const bool suspect = std::find(marks.begin(), marks.end(), to_string(Mark::kDeviceSuspect)) != marks.end();
   if (!suspect || is_bad(finished.verdict.outcome)) return;
   const auto& had = entry.group.avoids();
   sink_.on(Warning{WarningCode::kDeviceSuspect,

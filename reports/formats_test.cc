@@ -92,8 +92,8 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   end.measures = {{"bandwidth", 12.5, "GB/s", 3, 0.1}};
   end.evidence.file = "evidence/x.txt";
   end.output = {end.output.log, 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
-  const RunModel model = model_of(
-      {plan, started("memory.xpu/A.B"), end, concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {"leaky"})});
+  const RunModel model = model_of({plan, started("memory.xpu/A.B"), end,
+                                   concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
   const std::string xml = written(write_junit_extended, model);
   EXPECT_THAT(xml, HasSubstr("file=\"suites/copy.cc\" line=\"112\""));
   EXPECT_THAT(
@@ -195,7 +195,7 @@ TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
       model_of({plan, started("memory.xpu/A.B", 1),
                 ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}}, 1),
                 started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
-                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {"flaky"})});
+                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})});
   const json report = json::parse(written(write_ctrf, model));
   const json& results = report["results"];
   EXPECT_EQ(results["environment"]["commit"], "0123abc");

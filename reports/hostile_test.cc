@@ -96,7 +96,7 @@ class Generator {
       end.last_step = text();
       events.push_back(std::move(end));
     }
-    if (chance(2)) events.push_back(concluded(id, verdict(), {text(), "flaky"}));
+    if (chance(2)) events.push_back(concluded(id, verdict(), {MarkWord::in_text(text()), Mark::kFlaky}));
   }
 
   std::mt19937 random_;

@@ -72,7 +72,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   end.measures = {{"bandwidth", 12.5, "GB/s", 5, 0.25}};
   end.properties = {{"seed", "7"}};
   end.rule = "M-1";
-  end.severity = "gate";
+  end.severity = Severity::kGate;
   const json report = json::parse(report_json(
       model_of({plan, started("memory.xpu/A.B"), end, Warning{WarningWord::in_text("code"), "text"}})));
   EXPECT_EQ(report["schema_version"], 1);

@@ -310,6 +310,23 @@ def unbounded_parsers(tree, _):
                        "parse_json(), parse_toml() and parse_xml() hold to harness/core/document_limits.h")
 
 
+# Words of the wire are enumerators (event_words.h, outcome.h): a comparison with a spelling would miss a change of it.
+WORDS = "harness/core/event_words.cc"
+COMPARED = re.compile(r"""(\.text\(\)\s*)?(?:[=!]==?|includes\()\s*"(\w+)"|"(\w+)"\s*[=!]==?""")
+
+
+def compared_spellings(tree, _):
+    spelled = set(re.findall(r'^ +\{\w+::k\w+, "(\w+_\w+)"\},$', (tree.root / WORDS).read_text(encoding="utf-8"), re.M))
+    scripts = [str(path.relative_to(tree.root)) for path in (tree.root / "reports").rglob("*.js")]
+    for source in (*sorted(tree.sources), *scripts):
+        if unit_of(source) in tree.tests or source.startswith("fixtures/"):
+            continue
+        for number, line in enumerate((tree.root / source).read_text(encoding="utf-8").splitlines(), 1):
+            for of_word, right, left in COMPARED.findall(line.partition("//")[0]):
+                if of_word or (right or left) in spelled:
+                    yield f'{source}:{number}: compares with "{right or left}", which is spelled in {WORDS} alone'
+
+
 # A file of ours as comments and pages name it: from the root, from the harness, or from a folder above them. Words in
 # capitals stand for any name, but a document that is called so.
 NAMED = re.compile(r"(?<![\w./:-])(?:[a-z_0-9.]+/)+[\w.-]+\.(?:cc|h|def|cl|py|sh|cmake|toml|md)\b")
@@ -344,7 +361,7 @@ def stale_names(tree, _):
 
 
 CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_names,
-          stale_names, unbounded_parsers)
+          stale_names, unbounded_parsers, compared_spellings)
 
 
 def check(root):

@@ -27,7 +27,7 @@ std::string to_text(const Rule& rule) {
   line("class", rule.error_class);
   line("problem", to_string(rule.problem));
   line("culprit", culprits_of_class(rule.problem, rule.error_class));
-  line("severity", rule.severity);
+  line("severity", std::string(to_string(rule.severity)));
   line("where", to_string(rule.where));
   line("outcome", becomes_text(rule));
   line("next", rule.next);
@@ -40,7 +40,7 @@ nlohmann::json to_json(const Rule& rule) {
           {"class", rule.error_class},
           {"problem", to_string(rule.problem)},
           {"culprit", culprits_of_class(rule.problem, rule.error_class)},
-          {"severity", rule.severity},
+          {"severity", to_string(rule.severity)},
           {"where", to_string(rule.where)},
           {"vendor", rule.vendor},
           {"becomes", rule.becomes ? nlohmann::json(to_string(*rule.becomes)) : nlohmann::json(nullptr)},

@@ -33,6 +33,7 @@ class RuleReader {
   std::string choice(const char* key, std::initializer_list<std::string_view> words);
   std::vector<Pattern> patterns(const char* key);
   Where where();
+  Gravity severity();
   Blame problem();
   std::optional<Verdict> becomes();
 
@@ -72,6 +73,15 @@ Where RuleReader::where() {
   return Where::kOutput;
 }
 
+Gravity RuleReader::severity() {
+  const std::string name = text("severity");
+  for (std::size_t i = 0; i < kGravities; ++i) {
+    if (to_string(static_cast<Gravity>(i)) == name) return static_cast<Gravity>(i);
+  }
+  fail("severity cannot be " + name);
+  return Gravity::kError;
+}
+
 Blame RuleReader::problem() {
   return parse_blame(choice("problem", {"code", "machine", "set-up"})).value_or(Blame::kCode);
 }
@@ -79,7 +89,7 @@ Blame RuleReader::problem() {
 std::optional<Verdict> RuleReader::becomes() {
   const auto name = table_["becomes"].value<std::string>();
   if (!name) return std::nullopt;
-  if (*name == "device_lost") return Verdict{Outcome::kDeviceLost, ""};
+  if (*name == to_string(Outcome::kDeviceLost)) return Verdict{Outcome::kDeviceLost, ""};
   if (*name == "crash(oom_host)") return Verdict{Outcome::kCrash, Reason::kOomHost};
   fail("becomes cannot be " + *name);
   return std::nullopt;
@@ -98,7 +108,7 @@ Result<Rule> RuleReader::read() {
   rule.kernel = patterns("kernel");
   rule.vendor = choice("vendor", {"nvidia", "intel", "any"});
   rule.error_class = text("class");
-  rule.severity = choice("severity", {"fatal", "error", "suspect", "note"});
+  rule.severity = severity();
   rule.problem = problem();
   rule.next = text("next");
   rule.source = text("source");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/classify/pattern.h"
+#include "harness/core/event_words.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
 
@@ -29,7 +30,7 @@ struct Rule {
   std::vector<Pattern> kernel;
   std::string vendor;       // "nvidia", "intel" or "any"
   std::string error_class;  // "device_lost", "oom_device", ...
-  std::string severity;     // fatal | error | suspect | note
+  Gravity severity = Gravity::kError;
   Blame problem = Blame::kCode;
   std::string next;                // one sentence for an engineer
   std::string source;              // public URL or document

@@ -98,7 +98,7 @@ nlohmann::json to_json(const Case& test) {
           {"rule", test.rule},
           {"source", test.source},
           {"source_kind", is_ours(test) ? to_string(kind_of_source(test.source)) : ""},
-          {"severity", test.severity},
+          {"severity", test.severity.text()},
           {"devices", test.devices},
           {"needs", test.needs},
           {"sizes", test.sizes},
@@ -136,10 +136,11 @@ std::string points_text(const Case& test, std::uint64_t seed) {
   return text;
 }
 
-std::string severity_text(const std::string& severity) {
-  if (severity == "gate") return "gate (a violation fails)";
-  if (severity == "warn") return "warn (a violation fails on simgpu, and warns elsewhere)";
-  return severity;
+std::string severity_text(const SeverityWord& severity) {
+  if (severity == Severity::kGate) return severity.text() + " (a violation fails)";
+  if (severity == Severity::kWarn)
+    return severity.text() + " (a violation fails on simgpu, and warns elsewhere)";
+  return severity.text();
 }
 
 std::string to_text(const Case& test, std::uint64_t seed) {

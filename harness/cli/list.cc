@@ -46,7 +46,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"disabled", test.disabled},
                      {"rule", test.rule},
                      {"source", test.source},
-                     {"severity", test.severity}});
+                     {"severity", test.severity.text()}});
   }
   return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }

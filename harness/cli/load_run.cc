@@ -64,7 +64,7 @@ Result<RunResults> load_run_results(const std::string& place,
     return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
                         "`proctor report merge` makes one run of several.");
   }
-  if (model->warned_of(kJournalChanged)) {
+  if (model->warned_of(WarningCode::kJournalChanged)) {
     return Error::usage("read the run in " + place + ": its journal is not what its runner wrote",
                         "`proctor report render` says which line was changed.");
   }

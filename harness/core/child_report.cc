@@ -118,7 +118,7 @@ void ChildReport::add_line(std::string_view line) {
   if (name == "start") {
     rule_ = text_of(event, "rule");
     source_ = text_of(event, "source");
-    severity_ = text_of(event, "severity");
+    severity_ = SeverityWord::in_text(text_of(event, "severity"));
     start_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
   } else if (name == "step") {
     last_step_ = text_of(event, "name");

@@ -59,7 +59,7 @@ class ChildReport {
   std::int64_t first_failure_ns() const { return first_failure_ns_; }
   const std::string& rule() const { return rule_; }
   const std::string& source() const { return source_; }
-  const std::string& severity() const { return severity_; }
+  const SeverityWord& severity() const { return severity_; }
 
  private:
   void violate(std::string_view line);
@@ -88,7 +88,7 @@ class ChildReport {
   std::int64_t first_failure_ns_ = 0;
   std::string rule_;
   std::string source_;
-  std::string severity_;
+  SeverityWord severity_;
 };
 
 }  // namespace proctor

@@ -40,7 +40,7 @@ TEST(ChildReport, KeepsWhatTheChildSaid) {
   EXPECT_EQ(report.violations(), 0);
   EXPECT_EQ(report.rule(), "V-3");
   EXPECT_EQ(report.source(), "spec 2.1");
-  EXPECT_EQ(report.severity(), "gate");
+  EXPECT_EQ(report.severity(), Severity::kGate);
   EXPECT_EQ(report.last_step(), "copy");
   EXPECT_EQ(report.set_up_ns(), 5);
   EXPECT_EQ(report.first_failure_ns(), 9);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace proctor {
 
@@ -113,6 +114,20 @@ enum class Mark {
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kDeviceSuspect) + 1;
 std::string_view to_string(Mark mark);
 
+// How much the rule of a check weighs.
+enum class Severity {
+  kGate,  // a document demands it, or a test suite of others that passes on devices
+  kWarn,  // no correct driver has to do it, or it is our own opinion
+  kInfo,  // the result is only recorded
+};
+inline constexpr std::size_t kSeverities = static_cast<std::size_t>(Severity::kInfo) + 1;
+std::string_view to_string(Severity severity);
+
+// What a diagnosed error means for its device.
+enum class Gravity { kFatal, kError, kSuspect, kNote };
+inline constexpr std::size_t kGravities = static_cast<std::size_t>(Gravity::kNote) + 1;
+std::string_view to_string(Gravity gravity);
+
 // One of these words, or one that another version wrote, which is kept as it is.
 template <typename Known>
 class Word {
@@ -137,6 +152,14 @@ class Word {
 
 using WarningWord = Word<WarningCode>;
 using HealthWord = Word<HealthFact>;
+using MarkWord = Word<Mark>;
+using Marks = std::vector<MarkWord>;  // each once
+using SeverityWord = Word<Severity>;
+using GravityWord = Word<Gravity>;
+
+bool has_mark(const Marks& marks, Mark mark);
+void add_mark(Marks& marks, const MarkWord& mark);
+std::vector<std::string> texts_of(const Marks& marks);
 
 // Whether the warning makes the machine red, whatever the cases say.
 bool is_machine_warning(const WarningWord& code);

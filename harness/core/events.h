@@ -311,10 +311,10 @@ struct Diagnosis {
   std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
   Blame problem = Blame::kMachine;  // whose problem it is
   std::optional<Culprit> culprit{};
-  std::string severity{};  // fatal | error | suspect | note
-  std::string where{};     // signal | kernel_log | code | output | outcome
-  std::string line{};      // the line that matched; "": only the end of the process did
-  std::string next{};      // one sentence for an engineer
+  GravityWord severity{};
+  std::string where{};  // signal | kernel_log | code | output | outcome
+  std::string line{};   // the line that matched; "": only the end of the process did
+  std::string next{};   // one sentence for an engineer
   std::string source{};
   std::vector<std::string> others{};  // rules that match as well, in the order in which they were tried
   std::vector<std::string> gaps{};    // evidence that could not be read, each with how to allow it
@@ -381,11 +381,11 @@ struct AttemptEnded {
   std::vector<Failure> failures;
   std::vector<Measure> measures;
   std::vector<std::pair<std::string, std::string>>
-      properties{};                // what the case recorded of itself: name, value
-  std::vector<std::string> marks;  // spelled as Mark
+      properties{};  // what the case recorded of itself: name, value
+  Marks marks;
   std::string rule;
   std::string source;
-  std::string severity;
+  SeverityWord severity;
   std::optional<Diagnosis> diagnosis;  // for a bad verdict that the runner did not cause itself
   std::vector<RankEnd> ranks;          // for a case with ranks: how each ended, in the order of ranks
 };
@@ -403,7 +403,7 @@ struct AttemptSuspected {
 struct CaseEnded {
   std::string case_id;
   Verdict verdict;
-  std::vector<std::string> marks;  // the same
+  Marks marks;
   std::string known_failure;       // source of the matching entry, if any
   std::string note;                // one sentence, e.g. why it was not run
   std::string known_failure_at{};  // where that entry stands: "known.toml:12"

@@ -95,15 +95,15 @@ AttemptEnded full_attempt() {
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
   end.properties = {{"seed", "7"}};
-  end.marks = {"leaky", "warn"};
+  end.marks = {Mark::kLeaky, Mark::kWarn};
   end.rule = "M-1";
   end.source = "spec 3.2";
-  end.severity = "gate";
+  end.severity = Severity::kGate;
   end.diagnosis = Diagnosis{.rule = "xid:79",
                             .error_class = "device_lost",
                             .problem = Blame::kSetup,
                             .culprit = Culprit{"driver", "Level Zero driver", "26.31"},
-                            .severity = "fatal",
+                            .severity = Gravity::kFatal,
                             .where = "kernel_log",
                             .line = "NVRM: Xid",
                             .next = "Reboot.",
@@ -127,7 +127,7 @@ std::vector<Event> all_events() {
           AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
           CaseEnded{"m.xpu/A.B",
                     {Outcome::kXfail, reason_in_words("known")},
-                    {"flaky"},
+                    {Mark::kFlaky},
                     "bugs.example/1",
                     "a note",
                     "known.toml:1"},
@@ -338,7 +338,7 @@ TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
   EXPECT_EQ(end.repeat, 1);
   EXPECT_EQ(end.exit_code, std::nullopt);
   EXPECT_EQ(end.failures.at(0).line, -1);
-  EXPECT_EQ(end.marks.at(0), "leaky");
+  EXPECT_EQ(end.marks.at(0), Mark::kLeaky);
 }
 
 TEST(EventsJson, AnOutcomeFromTheFutureIsNeverGood) {

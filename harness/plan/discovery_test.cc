@@ -70,7 +70,7 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
   EXPECT_EQ(one.devices, 2);
   EXPECT_EQ(one.rule, "V1");
   EXPECT_EQ(one.source, "spec");
-  EXPECT_EQ(one.severity, "gate");
+  EXPECT_EQ(one.severity, Severity::kGate);
   EXPECT_THAT(one.needs, ElementsAre("fp64"));
   EXPECT_THAT(one.sizes, ElementsAre(testing::Pair("ci", 64)));
   EXPECT_EQ(one.sizes_unit, "bytes");

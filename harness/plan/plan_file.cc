@@ -175,7 +175,7 @@ Json case_json(const Case& test) {
           {"disabled", test.disabled},
           {"rule", test.rule},
           {"source", test.source},
-          {"severity", test.severity},
+          {"severity", test.severity.text()},
           {"needs", test.needs},
           {"sizes", test.sizes},
           {"sizes_unit", test.sizes_unit},
@@ -198,7 +198,7 @@ Case case_from(const Json& json, std::size_t suites) {
   test.disabled = json.at("disabled");
   test.rule = json.at("rule");
   test.source = json.at("source");
-  test.severity = json.at("severity");
+  test.severity = SeverityWord::in_text(json.at("severity"));
   test.needs = json.at("needs");
   test.sizes = json.at("sizes").get<std::map<std::string, std::int64_t>>();
   test.sizes_unit = json.at("sizes_unit");

@@ -59,7 +59,7 @@ PlanFile full() {
   test.disabled = true;
   test.rule = "M-1";
   test.source = "s";
-  test.severity = "must";
+  test.severity = SeverityWord::in_text("must");
   test.needs = {"tiles>=2"};
   test.sizes = {{"ci", 1 << 20}};
   test.sizes_unit = "bytes";

@@ -96,7 +96,7 @@ void add_kinds(std::string& text, const Coverage& coverage) {
       for (const CoveredCheck& check : rule.checks) {
         if (check.kind != kind) continue;
         ++checks;
-        if (check.severity == "gate") ++gates;
+        if (check.severity == Severity::kGate) ++gates;
       }
     }
     text += fmt::format("  {:<14} {:>4}, of which {} gate\n", to_string(kind), checks, gates);
@@ -232,7 +232,7 @@ std::string to_json(const Coverage& coverage) {
     for (const CoveredCheck& check : rule.checks)
       checks.push_back({{"id", check.id},
                         {"faults", check.faults},
-                        {"severity", check.severity},
+                        {"severity", check.severity.text()},
                         {"source_kind", to_string(check.kind)}});
     rules.push_back({{"id", rule.id}, {"sources", rule.sources}, {"checks", std::move(checks)}});
   }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/event_words.h"
 #include "harness/core/result.h"
 #include "harness/plan/plan.h"
 #include "harness/selftest/source_kind.h"
@@ -21,7 +22,7 @@ namespace proctor {
 struct CoveredCheck {
   std::string id{};                   // without parameters: "memory.xpu/Copy.OddAddressesAreByteExact"
   std::vector<std::string> faults{};  // as it declares them
-  std::string severity{};
+  SeverityWord severity{};
   SourceKind kind = SourceKind::kOurs;  // of the source of its rule
 };
 

@@ -19,7 +19,7 @@ Case check_of(const std::string& id, const std::string& rule, std::vector<std::s
   test.id = id;
   test.rule = rule;
   test.source = "SPIR-V specification, OpIAdd";
-  test.severity = "gate";
+  test.severity = Severity::kGate;
   test.faults = std::move(faults);
   return test;
 }
@@ -50,7 +50,7 @@ TEST(CoverageTest, EachRuleHasItsChecksOnceAndTheirFaults) {
 TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
   Plan mixed = plan();
   mixed.cases[2].source = "we think so";
-  mixed.cases[2].severity = "warn";
+  mixed.cases[2].severity = Severity::kWarn;
   const Coverage coverage = coverage_of(mixed);
   const std::string text = to_text(coverage);
   EXPECT_THAT(text, HasSubstr("\n  specification     1, of which 1 gate\n"));

@@ -156,11 +156,11 @@ void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& reco
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();
   }
-  if (!marks.empty()) json.member("marks", marks);
+  if (!marks.empty()) json.member("marks", texts_of(marks));
   json.member("simulated", model.simulated(record));
   if (record.end) json.member_if_any("known_failure", record.end->known_failure);
   if (last != nullptr && last->end) {
-    json.member_if_any("rule", last->end->rule).member_if_any("severity", last->end->severity);
+    json.member_if_any("rule", last->end->rule).member_if_any("severity", last->end->severity.text());
     write_measures(json, last->end->measures);
   }
   json.close().close();

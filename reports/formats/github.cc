@@ -127,7 +127,7 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
   }
   Groups marked;
   for (const CaseRecord& record : model.cases()) {
-    for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
+    for (const MarkWord& mark : model.marks(record)) marked[mark.text()].push_back(&record);
   }
   for (const auto& [mark, records] : marked) {
     causes.push_back({.rank = 1,

@@ -141,7 +141,7 @@ TEST(Github, EveryRedRunHasAnError) {
   EXPECT_EQ(annotations(model_of({plan_of({})}), "").front().level, Level::kError);
   const auto flaky =
       annotations(model_of({plan_of({planned("s/a")}), started("s/a"),
-                            concluded("s/a", {Outcome::kPass, ""}, {"flaky"}), RunEnded{"x", 1}}),
+                            concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}), RunEnded{"x", 1}}),
                   "");
   EXPECT_EQ(flaky.front().title, "Flaky cases");
   const auto stack = annotations(model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}),

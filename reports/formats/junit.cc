@@ -358,7 +358,7 @@ class SuiteWriter {
     xml_.open("properties");
     write_property("proctor.id", record.planned.id);
     write_property("proctor.outcome", to_string(verdict));
-    for (const std::string& mark : model_.marks(record)) write_property("proctor.mark." + mark, "true");
+    for (const MarkWord& mark : model_.marks(record)) write_property("proctor.mark." + mark.text(), "true");
     const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
     if (newest != nullptr && newest->end) {
       for (const Measure& m : newest->end->measures)

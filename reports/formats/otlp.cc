@@ -164,7 +164,8 @@ class Trace {
       if (start.repeat > 1) attributes.add("proctor.repeat", std::int64_t{start.repeat});
       if (!start.devices.empty()) attributes.add("proctor.devices", start.devices);
       attributes.add_if_any("proctor.log", start.log);
-      if (attempt.end && !attempt.end->marks.empty()) attributes.add("proctor.marks", attempt.end->marks);
+      if (attempt.end && !attempt.end->marks.empty())
+        attributes.add("proctor.marks", texts_of(attempt.end->marks));
     }
     write_failures(attempt, end);
     const SpanStatus status = meaning_of(verdict, record.planned.kind).span;

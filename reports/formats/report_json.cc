@@ -186,7 +186,7 @@ void write_culprit(JsonWriter& json, const std::optional<Culprit>& culprit) {
 
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   json.open_object("diagnosis").member("rule", diagnosis.rule).member("class", diagnosis.error_class);
-  json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity);
+  json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity.text());
   json.member("where", diagnosis.where).member("line", diagnosis.line).member("next", diagnosis.next);
   json.member("source", diagnosis.source).member("others", diagnosis.others).member("gaps", diagnosis.gaps);
   write_culprit(json, diagnosis.culprit);
@@ -305,7 +305,7 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   const Verdict verdict = verdict_of(attempt);
   json.open_object().member("attempt", attempt.start.attempt).member("repeat", attempt.start.repeat);
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
-  if (!end.marks.empty()) json.member("marks", end.marks);
+  if (!end.marks.empty()) json.member("marks", texts_of(end.marks));
   json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
   write_environment(json, model.environment(attempt));
   write_ranks(json, end.ranks);
@@ -352,8 +352,8 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
   json.member("problem", to_string(blame_in(model, record)));
   write_culprit(json, culprit_in(model, record));
-  json.member("marks", model.marks(record));
-  json.member("rule", end.rule).member("source", end.source).member("severity", end.severity);
+  json.member("marks", texts_of(model.marks(record)));
+  json.member("rule", end.rule).member("source", end.source).member("severity", end.severity.text());
   write_measures(json, end.measures);
   write_properties(json, end);
   json.member("simulated", model.simulated(record));

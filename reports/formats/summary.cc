@@ -208,14 +208,14 @@ void add_leaks(MarkdownPage& page, const std::vector<const CaseRecord*>& records
 }
 
 void add_marks(MarkdownPage& page, const RunModel& model) {
-  std::map<std::string, std::vector<const CaseRecord*>> marked;
+  std::map<MarkWord, std::vector<const CaseRecord*>> marked;
   for (const CaseRecord& record : model.cases()) {
-    for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
+    for (const MarkWord& mark : model.marks(record)) marked[mark].push_back(&record);
   }
   page.title("\n## Marks\n\n");
   for (const auto& [mark, records] : marked) {
-    page.add(group_entry(markdown_code(mark), records));
-    if (mark == to_string(Mark::kLeaky)) add_leaks(page, records);
+    page.add(group_entry(markdown_code(mark.text()), records));
+    if (mark == Mark::kLeaky) add_leaks(page, records);
   }
 }
 
@@ -234,7 +234,7 @@ void add_run_warnings(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Warnings\n\n");
   const std::size_t shown = std::min(model.warnings().size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    page.add(fmt::format("- {}: {}\n", markdown_code(model.warnings()[i].code),
+    page.add(fmt::format("- {}: {}\n", markdown_code(model.warnings()[i].code.text()),
                          markdown_prose(model.warnings()[i].text)));
   }
   if (shown < model.warnings().size()) page.add("- and more: see `report.json`\n");

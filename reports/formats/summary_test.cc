@@ -19,7 +19,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
   failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
-  failed.marks = {"leaky"};
+  failed.marks = {Mark::kLeaky};
   const std::string text = summary_markdown(model_of(
       {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
        concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),

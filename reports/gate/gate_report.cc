@@ -22,10 +22,6 @@ bool was_executed(const Verdict& verdict) {
   return verdict.outcome != Outcome::kSkip && verdict.outcome != Outcome::kNotrun;
 }
 
-bool has(const std::vector<std::string>& sorted_marks, Mark mark) {
-  return std::ranges::binary_search(sorted_marks, to_string(mark));
-}
-
 // Bad in one attempt, and not in the end, whatever its marks say.
 bool recovered(const CaseRecord& record, const Verdict& verdict) {
   return (verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip) &&
@@ -53,9 +49,9 @@ class Keeper {
     GateEnd end;
     end.verdict = model_.verdict(record);
     end.colour = meaning_of(end.verdict, record.planned.kind).gate;
-    const auto marks = model_.marks(record);
-    end.suspect = has(marks, Mark::kDeviceSuspect);
-    end.flaky = !end.suspect && (has(marks, Mark::kFlaky) || recovered(record, end.verdict));
+    const Marks marks = model_.marks(record);
+    end.suspect = has_mark(marks, Mark::kDeviceSuspect);
+    end.flaky = !end.suspect && (has_mark(marks, Mark::kFlaky) || recovered(record, end.verdict));
     end.telling = telling(record, end);
     end.unkillable = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
       return attempt.end && attempt.end->termination.unreapable;

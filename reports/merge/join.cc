@@ -84,8 +84,8 @@ class Facts {
     if (inserted && known) stack_.emplace_back(name, value);
     if (inserted || first->second.second == value || !told_.insert(name).second) return;
     differences_.push_back(
-        {"parts_differ", fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
-                                     first->second.first, value, part.place)});
+        {WarningCode::kPartsDiffer, fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
+                                                first->second.first, value, part.place)});
   }
 
   std::vector<std::pair<std::string, std::string>> stack_;
@@ -237,7 +237,7 @@ struct Teller {
 void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
   int attempts = 0;
   bool was_bad = false;
-  std::set<std::string> marks;
+  std::set<MarkWord> marks;
   for (const auto& [copy, record] : tellers) {
     copy->copy_attempts(*record, attempts, out);
     int more = 0;
@@ -247,7 +247,7 @@ void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
     if (record != tellers.back().record) was_bad = was_bad || copy->model().is_bad(*record);
   }
   const Teller& last = tellers.back();
-  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.emplace(to_string(Mark::kFlaky));
+  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.emplace(Mark::kFlaky);
   CaseEnded end = last.copy->end_of(*last.record);
   end.marks.assign(marks.begin(), marks.end());
   out.emplace_back(std::move(end));

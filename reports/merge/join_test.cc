@@ -107,7 +107,7 @@ TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
                   ended("a/x", {Outcome::kFail, ""}, 1),
                   started("a/x", 2),
                   ended("a/x", {Outcome::kPass, ""}, 2),
-                  concluded("a/x", {Outcome::kPass, ""}, {"flaky"}),
+                  concluded("a/x", {Outcome::kPass, ""}, {Mark::kFlaky}),
                   RunEnded{"2026-01-31T12:00:00Z", 100}};
   EXPECT_EQ(exit_code(join_all({flaky, one_of("a/y")})), 1);
   flaky.plan.flaky_passes = true;
@@ -163,7 +163,7 @@ TEST(Join, PartsOnOtherDevicesAreToldApart) {
   EXPECT_TRUE(model.simulated());
   EXPECT_FALSE(model.simulated(model.cases()[0]));
   EXPECT_TRUE(model.simulated(model.cases()[1]));
-  ASSERT_TRUE(model.warned_of("parts_differ"));
+  ASSERT_TRUE(model.warned_of(WarningCode::kPartsDiffer));
   EXPECT_EQ(model.warnings()[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
 }
 
@@ -179,11 +179,11 @@ TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
   EXPECT_EQ(same.plan().known_failures->sha256, "aa");
   EXPECT_EQ(same.plan().size, "ci");
   EXPECT_EQ(same.plan().profile, "full");
-  EXPECT_FALSE(same.warned_of("parts_differ"));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
   two.plan.size = "stress";
   const RunModel other = join_all({one, two});
   EXPECT_EQ(other.plan().size, "");
-  EXPECT_TRUE(other.warned_of("parts_differ"));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 }
 
 TEST(Join, FaultsOfSimulatedPartsAreThoseOfTheWhole) {

@@ -226,7 +226,7 @@ TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
   EXPECT_EQ(other.plan().subject.dirty.value, "true");
   EXPECT_EQ(other.program_read(other.plan().suites[0]).sha256, "");
   EXPECT_THAT(other.program_read(other.plan().suites[0]).reason, HasSubstr("bb in shard 1/3"));
-  EXPECT_TRUE(other.warned_of("parts_differ"));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 
   parts[1].plan.subject.commit = {{}, "", "no checkout"};
   EXPECT_EQ(whole(parts).plan().subject.commit.value, "0123abc");
@@ -257,7 +257,7 @@ TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
   const RunModel same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
   for (const PlannedSuite& suite : same.plan().suites)
     EXPECT_EQ(same.program_read(suite).sha256, suite.name == "c" ? "cc" : "aa");
-  EXPECT_FALSE(same.warned_of("parts_differ"));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
 
   const RunModel other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
   ASSERT_EQ(other.plan().suites.size(), 3u);
@@ -267,7 +267,7 @@ TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
     EXPECT_EQ(read.reason, "its SHA-256 is aa in shard 1/3, but bb in shard 2/3");
   }
   EXPECT_EQ(other.program_read(other.plan().suites[2]).sha256, "cc");
-  EXPECT_TRUE(other.warned_of("parts_differ"));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 }
 
 TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
@@ -310,7 +310,7 @@ TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
   EXPECT_EQ(same.plan().known_failures->file, "/host1/known.toml");
   EXPECT_EQ(same.plan().size, "ci");
   EXPECT_EQ(same.plan().profile, "full");
-  EXPECT_FALSE(same.warned_of("parts_differ"));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
 
   parts[1].plan.known_failures.reset();
   parts[1].plan.size = "stress";

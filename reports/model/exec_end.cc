@@ -17,7 +17,7 @@ const AttemptEnded* end_of(const RunModel& model) {
 ExecEnd own_end(const RunModel& model, const AttemptEnded& end) {
   if (end.exit_code) {
     if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
-    if (model.warned_of(kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
+    if (model.warned_of(WarningCode::kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
     return {.code = model.warned_of_machine() ? kExitMachine : 0, .signal = 0};
   }
   if (model.stop_signal() != 0 && (end.termination.forced || !end.exit_signal))

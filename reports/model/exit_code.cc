@@ -52,10 +52,10 @@ int least_executed(const RunModel& model) {
 }
 
 int exit_code(const RunModel& model) {
-  bool red = !flaky_cases(model).allowed || model.warned_of(kPartRefused);
+  bool red = !flaky_cases(model).allowed || model.warned_of(WarningCode::kPartRefused);
   bool machine = model.warned_of_machine();
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
-                    model.warned_of(kPartIncomplete) || !model.ended();
+                    model.warned_of(WarningCode::kPartIncomplete) || !model.ended();
   for (const CaseRecord& record : model.cases()) {
     RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
     if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))

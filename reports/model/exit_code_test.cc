@@ -79,7 +79,7 @@ RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run
     cases.push_back(planned(id, endings[i].kind));
     AttemptEnded end = ended(id, {endings[i].outcome, reason_in_words(endings[i].reason)});
     end.termination.unreapable = run.unreapable && i == 0;
-    if (run.warn && i == 0) end.marks = {"warn"};
+    if (run.warn && i == 0) end.marks = {Mark::kWarn};
     events.push_back(end);
     events.push_back(concluded(id, end.verdict));
   }
@@ -165,7 +165,7 @@ TEST(ExitCode, EveryOutcomeIsInTheTable) {
 }
 
 RunModel run_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget,
-                        const char* mark = "flaky") {
+                        Mark mark = Mark::kFlaky) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events(1);
   for (std::size_t i = 0; i < of; ++i) {
@@ -173,8 +173,7 @@ RunModel run_with_marks(std::size_t flaky, std::size_t of, bool passes, int budg
     cases.push_back(planned(id));
     events.push_back(started(id));
     events.push_back(ended(id, {Outcome::kPass, ""}));
-    events.push_back(concluded(id, {Outcome::kPass, ""},
-                               i < flaky ? std::vector<std::string>{mark} : std::vector<std::string>{}));
+    events.push_back(concluded(id, {Outcome::kPass, ""}, i < flaky ? Marks{mark} : Marks{}));
   }
   RunPlanned plan = plan_of(cases);
   plan.flaky_passes = passes;
@@ -184,7 +183,7 @@ RunModel run_with_marks(std::size_t flaky, std::size_t of, bool passes, int budg
   return model_of(events);
 }
 
-int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, const char* mark = "flaky") {
+int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, Mark mark = Mark::kFlaky) {
   return exit_code(run_with_marks(flaky, of, passes, budget, mark));
 }
 
@@ -218,7 +217,7 @@ TEST(ExitCode, TheOptionsThatAllowFlakyCasesDoSo) {
 }
 
 TEST(ExitCode, ASuspectDeviceIsTheMachines) {
-  EXPECT_EQ(code_with_marks(1, 10, false, 0, "device_suspect"), 75);
+  EXPECT_EQ(code_with_marks(1, 10, false, 0, Mark::kDeviceSuspect), 75);
 }
 
 TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {

@@ -144,7 +144,7 @@ TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
   AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
   good.attempt = 2;
   const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), bad, again, good,
-                                   concluded("s/a", {Outcome::kPass, ""}, {"flaky"})});
+                                   concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
   EXPECT_TRUE(is_flaky(model, model.cases()[0]));
   const std::string text = summarize_failure(model, model.cases()[0], "out/1");
   EXPECT_THAT(text, ::testing::StartsWith(
@@ -269,9 +269,9 @@ TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
   again.attempt = 2;
   AttemptEnded good = ended("memory.xpu/A.B", {Outcome::kPass, ""});
   good.attempt = 2;
-  const RunModel model = model_of(
-      {plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
-       concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {std::string(to_string(Mark::kDeviceSuspect))})});
+  const RunModel model =
+      model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
+                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kDeviceSuspect})});
   EXPECT_EQ(problem_text(model, model.cases()[0]), "machine (the device: Card)");
 }
 

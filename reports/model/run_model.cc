@@ -56,8 +56,7 @@ const Verdict& verdict_of(const Attempt& attempt) {
 }
 
 bool is_suspect(const Attempt& attempt) {
-  return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(),
-                                  to_string(Mark::kDeviceSuspect)) != attempt.end->marks.end();
+  return attempt.end && has_mark(attempt.end->marks, Mark::kDeviceSuspect);
 }
 
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {
@@ -200,8 +199,8 @@ void RunModel::add(const AttemptSuspected& suspected) {
   for (Attempt& attempt : record->attempts) {
     const bool meant = same_attempt(attempt.start, suspected.attempt, suspected.repeat) && attempt.end;
     if (!meant || is_suspect(attempt)) continue;
-    attempt.end->marks.emplace_back(to_string(Mark::kDeviceSuspect));
-    marks_.emplace(to_string(Mark::kDeviceSuspect));
+    attempt.end->marks.emplace_back(Mark::kDeviceSuspect);
+    marks_.emplace(Mark::kDeviceSuspect);
   }
 }
 
@@ -298,8 +297,8 @@ bool RunModel::is_bad(const CaseRecord& record) const {
   return proctor::is_bad(verdict(record).outcome, record.planned.kind);
 }
 
-std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
-  std::vector<std::string> all = record.end ? record.end->marks : std::vector<std::string>();
+Marks RunModel::marks(const CaseRecord& record) const {
+  Marks all = record.end ? record.end->marks : Marks();
   for (const Attempt& attempt : record.attempts) {
     if (attempt.end) all.insert(all.end(), attempt.end->marks.begin(), attempt.end->marks.end());
   }
@@ -309,14 +308,11 @@ std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
 }
 
 bool RunModel::has_mark(const CaseRecord& record, Mark mark) const {
-  const std::string_view spelling = to_string(mark);
-  if (!marks_.contains(spelling)) return false;
-  const auto has = [spelling](const std::vector<std::string>& marks) {
-    return std::ranges::find(marks, spelling) != marks.end();
-  };
-  return (record.end && has(record.end->marks)) ||
-         std::ranges::any_of(record.attempts,
-                             [&](const Attempt& attempt) { return attempt.end && has(attempt.end->marks); });
+  if (!marks_.contains(mark)) return false;
+  return (record.end && proctor::has_mark(record.end->marks, mark)) ||
+         std::ranges::any_of(record.attempts, [mark](const Attempt& attempt) {
+           return attempt.end && proctor::has_mark(attempt.end->marks, mark);
+         });
 }
 
 Summary RunModel::summary() const {

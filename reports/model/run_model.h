@@ -113,8 +113,8 @@ class RunModel : public EventSink {
   TelemetryInfo telemetry(const Attempt& attempt) const;
 
   const Verdict& verdict(const CaseRecord& record) const;
-  bool is_bad(const CaseRecord& record) const;                     // its verdict is, for a case of its kind
-  std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
+  bool is_bad(const CaseRecord& record) const;  // its verdict is, for a case of its kind
+  Marks marks(const CaseRecord& record) const;  // sorted, each once
   bool has_mark(const CaseRecord& record, Mark mark) const;
   Summary summary() const;
 
@@ -139,7 +139,7 @@ class RunModel : public EventSink {
   void add(const StopRequested& stop);
   void add(const RunEnded& ended);
   void index_cases();
-  void add_marks(const std::vector<std::string>& marks) { marks_.insert(marks.begin(), marks.end()); }
+  void add_marks(const Marks& marks) { marks_.insert(marks.begin(), marks.end()); }
   CaseRecord* planned_case(const std::string& case_id);
   std::size_t position_of(std::string_view case_id) const;
   const Verdict& recorded_verdict(const CaseRecord& record) const;
@@ -147,8 +147,8 @@ class RunModel : public EventSink {
   bool has_plan_ = false;
   RunPlanned plan_;
   std::vector<CaseRecord> cases_;
-  std::vector<std::uint32_t> by_id_;          // positions of cases_, sorted by id
-  std::set<std::string, std::less<>> marks_;  // of any case: most marks are of none
+  std::vector<std::uint32_t> by_id_;  // positions of cases_, sorted by id
+  std::set<MarkWord> marks_;          // of any case: most marks are of none
   std::vector<DeviceHealth> health_;
   std::vector<HardwareEvidence> hardware_;
   std::map<std::string, std::uint64_t> baseline_;

@@ -79,18 +79,18 @@ TEST(RunModel, WhatWasNeverStartedSaysWhy) {
 
 TEST(RunModel, StrictTurnsWarnIntoFail) {
   AttemptEnded warned = ended("s/a", kPass);
-  warned.marks = {"warn"};
+  warned.marks = {Mark::kWarn};
   EXPECT_EQ(verdict_after({started("s/a"), warned}), kPass);
   EXPECT_EQ(verdict_after({started("s/a"), warned}, 1, true), (Verdict{Outcome::kFail, Reason::kWarn}));
-  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"warn"})}, 1, true),
+  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {Mark::kWarn})}, 1, true),
             (Verdict{Outcome::kFail, Reason::kWarn}));
-  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"slow"})}, 1, true), kPass);
-  EXPECT_EQ(
-      verdict_after({concluded("s/a", {Outcome::kXfail, reason_in_words("x")}, {"warn"})}, 1, true).outcome,
-      Outcome::kXfail);
-  EXPECT_EQ(
-      verdict_after({concluded("s/a", {Outcome::kCrash, reason_in_words("x")}, {"warn"})}, 1, true).outcome,
-      Outcome::kCrash);
+  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {Mark::kSlow})}, 1, true), kPass);
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kXfail, reason_in_words("x")}, {Mark::kWarn})}, 1, true)
+                .outcome,
+            Outcome::kXfail);
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kCrash, reason_in_words("x")}, {Mark::kWarn})}, 1, true)
+                .outcome,
+            Outcome::kCrash);
 }
 
 TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
@@ -110,16 +110,16 @@ TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
   events.push_back(sick);  // said twice
   events.push_back(concluded("s/a", kPass));
   const RunModel model = model_of(events);
-  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre("device_suspect"));
+  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre(Mark::kDeviceSuspect));
   EXPECT_TRUE(is_suspect(model.cases()[0].attempts[0]));
 }
 
 TEST(RunModel, MarksAreSortedAndOnce) {
   AttemptEnded end = ended("s/a", kPass);
-  end.marks = {"warn", "leaky"};
+  end.marks = {Mark::kWarn, Mark::kLeaky};
   const RunModel model =
-      model_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {"leaky", "flaky"})});
-  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre("flaky", "leaky", "warn"));
+      model_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
+  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
 }
 
 TEST(RunModel, RecordsThatDoNotBelongAreWarnings) {
@@ -265,7 +265,7 @@ class ChangedJournal : public testing::Test {
     const auto model = load_journal(path_, with_seal ? std::optional(seal) : std::nullopt);
     if (!model) return model.error().what;
     for (const auto& warning : model->warnings()) {
-      if (warning.code != kJournalChanged) continue;
+      if (warning.code != WarningCode::kJournalChanged) continue;
       EXPECT_EQ(shell_exit_code(*model) == 0, false) << "green";
       return warning.text;
     }

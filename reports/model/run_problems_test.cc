@@ -55,8 +55,8 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
     const char* name;
     int code;
   } rows[] = {
-      {good_run({concluded("s/a", kPassed, {"flaky"})}), "flaky", 1},
-      {good_run({concluded("s/a", kPassed, {"device_suspect"})}), "device_suspect", 75},
+      {good_run({concluded("s/a", kPassed, {Mark::kFlaky})}), "flaky", 1},
+      {good_run({concluded("s/a", kPassed, {Mark::kDeviceSuspect})}), "device_suspect", 75},
       {good_run({Warning{WarningCode::kDeviceShortage, "3 requested"}}), "no_device", 75},
       {good_run({Warning{WarningCode::kStackChanged, "kernel"}}), "stack_changed", 75},
       {good_run({Warning{WarningCode::kMaskMismatch, "another card"}}), "mask_mismatch", 75},

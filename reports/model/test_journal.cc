@@ -47,7 +47,7 @@ AttemptEnded ended(const std::string& id, Verdict verdict, int attempt, int repe
   return end;
 }
 
-CaseEnded concluded(const std::string& id, Verdict verdict, std::vector<std::string> marks) {
+CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks) {
   return {id, std::move(verdict), std::move(marks), "", ""};
 }
 
@@ -103,15 +103,16 @@ std::vector<Event> rich_journal() {
                               .error_class = "device_lost",
                               .problem = Blame::kMachine,
                               .culprit = Culprit{"device", text, text},
-                              .severity = "fatal",
+                              .severity = Gravity::kFatal,
                               .where = "kernel_log",
                               .line = text,
                               .next = text + "Reboot.",
                               .source = text,
                               .others = {text},
                               .gaps = {text}};
-    end.marks = {"leaky"};
-    end.rule = end.source = end.severity = text;
+    end.marks = {Mark::kLeaky};
+    end.rule = end.source = text;
+    end.severity = SeverityWord::in_text(text);
     auto& conclusion = std::get<CaseEnded>(events.back());
     conclusion.note = text;
     conclusion.known_failure = text;
@@ -123,7 +124,7 @@ std::vector<Event> rich_journal() {
   events.push_back(ended(flaky, {Outcome::kCrash, {Reason::kSignal, 11}}, 1));
   events.push_back(started(flaky, 2));
   events.push_back(ended(flaky, {Outcome::kPass, ""}, 2));
-  events.push_back(concluded(flaky, {Outcome::kPass, ""}, {"flaky"}));
+  events.push_back(concluded(flaky, {Outcome::kPass, ""}, {Mark::kFlaky}));
 
   const std::string thrice = "memory.xpu/Fails.Thrice";
   cases.push_back(planned(thrice));

@@ -16,7 +16,7 @@ RunPlanned plan_of(std::vector<PlannedCase> cases);
 PlannedCase planned(const std::string& id, const std::string& kind = "proctor");
 AttemptStarted started(const std::string& id, int attempt = 1, int repeat = 1);
 AttemptEnded ended(const std::string& id, Verdict verdict, int attempt = 1, int repeat = 1);
-CaseEnded concluded(const std::string& id, Verdict verdict, std::vector<std::string> marks = {});
+CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks = {});
 
 RunModel model_of(const std::vector<Event>& events);
 std::string journal_text(const std::vector<Event>& events);

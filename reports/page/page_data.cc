@@ -278,7 +278,7 @@ class ListWriter {
 
   std::int64_t marks_of(const RunModel& model, const CaseRecord& record) {
     std::string text;
-    for (const std::string& mark : model.marks(record)) text += (text.empty() ? "" : "\n") + mark;
+    for (const MarkWord& mark : model.marks(record)) text += (text.empty() ? "" : "\n") + mark.text();
     return lists_.marks.place_of(text);
   }
 
@@ -543,7 +543,7 @@ class Details {
   void write_end(JsonWriter& json, const PageCase& test, const AttemptEnded& end) const {
     json.member("took", human_duration(Milliseconds(end.duration_ms)))
         .member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
-    write_texts(json, "marks", end.marks);
+    write_texts(json, "marks", texts_of(end.marks));
     json.member_if_any("step", cut_text(end.last_step))
         .member_if_any("ended", termination_text(end.termination));
     json.member_if_any("left", cut_text(leak_text(end.termination)));

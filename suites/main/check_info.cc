@@ -2,18 +2,6 @@
 
 namespace proctor::suite {
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kGate:
-      return "gate";
-    case Severity::kWarn:
-      return "warn";
-    case Severity::kInfo:
-      return "info";
-  }
-  return "";
-}
-
 std::string_view to_string(Expects expects) {
   switch (expects) {
     case Expects::kFail:

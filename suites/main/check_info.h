@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "harness/core/axes.h"
+#include "harness/core/event_words.h"
 
 namespace proctor::suite {
 
-// How much a rule weighs. gate: a document demands it, or a test suite of others that passes on devices. warn: no correct
-// driver has to do it, or it is our own opinion. info: the result is only recorded.
-enum class Severity { kGate, kWarn, kInfo };
-std::string_view to_string(Severity severity);
-
+using proctor::Severity;
 inline constexpr Severity kGate = Severity::kGate;
 inline constexpr Severity kWarn = Severity::kWarn;
 inline constexpr Severity kInfo = Severity::kInfo;

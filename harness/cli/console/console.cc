@@ -266,7 +266,7 @@ void Console::show(const CaseEnded& ended) {
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
   std::string line = painted(ended.verdict, word) + seconds(spent) + "  " + clean_text(ended.case_id);
   if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason.text()) + ")";
-  for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark));
+  for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark.text()));
   print(line);
   if (const std::string& left = planned_[ended.case_id].left_behind; !left.empty())
     print(fmt::format("{:24}left behind and killed: {}", "", left));

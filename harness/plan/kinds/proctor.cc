@@ -87,7 +87,7 @@ std::string read_case_event(const std::string& line, Case& test) {
   if (test.name.empty() || test.name != clean_text(test.name)) return "has no readable name in \"case\"";
   test.rule = text_at(event, "rule");
   test.source = text_at(event, "source");
-  test.severity = text_at(event, "severity");
+  test.severity = SeverityWord::in_text(text_at(event, "severity"));
   test.expects = text_at(event, "expects");
   for (const std::string& wrong :
        {read_devices(event, test), read_texts(event, "needs", test.needs),

@@ -11,6 +11,7 @@
 #include "harness/core/axes.h"
 #include "harness/core/backend.h"
 #include "harness/core/duration.h"
+#include "harness/core/event_words.h"
 
 namespace proctor {
 
@@ -76,7 +77,7 @@ struct Case {
   std::vector<std::string> tags;  // as its framework names them
   std::string rule;               // as the suite listed them; empty for foreign suites
   std::string source;
-  std::string severity;
+  SeverityWord severity;
   std::vector<std::string> needs;             // "tiles>=2", "fp64"
   std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
   std::string sizes_unit;

@@ -75,10 +75,10 @@ void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnde
                                    shared ? open.reported.value_or(end.leader_ended) : end.leader_ended);
   }
   if (is_leaky(end)) {
-    event.marks.emplace_back(to_string(Mark::kLeaky));
+    event.marks.emplace_back(Mark::kLeaky);
     if (const auto begun = facts.cases.begun(); begun.size() > 1) event.termination.left_by = begun;
   }
-  if (!end.termination.guard_lost.empty()) event.marks.emplace_back(to_string(Mark::kGuardLost));
+  if (!end.termination.guard_lost.empty()) event.marks.emplace_back(Mark::kGuardLost);
 }
 
 void describe_output(const CaseFacts& facts, AttemptEnded& event) {
@@ -113,7 +113,7 @@ void describe_words(const CaseFacts& facts, AttemptEnded& event) {
                            child::kEventsFdVariable +
                            " that are not its events; the first: " + child.first_violation());
   }
-  if (!child.warnings().empty()) event.marks.emplace_back(to_string(Mark::kWarn));
+  if (!child.warnings().empty()) event.marks.emplace_back(Mark::kWarn);
 }
 
 AttemptEnded what_it_said(const CaseFacts& facts) {
@@ -159,7 +159,7 @@ AttemptEnded describe(const CaseFacts& facts) {
   describe_words(facts, event);
   const auto limit = static_cast<double>(policy.timeout.count());
   const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
-  if (slow && (!end || end->cause == EndCause::kExited)) event.marks.emplace_back(to_string(Mark::kSlow));
+  if (slow && (!end || end->cause == EndCause::kExited)) event.marks.emplace_back(Mark::kSlow);
   if (facts.ranks) describe_ranks(*facts.ranks, facts.context, facts.plan, end, event);
   if (end) {
     for (std::string& text : waits_at_limit(end->at_limit)) add_failure(event, std::move(text));

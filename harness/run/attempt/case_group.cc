@@ -42,8 +42,7 @@ bool CaseGroup::wants_other_devices() const {
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
-                                                            const std::vector<std::string>& marks,
-                                                            bool expected, bool last,
+                                                            const Marks& marks, bool expected, bool last,
                                                             const std::vector<std::string>& where) {
   const auto next = members_.at(in_process_[which]).add(verdict, marks, expected, where);
   if (next != CaseProgress::Next::kDone && !last) return std::nullopt;

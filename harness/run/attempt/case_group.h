@@ -41,7 +41,7 @@ class CaseGroup {
   struct Finished {
     std::size_t index;
     Verdict verdict;
-    std::vector<std::string> marks;
+    Marks marks;
     std::string note;
     std::vector<std::string> devices = {};  // those of the attempt that gave the verdict
   };
@@ -72,9 +72,8 @@ class CaseGroup {
   // Call this when an attempt of the `which`-th case of the process has ended. Returns the case's end, if
   // this was its last attempt. `expected` and `where` as in CaseProgress::add; `last`: nothing is tried
   // again.
-  std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
-                                        const std::vector<std::string>& marks, bool expected, bool last,
-                                        const std::vector<std::string>& where = {});
+  std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict, const Marks& marks,
+                                        bool expected, bool last, const std::vector<std::string>& where = {});
   // Call this instead when its device was found sick after the attempt: it counts for nothing, and the case
   // goes on.
   void discount(std::size_t which);

@@ -7,13 +7,11 @@
 
 namespace proctor {
 
-CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<std::string>& marks,
-                                     bool expected, const std::vector<std::string>& where) {
+CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks, bool expected,
+                                     const std::vector<std::string>& where) {
   const bool bad = is_bad(verdict.outcome);
   (bad ? bad_on_ : good_on_).insert(where);
-  for (const auto& mark : marks) {
-    if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
-  }
+  for (const MarkWord& mark : marks) add_mark(marks_, mark);
 
   if (!decided_) {
     verdict_ = verdict;
@@ -40,16 +38,12 @@ void CaseProgress::discount() {
   suspect_ = true;
 }
 
-std::vector<std::string> CaseProgress::marks() const {
-  auto marks = marks_;
-  const auto mark = [&marks](Mark mark) {
-    const std::string_view name = to_string(mark);
-    if (std::find(marks.begin(), marks.end(), name) == marks.end()) marks.emplace_back(name);
-  };
-  if (suspect_) mark(Mark::kDeviceSuspect);
+Marks CaseProgress::marks() const {
+  Marks marks = marks_;
+  if (suspect_) add_mark(marks, Mark::kDeviceSuspect);
   if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
   const bool one_device = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
-  mark(one_device ? Mark::kDeviceSuspect : Mark::kFlaky);
+  add_mark(marks, one_device ? Mark::kDeviceSuspect : Mark::kFlaky);
   return marks;
 }
 

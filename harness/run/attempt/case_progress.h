@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/event_words.h"
 #include "harness/core/outcome.h"
 
 namespace proctor {
@@ -31,7 +32,7 @@ class CaseProgress {
 
   // Takes the verdict of the attempt numbered attempt()/repeat() and moves on. `expected`: the bad verdict is
   // a known failure, so trying again would prove nothing. `where`: the devices that the attempt had.
-  Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected,
+  Next add(const Verdict& verdict, const Marks& marks, bool expected,
            const std::vector<std::string>& where = {});
 
   // The attempt says nothing about the case: its device was found sick after it. The next one is in its place.
@@ -46,7 +47,7 @@ class CaseProgress {
   const Verdict& verdict() const { return verdict_; }
   // The devices of the attempt that gave the verdict.
   const std::vector<std::string>& devices() const { return devices_; }
-  std::vector<std::string> marks() const;
+  Marks marks() const;
 
  private:
   RepeatPolicy policy_;
@@ -59,7 +60,7 @@ class CaseProgress {
   std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;
   std::vector<std::string> devices_;
-  std::vector<std::string> marks_;
+  Marks marks_;
 };
 
 }  // namespace proctor

@@ -22,11 +22,11 @@ TEST(CaseProgress, OneGoodAttemptIsTheEnd) {
 
 TEST(CaseProgress, FailThenPassIsAFlakyPass) {
   CaseProgress progress({.retries = 2});
-  EXPECT_EQ(progress.add(kBad, {"leaky"}, false), Next::kRetry);
+  EXPECT_EQ(progress.add(kBad, {Mark::kLeaky}, false), Next::kRetry);
   EXPECT_EQ(progress.attempt(), 2);
   EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
   EXPECT_EQ(progress.verdict(), kGood);
-  EXPECT_THAT(progress.marks(), ElementsAre("leaky", "flaky"));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kLeaky, Mark::kFlaky));
 }
 
 TEST(CaseProgress, BadOnOneDeviceAndGoodOnAnotherSuspectsTheDevice) {
@@ -35,19 +35,19 @@ TEST(CaseProgress, BadOnOneDeviceAndGoodOnAnotherSuspectsTheDevice) {
   progress.add(kBad, {}, false, {"a"});
   EXPECT_EQ(progress.add(kGood, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(progress.verdict(), kGood);
-  EXPECT_THAT(progress.marks(), ElementsAre("device_suspect"));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kDeviceSuspect));
 }
 
 TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
   CaseProgress progress({.retries = 2});
   progress.add(kBad, {}, false, {"a"});
   progress.add(kGood, {}, false, {"a"});
-  EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kFlaky));
   CaseProgress elsewhere({.retries = 3});
   elsewhere.add(kBad, {}, false, {"a"});
   elsewhere.add(kBad, {}, false, {"b"});
   elsewhere.add(kGood, {}, false, {"c"});
-  EXPECT_THAT(elsewhere.marks(), ElementsAre("flaky"));
+  EXPECT_THAT(elsewhere.marks(), ElementsAre(Mark::kFlaky));
 }
 
 TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
@@ -68,7 +68,7 @@ TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
   EXPECT_EQ(good.counted_attempts(), 1);
   EXPECT_EQ(good.add(kGood, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(good.verdict(), kGood);
-  EXPECT_THAT(good.marks(), ElementsAre("device_suspect")) << "and not flaky";
+  EXPECT_THAT(good.marks(), ElementsAre(Mark::kDeviceSuspect)) << "and not flaky";
 }
 
 TEST(CaseProgress, RepeatsAreNumberedFromWhereTheyBegin) {
@@ -104,7 +104,7 @@ TEST(CaseProgress, EachRepeatHasItsOwnRetriesAndTheFirstBadOneDecides) {
   EXPECT_EQ(progress.attempt(), 1);
   EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
   EXPECT_EQ(progress.verdict().outcome, Outcome::kTimeout);
-  EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kFlaky));
 }
 
 TEST(CaseProgress, UntilFailStopsAtTheFirstBadRepeat) {

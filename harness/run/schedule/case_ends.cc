@@ -32,10 +32,7 @@ std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& pa
   if (!so_far) {
     so_far = part;
   } else {
-    for (const auto& mark : part.marks) {
-      if (std::find(so_far->marks.begin(), so_far->marks.end(), mark) == so_far->marks.end())
-        so_far->marks.push_back(mark);
-    }
+    for (const MarkWord& mark : part.marks) add_mark(so_far->marks, mark);
     if (weight(part.verdict) > weight(so_far->verdict)) {
       so_far->verdict = part.verdict;
       so_far->note = part.note;

@@ -79,7 +79,7 @@ class Runner {
   struct Unsettled {
     std::size_t which;  // of the cases of its process
     Verdict verdict;
-    std::vector<std::string> marks;
+    Marks marks;
     bool expected;  // the known-failure list has it
     int attempt;
     int repeat;
@@ -440,9 +440,7 @@ void Runner::settle(Slot slot, const DeviceVisits::Left& left) {
 }
 
 void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finished) {
-  const auto& marks = finished.marks;
-  const bool suspect = std::find(marks.begin(), marks.end(), to_string(Mark::kDeviceSuspect)) != marks.end();
-  if (!suspect || is_bad(finished.verdict.outcome)) return;
+  if (!has_mark(finished.marks, Mark::kDeviceSuspect) || is_bad(finished.verdict.outcome)) return;
   const auto& had = entry.group.avoids();
   sink_.on(Warning{WarningCode::kDeviceSuspect,
                    fmt::format("{} failed on {} and passed on {}", test(finished.index).id,

@@ -2,7 +2,7 @@
 // handles. xpu/ and cuda/ both implement this one header; the linker chooses.
 //
 //   Context context(leased_device());
-//   Buffer words(context, {.kind = Kind::kDevice, .bytes = 4096});
+//   Buffer words(context, {.kind = MemoryKind::kDevice, .bytes = 4096});
 //   Queue queue(context);
 //   Module module = Module::load(context, "basic");
 //   Kernel fill(module, "fill");
@@ -109,7 +109,7 @@ struct Properties {
   bool fp16_denormals = false;
   bool fp16_to_nearest = false;  // halves are rounded to the nearest, not to zero
   bool fp64_denormals = false;
-  bool shared_memory = false;   // Kind::kShared
+  bool shared_memory = false;   // MemoryKind::kShared
   bool host_atomics = false;    // host and device may do atomics on the same host memory
   bool shared_atomics = false;  // and on the same shared memory
   bool ipc = false;
@@ -188,11 +188,11 @@ class Context {
 
 // ---- memory ----
 
-enum class Kind { kUnknown, kHost, kDevice, kShared };
-const char* to_string(Kind kind);
+enum class MemoryKind { kUnknown, kHost, kDevice, kShared };
+const char* to_string(MemoryKind kind);
 
 struct Allocation {
-  Kind kind = Kind::kDevice;
+  MemoryKind kind = MemoryKind::kDevice;
   std::size_t bytes = 0;
   std::size_t alignment = 0;  // 0: the driver's choice, as always on CUDA
   Device device{};            // unset: the context's first
@@ -201,7 +201,7 @@ struct Allocation {
 
 // What the driver knows about a pointer. kUnknown means that the memory is not from this driver.
 struct PointerInfo {
-  Kind kind = Kind::kUnknown;
+  MemoryKind kind = MemoryKind::kUnknown;
   Device device{};  // unset where there is none
 };
 
@@ -228,14 +228,14 @@ class Buffer {
 
  private:
   friend class Ipc;
-  Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported);
+  Buffer(Context context, MemoryKind kind, std::byte* data, std::size_t bytes, bool imported);
 
   // The allocation itself, by the vendor's interface.
   static Status allocate(const Context& context, const Allocation& what, void** pointer);
   Status release(void* pointer) const;
 
   std::shared_ptr<Context::Impl> context_;
-  Kind kind_ = Kind::kUnknown;
+  MemoryKind kind_ = MemoryKind::kUnknown;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool imported_ = false;  // from another process: closed, not freed

@@ -10,7 +10,7 @@ Buffer::Buffer(const Context& context, const Allocation& allocation) {
   try_allocate(context, allocation, *this).or_throw();
 }
 
-Buffer::Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported)
+Buffer::Buffer(Context context, MemoryKind kind, std::byte* data, std::size_t bytes, bool imported)
     : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
 
 Buffer::~Buffer() {
@@ -36,7 +36,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
   void* pointer = nullptr;
   const auto take = [&] { return allocate(context, allocation, &pointer); };
-  const bool of_device = allocation.kind == Kind::kDevice || allocation.kind == Kind::kShared;
+  const bool of_device = allocation.kind == MemoryKind::kDevice || allocation.kind == MemoryKind::kShared;
   const Device device = allocation.device == Device() ? context.device() : allocation.device;
   const Status status =
       of_device ? MemoryCap::of_process().allocate(device, allocation.bytes, &pointer, take) : take();

@@ -61,10 +61,10 @@ bool lacks_memory(const Device& device, std::uint64_t bytes) {
   }
 }
 
-Buffer allocate(const Context& context, Kind kind, std::size_t bytes) {
+Buffer allocate(const Context& context, MemoryKind kind, std::size_t bytes) {
   Buffer buffer;
   const Status status = Buffer::try_allocate(context, {.kind = kind, .bytes = bytes}, buffer);
-  const bool of_device = kind != Kind::kHost;
+  const bool of_device = kind != MemoryKind::kHost;
   if (of_device && status.out_of_memory() && lacks_memory(context.device(), bytes))
     need_memory(context.device(), bytes);
   status.or_throw();
@@ -105,14 +105,14 @@ void need_memory(const Device& device, std::uint64_t bytes) {
 }
 
 Buffer device_memory(const Context& context, std::size_t bytes) {
-  return allocate(context, Kind::kDevice, bytes);
+  return allocate(context, MemoryKind::kDevice, bytes);
 }
 Buffer host_memory(const Context& context, std::size_t bytes) {
-  return allocate(context, Kind::kHost, bytes);
+  return allocate(context, MemoryKind::kHost, bytes);
 }
 Buffer shared_memory(const Context& context, std::size_t bytes) {
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
-  return allocate(context, Kind::kShared, bytes);
+  return allocate(context, MemoryKind::kShared, bytes);
 }
 
 std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed) {
@@ -218,13 +218,13 @@ Buffer closed_flags(const Context& context) {
   return flags;
 }
 
-Gate::Gate(const Context& context)
+Latch::Latch(const Context& context)
     : module_(Module::load(context, "litmus")),
       kernel_(module_, "gate"),
       flags_(closed_flags(context)),
       keeper_(flags_.as<std::uint32_t>()[0]) {}
 
-Gate::~Gate() {
+Latch::~Latch() {
   open();
   if (!held_) return;
   const std::atomic_ref done(flags_.as<std::uint32_t>()[16]);
@@ -235,11 +235,11 @@ Gate::~Gate() {
   if (done.load(std::memory_order_acquire) == 0) static_cast<void>(new Buffer(std::move(flags_)));
 }
 
-void Gate::hold(Queue& queue, const Sync& sync) {
+void Latch::hold(Queue& queue, const Sync& sync) {
   held_ = true;
   queue.launch(kernel_, groups_of(1, 1), arguments(flags_, flags_.data() + 64, kGateLooks), sync);
 }
 
-void Gate::open() { keeper_.open(); }
+void Latch::open() { keeper_.open(); }
 
 }  // namespace proctor::accel

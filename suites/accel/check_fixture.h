@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "suites/accel/accel.h"
-#include "suites/accel/gate_keeper.h"
+#include "suites/accel/latch_keeper.h"
 #include "suites/accel/vendor.h"
 #include "suites/main/stopwatch.h"
 
@@ -104,16 +104,16 @@ void expect_refused(const std::string& what, const Status& got, const char* file
 void expect_waited(const std::string& what, std::chrono::nanoseconds limit, const suite::Stopwatch& watch,
                    const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-Buffer closed_flags(const Context& context);  // of a gate, in host memory
+Buffer closed_flags(const Context& context);  // of a latch, in host memory
 
-// A kernel that holds its queue until the host opens the gate. With it, a check can assert without
+// A kernel that holds its queue until the host opens the latch. With it, a check can assert without
 // waiting that something has not happened yet. Its keeper opens it in the end, so a check that fails still ends.
-class Gate {
+class Latch {
  public:
-  explicit Gate(const Context& context);
-  ~Gate();  // opens it, and waits at most a second for the kernel
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  explicit Latch(const Context& context);
+  ~Latch();  // opens it, and waits at most a second for the kernel
+  Latch(const Latch&) = delete;
+  Latch& operator=(const Latch&) = delete;
   void hold(Queue& queue, const Sync& sync = {});
   void open();
 
@@ -122,7 +122,7 @@ class Gate {
   Kernel kernel_;
   Buffer flags_;  // host memory: open, done
   bool held_ = false;
-  GateKeeper keeper_;
+  LatchKeeper keeper_;
 };
 
 }  // namespace proctor::accel

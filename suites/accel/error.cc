@@ -9,15 +9,15 @@ void Status::or_throw() const {
 
 Error::Error(Status status) : status_(status), text_(std::string(status.call()) + ": " + status.name()) {}
 
-const char* to_string(Kind kind) {
+const char* to_string(MemoryKind kind) {
   switch (kind) {
-    case Kind::kUnknown:
+    case MemoryKind::kUnknown:
       return "unknown";
-    case Kind::kHost:
+    case MemoryKind::kHost:
       return "host";
-    case Kind::kDevice:
+    case MemoryKind::kDevice:
       return "device";
-    case Kind::kShared:
+    case MemoryKind::kShared:
       return "shared";
   }
   return "";

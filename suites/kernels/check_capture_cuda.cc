@@ -6,7 +6,7 @@
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/accel/cuda/refusal.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 

@@ -7,7 +7,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -117,10 +117,10 @@ void expect_moved(const Row& row, Queue& queue, const Context& context, const st
       context.device());
 }
 
-// Makes a transfer of noise behind a gate that opens a little later. `afterwards` is called when it has returned.
+// Makes a transfer of noise behind a latch that opens a little later. `afterwards` is called when it has returned.
 template <typename Afterwards>
-void transfer_behind_a_gate(const Context& context, const Row& row, bool asynchronous,
-                            const Afterwards& afterwards) {
+void transfer_behind_a_latch(const Context& context, const Row& row, bool asynchronous,
+                             const Afterwards& afterwards) {
   Queue queue(context), other(context);
   Ends ends(context);
   std::byte* const to = ends.at(row.to, 0);
@@ -130,12 +130,12 @@ void transfer_behind_a_gate(const Context& context, const Row& row, bool asynchr
   if (row.from == 'd') write(other, context, from, sent);
   if (row.from == 'h' || row.from == 'p') std::copy(sent.begin(), sent.end(), from);
   const cudaStream_t stream = asynchronous ? native(queue) : cudaStreamLegacy;
-  const StreamGate gate(context);
-  gate.hold(stream);
-  const Later later(gate);
+  const StreamLatch latch(context);
+  latch.hold(stream);
+  const Later later(latch);
   row.call({to, from, row.bytes, stream}).or_throw();
-  afterwards(gate, from);
-  gate.open();
+  afterwards(latch, from);
+  latch.open();
   CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
   expect_moved(row, other, context, to, sent, "what lies there in the end");
 }
@@ -149,9 +149,9 @@ std::string text(const Row& row) {
 void expect_waits(const Context& context, std::span<const Row> rows, bool asynchronous) {
   for (const Row& row : rows) {
     step("given " + text(row) + " behind a kernel that is released a little later");
-    transfer_behind_a_gate(context, row, asynchronous, [&](const StreamGate& gate, const std::byte*) {
+    transfer_behind_a_latch(context, row, asynchronous, [&](const StreamLatch& latch, const std::byte*) {
       expect_same("what the kernel said when the call returned (1: it was done)", "1",
-                  std::to_string(gate.done()));
+                  std::to_string(latch.done()));
     });
   }
 }
@@ -189,7 +189,7 @@ PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
                            {copy_3d_async, 'd', 'p'}};
   for (const Row& row : kRows) {
     step("given " + text(row) + " whose source is overwritten when the call returns");
-    transfer_behind_a_gate(context, row, true, [&](const StreamGate&, std::byte* from) {
+    transfer_behind_a_latch(context, row, true, [&](const StreamLatch&, std::byte* from) {
       std::fill_n(from, kRoom, std::byte{0});
     });
   }
@@ -218,18 +218,18 @@ PROCTOR_CHECK(Return, OtherTransfersDoNotWait, "M28", kReturns, suite::kWarn,
       if (row.from == 'd') write(other, context, from, sent);
       if (row.from == 'h') std::copy(sent.begin(), sent.end(), from);
     }
-    const StreamGate gate(context);
+    const StreamLatch latch(context);
     step(std::string("given ") + (asynchronous ? "asynchronous" : "synchronous") +
          " transfers behind a kernel that is not released yet");
-    gate.hold(stream);
+    latch.hold(stream);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::byte* const from = rows[i].from == '-' ? nullptr : ends[i].at(rows[i].from, 1);
       rows[i].call({ends[i].at(rows[i].to, 0), from, rows[i].bytes, stream}).or_throw();
     }
     expect_same("what the kernel says when all calls have returned (0: it is held)", "0",
-                std::to_string(gate.done()));
+                std::to_string(latch.done()));
     expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, stream));
-    gate.open();
+    latch.open();
     CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       expect_moved(rows[i], other, context, ends[i].at(rows[i].to, 0), sent,

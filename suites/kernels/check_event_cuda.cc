@@ -4,7 +4,7 @@
 #include "harness/core/hex.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -57,14 +57,14 @@ PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime AP
   const auto context = leased();
   const Queue queue(context);
   const Event first(context), second(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given that the second of two events stands behind a kernel that is held");
   CUDA_CALL(cudaEventRecord, native(first), native(queue)).or_throw();
-  gate.hold(native(queue));
+  latch.hold(native(queue));
   CUDA_CALL(cudaEventRecord, native(second), native(queue)).or_throw();
   float milliseconds = 0;
   const Status early = CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second));
-  gate.open();
+  latch.open();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_status(kNotReady, early);
   expect_status(kSuccess, CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second)));
@@ -75,15 +75,15 @@ PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventReco
   const auto context = leased();
   Queue queue(context);
   const Event event(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given an event that has happened and is recorded again behind a kernel that is held");
   CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_status(kSuccess, event.query());
-  gate.hold(native(queue));
+  latch.hold(native(queue));
   CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
   expect_status(kNotReady, event.query());
-  gate.open();
+  latch.open();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_status(kSuccess, event.query());
 }
@@ -121,17 +121,17 @@ PROCTOR_CHECK(Event, OfEachKindHappensWhenItsStreamGetsThere, "K40",
     expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
     CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();  // nothing to wait for
     expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, native(waiting)));
-    const StreamGate gate(context);
-    gate.hold(native(queue));
+    const StreamLatch latch(context);
+    latch.hold(native(queue));
     CUDA_CALL(cudaEventRecord, event.handle, native(queue)).or_throw();
     expect_status(kNotReady, CUDA_CALL(cudaEventQuery, event.handle));
     CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();
     expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, native(waiting)));
     {
-      const Later later(gate);
+      const Later later(latch);
       CUDA_CALL(cudaEventSynchronize, event.handle).or_throw();
       expect_same("what the kernel said when cudaEventSynchronize returned (1: it was done)", "1",
-                  std::to_string(gate.done()));
+                  std::to_string(latch.done()));
     }
     expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
     expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, native(waiting)));
@@ -143,15 +143,15 @@ PROCTOR_CHECK(Event, TimesAreThoseOfTheWork, "K41", "CUDA Runtime API, cudaEvent
   const auto context = leased();
   const Queue queue(context);
   const FlaggedEvent first(cudaEventDefault), second(cudaEventDefault), third(cudaEventDefault);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given events before and behind a kernel that is held for 30 ms");
   const auto begin = std::chrono::steady_clock::now();
   CUDA_CALL(cudaEventRecord, first.handle, native(queue)).or_throw();
   CUDA_CALL(cudaEventSynchronize, first.handle).or_throw();
-  gate.hold(native(queue));
+  latch.hold(native(queue));
   CUDA_CALL(cudaEventRecord, second.handle, native(queue)).or_throw();
   {
-    const Later later(gate);
+    const Later later(latch);
     CUDA_CALL(cudaEventRecord, third.handle, native(queue)).or_throw();
     CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   }
@@ -224,19 +224,19 @@ PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cuda
   const auto context = leased();
   need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");
   const Queue queue(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   cudaEvent_t event = nullptr;
   cudaIpcEventHandle_t handle{};
   CUDA_CALL(cudaEventCreateWithFlags, &event, cudaEventInterprocess | cudaEventDisableTiming).or_throw();
   CUDA_CALL(cudaIpcGetEventHandle, &handle, event).or_throw();
   step("given a second process that watches an event behind a kernel that is held");
-  gate.hold(native(queue));
+  latch.hold(native(queue));
   CUDA_CALL(cudaEventRecord, event, native(queue)).or_throw();
   Helper watcher("watch_event", {to_hex(handle.reserved)});
   expect_same("the second process opens it", kSuccess, watcher.answer().at("opened").get<std::string>());
   watcher.order("query");
   expect_same("while the kernel is held", kNotReady, watcher.answer().at("query").get<std::string>());
-  gate.open();
+  latch.open();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   watcher.order("query");
   expect_same("afterwards", kSuccess, watcher.answer().at("query").get<std::string>());

@@ -309,20 +309,20 @@ PROCTOR_CHECK(CounterEvent, StandsForItsLastAppend, "K64", kCounterBased, kGate,
   for (const Row& row :
        {Row{immediate, true}, Row{unsaid, true}, Row{both, true}, Row{regular, false}, Row{both, false}}) {
     EventPool pool(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, &row.pool);
-    EventPool gates(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
-    const auto event = pool.make(0), gate = gates.make(0);
+    EventPool latches(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+    const auto event = pool.make(0), latch = latches.make(0);
     const std::string list_kind = row.immediate ? "an immediate list" : "a regular list";
     step(fmt::format("given an event with the flags {} that counts, in {}", row.pool.flags, list_kind));
     OrderedList list(context, row.immediate);
     if (!row.immediate) {
-      list.barrier(event, {gate});
+      list.barrier(event, {latch});
       list.close();
     }
     for (int round = 0; round < 3; ++round) {
-      host_reset(gate);
-      row.immediate ? list.barrier(event, {gate}) : list.execute();
+      host_reset(latch);
+      row.immediate ? list.barrier(event, {latch}) : list.execute();
       expect_event(fmt::format("while round {} is held", round), false, event);
-      host_signal(gate);
+      host_signal(latch);
       expect_event(fmt::format("after round {}", round), true, event);
       list.finish();
     }
@@ -335,8 +335,8 @@ PROCTOR_CHECK(CounterEvent, WaitIsForTheAppendBeforeIt, "K64", kCounterBased, kG
   need_counter_based(context);
   CounterBased mode(kForImmediate);
   EventPool pool(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, &mode);
-  EventPool gates(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
-  const auto event = pool.make(0), done = pool.make(1), first = gates.make(0), second = gates.make(1);
+  EventPool latches(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  const auto event = pool.make(0), done = pool.make(1), first = latches.make(0), second = latches.make(1);
   OrderedList signalling(context, true), waiting(context, true);
   step("given a wait for an event that counts, which is appended again behind the wait");
   signalling.barrier(event, {first});
@@ -366,8 +366,8 @@ PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
   need(found.ok() && create != nullptr, "symbol_missing:zexCounterBasedEventCreate2");
   need(has_handles_of_the_driver(), "unsupported:extensions_through_the_loader");
   constexpr std::uint32_t kHostVisible = 0x4, kTimed = 0x10, kMapped = 0x20;
-  EventPool gates(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
-  const auto gate = gates.make(0);
+  EventPool latches(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  const auto latch = latches.make(0);
   for (const std::uint32_t flags :
        {kForImmediate, kForImmediate | kTimed, kForImmediate | kMapped, kForRegular, kForRegular | kTimed,
         kForImmediate | kForRegular | kTimed}) {
@@ -381,11 +381,11 @@ PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
            "zexCounterBasedEventCreate2")
         .or_throw();
     OrderedList list(context, (flags & kForImmediate) != 0);
-    host_reset(gate);
-    list.barrier(event, {gate});
+    host_reset(latch);
+    list.barrier(event, {latch});
     list.go();
     expect_event("while it is held", false, event);
-    host_signal(gate);
+    host_signal(latch);
     expect_event("when it is let go", true, event);
     if ((flags & (kTimed | kMapped)) != 0) {
       ze_kernel_timestamp_result_t times{};

@@ -292,11 +292,11 @@ PROCTOR_CHECK(Arguments, AreTakenWhenTheLaunchIsAppended, "K16", kArgument, kGat
   std::vector<Buffer> outs;
   for (std::uint32_t i = 0; i < 8; ++i)
     outs.push_back(device_copy(queue, context, std::vector<std::uint32_t>(1)));
-  step("given one kernel that is launched eight times with other arguments, all behind a gate");
-  Gate gate(context);
-  gate.hold(queue);
+  step("given one kernel that is launched eight times with other arguments, all behind a latch");
+  Latch latch(context);
+  latch.hold(queue);
   for (std::uint32_t i = 0; i < 8; ++i) queue.launch(kernel, groups_of(1, 1), arguments(outs[i], 100 + i));
-  gate.open();
+  latch.open();
   queue.synchronize();
   for (std::uint32_t i = 0; i < 8; ++i) {
     expect_words("launch " + std::to_string(i), std::vector<std::uint32_t>{100 + i},

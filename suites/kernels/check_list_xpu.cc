@@ -210,7 +210,7 @@ PROCTOR_CHECK(List, WaitsAgainForAnEventThatItResets, "K40",
 namespace {
 
 // The counts of groups lie in memory of the kind, where the first command of the list puts them.
-void expect_indirect_launch(Kind kind) {
+void expect_indirect_launch(MemoryKind kind) {
   const auto context = leased();
   List list(context);
   const Module ids = Module::load(context, "ids"), basic = Module::load(context, "basic");
@@ -242,8 +242,8 @@ void expect_indirect_launch(Kind kind) {
 PROCTOR_CHECK(Launch, GroupsAreCountedInMemory, "K17",
               "Level Zero specification, zeCommandListAppendLaunchKernelIndirect", kGate,
               {"kernel.skip:kernel=ids", "kernel.skip_group:kernel=ids,at=23"}) {
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !leased_device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !leased_device().properties().shared_memory) continue;
     expect_indirect_launch(kind);
   }
 }
@@ -334,15 +334,15 @@ PROCTOR_CHECK(Fence, FollowsItsList, "K39", kFences, kGate,
   List list(context);
   const auto words = device_copy(list.queue(), context, std::vector<std::uint32_t>(64));
   Fence fence(list.queue());
-  Gate gate(context);
+  Latch latch(context);
   list.fill(words.data(), 3, 256);
   list.close();
-  step("given a fence behind a gate");
-  gate.hold(list.queue());
+  step("given a fence behind a latch");
+  latch.hold(list.queue());
   list.execute(fence.handle());
   expect_status("ZE_RESULT_NOT_READY", fence.query());
   expect_status("ZE_RESULT_NOT_READY", fence.try_synchronize(std::chrono::milliseconds(10)));
-  gate.open();
+  latch.open();
   expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kSynchronizeTimeout));
   expect_status("ZE_RESULT_SUCCESS", fence.query());
   expect_words("what the list wrote", std::vector<std::uint32_t>(64, 3),

@@ -1,4 +1,4 @@
-// When things happen: events, queues, waits, time. What must not have happened yet is asserted while a gated
+// When things happen: events, queues, waits, time. What must not have happened yet is asserted while a latched
 // kernel holds it back, never by waiting for some time.
 #include <algorithm>
 #include <chrono>
@@ -31,13 +31,13 @@ PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
                                {"order.query_lies", "order.query_never_ready", "order.lost_signal"})) {
   const auto context = leased();
   Queue queue(context);
-  Gate gate(context);
+  Latch latch(context);
   const Event done(context);
   step("given a kernel that waits for the host and signals an event");
-  gate.hold(queue, {.wait = {}, .signal = &done});
+  latch.hold(queue, {.wait = {}, .signal = &done});
   expect_status(kNotReady, done.query());
   expect_true(!queue.idle(), "the queue is busy while the kernel runs");
-  gate.open();
+  latch.open();
   queue.synchronize();
   expect_status(kSuccess, done.query());
   expect_true(queue.idle(), "the queue is idle afterwards");
@@ -52,12 +52,12 @@ PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.sig
   const Buffer out = host_memory(context, kWords * 4);
   std::fill_n(out.as<std::uint32_t>().begin(), kWords, 0u);
   const Event done(context);
-  Gate gate(context);
-  step("given a kernel behind a gate that fills host memory and signals an event");
-  gate.hold(queue);
+  Latch latch(context);
+  step("given a kernel behind a latch that fills host memory and signals an event");
+  latch.hold(queue);
   queue.launch(fill, cover(kWords, 64), arguments(out, 7u, kWords), {.wait = {}, .signal = &done});
   expect_status(kNotReady, done.query());
-  gate.open();
+  latch.open();
   done.synchronize();
   const std::vector<std::uint32_t> seen(out.as<std::uint32_t>().begin(), out.as<std::uint32_t>().end());
   queue.synchronize();
@@ -71,13 +71,13 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.i
   const auto context = leased();
   Counter counter(context);
   Queue first(context), second(context);
-  Gate gate(context);
+  Latch latch(context);
   const Event opened(context), counted(context);
-  step("given a second queue that waits for an event behind a gate in the first");
-  gate.hold(first, {.wait = {}, .signal = &opened});
+  step("given a second queue that waits for an event behind a latch in the first");
+  latch.hold(first, {.wait = {}, .signal = &opened});
   counter.add_one(second, {.wait = {&opened}, .signal = &counted});
   expect_status(kNotReady, counted.try_synchronize(milliseconds(20)));
-  gate.open();  // before the count is read: queues may share an engine, and then a copy waits as well
+  latch.open();  // before the count is read: queues may share an engine, and then a copy waits as well
   second.synchronize();
   first.synchronize();
   suite::expect_same("count afterwards", "1", std::to_string(counter.value()));
@@ -86,13 +86,14 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.i
 namespace {
 
 // A command of each kind that waits for `count` events, of which number `held` comes last.
-void expect_waits(const Context& context, Gate& gate, std::size_t count, std::size_t held, Queue::Mode mode) {
+void expect_waits(const Context& context, Latch& latch, std::size_t count, std::size_t held,
+                  Queue::Mode mode) {
   const std::string what =
       std::to_string(count) + " events, of which number " + std::to_string(held) + " is the last";
   Counter counter(context);
   const Buffer words = host_memory(context, 64);
   words.as<std::uint32_t>()[0] = 0;
-  Queue ready(context), gated(context), waiting(context, mode);
+  Queue ready(context), latched(context), waiting(context, mode);
   // From a device: the host would wait for a copy within its own memory.
   const Buffer one = device_copy(ready, context, std::vector<std::uint32_t>{1});
   std::vector<Event> events;
@@ -103,9 +104,9 @@ void expect_waits(const Context& context, Gate& gate, std::size_t count, std::si
   for (std::size_t i = 0; i < count; ++i) {
     if (i != held) ready.record(events[i]);
   }
-  ready.synchronize();  // before the gate: nothing promises that queues run beside each other
-  gate.hold(gated);
-  gated.record(events[held]);
+  ready.synchronize();  // before the latch: nothing promises that queues run beside each other
+  latch.hold(latched);
+  latched.record(events[held]);
   switch ((count + held) % 3) {
     case 0:
       waiting.copy(words.data(), one.data(), 4, sync);
@@ -120,9 +121,9 @@ void expect_waits(const Context& context, Gate& gate, std::size_t count, std::si
   expect_status(kNotReady, waiting.try_synchronize(milliseconds(3)));
   suite::expect_same("what was written before it, with " + what, "0",
                      std::to_string(words.as<std::uint32_t>()[0]));
-  gate.open();
+  latch.open();
   waiting.synchronize();
-  gated.synchronize();
+  latched.synchronize();
   suite::expect_same("what was written after it, with " + what, "1",
                      std::to_string(words.as<std::uint32_t>()[0]));
 }
@@ -133,8 +134,9 @@ PROCTOR_CHECK(Queue, WaitsForEveryEvent, "K43", kQueues, kGate, {"order.ignore_w
   const auto context = leased();
   for (std::size_t count = 2; count <= 8; ++count) {
     for (std::size_t held = 0; held < count; ++held) {
-      Gate gate(context);
-      expect_waits(context, gate, count, held, held % 2 == 0 ? Queue::Mode::kLists : Queue::Mode::kImmediate);
+      Latch latch(context);
+      expect_waits(context, latch, count, held,
+                   held % 2 == 0 ? Queue::Mode::kLists : Queue::Mode::kImmediate);
     }
   }
 }
@@ -148,14 +150,14 @@ PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.si
   const Buffer words = device_memory(context, kWords * 4);
   const auto result = device_copy(first, context, std::vector<std::uint32_t>(kWords));
   const Event filled(context);
-  Gate gate(context);
+  Latch latch(context);
   step("given a queue that reads what another one writes, ordered by an event");
-  gate.hold(first);
+  latch.hold(first);
   first.launch(fill, cover(kWords, 64), arguments(words, 5u, kWords), {.wait = {}, .signal = &filled});
   second.launch(transform, cover(kWords, 64), arguments(words, result, 1u, kWords),
                 {.wait = {&filled}, .signal = nullptr});
   expect_status(kNotReady, second.try_synchronize(milliseconds(20)));
-  gate.open();
+  latch.open();
   second.synchronize();
   first.synchronize();
   expect_words("what the second queue made", std::vector<std::uint32_t>(kWords, 16),
@@ -166,13 +168,13 @@ PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_nev
   const auto context = leased();
   Counter counter(context);
   Queue held(context), free(context);
-  Gate gate(context);
+  Latch latch(context);
   const Event counted(context);
-  step("given a queue that a gate holds, and work in a second one");
-  gate.hold(held);
+  step("given a queue that a latch holds, and work in a second one");
+  latch.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
   const Status beside = counted.try_synchronize(kPatience);
-  gate.open();
+  latch.open();
   held.synchronize();
   free.synchronize();
   expect_status(kSuccess, counted.query());
@@ -251,22 +253,22 @@ PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
               {"state.timestamp_scale", "state.timestamp_zero"}) {
   const auto context = leased();
   Queue queue(context);
-  Gate gate(context);
+  Latch latch(context);
   const Event started(context), done(context);
   const auto before = Clock::now();  // this thread may be held up, on a busy machine, while the device works
   queue.record(started);
-  gate.hold(queue, {.wait = {}, .signal = &done});
+  latch.hold(queue, {.wait = {}, .signal = &done});
   step("given a kernel that the host holds for 30 ms");
   started.synchronize();
   const auto begin = Clock::now();
   while (Clock::now() - begin < milliseconds(30)) {
   }
-  gate.open();
+  latch.open();
   queue.synchronize();
   const double host = std::chrono::duration<double, std::nano>(Clock::now() - before).count();
   const double device = elapsed_ns(started, done);
   suite::measure("kernels.timer_ratio", device / host, "1");
-  // The device sees at least the time that the gate was shut, and cannot see much more than the host did around it.
+  // The device sees at least the time that the latch was shut, and cannot see much more than the host did around it.
   expect_true(device >= 25e6 && device <= 4 * host + 100e6,
               "the device measured 30 ms or what the host did, not " + std::to_string(device / 1e6) +
                   " ms of " + std::to_string(host / 1e6));

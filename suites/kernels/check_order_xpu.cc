@@ -84,8 +84,8 @@ PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
               {"order.timeout_ignored", "order.early_sync", "order.timeout_overrun:times=1"}) {
   const auto context = leased();
   Queue queue(context);
-  Gate gate(context);
-  gate.hold(queue);
+  Latch latch(context);
+  latch.hold(queue);
   for (const milliseconds timeout : {milliseconds(1), milliseconds(30)}) {
     step("given a busy queue and a limit of " + std::to_string(timeout.count()) + " ms");
     const suite::Stopwatch watch;
@@ -93,7 +93,7 @@ PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
     expect_waited("a wait for a queue", timeout, watch);
     expect_status("ZE_RESULT_NOT_READY", status);
   }
-  gate.open();
+  latch.open();
   queue.synchronize(Nanoseconds::max());
 }
 

@@ -4,7 +4,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 
 // The header's macro would rename what all other checks call.
@@ -59,20 +59,20 @@ constexpr std::size_t kApartBytes = 4096;
 // the thread does not.
 class HeldBlockingStream {
  public:
-  explicit HeldBlockingStream(const Context& context) : gate_(context) {
+  explicit HeldBlockingStream(const Context& context) : latch_(context) {
     use(context.device());
     CUDA_CALL(cudaStreamCreate, &stream_).or_throw();
-    gate_.hold(stream_);
+    latch_.hold(stream_);
   }
   ~HeldBlockingStream() {
-    gate_.open();
+    latch_.open();
     static_cast<void>(cudaStreamDestroy(stream_));
   }
   HeldBlockingStream(const HeldBlockingStream&) = delete;
   HeldBlockingStream& operator=(const HeldBlockingStream&) = delete;
 
  private:
-  StreamGate gate_;
+  StreamLatch latch_;
   cudaStream_t stream_ = nullptr;
 };
 
@@ -206,15 +206,15 @@ PROCTOR_CHECK(PerThread, SynchronousCopyWaits, "S1.4", kOwnStream, kGate, {"orde
   const auto context = leased();
   use(context.device());
   const Buffer from = device_memory(context, kApartBytes), to = host_memory(context, kApartBytes);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a synchronous copy behind a kernel in the thread's stream, which is released 30 ms later");
-  gate.hold(cudaStreamPerThread);
+  latch.hold(cudaStreamPerThread);
   expect_status(kNotReady, CUDA_CALL(cudaStreamQuery_ptsz, nullptr));
   {
-    const Later later(gate);
+    const Later later(latch);
     CUDA_CALL(cudaMemcpy_ptds, to.data(), from.data(), kApartBytes, cudaMemcpyDeviceToHost).or_throw();
     expect_same("what the kernel said when cudaMemcpy returned (1: it was done)", "1",
-                std::to_string(gate.done()));
+                std::to_string(latch.done()));
   }
   expect_status("cudaErrorInvalidValue",
                 CUDA_CALL(cudaMemcpy_ptds, nullptr, from.data(), kApartBytes, cudaMemcpyDefault));
@@ -353,10 +353,10 @@ PROCTOR_CHECK(PerThread, EventsAndFunctionsAreInItsStream, "K44", kOwnStream, kG
   use(context.device());
   const Event first(context), second(context), elsewhere(context);
   const Queue other(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   Called called;
   step("given events and functions of the host in stream 0, behind a kernel that is held");
-  gate.hold(cudaStreamPerThread);
+  latch.hold(cudaStreamPerThread);
   CUDA_CALL(cudaEventRecord_ptsz, native(first), nullptr).or_throw();
   CUDA_CALL(cudaLaunchHostFunc_ptsz, nullptr, note_function, &called).or_throw();
   CUDA_CALL(cudaStreamAddCallback_ptsz, nullptr, note_callback, &called, 0).or_throw();
@@ -365,7 +365,7 @@ PROCTOR_CHECK(PerThread, EventsAndFunctionsAreInItsStream, "K44", kOwnStream, kG
   CUDA_CALL(cudaEventRecordWithFlags_ptsz, native(second), nullptr, cudaEventRecordDefault).or_throw();
   expect_status(kNotReady, first.query());
   expect_status(kNotReady, second.query());
-  gate.open();
+  latch.open();
   CUDA_CALL(cudaStreamSynchronize_ptsz, nullptr).or_throw();
   expect_status(kSuccess, first.query());
   expect_status(kSuccess, second.query());

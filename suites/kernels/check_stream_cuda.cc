@@ -5,7 +5,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 
@@ -57,9 +57,9 @@ class Stream {
   bool owned_;
 };
 
-void expect_open(const StreamGate& gate, const std::string& wait) {
+void expect_open(const StreamLatch& latch, const std::string& wait) {
   expect_same("what the kernel said when " + wait + " returned (1: it was done)", "1",
-              std::to_string(gate.done()));
+              std::to_string(latch.done()));
 }
 
 }  // namespace
@@ -70,12 +70,12 @@ PROCTOR_CHECK(DefaultStream, WaitsForBlockingStreams, "K38", kDefault, kGate, {"
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a blocking stream that is held, and work in the default stream");
-  gate.hold(blocking.handle());
+  latch.hold(blocking.handle());
   launch(counter.kernel, legacy.handle(), 1, 64, counter.words.data(), 64u);
   expect_true(!poll_done(legacy.handle()), "the default stream waits");
-  gate.open();
+  latch.open();
   legacy.synchronize();
   expect_same("count", "1", std::to_string(counter.value()));
 }
@@ -84,12 +84,12 @@ PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForIt, "K38", kDefault, kGate, {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given that the default stream is held, and work in a blocking stream");
-  gate.hold(legacy.handle());
+  latch.hold(legacy.handle());
   launch(counter.kernel, blocking.handle(), 1, 64, counter.words.data(), 64u);
   expect_true(!poll_done(blocking.handle()), "the blocking stream waits");
-  gate.open();
+  latch.open();
   blocking.synchronize();
   expect_same("count", "1", std::to_string(counter.value()));
 }
@@ -100,12 +100,12 @@ PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, 
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), free = Stream::non_blocking();
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given that the default stream is held, and work in a non-blocking stream");
-  gate.hold(legacy.handle());
+  latch.hold(legacy.handle());
   launch(counter.kernel, free.handle(), 1, 64, counter.words.data(), 64u);
   const bool done = poll_done(free.handle(), kPatience);
-  gate.open();
+  latch.open();
   legacy.synchronize();
   expect_true(done, "the non-blocking stream is done while the default stream is held");
 }
@@ -156,13 +156,13 @@ PROCTOR_CHECK_EACH(kStreams, Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate
   const auto context = leased();
   use(context.device());
   const Stream stream = stream_of(suite::parameter());
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a kernel in a stream that another thread releases 30 ms later");
-  gate.hold(stream.handle());
+  latch.hold(stream.handle());
   expect_status(kNotReady, stream.query());
-  const Later later(gate);
+  const Later later(latch);
   stream.synchronize();
-  expect_open(gate, "cudaStreamSynchronize");
+  expect_open(latch, "cudaStreamSynchronize");
   expect_status(kSuccess, stream.query());
 }
 
@@ -173,14 +173,14 @@ PROCTOR_CHECK_EACH(kStreams, Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
   use(context.device());
   const Stream stream = stream_of(suite::parameter());
   const Event event(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given an event behind a kernel in a stream that another thread releases 30 ms later");
-  gate.hold(stream.handle());
+  latch.hold(stream.handle());
   CUDA_CALL(cudaEventRecord, native(event), stream.handle()).or_throw();
   expect_status(kNotReady, event.query());
-  const Later later(gate);
+  const Later later(latch);
   CUDA_CALL(cudaEventSynchronize, native(event)).or_throw();
-  expect_open(gate, "cudaEventSynchronize");
+  expect_open(latch, "cudaEventSynchronize");
 }
 
 PROCTOR_CHECK_EACH(kStreams, Wait, StreamWaitsForAnEvent, "S1.7", kWaits, kGate,
@@ -190,14 +190,14 @@ PROCTOR_CHECK_EACH(kStreams, Wait, StreamWaitsForAnEvent, "S1.7", kWaits, kGate,
   Counter counter(context);
   const Stream held = Stream::non_blocking(), stream = stream_of(suite::parameter());
   const Event opened(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a stream that waits for an event of another one, which is held");
-  gate.hold(held.handle());
+  latch.hold(held.handle());
   CUDA_CALL(cudaEventRecord, native(opened), held.handle()).or_throw();
   CUDA_CALL(cudaStreamWaitEvent, stream.handle(), native(opened), 0).or_throw();
   launch(counter.kernel, stream.handle(), 1, 64, counter.words.data(), 64u);
   expect_true(!poll_done(stream.handle(), std::chrono::milliseconds(20)), "the stream waits");
-  gate.open();
+  latch.open();
   stream.synchronize();
   expect_same("count", "1", std::to_string(counter.value()));
 }
@@ -206,12 +206,12 @@ PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
               {"order.early_sync:api=cudaDeviceSynchronize"}) {
   const auto context = leased();
   const Queue first(context), second(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a kernel in the second of two streams that another thread releases 30 ms later");
-  gate.hold(native(second));
-  const Later later(gate);
+  latch.hold(native(second));
+  const Later later(latch);
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
-  expect_open(gate, "cudaDeviceSynchronize");
+  expect_open(latch, "cudaDeviceSynchronize");
 }
 
 PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGate,
@@ -219,12 +219,12 @@ PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGa
   const auto context = leased();
   use(context.device());
   const Buffer from = device_memory(context, 4096), to = host_memory(context, 4096);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a synchronous copy behind a kernel in the default stream, released 30 ms later");
-  gate.hold(cudaStreamLegacy);
-  const Later later(gate);
+  latch.hold(cudaStreamLegacy);
+  const Later later(latch);
   CUDA_CALL(cudaMemcpy, to.data(), from.data(), 4096, cudaMemcpyDefault).or_throw();
-  expect_open(gate, "cudaMemcpy");
+  expect_open(latch, "cudaMemcpy");
 }
 
 // ---- the end of a stream ----
@@ -233,19 +233,19 @@ PROCTOR_CHECK(Stream, WorkOutlivesIt, "K38", "CUDA Runtime API, cudaStreamDestro
               {"kernel.skip:kernel=increment", "order.early_sync:api=cudaDeviceSynchronize"}) {
   const auto context = leased();
   Counter counter(context);
-  const StreamGate gate(context);
+  const StreamLatch latch(context);
   step("given a stream that is destroyed with held work in it, which is released 30 ms later");
   {
     const Stream stream = Stream::non_blocking();
-    gate.hold(stream.handle());
+    latch.hold(stream.handle());
     for (int i = 0; i < 3; ++i) launch(counter.kernel, stream.handle(), 1, 64, counter.words.data(), 64u);
   }
   expect_same("what the kernel says when its stream is destroyed (0: it is held)", "0",
-              std::to_string(gate.done()));
+              std::to_string(latch.done()));
   {
-    const Later later(gate);
+    const Later later(latch);
     CUDA_CALL(cudaDeviceSynchronize).or_throw();
-    expect_open(gate, "cudaDeviceSynchronize");
+    expect_open(latch, "cudaDeviceSynchronize");
   }
   expect_same("count", "3", std::to_string(counter.value()));
 }
@@ -469,15 +469,15 @@ PROCTOR_CHECK(Stream, WaitsForAnEventOfAnotherDevice, "K43",
   Queue waiting(second);
   const Event opened(first);
   use(devices[0]);
-  const StreamGate gate(first);
+  const StreamLatch latch(first);
   step("given a stream of the second device that waits for an event of the first, which is held");
-  gate.hold(native(held));
+  latch.hold(native(held));
   CUDA_CALL(cudaEventRecord, native(opened), native(held)).or_throw();
   use(devices[1]);
   CUDA_CALL(cudaStreamWaitEvent, native(waiting), native(opened), 0).or_throw();
   launch(counter.kernel, native(waiting), 1, 64, counter.words.data(), 64u);
   expect_true(!poll_done(native(waiting), std::chrono::milliseconds(20)), "the stream waits");
-  gate.open();
+  latch.open();
   waiting.synchronize();
   expect_same("count", "1", std::to_string(counter.value()));
 }

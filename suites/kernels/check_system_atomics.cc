@@ -18,10 +18,10 @@ constexpr std::uint32_t kItems = 512;
 constexpr std::uint32_t kRounds = 16;
 
 // The host adds from the launch until its end, at least once.
-void expect_exact_total(Kind kind) {
+void expect_exact_total(MemoryKind kind) {
   const auto context = leased();
   const auto& properties = context.device().properties();
-  need(kind == Kind::kHost ? properties.host_atomics : properties.shared_atomics,
+  need(kind == MemoryKind::kHost ? properties.host_atomics : properties.shared_atomics,
        "unsupported:system_atomics");
   Queue queue(context);
   const Module module = Module::load(context, "system_atomics");
@@ -47,12 +47,12 @@ void expect_exact_total(Kind kind) {
 
 PROCTOR_CHECK(SystemAtomic, HostMemoryIsExact, "K35", kCapabilities, kGate,
               {"kernel.racy_atomics", "kernel.skip_group"}) {
-  expect_exact_total(Kind::kHost);
+  expect_exact_total(MemoryKind::kHost);
 }
 
 PROCTOR_CHECK(SystemAtomic, SharedMemoryIsExact, "K35", kCapabilities, kGate,
               {"kernel.racy_atomics", "kernel.skip_group"}) {
-  expect_exact_total(Kind::kShared);
+  expect_exact_total(MemoryKind::kShared);
 }
 
 }  // namespace proctor::accel

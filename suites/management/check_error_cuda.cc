@@ -9,7 +9,7 @@
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/accel/cuda/refusal.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 #include "suites/main/observe.h"
@@ -138,11 +138,11 @@ PROCTOR_HELPER(break_in_a_wait) {
   const Buffer memory = host_memory(context, 64);
   const Module module = Module::load(context, "hazard");
   const Kernel store(module, "store_at");
-  const StreamGate gate(context);
-  gate.hold(cudaStreamLegacy);
+  const StreamLatch latch(context);
+  latch.hold(cudaStreamLegacy);
   launch(store, cudaStreamLegacy, 1, 1, std::uint64_t{0xdead0000}, 1u);
   CUDA_CALL(cudaEventRecord, native(event), cudaStreamLegacy).or_throw();
-  const Later later(gate);
+  const Later later(latch);
   const std::string& wait = words.at(0);
   const Status first =
       wait == "cudaDeviceSynchronize"   ? CUDA_CALL(cudaDeviceSynchronize)
@@ -368,13 +368,13 @@ PROCTOR_CHECK(Error, NotReadyIsNoError, "K39", "CUDA Runtime API, cudaErrorNotRe
               kGate, {"error.not_ready_kept"}) {
   const auto context = leased();
   Queue queue(context);
-  Gate gate(context);
+  Latch latch(context);
   static_cast<void>(last_error());
   step("given a query of a stream that is busy");
-  gate.hold(queue);
+  latch.hold(queue);
   const Status busy = CUDA_CALL(cudaStreamQuery, native(queue));
   const Status kept = last_error();
-  gate.open();
+  latch.open();
   queue.synchronize();
   expect_status(kNotReady, busy);
   expect_status(kSuccess, kept);

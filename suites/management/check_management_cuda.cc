@@ -520,10 +520,10 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
   const auto rest = [](Nanoseconds time) { std::this_thread::sleep_for(time); };
   const auto work_of = [&](std::vector<Queue*> queues) {
     return [&context, queues] {  // makes ready, while nobody looks: the card rests meanwhile
-      return [gate = std::make_shared<Gate>(context), queues](Nanoseconds time) {
-        for (Queue* queue : queues) gate->hold(*queue);
+      return [latch = std::make_shared<Latch>(context), queues](Nanoseconds time) {
+        for (Queue* queue : queues) latch->hold(*queue);
         std::this_thread::sleep_for(time);
-        gate->open();
+        latch->open();
         for (Queue* queue : queues) queue->synchronize();
       };
     };
@@ -563,9 +563,9 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
   const Device& card = context.device();
   const Handle device = managed_handle(card);
   Queue queue(context);
-  Gate gate(context);
+  Latch latch(context);
   step("given a card that works");
-  gate.hold(queue);
+  latch.hold(queue);
   constexpr int kSm = 1, kMemory = 2;
   for (int clock = 0; clock < 4; ++clock) {
     const auto now = told("nvmlDeviceGetClockInfo", device, clock);
@@ -580,7 +580,7 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
   constexpr unsigned long long kIdle = 0x1, kHeat = 0x20 | 0x40;
   expect_true((reasons & (kIdle | kHeat)) == 0,
               fmt::format("it is neither idle nor slowed by heat: {:#x}", reasons));
-  gate.open();
+  latch.open();
   queue.synchronize();
 
   const auto celsius = told("nvmlDeviceGetTemperature", device, 0);

@@ -350,7 +350,7 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
         expect_true(stats.activeTime != ~0ULL && stats.timestamp != ~0ULL, "both counters are told");
         return stats;
       };
-      Gate held(context);  // not while the counters run: the card would rest meanwhile
+      Latch held(context);  // not while the counters run: the card would rest meanwhile
       const auto work = [&] {
         held.hold(queue);
         std::this_thread::sleep_for(std::chrono::milliseconds((suite::on_simgpu() ? 5 : 50) << tries_before));

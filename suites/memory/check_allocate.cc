@@ -63,8 +63,8 @@ PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
                         "CUDA Programming Guide, device memory accesses: 256 bytes"),
               kGate, {"alloc.misaligned"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     for (const std::size_t alignment : alignments()) {
       step(std::string("given ") + to_string(kind) + " memory with alignment " + std::to_string(alignment));
       for (const std::size_t bytes : {1U, 10U, 4095U, 4097U, 65537U, (2U << 20) + 1}) {
@@ -196,8 +196,8 @@ PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
 
 PROCTOR_CHECK(Free, DoubleFreeIsRefused, "M10", kMeasured, kWarn, {"alloc.double_free_accepted"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     Buffer buffer(context, {.kind = kind, .bytes = 70'000});
     void* pointer = buffer.data();
     buffer.try_free().or_throw();
@@ -237,7 +237,7 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
   step("given " + std::to_string(pieces) + " GiB of the host's memory, taken and freed piece by piece");
   for (std::size_t taken = 0; taken < pieces; ++taken) {
     Buffer buffer;
-    const Status status = Buffer::try_allocate(context, {.kind = Kind::kHost, .bytes = kPiece}, buffer);
+    const Status status = Buffer::try_allocate(context, {.kind = MemoryKind::kHost, .bytes = kPiece}, buffer);
     if (taken == 0 && status.out_of_memory()) suite::skip("needs:host_memory");
     suite::expect_same("piece " + std::to_string(taken) + ", when those before it are free", kSuccess,
                        status.name());
@@ -248,7 +248,8 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
     step(std::string("given all 64 GiB of it, a ") + round + " time");
     std::vector<Buffer> held(65);
     for (Buffer& piece : held) {
-      const Status status = Buffer::try_allocate(context, {.kind = Kind::kHost, .bytes = kPiece}, piece);
+      const Status status =
+          Buffer::try_allocate(context, {.kind = MemoryKind::kHost, .bytes = kPiece}, piece);
       if (&piece == &held.back()) {
         expect_true(status.out_of_memory(),
                     "one more is refused for want of memory, it says " + status.name());

@@ -23,7 +23,7 @@ constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
 PROCTOR_CHECK(Allocate, ZeroBytesAreRefused, "M01", kAlloc, kGate,
               {"alloc.zero_size_accepted", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
     step(std::string("given 0 bytes of ") + to_string(kind) + " memory");
     Buffer none;
     expect_status(kUnsupportedSize, Buffer::try_allocate(context, {.kind = kind, .bytes = 0}, none));

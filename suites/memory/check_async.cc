@@ -31,12 +31,12 @@ PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
   const Buffer back = host_memory(context, sent.size());
   std::memset(back.data(), 0, back.bytes());
   const Event done(context);
-  Gate gate(context);
-  step("given a copy to the host behind a gate, that signals an event");
-  gate.hold(queue);
+  Latch latch(context);
+  step("given a copy to the host behind a latch, that signals an event");
+  latch.hold(queue);
   queue.copy(back.data(), there.data(), sent.size(), {.wait = {}, .signal = &done});
   expect_status(kNotReady, done.query());
-  gate.open();
+  latch.open();
   done.synchronize();
   const std::vector<std::byte> got(back.data(), back.data() + back.bytes());
   queue.synchronize();
@@ -46,20 +46,20 @@ PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
 PROCTOR_CHECK(Async, CopyWaitsForTheKernelBeforeIt, "M28", kEvents, kGate, {"order.query_lies"}) {
   const auto context = leased();
   Queue queue(context);
-  Gate gate(context);
+  Latch latch(context);
   const auto sent = noise(4096, 2);
   const auto from = device_copy(queue, context, sent);
   const Buffer to = host_memory(context, sent.size());
   std::memset(to.data(), 0, to.bytes());
   const Event done(context);
   step("given a copy behind a kernel that waits for the host");
-  gate.hold(queue);
+  latch.hold(queue);
   queue.copy(to.data(), from.data(), sent.size(), {.wait = {}, .signal = &done});
   expect_true(done.query().not_ready(), "the copy is not done while the kernel runs");
   const bool untouched =
       std::all_of(to.data(), to.data() + to.bytes(), [](std::byte b) { return b == std::byte{0}; });
   expect_true(untouched, "nothing was copied while the kernel runs");
-  gate.open();
+  latch.open();
   queue.synchronize();
   expect_true(done.query().ok(), "the copy is done after the kernel");
   expect_bytes("what was copied", sent, {to.data(), to.bytes()}, context.device());
@@ -75,14 +75,14 @@ struct CopyBesideAKernel {
         done(context),
         busy(context),
         copies(context),
-        gate(context) {
+        latch(context) {
     std::copy(sent.begin(), sent.end(), from.data());
     step("given a copy in a second queue while a kernel holds the first");
-    gate.hold(busy);
+    latch.hold(busy);
     copies.copy(to.data(), from.data(), sent.size(), {.wait = {}, .signal = &done});
   }
   void release() {
-    gate.open();
+    latch.open();
     copies.synchronize();
     busy.synchronize();
   }
@@ -91,7 +91,7 @@ struct CopyBesideAKernel {
   Buffer from, to;
   Event done;
   Queue busy, copies;
-  Gate gate;
+  Latch latch;
 };
 
 }  // namespace
@@ -137,7 +137,7 @@ PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=
   expect_bytes("what came out of the chain", sent, {end.data(), end.bytes()}, context.device());
 }
 
-// The gate opens while the host waits: whoever returns before the work is done finds other bytes.
+// The latch opens while the host waits: whoever returns before the work is done finds other bytes.
 PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "M28",
               by_vendor("Level Zero specification, zeCommandQueueSynchronize",
                         "CUDA Runtime API, cudaStreamQuery"),
@@ -152,14 +152,14 @@ PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "M28",
   const auto there = device_copy(queue, context, sent);
   const Buffer back = host_memory(context, sent.size());
   std::memset(back.data(), 0, back.bytes());
-  Gate gate(context);
+  Latch latch(context);
   step("given a copy to the host in a queue that a kernel holds");
-  gate.hold(queue);
+  latch.hold(queue);
   queue.copy(back.data(), there.data(), sent.size());
   expect_status(kNotReady, queue.try_synchronize(std::chrono::milliseconds(20)));
-  std::thread later([&gate] {
+  std::thread later([&latch] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    gate.open();
+    latch.open();
   });
   const Status waited = queue.try_synchronize(Nanoseconds::max());
   const std::vector<std::byte> got(back.data(), back.data() + back.bytes());

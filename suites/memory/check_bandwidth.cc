@@ -18,11 +18,11 @@ constexpr int kSamples = 9;
 
 struct Path {
   const char* name;
-  Kind from, to;
+  MemoryKind from, to;
 };
-constexpr Path kPaths[] = {{"host_to_device", Kind::kHost, Kind::kDevice},
-                           {"device_to_host", Kind::kDevice, Kind::kHost},
-                           {"device_to_device", Kind::kDevice, Kind::kDevice}};
+constexpr Path kPaths[] = {{"host_to_device", MemoryKind::kHost, MemoryKind::kDevice},
+                           {"device_to_host", MemoryKind::kDevice, MemoryKind::kHost},
+                           {"device_to_device", MemoryKind::kDevice, MemoryKind::kDevice}};
 
 std::vector<std::string> route_names() {
   std::vector<std::string> names;

@@ -20,26 +20,28 @@ constexpr const char* kRegion = by_vendor("Level Zero specification, zeCommandLi
                                           "CUDA Runtime API, cudaMemcpy3DAsync");
 
 Axis kinds(std::string name) { return {std::move(name), {"device", "host"}, {}}; }
-Kind kind_of(const std::string& text) { return text == "host" ? Kind::kHost : Kind::kDevice; }
+MemoryKind kind_of(const std::string& text) {
+  return text == "host" ? MemoryKind::kHost : MemoryKind::kDevice;
+}
 
 }  // namespace
 
 PROCTOR_CHECK(Copy, HostToDeviceIsByteExact, "M22", kCopy, kGate,
               {"memory.corrupt_copy:at=17", "copy.short"}) {
-  copy_all_sizes({.from = Kind::kHost, .to = Kind::kDevice});
+  copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kDevice});
 }
 
 PROCTOR_CHECK(Copy, DeviceToHostIsByteExact, "M22", kCopy, kGate, {"copy.skip", "copy.overrun"}) {
-  copy_all_sizes({.from = Kind::kDevice, .to = Kind::kHost});
+  copy_all_sizes({.from = MemoryKind::kDevice, .to = MemoryKind::kHost});
 }
 
 PROCTOR_CHECK(Copy, DeviceToDeviceIsByteExact, "M22", kCopy, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.overrun"}) {
-  copy_all_sizes({.from = Kind::kDevice, .to = Kind::kDevice});
+  copy_all_sizes({.from = MemoryKind::kDevice, .to = MemoryKind::kDevice});
 }
 
 PROCTOR_CHECK(Copy, HostToHostIsByteExact, "M22", kCopy, kGate, {"memory.corrupt_copy:at=17,times=1"}) {
-  copy_all_sizes({.from = Kind::kHost, .to = Kind::kHost});
+  copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kHost});
 }
 
 PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
@@ -62,8 +64,8 @@ PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
 PROCTOR_CHECK(Copy, EveryPairOfAlignmentsIsByteExact, "M22", kCopy, kGate,
               {"copy.offset_ignored", "memory.corrupt_copy:at=0"}) {
   const auto context = leased();
-  for (const Kind from : {Kind::kDevice, Kind::kHost}) {
-    for (const Kind to : {Kind::kDevice, Kind::kHost}) {
+  for (const MemoryKind from : {MemoryKind::kDevice, MemoryKind::kHost}) {
+    for (const MemoryKind to : {MemoryKind::kDevice, MemoryKind::kHost}) {
       step(std::string("given each pair of alignments, from ") + to_string(from) + " to " + to_string(to) +
            " memory");
       copy_all_alignments(context, from, to);
@@ -108,7 +110,7 @@ PROCTOR_CHECK(Copy, NoBytesChangeNothing, "M23",
               kGate, {"copy.empty_writes"}) {
   const auto context = leased();
   step("given a copy of 0 bytes");
-  copy_between_guards(context, {.from = Kind::kHost, .to = Kind::kDevice}, 0);
+  copy_between_guards(context, {.from = MemoryKind::kHost, .to = MemoryKind::kDevice}, 0);
 }
 
 PROCTOR_CHECK(Copy, ReachesItsDestinationOnly, "M22", kCopy, kGate, {"copy.wrong_device"}) {

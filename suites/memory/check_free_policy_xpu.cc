@@ -92,12 +92,12 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"or
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
   step("given a deferred free of memory that is copied when the host says so");
   Used used(context);
-  Gate gate(context);
-  gate.hold(used.queue);
+  Latch latch(context);
+  latch.hold(used.queue);
   used.queue.copy(used.copied.data(), used.pointer, used.sent.size(), {.wait = {}, .signal = &used.done});
   free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
   expect_true(used.done.query().not_ready(), "the copy is yet to come when the free returns");
-  gate.open();
+  latch.open();
   used.expect_copied();
 }
 

@@ -140,7 +140,7 @@ PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
 
 // The memory stays as long as somebody writes it, as it does where memory of the device is freed.
 PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suite::kWarn,
-              {"kernel.wrong_argument:arg=1,kernel=gate", "kernel.skip:kernel=gate"}) {
+              {"kernel.wrong_argument:arg=1,kernel=latch", "kernel.skip:kernel=latch"}) {
   const auto context = leased();
   use(context.device());
   const auto registered = std::make_unique<Registered>();
@@ -154,7 +154,8 @@ PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suit
   queue.launch(kernel, groups_of(1, 1), arguments(open, device_pointer(registered->words), kLooks));
   registered->unregister();
   queue.synchronize();
-  expect_same("what the kernel wrote (2: nobody opened its gate)", "2", std::to_string(registered->words[0]));
+  expect_same("what the kernel wrote (2: nobody opened its latch)", "2",
+              std::to_string(registered->words[0]));
 }
 
 PROCTOR_CHECK(Registered, IsKnownUntilItIsUnregistered, "M42", kAttributes, kGate,
@@ -288,8 +289,8 @@ PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,
   const auto context = leased();
   use(context.device());
   constexpr std::size_t kBytes = (2 << 20) + 3;
-  for (const Kind kind : {Kind::kHost, Kind::kDevice, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kHost, MemoryKind::kDevice, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     const Buffer buffer(context, {.kind = kind, .bytes = kBytes});
     for (const std::size_t offset :
          {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{65'537}, kBytes - 1}) {
@@ -299,7 +300,7 @@ PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,
       expect_same("kind", to_string(kind), to_string(pointer_info(context, pointer).kind));
       // One address space for all, so that the device's address is the host's.
       expect_same("address for the device", text(pointer), text(told.devicePointer));
-      expect_same("address for the host", text(kind == Kind::kDevice ? nullptr : pointer),
+      expect_same("address for the host", text(kind == MemoryKind::kDevice ? nullptr : pointer),
                   text(told.hostPointer));
     }
   }

@@ -14,8 +14,8 @@ constexpr const char* kFill = "Level Zero specification, zeCommandListAppendMemo
 
 PROCTOR_CHECK(Copy, ImmediateListIsByteExact, "M22", "Level Zero specification, zeCommandListCreateImmediate",
               kGate, {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
-  copy_all_sizes({.from = Kind::kHost, .to = Kind::kDevice, .mode = Queue::Mode::kImmediate});
-  copy_all_sizes({.from = Kind::kDevice, .to = Kind::kHost, .mode = Queue::Mode::kImmediate});
+  copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kDevice, .mode = Queue::Mode::kImmediate});
+  copy_all_sizes({.from = MemoryKind::kDevice, .to = MemoryKind::kHost, .mode = Queue::Mode::kImmediate});
 }
 
 PROCTOR_CHECK(Fill, ImmediateListFills, "M27", kFill, kGate, .faults = {"copy.fill_skip", "copy.fill_shift"},

@@ -63,7 +63,7 @@ class HostLimit {
 
 // Pieces of memory, the first page of each with contents of its own.
 struct Pieces {
-  void take(const Context& context, Kind kind, std::size_t bytes, std::size_t most) {
+  void take(const Context& context, MemoryKind kind, std::size_t bytes, std::size_t most) {
     while (status.ok() && buffers.size() < most) {
       Buffer next;
       status = Buffer::try_allocate(context, {.kind = kind, .bytes = bytes}, next);
@@ -93,7 +93,7 @@ PROCTOR_HELPER(limited_host_memory) {
   Pieces pieces;
   {
     const HostLimit limit(words.at(0));
-    pieces.take(context, Kind::kHost, kPiece, 8);
+    pieces.take(context, MemoryKind::kHost, kPiece, 8);
   }
   const bool kept = pieces.kept();
   const auto had = pieces.buffers.size();
@@ -154,7 +154,7 @@ PROCTOR_CHECK(Limit, MoreSharedMemoryThanTheDeviceHas, "M36", kOvercommit, kGate
   need(suite::on_simgpu() || wanted < available_host_memory() / 2, "needs:host_memory");
   step("given shared memory of five quarters of what is free, in pieces of " + std::to_string(piece));
   Pieces pieces;
-  pieces.take(context, Kind::kShared, piece, wanted / piece);
+  pieces.take(context, MemoryKind::kShared, piece, wanted / piece);
   suite::measure("memory.shared_reachable", static_cast<double>(pieces.buffers.size() * piece), "B");
   expect_true(pieces.status.ok() || pieces.status.out_of_memory(),
               "a refusal says out of memory, it says " + pieces.status.name());

@@ -166,11 +166,11 @@ PROCTOR_CHECK(Managed, HostWritesWhileAKernelRuns, "M35", kConcurrent, kGate,
   const Kernel fill(module, "fill");
   std::fill_n(words.as<std::uint32_t>().begin(), 2048, 0u);
   step("given a kernel that fills the first half while the host fills the second");
-  Gate gate(context);
-  gate.hold(queue);
+  Latch latch(context);
+  latch.hold(queue);
   queue.launch(fill, cover(1024, 64), arguments(words, 7u, 1024u));
   std::fill_n(words.as<std::uint32_t>().begin() + 1024, 1024, 9u);
-  gate.open();
+  latch.open();
   queue.synchronize();
   std::vector<std::uint32_t> expected(2048, 7);
   std::fill_n(expected.begin() + 1024, 1024, 9u);

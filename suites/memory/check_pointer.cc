@@ -18,8 +18,8 @@ constexpr std::size_t kManyPages = (2 << 20) + 3;
 
 PROCTOR_CHECK(Pointer, KindIsTold, "M42", kProperties, kGate, {"alloc.wrong_type"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{5000}, std::size_t{65537}, kManyPages}) {
       step("given " + std::to_string(bytes) + " bytes of " + to_string(kind) + " memory");
       const Buffer buffer(context, {.kind = kind, .bytes = bytes});
@@ -40,9 +40,10 @@ void expect_devices_told(const std::vector<Device>& cards) {
     for (const Device& tile : card.tiles()) devices.push_back(tile);
   }
   for (const Device& device : devices) {
-    for (const Kind kind : by_vendor<std::vector<Kind>>({Kind::kDevice, Kind::kShared},
-                                                        {Kind::kDevice, Kind::kShared, Kind::kHost})) {
-      if (kind == Kind::kShared && !device.properties().shared_memory) continue;
+    for (const MemoryKind kind :
+         by_vendor<std::vector<MemoryKind>>({MemoryKind::kDevice, MemoryKind::kShared},
+                                            {MemoryKind::kDevice, MemoryKind::kShared, MemoryKind::kHost})) {
+      if (kind == MemoryKind::kShared && !device.properties().shared_memory) continue;
       step(std::string("given ") + to_string(kind) + " memory of " + describe(device));
       const Buffer buffer(context, {.kind = kind, .bytes = kManyPages, .device = device});
       for (const std::size_t offset : {std::size_t{0}, kManyPages - 1}) {
@@ -75,8 +76,8 @@ PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.
 // A driver may keep what was freed for the next allocation, and tell of it.
 PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kWarn, {"alloc.unknown_pointer_claimed"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     step(std::string("given addresses of ") + to_string(kind) + " memory that was freed");
     Buffer buffer(context, {.kind = kind, .bytes = kManyPages});
     const std::byte* const pointer = buffer.data();

@@ -71,8 +71,8 @@ PROCTOR_CHECK(
   std::vector<Buffer> live;
   step("given allocations of each kind, of which every second is freed");
   for (int round = 0; round < 4; ++round) {
-    for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-      if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+    for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+      if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
       Buffer buffer(context, {.kind = kind, .bytes = 70'000});
       const std::uint64_t id = id_of(context, buffer.data());
       expect_true(ids.insert(id).second, "no allocation before it had the id " + std::to_string(id));
@@ -83,11 +83,11 @@ PROCTOR_CHECK(
   }
 }
 
-// No sentence says what is told of an address that was freed, and a driver may keep its memory: no gate.
+// No sentence says what is told of an address that was freed, and a driver may keep its memory: no latch.
 PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, suite::kWarn,
               {"alloc.unknown_pointer_claimed"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
     step(std::string("given ") + to_string(kind) + " memory that was freed");
     Buffer buffer(context, {.kind = kind, .bytes = 70'000});
     std::byte* const pointer = buffer.data();
@@ -140,8 +140,8 @@ PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
               "Level Zero specification, ze_memory_allocation_properties_t", kGate,
               {"alloc.wrong_type:times=1"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
-    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
+    if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     const Buffer buffer(context, {.kind = kind, .bytes = 70'000});
     step(std::string("given ") + to_string(kind) +
          " memory, and other bytes in the structures before each call");
@@ -150,7 +150,7 @@ PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
     expect_same("what is told of the last byte, as of the first", text_of(first), text_of(second));
     const std::uint64_t page = first.properties.pageSize;
     expect_true(page >= 4096 && (page & (page - 1)) == 0, "its pages are a power of two of at least 4096");
-    expect_same("device", kind == Kind::kHost ? "none" : "the context's",
+    expect_same("device", kind == MemoryKind::kHost ? "none" : "the context's",
                 first.device == nullptr                    ? "none"
                 : first.device == native(context.device()) ? "the context's"
                                                            : "another");
@@ -166,11 +166,11 @@ PROCTOR_CHECK(Pointer, IsUnknownToAnotherContext, "M42",
               suite::kWarn, {"alloc.wrong_type"}) {
   const auto context = leased();
   const Context other(context.device());
-  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+  for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
     step(std::string("given ") + to_string(kind) + " memory of one of two contexts");
     const Buffer buffer(context, {.kind = kind, .bytes = 70'000});
     expect_same("type in its own context",
-                std::to_string(kind == Kind::kHost ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE),
+                std::to_string(kind == MemoryKind::kHost ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE),
                 std::to_string(properties_of(context, buffer.data(), 0x55).properties.type));
     const auto told = properties_of(other, buffer.data(), 0x55);
     expect_status(kSuccess, told.status);

@@ -160,17 +160,18 @@ PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate
   std::byte* memory = allocate(first, kBytes);
   fill(first, memory, 0x11, kBytes);
   first.synchronize();
-  Gate gate(context);
+  Latch latch(context);
   step(
-      "given memory that is read and freed behind a gate, while another stream allocates and writes as much");
-  gate.hold(first);
+      "given memory that is read and freed behind a latch, while another stream allocates and writes as "
+      "much");
+  latch.hold(first);
   first.copy(seen.data(), memory, kBytes);
   free(first, memory);
   std::byte* other = allocate(second, kBytes);
   fill(second, other, 0x22, kBytes);
-  // Where the other stream got the same memory, as it may, it waits for the gate itself.
+  // Where the other stream got the same memory, as it may, it waits for the latch itself.
   static_cast<void>(second.try_synchronize(std::chrono::milliseconds(20)));
-  gate.open();
+  latch.open();
   first.synchronize();
   free(second, other);
   second.synchronize();
@@ -330,13 +331,13 @@ PROCTOR_CHECK(Pool, TrimLeavesWhatQueuedWorkUses, "M38", kOrder, kGate,
   const Buffer seen = host_memory(context, sent.size());
   std::byte* const memory = pool.allocate(queue, sent.size());
   write(queue, context, memory, sent);
-  Gate gate(context);
-  step("given memory that is read and freed behind a gate, and a trim to nothing before it opens");
-  gate.hold(queue);
+  Latch latch(context);
+  step("given memory that is read and freed behind a latch, and a trim to nothing before it opens");
+  latch.hold(queue);
   queue.copy(seen.data(), memory, sent.size());
   free(queue, memory);
   pool.trim_to(0);
-  gate.open();
+  latch.open();
   queue.synchronize();
   expect_bytes("what was read", sent, {seen.data(), seen.bytes()}, context.device());
 }

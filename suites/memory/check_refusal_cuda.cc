@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kHuge = SIZE_MAX;
 
 // Where memory of this kind was.
-void* freed(Victim& victim, Kind kind) {
+void* freed(Victim& victim, MemoryKind kind) {
   Buffer once(victim.context, {.kind = kind, .bytes = 4096});
   void* const pointer = once.data();
   once.try_free().or_throw();
@@ -81,16 +81,16 @@ constexpr BadCall kBadCalls[] = {
     {"cudaFree", "the memory is pinned memory of the host", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFree, v.host.data()); }},
     {"cudaFree", "the memory is free already", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, Kind::kDevice)); }},
+     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, MemoryKind::kDevice)); }},
     {"cudaFree", "the memory is managed and free already", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, Kind::kShared)); }},
+     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, MemoryKind::kShared)); }},
 
     {"cudaFreeHost", "the pointer is a local variable", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeHost, &v.on_the_stack); }},
     {"cudaFreeHost", "the memory is the device's", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeHost, v.memory.data()); }},
     {"cudaFreeHost", "the memory is free already", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaFreeHost, freed(v, Kind::kHost)); }},
+     [](Victim& v) { return CUDA_CALL(cudaFreeHost, freed(v, MemoryKind::kHost)); }},
 
     {"cudaHostAlloc", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaHostAlloc, nullptr, 64, cudaHostAllocDefault); }},
@@ -227,7 +227,7 @@ constexpr BadCall kBadCalls[] = {
     {"cudaHostGetDevicePointer", "the memory is no pinned memory", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, &v.on_the_stack, 0); }},
     {"cudaHostGetDevicePointer", "the memory is free already", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, Kind::kHost), 0); }},
+     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, MemoryKind::kHost), 0); }},
     {"cudaHostGetDevicePointer", "the memory is registered no more", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, unregistered(), 0); }},
     {"cudaHostGetDevicePointer", "a flag does not exist", cudaErrorInvalidValue,
@@ -240,7 +240,7 @@ constexpr BadCall kBadCalls[] = {
     {"cudaHostGetFlags", "the memory is free already", cudaErrorInvalidValue,
      [](Victim& v) {
        unsigned flags = 0;
-       return CUDA_CALL(cudaHostGetFlags, &flags, freed(v, Kind::kHost));
+       return CUDA_CALL(cudaHostGetFlags, &flags, freed(v, MemoryKind::kHost));
      }},
 
     {"cudaHostGetDevicePointer", "the host pointer is null", cudaErrorInvalidValue,
@@ -406,7 +406,7 @@ constexpr BadCall kBadCalls[] = {
     {"cudaIpcGetMemHandle", "the memory is free already", cudaErrorInvalidValue,
      [](Victim& v) {
        cudaIpcMemHandle_t handle{};
-       return CUDA_CALL(cudaIpcGetMemHandle, &handle, freed(v, Kind::kDevice));
+       return CUDA_CALL(cudaIpcGetMemHandle, &handle, freed(v, MemoryKind::kDevice));
      }},
     {"cudaIpcGetMemHandle", "the memory is null", cudaErrorInvalidValue,
      [](Victim&) {

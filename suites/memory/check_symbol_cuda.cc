@@ -7,7 +7,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/stream_gate.h"
+#include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -316,12 +316,12 @@ PROCTOR_CHECK(Symbol, SynchronousCopiesAreDone, "M26", "CUDA Runtime API, API sy
   std::copy(sent.begin(), sent.end(), pinned.data());
   std::vector<std::byte> got(Symbol::kBytes);
   const auto expect_done_after = [&](Way way, const auto& transfer) {
-    const StreamGate gate(context);
-    gate.hold(way == Way::kAtOnce ? cudaStreamLegacy : cudaStreamPerThread);
-    const Later later(gate);
+    const StreamLatch latch(context);
+    latch.hold(way == Way::kAtOnce ? cudaStreamLegacy : cudaStreamPerThread);
+    const Later later(latch);
     transfer(way).or_throw();
     expect_same("what the kernel said when the call returned (1: it was done)", "1",
-                std::to_string(gate.done()));
+                std::to_string(latch.done()));
   };
   for (const Way way : {Way::kAtOnce, Way::kAtOncePerThread}) {
     step("given a variable that is written and read behind kernels that are released a little later");
@@ -343,9 +343,9 @@ PROCTOR_CHECK(Symbol, AsynchronousCopiesDoNotWait, "M28", "CUDA Runtime API, API
   const Buffer host = host_memory(context, 2 * Symbol::kBytes);
   const auto sent = noise(Symbol::kBytes, 3);
   std::copy(sent.begin(), sent.end(), host.data());
-  Gate gate(context);
+  Latch latch(context);
   step("given a variable that is written and read behind a kernel that is not released yet");
-  gate.hold(queue);
+  latch.hold(queue);
   CUDA_CALL(cudaMemcpyToSymbolAsync, symbol.host(), host.data(), Symbol::kBytes, 0, cudaMemcpyHostToDevice,
             native(queue))
       .or_throw();
@@ -353,7 +353,7 @@ PROCTOR_CHECK(Symbol, AsynchronousCopiesDoNotWait, "M28", "CUDA Runtime API, API
             cudaMemcpyDeviceToHost, native(queue))
       .or_throw();
   expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, native(queue)));
-  gate.open();
+  latch.open();
   queue.synchronize();
   expect_bytes("what was read", sent, {host.data() + Symbol::kBytes, Symbol::kBytes}, context.device());
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();

@@ -509,7 +509,7 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
 
 }  // namespace
 
-// Whether a device can tell a read from a write before it is too late, each product says for itself: no gate.
+// Whether a device can tell a read from a write before it is too late, each product says for itself: no latch.
 PROCTOR_CHECK(Virtual, WritesNeedAccess, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
   need_page_faults();
   expect_enforced("write", std::span(kAccesses).subspan(2));
@@ -581,7 +581,7 @@ PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, 
   }
 }
 
-// A driver may notice it later, and some calls need no device: no gate.
+// A driver may notice it later, and some calls need no device: no latch.
 PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
               "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST of each function", suite::kWarn,
               {"state.lost_unnoticed"}) {

@@ -11,14 +11,14 @@ namespace {
 constexpr std::size_t kGuard = 128;
 constexpr std::size_t kSizes[] = {4096, 1, 3, 255, 4095, 4097, 65537};
 
-void set(Queue& queue, const Context& context, const Buffer& buffer, Kind kind,
+void set(Queue& queue, const Context& context, const Buffer& buffer, MemoryKind kind,
          std::span<const std::byte> bytes) {
-  if (kind == Kind::kDevice) return write(queue, context, buffer.data(), bytes);
+  if (kind == MemoryKind::kDevice) return write(queue, context, buffer.data(), bytes);
   std::copy(bytes.begin(), bytes.end(), buffer.data());
 }
 
-std::vector<std::byte> get(Queue& queue, const Context& context, const Buffer& buffer, Kind kind) {
-  if (kind == Kind::kDevice) return read_bytes(queue, context, buffer.data(), buffer.bytes());
+std::vector<std::byte> get(Queue& queue, const Context& context, const Buffer& buffer, MemoryKind kind) {
+  if (kind == MemoryKind::kDevice) return read_bytes(queue, context, buffer.data(), buffer.bytes());
   return {buffer.data(), buffer.data() + buffer.bytes()};
 }
 
@@ -65,7 +65,7 @@ void copy_all_sizes(const Route& route) {
   for (const std::size_t bytes : kSizes) copy_between_guards(context, route, bytes);
 }
 
-void copy_all_alignments(const Context& context, Kind from_kind, Kind to_kind) {
+void copy_all_alignments(const Context& context, MemoryKind from_kind, MemoryKind to_kind) {
   constexpr std::size_t kShifts = 16;
   constexpr std::size_t kSlot = 64;
   constexpr std::size_t kRoom = kShifts * kShifts * kSlot;

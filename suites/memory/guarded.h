@@ -14,8 +14,8 @@ Axis guarded_bytes();
 
 // Where the bytes lie before the copy and after it.
 struct Route {
-  Kind from = Kind::kDevice;
-  Kind to = Kind::kDevice;
+  MemoryKind from = MemoryKind::kDevice;
+  MemoryKind to = MemoryKind::kDevice;
   Queue::Mode mode = Queue::Mode::kLists;
   std::size_t from_offset = 0;  // from a multiple of 128
   std::size_t to_offset = 0;
@@ -28,7 +28,7 @@ void copy_all_sizes(const Route& route);
 
 // A copy that begins `from_shift` bytes behind a multiple of 64 and arrives `to_shift` bytes behind one, for each pair of
 // shifts below 16, with lengths that are no multiple of anything.
-void copy_all_alignments(const Context& context, Kind from, Kind to);
+void copy_all_alignments(const Context& context, MemoryKind from, MemoryKind to);
 
 struct FillShape {
   std::size_t pattern = 1;  // its bytes

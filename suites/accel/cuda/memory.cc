@@ -56,13 +56,13 @@ Status Buffer::allocate(const Context& context, const Allocation& what, void** p
   const Status used = try_use(what.device == Device() ? context.device() : what.device);
   if (!used.ok()) return used;
   switch (what.kind) {
-    case Kind::kDevice:
+    case MemoryKind::kDevice:
       return CUDA_CALL(cudaMalloc, pointer, what.bytes);
-    case Kind::kHost:
+    case MemoryKind::kHost:
       return CUDA_CALL(cudaHostAlloc, pointer, what.bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-    case Kind::kShared:
+    case MemoryKind::kShared:
       return CUDA_CALL(cudaMallocManaged, pointer, what.bytes, cudaMemAttachGlobal);
-    case Kind::kUnknown:
+    case MemoryKind::kUnknown:
       break;
   }
   return {cudaErrorInvalidValue, "accel::Buffer"};
@@ -70,7 +70,7 @@ Status Buffer::allocate(const Context& context, const Allocation& what, void** p
 
 Status Buffer::release(void* pointer) const {
   if (imported_) return CUDA_CALL(cudaIpcCloseMemHandle, pointer);
-  if (kind_ == Kind::kHost) return CUDA_CALL(cudaFreeHost, pointer);
+  if (kind_ == MemoryKind::kHost) return CUDA_CALL(cudaFreeHost, pointer);
   return CUDA_CALL(cudaFree, pointer);
 }
 
@@ -86,10 +86,10 @@ PointerInfo pointer_info(const Context& context, const void* pointer) {
   cudaPointerAttributes attributes{};
   CUDA_CALL(cudaPointerGetAttributes, &attributes, pointer).or_throw();
   PointerInfo info;
-  if (attributes.type == cudaMemoryTypeHost) info.kind = Kind::kHost;
-  if (attributes.type == cudaMemoryTypeDevice) info.kind = Kind::kDevice;
-  if (attributes.type == cudaMemoryTypeManaged) info.kind = Kind::kShared;
-  if (info.kind == Kind::kUnknown) return info;
+  if (attributes.type == cudaMemoryTypeHost) info.kind = MemoryKind::kHost;
+  if (attributes.type == cudaMemoryTypeDevice) info.kind = MemoryKind::kDevice;
+  if (attributes.type == cudaMemoryTypeManaged) info.kind = MemoryKind::kShared;
+  if (info.kind == MemoryKind::kUnknown) return info;
   for (const Device& candidate : context.devices()) {
     if (native(candidate) == attributes.device) info.device = candidate;
   }
@@ -111,7 +111,7 @@ Status Ipc::try_import(const Context& context, const std::string& token, std::si
   use(context.device());
   void* pointer = nullptr;
   const Status status = CUDA_CALL(cudaIpcOpenMemHandle, &pointer, handle, cudaIpcMemLazyEnablePeerAccess);
-  if (status.ok()) out = Buffer(context, Kind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
+  if (status.ok()) out = Buffer(context, MemoryKind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
   return status;
 }
 

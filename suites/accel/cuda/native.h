@@ -70,7 +70,7 @@ Status try_prefetch(const void* memory, std::size_t bytes, int place, cudaStream
 Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice, int place);
 
 // Loads a kernel on these devices. The runtime loads it with its first launch otherwise, and may wait for running work
-// then: behind a closed gate it would wait for ever. Source: NVIDIA CUDA Programming Guide, Lazy Loading.
+// then: behind a closed latch it would wait for ever. Source: NVIDIA CUDA Programming Guide, Lazy Loading.
 Status load_now(const void* kernel, const std::vector<Device>& devices);
 
 // If the file has no code for the device's architecture, the check ends as

@@ -61,7 +61,7 @@ Status Ipc::try_import(const Context& context, const std::string& token, std::si
   const Status status =
       ZE_CALL(zeMemOpenIpcHandle, native(context), native(context.device()), handle, 0, &pointer);
   if (status.ok()) {
-    out = Buffer(context, Kind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
+    out = Buffer(context, MemoryKind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
   } else {
     close(fd);
   }

@@ -40,15 +40,15 @@ constexpr ze_host_mem_alloc_desc_t kHostMemory = {ZE_STRUCTURE_TYPE_HOST_MEM_ALL
 Status Buffer::allocate(const Context& context, const Allocation& what, void** pointer) {
   const Device device = what.device == Device() ? context.device() : what.device;
   switch (what.kind) {
-    case Kind::kDevice:
+    case MemoryKind::kDevice:
       return ZE_CALL(zeMemAllocDevice, native(context), what.large ? &kLargeMemory : &kDeviceMemory,
                      what.bytes, what.alignment, native(device), pointer);
-    case Kind::kHost:
+    case MemoryKind::kHost:
       return ZE_CALL(zeMemAllocHost, native(context), &kHostMemory, what.bytes, what.alignment, pointer);
-    case Kind::kShared:
+    case MemoryKind::kShared:
       return ZE_CALL(zeMemAllocShared, native(context), &kDeviceMemory, &kHostMemory, what.bytes,
                      what.alignment, native(device), pointer);
-    case Kind::kUnknown:
+    case MemoryKind::kUnknown:
       break;
   }
   return {ZE_RESULT_ERROR_INVALID_ENUMERATION, "accel::Buffer"};
@@ -71,9 +71,9 @@ PointerInfo pointer_info(const Context& context, const void* pointer) {
   ze_device_handle_t device = nullptr;
   ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &properties, &device).or_throw();
   PointerInfo info;
-  if (properties.type == ZE_MEMORY_TYPE_HOST) info.kind = Kind::kHost;
-  if (properties.type == ZE_MEMORY_TYPE_DEVICE) info.kind = Kind::kDevice;
-  if (properties.type == ZE_MEMORY_TYPE_SHARED) info.kind = Kind::kShared;
+  if (properties.type == ZE_MEMORY_TYPE_HOST) info.kind = MemoryKind::kHost;
+  if (properties.type == ZE_MEMORY_TYPE_DEVICE) info.kind = MemoryKind::kDevice;
+  if (properties.type == ZE_MEMORY_TYPE_SHARED) info.kind = MemoryKind::kShared;
   for (const Device& candidate : context.devices()) {
     if (native(candidate) == device) info.device = candidate;
     for (const Device& tile : candidate.tiles()) {

@@ -16,14 +16,14 @@ void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned
   CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
 }
 
-// A gate for streams of any kind: a kernel that waits for the host. Its keeper opens it in the end.
-struct StreamGate {
-  explicit StreamGate(const Context& context)
+// A latch for streams of any kind: a kernel that waits for the host. Its keeper opens it in the end.
+struct StreamLatch {
+  explicit StreamLatch(const Context& context)
       : module(Module::load(context, "litmus")),
         kernel(module, "gate"),
         flags(closed_flags(context)),
         keeper(flags.as<std::uint32_t>()[0]) {}
-  ~StreamGate() { open(); }
+  ~StreamLatch() { open(); }
   void hold(cudaStream_t stream) const {
     launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
   }
@@ -37,16 +37,16 @@ struct StreamGate {
   Module module;
   Kernel kernel;
   Buffer flags;
-  mutable GateKeeper keeper;  // opening does not change what the gate holds
+  mutable LatchKeeper keeper;  // opening does not change what the latch holds
 };
 
-// Opens the gate a little later, so that a wait which does not wait returns before that.
+// Opens the latch a little later, so that a wait which does not wait returns before that.
 class Later {
  public:
-  explicit Later(const StreamGate& gate)
-      : thread_([&gate] {
+  explicit Later(const StreamLatch& latch)
+      : thread_([&latch] {
           std::this_thread::sleep_for(std::chrono::milliseconds(30));
-          gate.open();
+          latch.open();
         }) {}
 
  private:

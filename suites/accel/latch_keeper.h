@@ -1,4 +1,4 @@
-// Opens a gate that its check left closed for too long. A call behind a closed gate may wait for the gate: loading a
+// Opens a latch that its check left closed for too long. A call behind a closed latch may wait for the latch: loading a
 // kernel may do so (NVIDIA CUDA Programming Guide, Lazy Loading, Potential Hazards). The host counts the time, because
 // no number of looks of a kernel means the same time on every device. So this deadlock is a failure that says what it
 // is, and no timeout.
@@ -15,11 +15,11 @@ namespace proctor::accel {
 // Longer than checks are patient, and less than a helper and a case have.
 inline constexpr std::chrono::milliseconds kHeldAtMost{18'000};
 
-class GateKeeper {
+class LatchKeeper {
  public:
   // The kernel looks at `word` until it is not 0.
-  explicit GateKeeper(std::uint32_t& word, std::chrono::milliseconds limit = kHeldAtMost);
-  // Opens the gate, and reports a failure if the time was over before.
+  explicit LatchKeeper(std::uint32_t& word, std::chrono::milliseconds limit = kHeldAtMost);
+  // Opens the latch, and reports a failure if the time was over before.
   void open();
 
  private:

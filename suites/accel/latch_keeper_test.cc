@@ -1,4 +1,4 @@
-#include "suites/accel/gate_keeper.h"
+#include "suites/accel/latch_keeper.h"
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -6,18 +6,18 @@
 namespace proctor::accel {
 namespace {
 
-TEST(GateKeeper, OpensWhatStaysClosedAndReportsIt) {
+TEST(LatchKeeper, OpensWhatStaysClosedAndReportsIt) {
   std::uint32_t word = 0;
-  GateKeeper keeper(word, std::chrono::milliseconds(1));
+  LatchKeeper keeper(word, std::chrono::milliseconds(1));
   std::atomic_ref(word).wait(0);
-  EXPECT_NONFATAL_FAILURE(keeper.open(), "waits for the gate");
+  EXPECT_NONFATAL_FAILURE(keeper.open(), "waits for the latch");
   keeper.open();  // said once
 }
 
-TEST(GateKeeper, AGateThatIsOpenedInTimeIsNoFailure) {
+TEST(LatchKeeper, ALatchThatIsOpenedInTimeIsNoFailure) {
   std::uint32_t word = 0;
   {
-    GateKeeper keeper(word);
+    LatchKeeper keeper(word);
     keeper.open();
   }
   EXPECT_EQ(word, 1U);

@@ -1,4 +1,4 @@
-#include "suites/accel/gate_keeper.h"
+#include "suites/accel/latch_keeper.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 namespace proctor::accel {
 namespace {
 
-constexpr const char* kStuck = "a call behind a closed gate waits for the gate";
+constexpr const char* kStuck = "a call behind a closed latch waits for the latch";
 
 void store(std::uint32_t& word) {
   std::atomic_ref(word).store(1, std::memory_order_release);
@@ -20,10 +20,10 @@ void store(std::uint32_t& word) {
 
 }  // namespace
 
-GateKeeper::GateKeeper(std::uint32_t& word, std::chrono::milliseconds limit)
+LatchKeeper::LatchKeeper(std::uint32_t& word, std::chrono::milliseconds limit)
     : word_(word), limit_(limit), thread_([this](const std::stop_token& opened) { wait(opened); }) {}
 
-void GateKeeper::wait(const std::stop_token& opened) {
+void LatchKeeper::wait(const std::stop_token& opened) {
   std::mutex mutex;
   std::unique_lock lock(mutex);
   std::condition_variable_any changed;
@@ -36,7 +36,7 @@ void GateKeeper::wait(const std::stop_token& opened) {
   store(word_);
 }
 
-void GateKeeper::open() {
+void LatchKeeper::open() {
   thread_.request_stop();
   store(word_);
   if (late_.exchange(false)) suite::report({.message = kStuck});

@@ -29,6 +29,7 @@ PAGE = """# Made up
 
 FILES = {
     "harness/core/text.h": "",
+    "harness/core/event_words.cc": '    {Code::kJournalLost, "journal_lost"},\n',
     "harness/run/run.h": '#include "harness/core/text.h"\n',
     "harness/run/run.cc": '#include "harness/run/run.h"\n#include "harness/run/case.h"\n',
     "harness/run/case.h": '#include "harness/run/run.h"\n',
@@ -163,6 +164,12 @@ class ATreeAndItsPage(unittest.TestCase):
         self.assertEqual(self.found(), "")
         self.write("harness/run/case.cc", "// json::parse(text)\nauto a = nlohmann::json::parse(text);\nread_xml(a, b);\n")
         self.assert_finds("harness/run/case.cc:2: json::parse() takes", "harness/run/case.cc:3: read_xml() takes", findings=2)
+
+    def test_a_comparison_with_a_spelling(self):
+        self.write("harness/run/case.cc", 'if (a == "journal_lost") f("journal_lost");\nif (word.text() != "other") g();\n')
+        self.write("reports/page.js", 'if (codes.includes("journal_lost")) return "lost" === word;\n')
+        self.assert_finds('harness/run/case.cc:1: compares with "journal_lost"', 'harness/run/case.cc:2: compares with "other"',
+                          'reports/page.js:1: compares with "journal_lost"', findings=3)
 
     def test_a_page_without_its_table(self):
         self.page("| circle |", "| ring |")

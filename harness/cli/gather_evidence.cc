@@ -74,7 +74,9 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
           ->excludes(guard);
   command->add_option("--core-glob", options->crash.core_glob, "Where its core is")->needs(crashed);
   command->add_option("--since", options->crash.owner.since, "No older core is its")->needs(crashed);
-  command->add_option("--mark", options->crash.owner.mark, "What its environment has of its case")
+  command
+      ->add_option("--containment-id", options->crash.owner.containment_id,
+                   "What its environment has of its case")
       ->needs(crashed);
   command->add_flag("!--common-pid", options->crash.owner.is_alone, "Others had that pid at the same time")
       ->needs(crashed);

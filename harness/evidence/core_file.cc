@@ -200,11 +200,11 @@ std::optional<CoreFacts> read_facts(int fd) {
   const auto about = notes.find(NT_PRPSINFO);
   const auto process = about == notes.end() ? std::nullopt : record_at<prpsinfo_t>(about->second, 0);
   if (!process) return std::nullopt;
-  CoreFacts facts{.pid = process->pr_pid, .program = {}, .mark = {}};
+  CoreFacts facts{.pid = process->pr_pid, .program = {}, .containment_id = {}};
   const auto vector = notes.find(NT_AUXV);
   if (vector == notes.end()) return facts;
   const std::string stack = read_memory_before(fd, parts, value_of(vector->second, AT_EXECFN));
-  facts.mark = variable_before(stack, child::kContainmentVariable);
+  facts.containment_id = variable_before(stack, child::kContainmentVariable);
   const auto mappings = notes.find(NT_FILE);
   if (mappings == notes.end()) return facts;
   const std::string program = file_mapped_at(mappings->second, value_of(vector->second, AT_ENTRY));
@@ -220,7 +220,7 @@ bool is_ours_alone(const struct stat& status) {
 
 bool is_of(const CoreFacts& core, const CoreOwner& owner) {
   if (core.pid != owner.pid) return false;
-  return core.mark.empty() ? owner.is_alone : core.mark == owner.mark;
+  return core.containment_id.empty() ? owner.is_alone : core.containment_id == owner.containment_id;
 }
 
 bool is_newer(const timespec& one, const timespec& other) {

@@ -16,7 +16,7 @@ struct CoreFacts {
   std::string program;  // the path of its executable; "" where the core does not say one that can be typed
   // Of its case (core/child_protocol.h, kContainmentVariable), as it is in the environment with which the program was
   // started; "" where it is not there.
-  std::string mark;
+  std::string containment_id;
 };
 
 // None for what is no core of this kind of machine. The file may hold anything.
@@ -24,10 +24,10 @@ std::optional<CoreFacts> read_core(const std::string& path);
 
 // Whose core is looked for.
 struct CoreOwner {
-  int pid = 0;             // as the process saw itself
-  bool is_alone = true;    // no other process of its time has that pid, as in a PID namespace of a case
-  std::string mark;        // of its case
-  std::int64_t since = 0;  // when it began, in seconds of Unix time
+  int pid = 0;                 // as the process saw itself
+  bool is_alone = true;        // no other process of its time has that pid, as in a PID namespace of a case
+  std::string containment_id;  // of its case
+  std::int64_t since = 0;      // when it began, in seconds of Unix time
 };
 
 struct FoundCore {

@@ -79,7 +79,7 @@ class CrashTest : public testing::Test {
     written_ = directory_ / "core";
     testing_support::run_child({"gdb", "-nx", "-batch", "-p", pid, "-ex", "generate-core-file " + written_});
     if (!std::filesystem::exists(written_)) GTEST_SKIP() << "needs: ptrace";
-    request_ = {.owner = {.pid = child_.pid(), .mark = "run/7"},
+    request_ = {.owner = {.pid = child_.pid(), .containment_id = "run/7"},
                 .core_glob = directory_ / "co*",
                 .core = directory_ / "kept.core",
                 .room = kMuch,
@@ -138,9 +138,9 @@ TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
 
 // In PID namespaces of their own, the leaders of all cases have the same pid.
 TEST_F(CrashTest, OneOfAnotherCaseWithTheSamePidIsNotTaken) {
-  request_.owner.mark = "run/8";
+  request_.owner.containment_id = "run/8";
   EXPECT_EQ(found(), "");
-  request_.owner.mark = "run/7";
+  request_.owner.containment_id = "run/7";
   request_.owner.is_alone = false;
   EXPECT_EQ(found(), written_);
 }

@@ -84,7 +84,7 @@ std::vector<std::string> gather_arguments(const GatherRequest& request) {
 std::vector<std::string> gather_arguments(const CrashGatherRequest& request) {
   std::vector<std::string> arguments = {"gather-evidence",
                                         "--crashed=" + std::to_string(request.owner.pid),
-                                        "--mark=" + request.owner.mark,
+                                        "--containment-id=" + request.owner.containment_id,
                                         "--core-glob=" + request.core_glob,
                                         "--since=" + std::to_string(request.owner.since),
                                         "--core=" + request.core,

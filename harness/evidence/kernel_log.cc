@@ -135,16 +135,16 @@ KernelLog::KernelLog(const std::string& stand_in) : stand_in_(!stand_in.empty())
   }
 }
 
-KernelLog::Mark KernelLog::mark() {
+KernelLog::Position KernelLog::position() {
   read_new_lines();
   return first_ + lines_.size();
 }
 
-KernelLog::Lines KernelLog::since(Mark mark) {
+KernelLog::Lines KernelLog::since(Position position) {
   read_new_lines();
   Lines found;
-  if (mark < first_) found.lost = first_ - mark;
-  for (Mark at = std::max(mark, first_); at < first_ + lines_.size(); ++at)
+  if (position < first_) found.lost = first_ - position;
+  for (Position at = std::max(position, first_); at < first_ + lines_.size(); ++at)
     found.lines.push_back(lines_[at - first_]);
   return found;
 }

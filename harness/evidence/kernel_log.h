@@ -42,15 +42,15 @@ class KernelLog {
   const std::string& problem() const { return problem_; }
   bool is_stand_in() const { return stand_in_; }
 
-  using Mark = std::uint64_t;
-  // Marks the present end of the log.
-  Mark mark();
+  using Position = std::uint64_t;
+  // Of the present end of the log.
+  Position position();
 
   struct Lines {
     std::vector<KernelLine> lines;
     std::uint64_t lost = 0;  // overwritten before they were read, or too many
   };
-  Lines since(Mark mark);
+  Lines since(Position position);
 
  private:
   static constexpr std::size_t kMaxLines = 4096;
@@ -65,7 +65,7 @@ class KernelLog {
   bool stand_in_ = false;
   std::string problem_;
   std::deque<KernelLine> lines_;
-  Mark first_ = 0;                         // of lines_.front()
+  Position first_ = 0;                     // of lines_.front()
   std::optional<std::uint64_t> sequence_;  // of the newest record
   std::string rest_;                       // when a file is read, the start of an incomplete line
 };

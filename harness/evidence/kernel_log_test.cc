@@ -55,10 +55,10 @@ TEST(ParseKmsg, RefusesWhatTheKernelDidNotSay) {
 TEST_F(KernelLogTest, TellsWhatCameSinceAMark) {
   KernelLog log(path_);
   ASSERT_EQ(log.problem(), "");
-  const auto begin = log.mark();
+  const auto begin = log.position();
   EXPECT_THAT(log.since(begin).lines, IsEmpty()) << "what was there before is not new";
   add("[   12.500000] one\n4,7,99,-;two\n DEVICE=+pci:0000:03:00.0\n12,8,99,-;of a program\n");
-  const auto middle = log.mark();
+  const auto middle = log.position();
   add("three\nhalf a li");
   const auto lines = log.since(begin);
   EXPECT_THAT(texts(lines), ElementsAre("one", "two", "three"));
@@ -70,7 +70,7 @@ TEST_F(KernelLogTest, TellsWhatCameSinceAMark) {
 
 TEST_F(KernelLogTest, AFloodCostsLinesThatAreCounted) {
   KernelLog log(path_);
-  const auto begin = log.mark();
+  const auto begin = log.position();
   std::string flood;
   for (int i = 0; i < 5000; ++i) flood += "line " + std::to_string(i) + "\n";
   add(flood);
@@ -85,7 +85,7 @@ TEST_F(KernelLogTest, NeverWaits) {
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   KernelLog log(fifo);  // nobody writes there
   EXPECT_THAT(log.problem(), HasSubstr("Illegal seek"));
-  EXPECT_THAT(log.since(log.mark()).lines, IsEmpty());
+  EXPECT_THAT(log.since(log.position()).lines, IsEmpty());
   std::filesystem::remove(fifo);
 }
 
@@ -99,7 +99,7 @@ TEST(KernelLogProblem, SaysHowToAllowIt) {
 TEST(KernelLogDevice, IsReadFromNowOn) {
   KernelLog log;
   if (!log.problem().empty()) GTEST_SKIP() << "needs: " << log.problem();
-  const auto begin = log.mark();
+  const auto begin = log.position();
   const int fd = ::open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
   if (fd < 0) GTEST_SKIP() << "needs: permission to write /dev/kmsg";
   const std::string text = "<12>proctor-test: " + std::to_string(::getpid());

@@ -169,7 +169,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     guard_gone_ = false;
     guard_children_ = UniqueFd(guard::open_children(guard_pid_));
     leaf_ = std::move(guard.leaf);
-    mark_ = std::move(guard.mark);
+    containment_id_ = std::move(guard.containment_id);
     control_.assign(guard.control.release());
     if (guard.process.pidfd) guard_watch_.assign(guard.process.pidfd.release());
   }
@@ -385,7 +385,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void take_over() {
     if (sweep_) return;
     if (phase_ != Phase::kKilling) start_killing();
-    sweep_.emplace(recipe_, guard_pid_, leaf_ ? &*leaf_ : nullptr, mark_);
+    sweep_.emplace(recipe_, guard_pid_, leaf_ ? &*leaf_ : nullptr, containment_id_);
     sweep();
   }
 
@@ -580,7 +580,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (killed_at_) end_.kill_to_empty = std::chrono::duration_cast<Milliseconds>(end_.ended - *killed_at_);
     if (leader_status_ && WIFEXITED(*leader_status_)) end_.exit_code = WEXITSTATUS(*leader_status_);
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
-    end_.mark = mark_;
+    end_.containment_id = containment_id_;
     end_.core_dumped = leader_status_ && WIFSIGNALED(*leader_status_) && WCOREDUMP(*leader_status_);
     spec_.on_event_line = nullptr;
     spec_.on_output = nullptr;
@@ -603,7 +603,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;
   std::optional<Cgroup> leaf_;
-  std::string mark_;
+  std::string containment_id_;
   int unanswered_ = 0;  // orders
   bool held_ = false;   // the guard: it has missed one
   std::optional<Sweep> sweep_;

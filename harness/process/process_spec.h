@@ -100,7 +100,7 @@ struct ProcessEnd {
   std::optional<int> exit_signal;
   int leader = 0;  // its pid as it saw itself, in a PID namespace of its own where it had one
   std::string
-      mark{};  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
+      containment_id{};  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
   bool core_dumped = false;  // the kernel says that it wrote the leader's core, or that somebody took it
   Termination termination;
   OutputInfo output;

@@ -84,17 +84,18 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   guard.control = UniqueFd(pair[0]);
   UniqueFd guard_end(pair[1]);
   const std::string number = std::to_string(++recipe.next_case);
-  guard.mark = recipe.run_id + "/" + number;
+  guard.containment_id = recipe.run_id + "/" + number;
   if (has_cgroup(recipe.layer)) {
     auto leaf = recipe.run_cgroup->make_leaf(number);
     if (!leaf) return SpawnError{"cgroup", leaf.error().sys_errno};
     guard.leaf.emplace(*std::move(leaf));
   }
   SpawnSpec spec;
-  spec.argv = {recipe.guard, flags_of(recipe, setup), guard.mark, guard.leaf ? guard.leaf->path() : "-"};
+  spec.argv = {recipe.guard, flags_of(recipe, setup), guard.containment_id,
+               guard.leaf ? guard.leaf->path() : "-"};
   spec.argv.insert(spec.argv.end(), argv.begin(), argv.end());
   spec.env = env;
-  set_variable(spec.env, child::kContainmentVariable, guard.mark);
+  set_variable(spec.env, child::kContainmentVariable, guard.containment_id);
   spec.directory = directory;
   spec.umask = setup.umask;
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,

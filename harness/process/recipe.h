@@ -61,7 +61,8 @@ struct GuardProcess {
   Spawned process;
   UniqueFd control;  // SOCK_SEQPACKET, non-blocking
   std::optional<Cgroup> leaf;
-  std::string mark;  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
+  std::string
+      containment_id;  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
 };
 
 struct GuardSetup {

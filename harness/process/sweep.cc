@@ -24,22 +24,22 @@ namespace {
 constexpr std::size_t kMaxFound = 64;
 constexpr Milliseconds kBetweenRounds{2};
 
-enum class Marked { kYes, kNo, kUnknown };
+enum class HasId { kYes, kNo, kUnknown };
 
-// `mark` ends an entry, or only begins its value: then it ends with a slash. The environment of another user's process
+// `containment_id` ends an entry, or only begins its value: then it ends with a slash. The environment of another user's process
 // is not ours to read.
-Marked has_mark(ProcReader& reader, pid_t pid, const std::string& mark) {
+HasId has_id(ProcReader& reader, pid_t pid, const std::string& containment_id) {
   const auto environment = reader.read(pid, environ_file(pid));
   if (!environment) {
     const int err = environment.error().sys_errno;
-    return means_gone(environment.error()) || err == EACCES || err == EPERM ? Marked::kNo : Marked::kUnknown;
+    return means_gone(environment.error()) || err == EACCES || err == EPERM ? HasId::kNo : HasId::kUnknown;
   }
-  std::string entry = std::string(1, '\0') + child::kContainmentVariable + "=" + mark;
-  if (!mark.ends_with('/')) entry += '\0';
-  return ('\0' + *environment + '\0').find(entry) != std::string::npos ? Marked::kYes : Marked::kNo;
+  std::string entry = std::string(1, '\0') + child::kContainmentVariable + "=" + containment_id;
+  if (!containment_id.ends_with('/')) entry += '\0';
+  return ('\0' + *environment + '\0').find(entry) != std::string::npos ? HasId::kYes : HasId::kNo;
 }
 
-struct MarkedSearch {
+struct IdSearch {
   bool any = false;
   std::string doubt;  // what could not be looked at, or ""
 };
@@ -58,10 +58,10 @@ void kill_held(pid_t pid, const UniqueFd& held) {
   }
 }
 
-// The mark is read again once the process is held, so that it is not another's pid.
+// The id is read again once the process is held, so that it is not another's pid.
 template <typename Named>
-MarkedSearch kill_marked(ProcReader& reader, const std::string& mark, Named named) {
-  MarkedSearch search;
+IdSearch kill_by_id(ProcReader& reader, const std::string& containment_id, Named named) {
+  IdSearch search;
   const auto self = read_stat(getpid());
   std::error_code error;
   for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end;
@@ -71,12 +71,12 @@ MarkedSearch kill_marked(ProcReader& reader, const std::string& mark, Named name
     const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || *rest != '\0' || pid == getpid()) continue;
     if (is_zombie_or_gone(pid) || is_older(pid, self)) continue;
-    const Marked marked = has_mark(reader, pid, mark);
-    if (marked == Marked::kUnknown)
+    const HasId found = has_id(reader, pid, containment_id);
+    if (found == HasId::kUnknown)
       search.doubt = "process " + name + " " + command_of(reader, pid) + " does not show its environment";
-    if (marked != Marked::kYes) continue;
+    if (found != HasId::kYes) continue;
     const UniqueFd held(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (has_mark(reader, pid, mark) != Marked::kYes) continue;
+    if (has_id(reader, pid, containment_id) != HasId::kYes) continue;
     search.any = true;
     named(pid);
     kill_held(pid, held);
@@ -92,7 +92,7 @@ bool Sweep::round(bool reaped) {
   if (!reaped) any = end_guard() || any;
   any = end_orphans() || any;
   // The most expensive look, and the last: it finds what is nobody's descendant any more.
-  return !any && !end_marked();
+  return !any && !end_by_id();
 }
 
 bool Sweep::end_leaf() {
@@ -126,8 +126,8 @@ bool Sweep::end_orphans() {
   return any;
 }
 
-bool Sweep::end_marked() {
-  const auto search = kill_marked(recipe_.reader, mark_, [this](pid_t pid) { name(pid); });
+bool Sweep::end_by_id() {
+  const auto search = kill_by_id(recipe_.reader, containment_id_, [this](pid_t pid) { name(pid); });
   doubt_ = search.doubt;
   return search.any || !search.doubt.empty();
 }
@@ -167,11 +167,11 @@ std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit) {
     if (recipe.run_cgroup && !recipe.run_cgroup->directory().empty()) recipe.run_cgroup->directory().kill();
     std::vector<Stray> left = end_children(recipe);
     const auto outside = [&](pid_t pid) { left.push_back({pid, command_of(recipe.reader, pid)}); };
-    const auto marked = kill_marked(recipe.reader, recipe.run_id + "/", outside);
-    if (!marked.doubt.empty()) left.push_back({0, marked.doubt});
+    const auto found = kill_by_id(recipe.reader, recipe.run_id + "/", outside);
+    if (!found.doubt.empty()) left.push_back({0, found.doubt});
     std::vector<pid_t> pids;
     for (const Stray& stray : left) pids.push_back(stray.pid);
-    if ((left.empty() && !marked.any) || wait.is_over(pids)) return left;
+    if ((left.empty() && !found.any) || wait.is_over(pids)) return left;
     std::this_thread::sleep_for(kBetweenRounds);
   }
 }

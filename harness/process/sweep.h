@@ -1,5 +1,5 @@
 // How the runner ends processes itself, when a guard is dead, is held by somebody, or does not say the truth:
-// by the cgroup's own kill, by descent from the guard and from the runner, and by the mark in the environment
+// by the cgroup's own kill, by descent from the guard and from the runner, and by the containment id in the environment
 // (core/child_protocol.h, kContainmentVariable). Round after round, until a round finds nothing.
 #pragma once
 
@@ -21,8 +21,8 @@ struct Recipe;
 class Sweep {
  public:
   // `leaf` may be null; it and `recipe` must live as long as this.
-  Sweep(Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string mark)
-      : recipe_(recipe), guard_(guard), leaf_(leaf), mark_(std::move(mark)) {}
+  Sweep(Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string containment_id)
+      : recipe_(recipe), guard_(guard), leaf_(leaf), containment_id_(std::move(containment_id)) {}
 
   // SIGKILL to all that is found, and to the guard unless it is `reaped` by now. True when nothing was found.
   // Takes a bounded time; what is killed needs a moment to be gone, so the caller waits between two rounds.
@@ -38,13 +38,13 @@ class Sweep {
   bool end_leaf();
   bool end_guard();
   bool end_orphans();
-  bool end_marked();
+  bool end_by_id();
   void name(pid_t pid);
 
   Recipe& recipe_;
   pid_t guard_;
   const Cgroup* leaf_;
-  std::string mark_;
+  std::string containment_id_;
   std::set<pid_t> named_;
   std::vector<Stray> found_;
   std::string doubt_;

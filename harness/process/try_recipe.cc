@@ -101,7 +101,7 @@ std::string try_recipe(Recipe& recipe) {
   auto& guard = std::get<GuardProcess>(started);
   const std::string problem = check_kill(guard);
   if (!problem.empty()) {
-    Sweep sweep(recipe, guard.process.pid, guard.leaf ? &*guard.leaf : nullptr, guard.mark);
+    Sweep sweep(recipe, guard.process.pid, guard.leaf ? &*guard.leaf : nullptr, guard.containment_id);
     bool reaped = false;
     for (int round = 0; round < kProbeSweeps && !(sweep.round(reaped) && reaped); ++round) {
       reaped = reaped || waitpid(guard.process.pid, nullptr, WNOHANG) != 0;

@@ -32,7 +32,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
     : context_(context),
       plan_(std::move(plan)),
       addresses_(context.diagnoser.devices_in(plan_.environment.variables)),
-      process_mark_(context.diagnoser.mark()),
+      process_position_(context.diagnoser.position()),
       on_case_ended_(std::move(on_case_ended)),
       on_done_(std::move(on_done)),
       files_(make_files(context, plan_)),
@@ -122,10 +122,10 @@ std::string RunningAttempt::read_result(const ProcessEnd& end) {
 
 void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
   // The start of the process belongs to its first case.
-  const auto mark = cases_.none_began() ? process_mark_ : context_.diagnoser.mark();
+  const auto position = cases_.none_began() ? process_position_ : context_.diagnoser.position();
   cases_.begin({.which = which,
                 .started = now,
-                .kernel_mark = mark,
+                .kernel_position = position,
                 .telemetry = context_.telemetry ? context_.telemetry->begin(plan_.devices) : 0});
   const AttemptCase& entry = cases_.of(which);
   context_.sink.on(AttemptStarted{
@@ -143,7 +143,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   const std::string refused = end && !files_.result_file.empty() ? read_result(*end) : "";
   AttemptEnded event = describe_case(end, refused);
   const CaseTracker::Open open = *cases_.open();
-  context_.diagnoser.judge(open.kernel_mark, addresses_, event, context_.sink,
+  context_.diagnoser.judge(open.kernel_position, addresses_, event, context_.sink,
                            end ? end->usage.oom_kills : 0);
   if (event.diagnosis)
     event.diagnosis->culprit = culprit_of(*event.diagnosis, {.run = context_.planned,
@@ -190,7 +190,7 @@ void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
   const Clock::time_point began = Clock::now();
   const auto& open = cases_.open();
   const KernelEvidence kernel =
-      context_.diagnoser.evidence(open ? open->kernel_mark : process_mark_, addresses_);
+      context_.diagnoser.evidence(open ? open->kernel_position : process_position_, addresses_);
   GatherRequest request;
   request.guard = guard_pid;
   request.devices = devices_and_load();

@@ -79,8 +79,8 @@ class RunningAttempt {
 
   AttemptContext& context_;
   const AttemptPlan plan_;
-  const Diagnoser::Devices addresses_;  // of the attempt's devices
-  const KernelLog::Mark process_mark_;  // where its time begins in the kernel log
+  const Diagnoser::Devices addresses_;          // of the attempt's devices
+  const KernelLog::Position process_position_;  // where its time begins in the kernel log
   OnCaseEnded on_case_ended_;
   OnDone on_done_;
   AttemptFiles files_;

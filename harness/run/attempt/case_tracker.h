@@ -27,7 +27,7 @@ class CaseTracker {
     std::size_t which = 0;
     Clock::time_point started{};
     std::optional<Clock::time_point> reported{};  // when its `end` event came
-    KernelLog::Mark kernel_mark = 0;
+    KernelLog::Position kernel_position = 0;
     Telemetry::Window telemetry = 0;
   };
 

@@ -92,7 +92,7 @@ std::vector<std::string> Diagnoser::gaps(const KernelLog::Lines& window, const D
   return gaps;
 }
 
-KernelEvidence Diagnoser::evidence(KernelLog::Mark since, const Devices& devices) {
+KernelEvidence Diagnoser::evidence(KernelLog::Position since, const Devices& devices) {
   const auto window = log_.since(since);
   KernelEvidence evidence;
   for (const KernelLine& line : lines_about(window.lines, addresses_of(devices)))
@@ -120,7 +120,7 @@ std::string Diagnoser::killed_for_memory(std::uint64_t oom_kills) {
   return "oom_kill rose in /proc/vmstat of this machine";
 }
 
-void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink,
+void Diagnoser::judge(KernelLog::Position since, const Devices& devices, AttemptEnded& event, EventSink& sink,
                       std::uint64_t oom_kills) {
   if (!is_bad(event.verdict.outcome) || event.verdict.outcome == Outcome::kNotrun) return;
   const auto window = log_.since(since);

@@ -36,14 +36,14 @@ class Diagnoser {
   Devices devices_in(const std::vector<std::string>& environment) const;
 
   // Marks the start of an attempt's time.
-  KernelLog::Mark mark() { return log_.mark(); }
+  KernelLog::Position position() { return log_.position(); }
 
-  KernelEvidence evidence(KernelLog::Mark since, const Devices& devices);
+  KernelEvidence evidence(KernelLog::Position since, const Devices& devices);
 
   // Fills in `event.diagnosis` and corrects its verdict, but only for a bad verdict that the runner did not
   // cause itself. If the kernel log cannot be read, this is reported once.
   // `oom_kills`: of the case's own cgroup.
-  void judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink,
+  void judge(KernelLog::Position since, const Devices& devices, AttemptEnded& event, EventSink& sink,
              std::uint64_t oom_kills = 0);
 
  private:

@@ -28,7 +28,7 @@ class DiagnoseTest : public testing::Test {
   // What `verdict` becomes when the kernel says `line` meanwhile.
   AttemptEnded judged(Verdict verdict, const std::string& line) {
     Diagnoser diagnoser{KernelLog(path_)};
-    const auto mark = diagnoser.mark();
+    const auto mark = diagnoser.position();
     if (!line.empty()) add(line);
     AttemptEnded event;
     event.verdict = std::move(verdict);
@@ -110,7 +110,7 @@ TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
                      .device = ""}};
   event.output.stdout_tail =
       "an empty mask: cudaErrorNoDevice\n  expected: cudaErrorNoDevice\n       got: 1\n";
-  diagnoser.judge(diagnoser.mark(), {}, event, told_);
+  diagnoser.judge(diagnoser.position(), {}, event, told_);
   EXPECT_EQ(event.diagnosis->rule, "outcome:fail");
 }
 
@@ -119,10 +119,10 @@ TEST_F(DiagnoseTest, ASigkillIsTheMachinesOnlyWhereMemoryExplainsIt) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
   event.verdict = {Outcome::kCrash, {Reason::kSignal, 9}};
-  diagnoser.judge(diagnoser.mark(), {}, event, told_);
+  diagnoser.judge(diagnoser.position(), {}, event, told_);
   EXPECT_EQ(event.diagnosis->rule, "outcome:killed");
   EXPECT_EQ(event.diagnosis->problem, Blame::kCode);
-  diagnoser.judge(diagnoser.mark(), {}, event, told_, /*oom_kills=*/1);
+  diagnoser.judge(diagnoser.position(), {}, event, told_, /*oom_kills=*/1);
   EXPECT_EQ(event.diagnosis->rule, "signal:oom_host");
   EXPECT_EQ(to_string(event.verdict), "crash(oom_host)");
 }
@@ -132,7 +132,7 @@ TEST_F(DiagnoseTest, ALogThatCannotBeReadIsSaid) {
   for (int i = 0; i < 2; ++i) {
     AttemptEnded event;
     event.verdict = {Outcome::kFail, ""};
-    diagnoser.judge(diagnoser.mark(), {}, event, told_);
+    diagnoser.judge(diagnoser.position(), {}, event, told_);
     EXPECT_THAT(event.diagnosis->gaps, ElementsAre(HasSubstr("cannot be read")));
   }
   EXPECT_EQ(told_.events.size(), 1U) << "a run says it once";
@@ -154,7 +154,7 @@ TEST_F(DiagnoseTest, ALivingProcessOfSomebodyElseIsNoFaultOfTheCase) {
 
 TEST_F(DiagnoseTest, EvidenceHasTheLinesAboutTheDevices) {
   Diagnoser diagnoser{KernelLog(path_)};
-  const auto mark = diagnoser.mark();
+  const auto mark = diagnoser.position();
   add("xe 0000:03:00.0: [drm] one");
   add("xe 0000:41:00.0: [drm] two");
   const auto evidence = diagnoser.evidence(mark, diagnoser.devices_in({kDevices}));

@@ -93,7 +93,7 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
                                    // The file system's clock is coarser.
                                    .owner = {.pid = crash.pid,
                                              .is_alone = same_pids,
-                                             .mark = end.mark,
+                                             .containment_id = end.containment_id,
                                              .since = unix_seconds(end.started) - 1},
                                    .core_glob = core_glob(pattern, process, directory),
                                    .file = in_run_dir(found_.file),

@@ -3,7 +3,10 @@
 tree, one toy of each kind of thing is added by exactly those steps, and the files that it took are counted. The program
 that is built there has to know the toy; a toy that is added wrongly must not compile, or a test has to name it."""
 
+import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,13 +31,13 @@ class Edit:
 
 @dataclass
 class Wrong:
-    """A mistake: `old` is written as `new` in a file of the toy. It does not compile, or the tests that match `tests` name
-    `named`."""
+    """A mistake: `old` is written as `new` in a file of the toy. `seen_by` says `named`: the compiler of this source, a
+    script of harness/e2e, or the tests of the toy's program that match."""
     what: str
     file: str
     old: str
     new: str
-    tests: str
+    seen_by: str
     named: str
 
 
@@ -142,36 +145,177 @@ const Kind& toy_kind();
      Wrong("a kind without a row in the page", "docs/config.md", "\n| toy | ", "\n| toi | ", "ConfigPage.HasARowForEachKind",
            "toy")])
 
-TOYS = [FRAMEWORK]
+
+# ---- a report ----
+
+
+def report_is_known(sandbox):
+    formats, default = harness.report_files(sandbox)
+    check(formats.get("toy") == ["toy.txt"] and "toy" in default, formats, default)
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", "true")
+    check("toy.txt" in (sandbox.last_out() / "index.html").read_text(), "the page has no link to it")
+    written = sandbox.last_out() / "toy.txt"
+    check(written.read_text() == "1 cases\n", done.stderr)
+    written.unlink()
+    again = sandbox.proctor("report", "render", "--format", "toy", sandbox.last_out())
+    check(written.read_text() == "1 cases\n", again.stderr)
+
+
+REPORT = Toy(
+    "a report", 5,
+    [Edit("reports/formats/toy.h", None, """// How many cases there are.
+#pragma once
+
+#include "reports/formats/text_output.h"
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+void write_toy(const RunModel& model, TextOutput& output);
+
+}  // namespace proctor
+"""),
+     Edit("reports/formats/toy.cc", None, """#include "reports/formats/toy.h"
+
+#include <fmt/format.h>
+
+namespace proctor {
+
+void write_toy(const RunModel& model, TextOutput& output) {
+  output.pending() += fmt::format("{} cases\\n", model.cases().size());
+}
+
+}  // namespace proctor
+"""),
+     Edit("reports/CMakeLists.txt", r"^  formats/summary\.cc\n", "  formats/toy.cc\n"),
+     Edit("reports/report_formats.cc", r'^#include "reports/formats/summary\.h"\n', '#include "reports/formats/toy.h"\n'),
+     Edit("reports/report_formats.cc", r'^    ReportFormat\{"html".*\n',
+          '    ReportFormat{"toy", "toy.txt", "", kByDefault, of_model<write_toy>},\n'),
+     Edit("docs/ci.md", r"^\| `html` \* .*\n", "| `toy` * | `toy.txt` | who counts |\n")],
+    "proctor_reports_test", "ReportFormats.*", report_is_known,
+    [Wrong("two formats of one name", "reports/report_formats.cc", '{"toy", ', '{"json", ', "reports/report_formats.cc",
+           "two formats have one name"),
+     Wrong("a format that nobody writes", "reports/report_formats.cc", "of_model<write_toy>", "nullptr",
+           "reports/report_formats.cc", "a format has no writer"),
+     Wrong("a format without a row in the page", "docs/ci.md", "\n| `toy` * ", "\n| `toi` * ",
+           "ReportFormats.EachIsInTheTableOfItsPage", "toy.txt")])
+
+
+# ---- a reason of an outcome ----
+
+
+def reason_is_known(sandbox):
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", "sh", "-c", "exit 42")
+    case = report(sandbox.last_out())["cases"][0]
+    check((case["outcome"], case["reason"]) == ("fail", "toy"), case)
+    check(done.returncode == 1 and "ended as toys do" in done.stdout + done.stderr, done.stdout, done.stderr)
+
+
+REASON_ROW = '    ReasonMeaning{R::kToy, "toy", only(kFail), kSetup, kAnywhere, kByOutcome, "ended as toys do"},\n'
+REASON = Toy(
+    "a reason of an outcome", 4,
+    [Edit("harness/core/outcome.h", r"^  // of fail\n", "  kToy,\n"),
+     Edit("harness/core/reasons.cc", r"^constexpr std::array kReasons = \{\n", REASON_ROW),
+     Edit("harness/run/attempt/verdict.cc", r"^    return \{Outcome::kCrash, .*\n",
+          "  if (evidence.exit_code == 42) return {Outcome::kFail, Reason::kToy};\n"),
+     Edit("docs/outcomes.md", r"^\| reason \| .*\n\| --- .*\n", "| `fail(toy)` | set-up | 1 | red | ended as toys do |\n")],
+    "proctor_core_test", "Reasons.*:Outcome.*", reason_is_known,
+    [Wrong("two reasons of one name", "harness/core/reasons.cc", '"toy"', '"leaky"', "harness/core/reasons.cc", "all_go_together"),
+     Wrong("a reason without a row", "harness/core/reasons.cc", REASON_ROW, "", "harness/core/reasons.cc",
+           "every_reason_has_a_row"),
+     Wrong("a reason that the page does not show", "docs/outcomes.md", "`fail(toy)`", "`fail(toi)`",
+           "Reasons.ThePageShowsTheTable", "fail(toy)")])
+
+
+# ---- a warning ----
+
+
+def warning_is_known(sandbox):
+    done = sandbox.proctor("run", "--name", "toy", "--out", sandbox.out(), "--", "true")
+    warnings = report(sandbox.last_out())["warnings"]
+    check({"code": "toy", "text": "a suite of toys"} in warnings, warnings)
+    check(done.returncode == 75, "it does not make the machine red:", done.returncode, done.stderr)
+
+
+WARNING_ROW = '    WarningRow{WarningCode::kToy, "toy", kOfMachine},\n'
+WARNING = Toy(
+    "a warning", 4,
+    [Edit("harness/core/event_words.h", r"^  kTelemetryTool,\n", "  kToy,\n"),
+     Edit("harness/core/event_words.cc", r'^    WarningRow\{WarningCode::kTelemetryTool, .*\n', WARNING_ROW),
+     Edit("harness/plan/planner.cc", r"^  for \(Warning& warning : clock_warnings\(plan\)\) .*\n", """  for (const Suite& suite : plan.suites)
+    if (suite.name == "toy") outcome.warnings.push_back({WarningCode::kToy, "a suite of toys"});
+""")],
+    "proctor_core_test", "EventWords.*", warning_is_known,
+    [Wrong("two warnings of one spelling", "harness/core/event_words.cc", '"toy"', '"swept"', "harness/core/event_words.cc",
+           "is_whole(kWarnings"),
+     Wrong("a warning without a row", "harness/core/event_words.cc", WARNING_ROW, "", "harness/core/event_words.cc",
+           "kWarnings.size() == kWarningCodes")])
+
+
+# ---- a containment layer ----
+
+
+def layer_is_known(sandbox):
+    check("toy" in harness.LAYERS, harness.LAYERS)
+    told = sandbox.proctor("doctor").stdout
+    check(re.search(r"^  toy +works$", told, re.MULTILINE), told)
+    done = sandbox.proctor("run", "--containment", "toy", "--out", sandbox.out(), "--", "true")
+    run = report(sandbox.last_out())["run"]
+    check((run["containment"], run["containment_layer"]) == ("subreaper", "toy"), run, done.stderr)
+    good, said = run_script("harness/e2e/torture.py --layer toy")
+    check(good, said)
+    good, said = run_script("harness/e2e/attack_page.py --check")
+    check(not good and "containment.md" in said, "nobody misses its attacks in the page:", said)
+
+
+LAYER_ROW = "    {Layer::kToy, try_signal_scopes, {}, {&kOutlives}},\n"
+LAYER = Toy(
+    "a containment layer", 10,
+    [Edit("harness/core/containment_layer.h", r"^enum class Layer \{.*kSubreaper", ", kToy"),
+     Edit("harness/core/containment_layer.h", r"^    \{Layer::kSubreaper, .*\n",
+          '    {Layer::kToy, "toy", Layer::kSubreaper, false, false, Layer::kToy},\n'),
+     Edit("harness/process/layers.cc", r"&kForkRace\}\},\n", LAYER_ROW),
+     Edit("fixtures/misbehaving/table.toml", r"^\[layer\.subreaper\]\n.*\n", "[layer.toy]\nkill_to_empty_ms = 2000\n")],
+    "proctor_process_test", "Layers/LimitsTest.*/toy", layer_is_known,
+    [Wrong("two layers of one name", "harness/core/containment_layer.h", '"toy"', '"subreaper"', "harness/process/layers.cc",
+           "each row has a name of its own"),
+     Wrong("a layer that nobody tries", "harness/process/layers.cc", LAYER_ROW, "", "harness/process/layers.cc",
+           "each layer has a row"),
+     Wrong("a layer without a bound of its kill", "fixtures/misbehaving/table.toml", "[layer.toy]", "[layer.toi]",
+           "harness/e2e/torture.py --layer toy", "KeyError: 'toy'")])
+
+TOYS = [FRAMEWORK, REPORT, REASON, WARNING, LAYER]
 
 
 # ---- adding and building ----
 
 
-def copy_tree():
-    """The tracked files, as they are in the working tree. What is the same keeps its time, so that it is not built again."""
+def tracked_files():
+    """{name: content}, as they are in the working tree."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode().split("\0")
-    wanted = {name for name in names if name and (ROOT / name).is_file()}
-    for name in wanted:
-        source, copy = ROOT / name, TREE / name
-        if not copy.exists() or copy.read_bytes() != source.read_bytes():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, copy)
-    toys = {edit.file for toy in TOYS for edit in toy.edits}
-    for name in toys - wanted:
-        (TREE / name).unlink(missing_ok=True)
+    return {name: (ROOT / name).read_bytes() for name in names if name and (ROOT / name).is_file()}
 
 
-def add(edit):
-    path = TREE / edit.file
+def add(files, edit):
     if edit.after is None:
-        check(not path.exists(), path, "is there without the toy")
-        path.write_text(edit.text)
+        check(edit.file not in files, edit.file, "is there without the toy")
+        files[edit.file] = edit.text.encode()
         return
-    text = path.read_text()
+    text = files[edit.file].decode()
     found = list(re.finditer(edit.after, text, re.MULTILINE))
     check(len(found) == 1, f"{edit.file}: {len(found)} places match {edit.after}")
-    path.write_text(text[:found[0].end()] + edit.text + text[found[0].end():])
+    files[edit.file] = (text[:found[0].end()] + edit.text + text[found[0].end():]).encode()
+
+
+def write_tree(files):
+    """What is the same keeps its time, so that it is not built again."""
+    for name, content in files.items():
+        copy = TREE / name
+        if not copy.exists() or copy.read_bytes() != content:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+        if (ROOT / name).exists():
+            shutil.copymode(ROOT / name, copy)
 
 
 def build(*targets):
@@ -179,6 +323,26 @@ def build(*targets):
     done = subprocess.run(["cmake", "--build", BUILD, "--target", *targets], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True)
     return done.stdout if done.returncode else None
+
+
+def compile_only(source):
+    """Whether the source compiles, and what the compiler said. Nothing is written, so nothing has to be built again."""
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        batch = Path(entry["file"])
+        if batch.is_file() and (batch == TREE / source or f'"{TREE / source}"' in batch.read_text()):
+            break
+    else:
+        check(False, source, "is in no target")
+    words = shlex.split(entry["command"])
+    command = words[:words.index("-o")] + ["-fsyntax-only", TREE / source]
+    done = subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode == 0, done.stdout
+
+
+def run_script(line):
+    done = subprocess.run([sys.executable, "-B", *line.split()], cwd=TREE, env={**os.environ, "PROCTOR_BIN_DIR": str(BUILD / "bin")},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode == 0, done.stdout
 
 
 def run_tests(program, tests):
@@ -194,26 +358,36 @@ def count(toy):
     check(len(files) <= toy.most, toy.what, "takes too many files")
 
 
+def see(toy, seen_by):
+    """Whether all is well, and what was said."""
+    if seen_by.endswith(".cc"):
+        return compile_only(seen_by)
+    if seen_by.startswith("harness/"):
+        return run_script(seen_by)
+    said = build(toy.test_program)
+    return run_tests(toy.test_program, seen_by) if said is None else (False, said)
+
+
 def check_wrong(toy, wrong):
     path = TREE / wrong.file
-    text = path.read_text()
+    text, before = path.read_text(), path.stat()
     check(wrong.old in text, wrong.file, "has no", wrong.old)
     path.write_text(text.replace(wrong.old, wrong.new, 1))
-    said = build(toy.test_program)
-    passed = False
-    if said is None:
-        passed, said = run_tests(toy.test_program, wrong.tests)
+    good, said = see(toy, wrong.seen_by)
     path.write_text(text)
-    check(not passed and wrong.named in said, toy.what + ":", wrong.what, "goes unseen:", said[-3000:])
+    if wrong.seen_by.endswith(".cc"):
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # no object has it
+    check(not good and wrong.named in said, toy.what + ":", wrong.what, "goes unseen:", said[-3000:])
     print(f"{toy.what}: {wrong.what} is seen", flush=True)
 
 
 def main():
-    copy_tree()
+    files = tracked_files()
     for toy in TOYS:
         for edit in toy.edits:
-            add(edit)
+            add(files, edit)
         count(toy)
+    write_tree(files)
     configured = subprocess.run(["cmake", "--preset", "batched", "-DPROCTOR_WERROR=ON"], cwd=TREE, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True)
     check(configured.returncode == 0, configured.stdout[-3000:])

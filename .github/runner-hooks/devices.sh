@@ -7,40 +7,41 @@ if [ -n "${PROCTOR_HOOK_SIM-}" ]; then
   leases=(--state-dir "$PROCTOR_HOOK_SIM_STATE/leases")
 fi
 
-examine_devices() { # leaves the numbers in `well` and `sick`; drained ones, and those of other jobs, are in neither
+list_devices() { # FILE: their ids, drained ones too
+  { "${executables}proctor" devices --ids "${simulation[@]:0:2}" || true; } | sort >"$1" # 3: there is none
+}
+
+# FILE of ids; leaves the numbers in `well` and `sick`; drained ones, and those of other jobs, are in neither
+examine_devices() {
   local backend
   well=0 sick=0
-  for backend in cuda xpu; do examine_devices_of "$backend"; done
+  for backend in cuda xpu; do examine_devices_of "$backend" "$1"; done
   say "$well devices answer, $sick do not"
 }
 
-examine_devices_of() { # BACKEND
-  local run device code health=${executables}health_$1
+examine_devices_of() { # BACKEND FILE
+  local run device code codes health=${executables}health_$1
   if ! [ -x "$health" ]; then
     say "no $health: $1 devices are not examined"
     return
   fi
   run=$(mktemp -d "$state/examination-$1.XXXXXX")
+  mkdir "$run.codes" # a file for each device on which the health program was started, named by what was leased
+  # shellcheck disable=SC2016 # they are the inner shell's
   "${executables}proctor" run --backend "$1" --each-device "${simulation[@]}" --timeout 10s --lease-wait 1s \
-    --settle 5s --out "$run" -- "$health" >"$run.log" 2>&1 || true # what each device did is in the journal
+    --settle 5s --out "$run" -- "$BASH" -c 'exec 3>"$0/$PROCTOR_DEVICES"; "$1" 3>&-; code=$?; echo $code >&3; exit $code' \
+    "$run.codes" "$health" >"$run.log" 2>&1 || true # what the program ended with is in its file, if it ended
   sed -n 's/^warning//p' "$run.log" | say_lines "$1:"
-  while read -r _ device code; do
+  while read -r device; do
+    codes=("$run.codes/"*"\"$device\""*)
+    [ -e "${codes[0]}" ] || continue
+    read -r code <"${codes[0]}" || code='no exit code'
     case $code in
       0) well=$((well + 1)) ;;
       3) well=$((well + 1)) && say "$device: nobody can tell, see $run" ;;
       *) sick=$((sick + 1)) && drain "$device" "health_$1 ended with $code" ;;
     esac
-  done < <(exit_codes "$run/journal.jsonl")
-}
-
-exit_codes() { # JOURNAL: a line "REPEAT DEVICE CODE" for each device; CODE is null after a signal
-  join <(sed -n 's/.*"type":"attempt_started".*"repeat":\([0-9]*\).*"devices":\["\([^"]*\)"\].*/\1 \2/p' "$1" | sort) \
-    <(sed -n 's/.*"type":"attempt_ended".*"repeat":\([0-9]*\).*"exit_code":\([0-9a-z]*\).*/\1 \2/p' "$1" | sort)
-}
-
-list_devices() { # FILE: their identities, drained ones too; the answer itself is in FILE.json
-  "${executables}proctor" devices --json "${simulation[@]:0:2}" "${leases[@]}" >"$1.json" || true # 3: there is none
-  sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$1.json" | sort >"$1"
+  done <"$2"
 }
 
 name_vanished() { # FILE FILE: before and after; leaves the number in `vanished`

@@ -6,7 +6,7 @@
 #   PROCTOR_HOOK_LIMIT        seconds for a hook (default: 60)
 #   PROCTOR_HOOK_SIM, PROCTOR_HOOK_SIM_STATE  a simulated machine and its directory, for a rehearsal
 set -euo pipefail
-export LC_ALL=C # sort, join and comm have to agree about order, whatever the machine's language
+export LC_ALL=C # sort and comm have to agree about order, whatever the machine's language
 # What a job adds by GITHUB_PATH stands in front of the runner's PATH here too.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 

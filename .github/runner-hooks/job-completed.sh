@@ -18,8 +18,8 @@ if [ -L "$state" ] || ! [ -O "$state" ] || ! [ -e "$state/kernel-log" ]; then
 fi
 end_holders_of_this_job
 kernel_lines_since "$(cat "$state/kernel-log")" | say_lines "the kernel said: "
-examine_devices
 list_devices "$state/devices-after"
+examine_devices "$state/devices-after"
 name_vanished "$state/devices" "$state/devices-after"
 red=$((sick + vanished))
 "${executables}proctor" stack capture --json >"$state/stack-after.json"

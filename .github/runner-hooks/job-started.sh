@@ -23,7 +23,7 @@ remove_containers || say "docker does not answer: what earlier jobs left of cont
 "${executables}proctor" stack capture --json >"$state/stack.json"
 uptime_now >"$state/kernel-log"
 list_devices "$state/devices"
-examine_devices
+examine_devices "$state/devices"
 if [ "$well" -lt "${PROCTOR_HOOK_MIN_DEVICES-1}" ]; then
   say "this machine needs ${PROCTOR_HOOK_MIN_DEVICES-1} devices that answer: see proctor doctor"
   exit 1

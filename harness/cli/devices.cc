@@ -76,6 +76,7 @@ struct ListOptions {
   DeviceQuery query;
   std::string state_dir = LeaseDirectory::default_path();
   bool json = false;
+  bool ids = false;
   bool ctest_resource_spec = false;
 };
 
@@ -84,6 +85,10 @@ int run_devices(const ListOptions& options) {
   if (!report) return fail(report.error());
   if (options.ctest_resource_spec) {
     std::cout << ctest_resource_spec(report->devices()).dump(2) << '\n';
+    return report->devices().empty() ? kExitIncomplete : kExitGreen;
+  }
+  if (options.ids) {
+    for (const Device& device : report->devices()) std::cout << device.id << '\n';
     return report->devices().empty() ? kExitIncomplete : kExitGreen;
   }
   const auto drained = DrainList(options.state_dir).list();
@@ -272,6 +277,7 @@ void add_devices_command(CLI::App& app, Action& action) {
     add_device_query_options(*each, options->query);
     add_state_dir(*each, options->state_dir);
     each->add_flag("--json", options->json, "one JSON document");
+    each->add_flag("--ids", options->ids, "only the ids, one on each line, drained devices included");
     each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
                    "a file for `ctest --resource-spec-file`");
   }

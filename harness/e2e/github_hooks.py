@@ -78,6 +78,19 @@ def vanishes_in_the_job(sandbox):
     check("xpu-sim:0 was there" not in job.text, job.text)
 
 
+def health_program_without_an_end(sandbox):
+    """It is killed together with the shell that would tell its code: the device is sick."""
+    fake = sandbox.path / "fake"
+    fake.mkdir()
+    (fake / "proctor").write_text(f'#!/bin/sh\nexec {BIN}/proctor "$@"\n')
+    (fake / "health_xpu").write_text("#!/bin/sh\nkill -9 $PPID\n")
+    for program in fake.iterdir():
+        program.chmod(0o755)
+    job = sandbox.run([{"run": "true"}], PROCTOR=str(fake))
+    check(job.status == "failure" and "0 devices answer, 2 do not" in job.text, job.text)
+    check("ended with no exit code" in job.text, job.text)
+
+
 def holders(sandbox):
     """Who has a device node open: this job's process ends, somebody else's is named and lives."""
     nodes = sandbox.path / "dev"
@@ -195,8 +208,8 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words, changed_stack,
-              proctor_of_the_job, no_proctor, sixteen_devices_in_any_language, hook_that_hangs)}
+             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, health_program_without_an_end, holders,
+              foreign_words, changed_stack, proctor_of_the_job, no_proctor, sixteen_devices_in_any_language, hook_that_hangs)}
 
 
 def main():

@@ -201,7 +201,7 @@ int check_as_json(const HistoryOptions& options, std::chrono::milliseconds wait)
   nlohmann::ordered_json answer = {
       {"schema_version", 1}, {"state", "sound"}, {"wrong", nlohmann::json::array()}};
   if (!wrong) {
-    answer["state"] = says_no_history(wrong.error()) ? "damaged" : "unusable";
+    answer["state"] = wrong.error().kind == ErrorKind::kDamaged ? "damaged" : "unusable";
     answer["wrong"].push_back("failed to " + wrong.error().what);
   } else if (!wrong->empty()) {
     answer["state"] = "damaged";

@@ -26,8 +26,9 @@
 namespace proctor {
 
 // Whose problem a failure is. It decides the exit code: 2 for a user's mistake, 75 for everything else. kUnlisted is a
-// mistake too, of a suite whose program does not list its cases; a run goes on without it.
-enum class ErrorKind { kUsage, kUnlisted, kSystem, kInternal };
+// mistake too, of a suite whose program does not list its cases; a run goes on without it. So is kDamaged, of a file that
+// does not hold, or no longer, what it should.
+enum class ErrorKind { kUsage, kUnlisted, kDamaged, kSystem, kInternal };
 
 // `what` completes the words "failed to ..." and begins in lower case: "read proctor.toml: line 3: unknown
 // key". `hint` is empty or one full sentence: the near miss or the next command.

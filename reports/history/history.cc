@@ -36,7 +36,7 @@ constexpr const char* kForeign = "it is of another program";
 Error no_history(const std::string& doing, const std::string& path, const std::string& why,
                  const std::string& hint = {}) {
   Error error = refused(doing, path, why, hint);
-  error.sys_errno = EBADMSG;  // which no other error of a history has
+  error.kind = ErrorKind::kDamaged;
   return error;
 }
 
@@ -193,8 +193,6 @@ Error refused_for(const std::string& doing, const std::string& path, const std::
 }
 
 }  // namespace
-
-bool says_no_history(const Error& error) { return error.sys_errno == EBADMSG; }
 
 History::History(std::string path, Database database, std::chrono::milliseconds wait)
     : path_(std::move(path)), database_(std::move(database)), wait_(wait) {}

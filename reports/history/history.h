@@ -51,14 +51,11 @@ struct HistorySize {
   std::string last{};
 };
 
-// Whether an error says that a file is damaged, or is no history: its runs cannot be had, and nothing is lost with it.
-bool says_no_history(const Error& error);
-
-// What SQLite said of a file, as a user's mistake.
+// What SQLite said of a file, as a user's mistake; kDamaged: its runs cannot be had, and nothing is lost with it.
 Error history_error(const std::string& doing, const std::string& path, const SqliteFailure& failure,
                     std::chrono::milliseconds wait);
 
-// All failures are usage errors: the file, or its place, is not what it should be.
+// All failures are kUsage or kDamaged: the file, or its place, is not what it should be.
 class History {
  public:
   // To write. Where there is no file, or an empty one, it is made when first something is added. A link is refused: who

@@ -411,7 +411,7 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
   const auto history = damage_from(1);  // with its tables
   ASSERT_FALSE(history);
   EXPECT_THAT(history.error().what, HasSubstr("damaged"));
-  EXPECT_EQ(history.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(history.error().kind, ErrorKind::kDamaged);
   const auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
   ASSERT_FALSE(results);
   EXPECT_THAT(results.error().what, HasSubstr("damaged"));

@@ -67,7 +67,7 @@ void ExecDisplay::on(const Event& event) {
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     say("stopping: " +
         (stop->signal != 0 ? "signal " + std::to_string(stop->signal) + " (" + signal_name(stop->signal) + ")"
-                           : stop->reason));
+                           : stop->reason.text()));
   }
 }
 

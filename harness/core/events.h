@@ -36,6 +36,7 @@
 #include "harness/core/event_words.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
+#include "harness/core/stop_cause.h"
 
 namespace proctor {
 
@@ -452,8 +453,8 @@ struct Warning {
 };
 
 struct StopRequested {
-  int signal = 0;      // 0: not by a signal
-  std::string reason;  // "signal", "parent_died", "deadline", "fail_fast", "breaker"
+  int signal = 0;  // 0: not by a signal
+  StopWord reason;
   std::int64_t at_ms = 0;
 };
 

@@ -146,7 +146,7 @@ std::vector<Event> all_events() {
                            77},
           ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
           Warning{WarningCode::kJournalLost, "the disk is full"},
-          StopRequested{15, "signal", 99},
+          StopRequested{15, StopCause::kSignal, 99},
           RunEnded{"2026-01-31T12:00:09Z", 9000}};
 }
 

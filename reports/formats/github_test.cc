@@ -183,8 +183,8 @@ TEST(Github, TheVerdictOfARun) {
   EXPECT_EQ(verdict({is(Outcome::kDeviceLost), done}), "machine");
   EXPECT_EQ(verdict({is(Outcome::kNotrun, "budget"), done}), "incomplete");
   EXPECT_EQ(verdict({is(Outcome::kSkip, "needs:x"), done}), "incomplete");
-  EXPECT_EQ(verdict({StopRequested{15, "signal", 1}, done}), "interrupted");
-  EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, "signal", 1}, done}), "interrupted");
+  EXPECT_EQ(verdict({StopRequested{15, StopCause::kSignal, 1}, done}), "interrupted");
+  EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, StopCause::kSignal, 1}, done}), "interrupted");
   EXPECT_EQ(verdict({started("s/a")}), "interrupted");
   EXPECT_EQ(verdict({is(Outcome::kPass)}), "interrupted");
   EXPECT_EQ(verdict({is(Outcome::kFail)}), "red");

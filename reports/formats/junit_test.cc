@@ -47,12 +47,13 @@ TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.no_device_for = "cuda";
   plan.min_executed = 7;
-  expect_valid(model_of(
-      {plan, ended("s/a", {Outcome::kPass, ""}), concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
-       Warning{WarningCode::kReportLost, awkward_text()},
-       Warning{WarningCode::kJournalChanged, awkward_text()},
-       Warning{WarningCode::kMaskMismatch, awkward_text()},
-       Warning{WarningCode::kStackChanged, awkward_text()}, StopRequested{15, awkward_text(), 5}}));
+  expect_valid(model_of({plan, ended("s/a", {Outcome::kPass, ""}),
+                         concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
+                         Warning{WarningCode::kReportLost, awkward_text()},
+                         Warning{WarningCode::kJournalChanged, awkward_text()},
+                         Warning{WarningCode::kMaskMismatch, awkward_text()},
+                         Warning{WarningCode::kStackChanged, awkward_text()},
+                         StopRequested{15, StopWord::in_text(awkward_text()), 5}}));
 }
 
 TEST_F(JunitSchemas, AFileWithoutARunIsValid) {

@@ -65,7 +65,7 @@ void add_head(std::string& out, const RunModel& model) {
   out += model.ended() ? fmt::format("finished {}", markdown_prose(model.ended()->finished)) : "not finished";
   out += fmt::format(", {}.\n", human_duration(Milliseconds(model.elapsed_ms())));
   out += tested_line(plan.subject);
-  if (model.stop()) out += fmt::format("It was stopped: {}.\n", markdown_prose(model.stop()->reason));
+  if (model.stop()) out += fmt::format("It was stopped: {}.\n", markdown_prose(model.stop()->reason.text()));
   if (const auto text = no_device_text(plan); !text.empty())
     out += fmt::format("**{}.**\n", markdown_prose(text));
   const int executed = model.summary().executed();

@@ -123,7 +123,7 @@ class Keeper {
 std::string why_cut_short(const RunModel& model) {
   if (!model.ended()) return "its journal has no end: the runner was killed";
   if (model.stop_signal() != 0) return fmt::format("signal {} asked it to stop", model.stop_signal());
-  if (model.stop()) return fmt::format("it was stopped: {}", model.stop()->reason);
+  if (model.stop()) return fmt::format("it was stopped: {}", model.stop()->reason.text());
   if (model.warned_of(WarningCode::kPartRefused)) return "one of its parts was refused";
   if (model.warned_of(WarningCode::kPartIncomplete)) return "one of its parts was cut short";
   return "";

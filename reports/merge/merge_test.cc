@@ -103,9 +103,9 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kPass, ""}),
                      Warning{WarningCode::kStackChanged, "kernel"}, RunEnded{"x", 1}}),
             75);
-  EXPECT_EQ(code(3, {StopRequested{15, "signal", 1}, RunEnded{"x", 1}}), 3);
+  EXPECT_EQ(code(3, {StopRequested{15, StopCause::kSignal, 1}, RunEnded{"x", 1}}), 3);
   EXPECT_EQ(code(3, {started("s/c")}), 3);  // killed
-  EXPECT_EQ(code(3, {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}}), 3);
+  EXPECT_EQ(code(3, {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}}), 3);
   auto none = all();
   none[0].plan.no_device_for = "cuda";
   EXPECT_EQ(exit_code(whole(none)), 3);
@@ -138,7 +138,7 @@ TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
 
 TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   auto parts = all();
-  parts[0].events = {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}};
+  parts[0].events = {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}};
   parts[1].events = {started("s/b")};
   const RunModel model = whole(parts);
   EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kBudget);

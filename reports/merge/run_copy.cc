@@ -62,7 +62,7 @@ void RunCopy::copy_hardware(std::vector<Event>& out) const {
 
 std::string RunCopy::cut_short() const {
   if (model_.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model_.stop_signal());
-  if (model_.stop()) return "it was stopped: " + model_.stop()->reason;
+  if (model_.stop()) return "it was stopped: " + model_.stop()->reason.text();
   return model_.ended() ? "" : "its runner was killed";
 }
 

@@ -39,7 +39,7 @@ RunModel model_of_row(const Row& row) {
   end.exit_signal = row.exit_signal;
   end.termination.forced = row.forced;
   std::vector<Event> events = {exec_plan(), started(kCommand)};
-  if (row.stop_signal != 0) events.push_back(StopRequested{row.stop_signal, "signal", 10});
+  if (row.stop_signal != 0) events.push_back(StopRequested{row.stop_signal, StopCause::kSignal, 10});
   events.push_back(end);
   return model_of(events);
 }
@@ -119,7 +119,7 @@ TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
 TEST(ExecEnd, WithoutAnEnd) {
   EXPECT_EQ(shell_exit_code(model_of({exec_plan()})), 75) << "no device, never started";
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand)})), 125) << "the runner was killed";
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), StopRequested{SIGHUP, "signal", 1}})), 129);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), StopRequested{SIGHUP, StopCause::kSignal, 1}})), 129);
 }
 
 }  // namespace

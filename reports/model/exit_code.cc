@@ -86,7 +86,7 @@ std::string_view run_verdict(const RunModel& model) {
   if (model.stop_signal() != 0 && !as_told) return "interrupted";
   if (code == kExitMachine) return "machine";
   const bool exec = model.plan().exec;
-  const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == "parent_died");
+  const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == StopCause::kParentDied);
   const bool red = exec ? code != kExitGreen : code == kExitRed;
   if (red && !(exec && cut_short)) return "red";
   if (cut_short) return "interrupted";

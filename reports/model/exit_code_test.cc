@@ -244,10 +244,10 @@ TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
 TEST(ExitCode, AShellSeesTheSignal) {
   RunModel model = model_with({kEndings[0]}, {});
   EXPECT_EQ(shell_exit_code(model), 0);
-  model.on(StopRequested{0, "deadline", 1});
+  model.on(StopRequested{0, StopCause::kDeadline, 1});
   EXPECT_EQ(shell_exit_code(model), 0);
-  model.on(StopRequested{15, "signal", 2});
-  model.on(StopRequested{2, "signal", 3});
+  model.on(StopRequested{15, StopCause::kSignal, 2});
+  model.on(StopRequested{2, StopCause::kSignal, 3});
   EXPECT_EQ(shell_exit_code(model), 143);
 }
 

@@ -50,7 +50,7 @@ std::string interrupted_text(const RunModel& model, bool started, const AttemptE
     return fmt::format("{}: the run was stopped by {}{}", verb,
                        signal_words(std::to_string(model.stop_signal())), answer_text(model, end));
   }
-  if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason);
+  if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason.text());
   return verb + (model.ended() ? ": the run ended without it" : ": the runner was killed");
 }
 

@@ -101,19 +101,19 @@ TEST(Headline, SaysWhyACaseDidNotRun) {
   RunModel model = model_of(events);
   EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the runner was killed");
   EXPECT_EQ(headline(model, model.cases()[1]), "not run: the runner was killed");
-  model.on(StopRequested{2, "signal", 5});
+  model.on(StopRequested{2, StopCause::kSignal, 5});
   EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the run was stopped by signal 2 (SIGINT)");
 
   RunPlanned exec = plan_of({planned("s/a")});
   exec.exec = true;
   AttemptEnded told = ended("s/a", {Outcome::kNotrun, Reason::kInterrupted});
   told.exit_code = 3;
-  model = model_of({exec, started("s/a"), StopRequested{15, "signal", 5}, told});
+  model = model_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
   EXPECT_EQ(headline(model, model.cases()[0]),
             "cut short: the run was stopped by signal 15 (SIGTERM); it then exited with code 3");
   told.exit_code.reset();
   told.termination.forced = true;
-  model = model_of({exec, started("s/a"), StopRequested{15, "signal", 5}, told});
+  model = model_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
   EXPECT_EQ(headline(model, model.cases()[0]),
             "cut short: the run was stopped by signal 15 (SIGTERM); it did not end, and was killed");
 }

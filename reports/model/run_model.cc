@@ -21,12 +21,6 @@ const Verdict kWarned{Outcome::kFail, Reason::kWarn};
 // An assignment would keep the memory.
 void release(std::string& text) { std::string().swap(text); }
 
-ReasonText why_not_run(const StopRequested& stop) {
-  const std::string& reason = stop.reason;
-  if (reason.empty() || reason == "signal" || reason == "parent_died") return Reason::kInterrupted;
-  return reason == "deadline" ? Reason::kBudget : reason_in_words(reason);
-}
-
 bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
   return start.attempt == attempt && start.repeat == repeat;
 }
@@ -248,7 +242,7 @@ void RunModel::add(const StopRequested& stop) {
   elapsed_ms_ = std::max(elapsed_ms_, stop.at_ms);
   if (!stop_) {
     stop_ = stop;
-    not_run_.reason = why_not_run(stop);
+    not_run_.reason = reason_of_rest(stop.reason);
   }
   if (stop_signal_ == 0) stop_signal_ = stop.signal;
 }

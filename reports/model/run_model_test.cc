@@ -64,17 +64,21 @@ TEST(RunModel, RepeatsThatWereCutShort) {
 }
 
 TEST(RunModel, WhatWasNeverStartedSaysWhy) {
-  const auto why = [](int signal, const std::string& reason) {
-    return verdict_after({StopRequested{signal, reason, 1}}).reason.text();
+  const auto why = [](int signal, const StopWord& cause) {
+    return verdict_after({StopRequested{signal, cause, 1}}).reason.text();
   };
-  EXPECT_EQ(why(15, "signal"), "interrupted");
-  EXPECT_EQ(why(15, "parent_died"), "interrupted");
-  EXPECT_EQ(why(0, "deadline"), "budget");
-  EXPECT_EQ(why(0, "fail_fast"), "fail_fast");
-  EXPECT_EQ(why(0, ""), "interrupted");
-  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, StopRequested{2, "signal", 2}}).reason,
-            Reason::kBudget);
-  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, started("s/a")}), kInterrupted);
+  EXPECT_EQ(why(15, StopCause::kSignal), "interrupted");
+  EXPECT_EQ(why(15, StopCause::kParentDied), "interrupted");
+  EXPECT_EQ(why(0, StopCause::kDeadline), "budget");
+  EXPECT_EQ(why(0, StopCause::kFailFast), "fail_fast");
+  EXPECT_EQ(why(0, StopCause::kBreaker), "breaker");
+  EXPECT_EQ(why(0, StopWord()), "interrupted");
+  EXPECT_EQ(why(0, StopWord::in_text("of_a_later_version")), "of_a_later_version");
+  EXPECT_EQ(
+      verdict_after({StopRequested{0, StopCause::kDeadline, 1}, StopRequested{2, StopCause::kSignal, 2}})
+          .reason,
+      Reason::kBudget);
+  EXPECT_EQ(verdict_after({StopRequested{0, StopCause::kDeadline, 1}, started("s/a")}), kInterrupted);
 }
 
 TEST(RunModel, StrictTurnsWarnIntoFail) {

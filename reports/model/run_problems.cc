@@ -94,10 +94,11 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
 }  // namespace
 
 RunProblem interruption(const RunModel& model) {
-  return {"interrupted", "The run was interrupted",
-          fmt::format("{}; {} of {} cases have no result.",
-                      model.stop() ? "It was stopped: " + model.stop()->reason : "Its runner was killed",
-                      model.summary()[Outcome::kNotrun], model.summary().planned())};
+  return {
+      "interrupted", "The run was interrupted",
+      fmt::format("{}; {} of {} cases have no result.",
+                  model.stop() ? "It was stopped: " + model.stop()->reason.text() : "Its runner was killed",
+                  model.summary()[Outcome::kNotrun], model.summary().planned())};
 }
 
 std::vector<RunProblem> run_problems(const RunModel& model) {

@@ -66,7 +66,7 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
       {good_run({Warning{WarningCode::kPartIncomplete, "parts/2"}}), "part_incomplete", 3},
       {good_run({}, more), "min_executed", 3},
       {good_run({}, none), "no_device", 3},
-      {good_run({StopRequested{15, "signal", 5}}), "interrupted", 143},
+      {good_run({StopRequested{15, StopCause::kSignal, 5}}), "interrupted", 143},
       {good_run({concluded("s/a", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}})}, exec), "exit_code",
        125},
   };

@@ -190,7 +190,7 @@ std::vector<Event> rich_journal() {
                                     3});
   events.push_back(ProgramRead{"/usr/bin/pytest", std::string(64, 'b'), ""});
   events.push_back(Warning{WarningCode::kJournalLost, awkward_text()});
-  events.push_back(StopRequested{0, "deadline", 2000});
+  events.push_back(StopRequested{0, StopCause::kDeadline, 2000});
   events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return events;
 }

@@ -133,8 +133,8 @@ class Runner {
   void end_group(Slot slot);
 
   void on_announced(std::size_t index, const CaseEnded& ended);
-  void finish(Reason reason, const std::string& why);
-  void request_stop(int signal, const std::string& reason);
+  void finish(StopCause cause, const std::string& why);
+  void request_stop(int signal, StopCause cause);
   void on_signal(int signal, bool parent_died);
   void suspend(JobSignals::Who who);
   void dump();
@@ -513,34 +513,34 @@ void Runner::end_group(Slot slot) {
 void Runner::on_announced(std::size_t index, const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   if (breaker_.add(ended.verdict)) {
-    finish(Reason::kBreaker,
+    finish(StopCause::kBreaker,
            "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
   } else if (setup_.fail_fast && outcome != Outcome::kNotrun && is_bad(outcome, suite(index).kind->name())) {
-    finish(Reason::kFailFast, ended.case_id + " had failed");
+    finish(StopCause::kFailFast, ended.case_id + " had failed");
   }
 }
 
-void Runner::finish(Reason reason, const std::string& why) {
+void Runner::finish(StopCause cause, const std::string& why) {
   const bool rest = std::any_of(running_.begin(), running_.end(),
                                 [](const Running& entry) { return !entry.begun || entry.group.is_shared(); });
   if (finishing_ || (pending_.empty() && !rest)) return;
-  finishing_ = CaseGroup::NoMore{{Outcome::kNotrun, reason}, "not started, because " + why};
-  request_stop(0, ReasonText(reason).text());
+  finishing_ = CaseGroup::NoMore{{Outcome::kNotrun, reason_of_rest(cause)}, "not started, because " + why};
+  request_stop(0, cause);
   for (auto& entry : running_) {
     if (entry.attempt) entry.attempt->begin_no_more();
   }
   drop_pending(finishing_->verdict, finishing_->note);
 }
 
-void Runner::request_stop(int signal, const std::string& reason) {
+void Runner::request_stop(int signal, StopCause cause) {
   const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
-  sink_.on(StopRequested{.signal = signal, .reason = reason, .at_ms = elapsed.count()});
+  sink_.on(StopRequested{.signal = signal, .reason = cause, .at_ms = elapsed.count()});
 }
 
 void Runner::on_signal(int signal, bool parent_died) {
   if (parent_died && stop_signal_)
     return;  // the signal that stopped us took the parent too: not a second wish
-  request_stop(signal, parent_died ? "parent_died" : "signal");
+  request_stop(signal, parent_died ? StopCause::kParentDied : StopCause::kSignal);
   if (stop_signal_) return stop_running(SIGKILL, Milliseconds(0), kKillBudget);
   stop_signal_ = signal;
   stopping_ = true;
@@ -578,7 +578,7 @@ void Runner::dump() {
 void Runner::on_deadline() {
   if (stopping_) return;
   stopping_ = true;
-  request_stop(0, "deadline");
+  request_stop(0, StopCause::kDeadline);
   drop_pending({Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up");
   stop_running(SIGTERM, kStopGrace, kStopBudget);
 }

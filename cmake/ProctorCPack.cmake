@@ -1,5 +1,5 @@
-# `./dev package`: a .tar.gz whose directory can lie anywhere, and Debian packages, one a component (docs/packages.md).
-# Everything that is installed is built by the target `installed`; cpack then builds nothing.
+# `./dev package`: a .tar.gz whose directory can lie anywhere, and Debian packages, one a component
+# (docs/how-to/packages.md). Everything that is installed is built by the target `installed`; cpack then builds nothing.
 set(PROCTOR_PACKAGE_CONTACT "Proctor maintainers <maintainers@proctor.invalid>" CACHE STRING "Whom packages name")
 
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)

@@ -1,5 +1,5 @@
 # Suites of other projects as CTest tests that run under Proctor: contained, with lease, limits and reports. All
-# arguments: docs/ctest.md.
+# arguments: docs/reference/frameworks/ctest.md.
 #
 #   find_package(Proctor REQUIRED)
 #   proctor_discover_tests(TARGET [KIND gtest] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
@@ -7,14 +7,14 @@
 #   proctor_add_suite(NAME COMMAND word... [KIND command] [BACKEND ...] ...)
 #       One test for the whole suite.
 #   target_link_libraries(TARGET PRIVATE Proctor::gtest_listener)
-#       TARGET tells of its cases as they happen; then they can share a process (docs/gtest.md).
+#       TARGET tells of its cases as they happen; then they can share a process (docs/reference/frameworks/gtest.md).
 #
 # All tests of a call of CTest are one run with one report, in PROCTOR_RUNS (proctor-out in the build directory). Set
 # PROCTOR_ONE_RUN to OFF, and each is a run of its own below its working directory.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.25)
 
-set(PROCTOR_SKIP_RETURN_CODE 3) # nothing was executed (docs/outcomes.md)
+set(PROCTOR_SKIP_RETURN_CODE 3) # nothing was executed (docs/reference/outcomes.md)
 set(_PROCTOR_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
 set(_PROCTOR_ONE_VALUE BACKEND DEVICES TIMEOUT KIND WORKING_DIRECTORY)

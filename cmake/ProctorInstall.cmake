@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, by component (docs/packages.md):
+# What `cmake --install` puts where, by component (docs/how-to/packages.md):
 #
 #   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, runner hooks, documents
 #   suites       device probes, conformance suites, their device code
@@ -59,11 +59,11 @@ proctor_install_share(runner runner-hooks ${hooks})
 # Those that a runner of GitHub starts.
 install(PROGRAMS .github/runner-hooks/job-started.sh .github/runner-hooks/job-completed.sh COMPONENT runner
   DESTINATION ${PROCTOR_INSTALL_SHARE}/runner-hooks)
-file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
-file(GLOB guides CONFIGURE_DEPENDS docs/guide/*.md)
-install(FILES ${guides} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/guide)
+foreach(folder . tutorials how-to reference reference/frameworks explanation)
+  file(GLOB documents CONFIGURE_DEPENDS docs/${folder}/*.md)
+  install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/${folder})
+endforeach()
 if(TARGET proctor_manual)
   add_dependencies(component_runner proctor_manual)
   install(FILES ${PROJECT_BINARY_DIR}/manual/proctor.1 COMPONENT runner DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -309,7 +309,7 @@ TEST(ReportFormats, AreReadFromAList) {
 }
 
 TEST(ReportFormats, EachIsInTheTableOfItsPage) {
-  const std::string page = read_file_or_empty(std::string(PROCTOR_SOURCE_DIR) + "/docs/ci.md");
+  const std::string page = read_file_or_empty(std::string(PROCTOR_SOURCE_DIR) + "/docs/how-to/ci.md");
   for (const ReportFormat& format : all_formats()) {
     EXPECT_THAT(page, HasSubstr(fmt::format("| `{}`{} | `{}` |", format.name, format.is_default ? " *" : "",
                                             format.file)));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make.sh PROCESSOR DIRECTORY   the packages for x86_64 or aarch64 (docs/packages.md), into DIRECTORY, which is made anew.
+# make.sh PROCESSOR DIRECTORY   the packages for x86_64 or aarch64 (docs/how-to/packages.md), into DIRECTORY, which is made anew.
 #
 # What loads a driver is made against an old C library by the toolchain. The runner is static: for x86_64 by this
 # system's compiler, for another processor by the toolchain, with musl.

@@ -329,7 +329,7 @@ def compared_spellings(tree, _):
 
 # A file of ours as comments and pages name it: from the root, from the harness, or from a folder above them. Words in
 # capitals stand for any name, but a document that is called so.
-NAMED = re.compile(r"(?<![\w./:-])(?:[a-z_0-9.]+/)+[\w.-]+\.(?:cc|h|def|cl|py|sh|cmake|toml|md)\b")
+NAMED = re.compile(r"(?<![\w./:-])(?:[a-z_0-9.-]+/)+[\w.-]+\.(?:cc|h|def|cl|py|sh|cmake|toml|md)\b")
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 DOCUMENT = re.compile(r"(?<![\w./-])[A-Z_]{4,}\.md\b(?!\.)")
 
@@ -338,7 +338,7 @@ def texts(root):
     paths = [path for top in (*TOPS, "docs", "cmake", "docker", ".github") for path in sorted((root / top).rglob("*"))]
     return [path.relative_to(root) for path in (*paths, *sorted(root.glob("*.md")))
             if path.suffix in SOURCES | TEXTS and path.is_file() and "testdata" not in path.parts
-            and path not in (root / PAGE, root / "docs/rules.md")]  # the second names documents of others
+            and path not in (root / PAGE, root / "docs/reference/rules.md")]  # the second names documents of others
 
 
 def comment(suffix, line):

@@ -1,6 +1,6 @@
-// Who made a bad end: for a conformance check that failed the stack under test, and not the check (docs/diagnosis.md).
-// It says no other problem than the diagnosis does, and nothing where nobody knows. A pure function of the diagnosis
-// and of what the run says of itself. Example:
+// Who made a bad end: for a conformance check that failed the stack under test, and not the check
+// (docs/reference/diagnosis.md). It says no other problem than the diagnosis does, and nothing where nobody knows. A
+// pure function of the diagnosis and of what the run says of itself. Example:
 //
 //   const Diagnosis diagnosis{.rule = "outcome:fail", .error_class = "test_failure", .problem = Blame::kCode};
 //   const RunPlanned planned{};

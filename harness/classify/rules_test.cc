@@ -73,7 +73,7 @@ TEST(Rules, OnlySixXidAreTheTests) {
 }
 
 TEST(Rules, EveryClassIsDocumented) {
-  const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/diagnosis.md");
+  const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/reference/diagnosis.md");
   for (const Rule& rule : rules()) EXPECT_THAT(page, HasSubstr("`" + rule.error_class + "`")) << rule.id;
 }
 

@@ -1,4 +1,4 @@
-// `proctor ctest`: what the CMake functions of docs/ctest.md ask for.
+// `proctor ctest`: what the CMake functions of docs/reference/frameworks/ctest.md ask for.
 //
 //   cases    the cases of a suite, as calls of CMake's that make tests of them
 //   open     a directory for all tests of this call of CTest: the run that `run --join` joins
@@ -196,7 +196,8 @@ int report(const std::string& directory) {
 }  // namespace
 
 void add_ctest_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("ctest", "What the functions of docs/ctest.md ask for");
+  auto* command =
+      app.add_subcommand("ctest", "What the functions of docs/reference/frameworks/ctest.md ask for");
   command->require_subcommand(1);
   auto* list =
       command->add_subcommand("cases", "Print the cases as calls of CMake: proctor_case(ID NAME DISABLED)");

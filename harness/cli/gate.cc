@@ -1,5 +1,6 @@
-// `proctor gate`: whether something may be released, by a policy and by the journals of runs (docs/gate.md). What the policy
-// names is read here: plans, locks of stacks, known failures; the verdict is a function of it (reports/gate/gate.h).
+// `proctor gate`: whether something may be released, by a policy and by the journals of runs (docs/reference/gate.md).
+// What the policy names is read here: plans, locks of stacks, known failures; the verdict is a function of it
+// (reports/gate/gate.h).
 #include "reports/gate/gate.h"
 
 #include <fmt/format.h>
@@ -518,7 +519,7 @@ void add_gate_command(CLI::App& app, Action& action) {
       "be read.");
   const auto options = std::make_shared<GateOptions>();
   command->add_option("reports", options->reports, "Run directories, or a file in each");
-  command->add_option("--policy", options->policy, "What must be there (docs/gate.md)");
+  command->add_option("--policy", options->policy, "What must be there (docs/reference/gate.md)");
   auto* check =
       command->add_option("--check", options->check, "Read this policy and what it names, and no report");
   command->add_option("--subject", options->subject, "NAME=VALUE, what the runs must be of: commit=SHA")

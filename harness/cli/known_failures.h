@@ -1,4 +1,4 @@
-// proctor known-failures: lists of failures that are known, judged and proposed (docs/known-failures.md).
+// proctor known-failures: lists of failures that are known, judged and proposed (docs/how-to/known-failures.md).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// proctor stack: the driver stack as a value (docs/stacks.md). One function for each of its subcommands.
+// proctor stack: the driver stack as a value (docs/how-to/stacks.md). One function for each of its subcommands.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -82,7 +82,7 @@ struct SimInfo {
   std::string driver;    // "simgpu" or "intel"
 };
 
-// What a machine says about one layer of its driver stack (docs/stacks.md).
+// What a machine says about one layer of its driver stack (docs/how-to/stacks.md).
 struct StackFact {
   std::string name{};                  // "host.kernel"
   std::optional<std::string> value{};  // none: it is unknown
@@ -91,7 +91,7 @@ struct StackFact {
   bool absent = false;                 // without a value: true if the layer does not exist, false if unknown
 };
 
-// The part of a plan that a run took (docs/ci.md).
+// The part of a plan that a run took (docs/how-to/ci.md).
 struct PlannedShard {
   int index = 1;  // 1 to `count`
   int count = 1;
@@ -106,7 +106,7 @@ struct SubjectFact {
   std::string reason{};                // why the value is unknown, or ""
 };
 
-// What is tested: the state of which sources (docs/ci.md).
+// What is tested: the state of which sources (docs/how-to/ci.md).
 struct Subject {
   SubjectFact commit{};
   SubjectFact dirty{};  // "true": the checkout has changes that are in no commit; or "false"
@@ -306,7 +306,7 @@ struct Culprit {
   friend bool operator==(const Culprit&, const Culprit&) = default;
 };
 
-// Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/diagnosis.md).
+// Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/reference/diagnosis.md).
 struct Diagnosis {
   std::string rule{};               // "xid:79"
   std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
@@ -326,7 +326,7 @@ struct Diagnosis {
 // One telemetry figure of an attempt. A number is missing where nothing gave one; `note` then says why. It
 // also says what the numbers leave out.
 struct TelemetryFigure {
-  std::string name;    // "memory_used", "temperature", ...; docs/telemetry.md has all
+  std::string name;    // "memory_used", "temperature", ...; docs/reference/telemetry.md has all
   std::string unit;    // "bytes", "%", "C", "W", "MHz", "errors", "s"; "" for words
   std::string source;  // "sysman", "nvml", "nvidia-smi", "xpu-smi", "cgroup", "rusage"; "": no number
   std::int64_t samples = 0;

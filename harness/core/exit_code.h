@@ -1,4 +1,4 @@
-// The exit codes of `proctor run` (docs/outcomes.md). They are public: a number never gets another meaning.
+// The exit codes of `proctor run` (docs/reference/outcomes.md). They are public: a number never gets another meaning.
 #pragma once
 
 namespace proctor {

@@ -1,4 +1,4 @@
-// The outcomes that a case can have (docs/outcomes.md). The runner and every report share this closed set.
+// The outcomes that a case can have (docs/reference/outcomes.md). The runner and every report share this closed set.
 //
 // An attempt moves through these states. The label of an arrow is the only cause of that step:
 //

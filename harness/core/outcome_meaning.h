@@ -1,6 +1,6 @@
 // What an outcome means to everybody who reads results: one table, which each writer of a format, the exit codes, the
 // console and the care of devices read in place of a `switch` of their own. A new outcome is a new row, and a new
-// format a new column; docs/outcomes.md shows the table, and a test holds the page to it.
+// format a new column; docs/reference/outcomes.md shows the table, and a test holds the page to it.
 //
 // Nothing shows `notrun` or `xpass` as good: neither is a pass in any column.
 #pragma once

@@ -49,7 +49,7 @@ std::string junit_text(const OutcomeMeaning& row) {
   return fmt::format("`{}` `{}`", to_string(row.junit), junit_type(row.outcome));
 }
 
-// As docs/outcomes.md has it.
+// As docs/reference/outcomes.md has it.
 std::string row_text(const OutcomeMeaning& row) {
   const std::string_view of = to_string(row.of);
   return fmt::format("| `{}`{} | {} | `{}` | {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.outcome),
@@ -96,8 +96,9 @@ TEST(OutcomeMeaning, EachCellIsAsItWasAgreed) {
 TEST(OutcomeMeaning, ThePageShowsTheTable) {
   const std::string sources = PROCTOR_SOURCE_DIR;
   if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
-  const std::string page = read_file_or_empty(sources + "/docs/outcomes.md");
-  EXPECT_THAT(page, HasSubstr(page_table())) << "docs/outcomes.md should have this table:\n" << page_table();
+  const std::string page = read_file_or_empty(sources + "/docs/reference/outcomes.md");
+  EXPECT_THAT(page, HasSubstr(page_table())) << "docs/reference/outcomes.md should have this table:\n"
+                                             << page_table();
 }
 
 TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassAreGreenNowhere) {

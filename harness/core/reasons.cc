@@ -1,4 +1,4 @@
-// What each reason means: one table, which summaries, the exit codes, the gate and docs/outcomes.md read.
+// What each reason means: one table, which summaries, the exit codes, the gate and docs/reference/outcomes.md read.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -26,7 +26,7 @@ std::string said_of(const ReasonMeaning& row) {
   return fmt::format(fmt::runtime(row.words), "…");
 }
 
-// As docs/outcomes.md has it.
+// As docs/reference/outcomes.md has it.
 std::string reason_row(const ReasonMeaning& row) {
   const OutcomeMeaning& outcome = meaning_of(verdict_in(row, row.outcomes[0]));
   const std::string also = row.outcomes[0] == row.outcomes[1]
@@ -48,8 +48,8 @@ std::string reason_table() {
 TEST(Reasons, ThePageShowsTheTable) {
   const std::string sources = PROCTOR_SOURCE_DIR;
   if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
-  const std::string page = read_file_or_empty(sources + "/docs/outcomes.md");
-  EXPECT_THAT(page, HasSubstr(reason_table())) << "docs/outcomes.md should have this table:\n"
+  const std::string page = read_file_or_empty(sources + "/docs/reference/outcomes.md");
+  EXPECT_THAT(page, HasSubstr(reason_table())) << "docs/reference/outcomes.md should have this table:\n"
                                                << reason_table();
 }
 

@@ -5,7 +5,7 @@
 //
 // Root writes in no directory that another user could move away under it: every directory above a file must be root's.
 // That also refuses the ordinary case of a container, which is root in a workspace of its host's user; there the caller
-// says so in PROCTOR_TRUST_USER (docs/config.md).
+// says so in PROCTOR_TRUST_USER (docs/reference/config.md).
 #pragma once
 
 #include <string>

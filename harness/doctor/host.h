@@ -70,7 +70,7 @@ struct Host {
 };
 
 // Reads the machine whose files are below `root`. For "/" everything is read in its place. Below another
-// directory, three extra files give what the machine's own files cannot (docs/doctor.md): dev.list, id and
+// directory, three extra files give what the machine's own files cannot (docs/reference/doctor.md): dev.list, id and
 // library_path.
 Result<Host> read_host(const std::string& root, const std::string& ld_library_path,
                        const std::optional<std::string>& image_digest);

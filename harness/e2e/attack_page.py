@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of attacks in docs/containment.md from what attack.py found.
+"""Writes the table of attacks in docs/explanation/containment.md from what attack.py found.
 
     attack_page.py                      as root: makes every attack under every layer, as root and as an ordinary user
     attack_page.py --check              only compares the page with fixtures/misbehaving/table.toml, which attack.py
@@ -18,7 +18,7 @@ from pathlib import Path
 from harness import LAYERS, ROOT
 
 HERE = Path(__file__).resolve().parent
-PAGE = ROOT / "docs/containment.md"
+PAGE = ROOT / "docs/explanation/containment.md"
 TABLE = ROOT / "fixtures/misbehaving/table.toml"
 USERS = {"root": (), "user": ("--uid", "65534")}
 BEGIN = "<!-- attacks: written by harness/e2e/attack_page.py -->\n"

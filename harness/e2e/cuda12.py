@@ -41,11 +41,11 @@ def verdicts(document):
 
 
 def check_page(driver, reasons):
-    """docs/cuda-suites.md has a row for each reason of this driver, and for nothing else."""
-    page = (ROOT / "docs/cuda-suites.md").read_text()
+    """docs/reference/cuda-suites.md has a row for each reason of this driver, and for nothing else."""
+    page = (ROOT / "docs/reference/cuda-suites.md").read_text()
     rows = re.findall(rf"^\| {re.escape(driver)} \| `(.+?)` \| (\d+) \|", page, re.MULTILINE)
     found = {(reason, str(number)) for reason, number in collections.Counter(reasons).items()}
-    check(set(rows) == found, f"docs/cuda-suites.md, {driver}: page", sorted(rows), "run", sorted(found))
+    check(set(rows) == found, f"docs/reference/cuda-suites.md, {driver}: page", sorted(rows), "run", sorted(found))
 
 
 def counts(found):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/faults.md: its tables are the rows of fixtures/simgpu/spec/fault_table.h, one table for each class of faults.
+"""docs/reference/faults.md: its tables are the rows of fixtures/simgpu/spec/fault_table.h, one table for each class of faults.
 
     faults_page.py            writes them; a class that is new needs a line <!-- faults: CLASS --> in the page
     faults_page.py --check    only compares
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from harness import ROOT, check
 
-PAGE = ROOT / "docs/faults.md"
+PAGE = ROOT / "docs/reference/faults.md"
 TABLE = ROOT / "fixtures/simgpu/spec/fault_table.h"
 HEAD = ["| fault | values | meaning |", "| --- | --- | --- |"]
 

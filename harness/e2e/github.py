@@ -53,8 +53,8 @@ def run_step(*arguments, **more):
 
 
 def documented(file):
-    """The workflows in docs/github.md, with what they name of ours taken from here."""
-    text = (ROOT / "docs" / "github.md").read_text()
+    """The workflows in docs/how-to/github.md, with what they name of ours taken from here."""
+    text = (ROOT / "docs/how-to/github.md").read_text()
     text = re.sub(r"OWNER/proctor/(\S+)@FULL_COMMIT", r"./\1", text).replace("/opt/proctor/bin", str(BIN))
     block = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if f"workflows/{file}" in block)
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as copy:

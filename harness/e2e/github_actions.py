@@ -175,7 +175,7 @@ def annotations_of_a_run(sandbox):
 
 
 def as_documented(sandbox):
-    """The first workflow of docs/github.md, step by step."""
+    """The first workflow of docs/how-to/github.md, step by step."""
     script = sandbox.workspace / "run-gpu-tests.sh"
     script.write_text("#!/bin/sh\ntest -e second && exit 0\ntouch second; exit 1\n")
     script.chmod(0o755)

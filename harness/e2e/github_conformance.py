@@ -178,7 +178,7 @@ def bad_input(sandbox):
 
 
 def as_documented(sandbox):
-    """The second workflow of docs/github.md: its inputs are accepted and become these jobs."""
+    """The second workflow of docs/how-to/github.md: its inputs are accepted and become these jobs."""
     given = documented("conformance.yml")["jobs"]["conformance"]["with"]
     check(WORKFLOW.read_inputs(given)["shards"] == 2, given)
     stacks = json.loads(given["stacks"].replace("DIGEST", "0" * 64))

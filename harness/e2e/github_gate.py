@@ -363,9 +363,9 @@ def long_summary(sandbox):
 
 
 def as_documented(_):
-    """The workflow of docs/github.md with a policy, and its policy, are those that are tested here."""
-    page = (ROOT / "docs" / "github.md").read_text()
-    check(EXAMPLE.read_text() in page, EXAMPLE, "is not what docs/github.md shows")
+    """The workflow of docs/how-to/github.md with a policy, and its policy, are those that are tested here."""
+    page = (ROOT / "docs/how-to/github.md").read_text()
+    check(EXAMPLE.read_text() in page, EXAMPLE, "is not what docs/how-to/github.md shows")
     workflow = documented("release.yml")
     job = workflow["jobs"]["conformance"]
     check(job["with"]["policy"] == "ci/gate.toml" and WORKFLOW.read_inputs(job["with"]), job)

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What the guides in docs/guide show is what happens: their commands run, in order, and their output is what they print.
+"""What a guide shows is what happens: its commands run, in order, and their output is what they print.
+
+A guide is a page with a fence ```console. Of the pages that are given, only the guides are read.
 
 A fence ```console holds commands, each after "$ ", and lines of their output. Those lines must come in that order; "..."
 stands for anything in a line, and alone for any lines; how many spaces does not matter. "# exits 1" after a command says so; otherwise it is 0. A fence
@@ -7,7 +9,7 @@ with a name after its language, ```toml proctor.toml, is a file that the command
 same. What cannot run just anywhere
 stands in a fence ```sh below a comment <!-- not run: REASON -->. Indented blocks would escape all this and are refused.
 
-    guide.py GUIDE.md...
+    guide.py PAGE.md...
 """
 
 import os
@@ -89,6 +91,10 @@ def execute(command, directory, env):
     check(missing is None, command.place, f"`{command.text}` does not print\n  {missing}\nbut\n" + done.stdout)
 
 
+def is_guide(page):
+    return "\n```console\n" in page.read_text()
+
+
 def needs_cuda(guide):
     """Its simulator is built where its toolkit is."""
     return any("cuda" in command.text for fence in fences(guide) if fence.language == "console" for command in commands(fence))
@@ -118,11 +124,11 @@ def follow(guide, sandbox):
 
 def main():
     with Sandbox() as sandbox:
-        for name in sys.argv[1:]:
-            if needs_cuda(Path(name)) and not CUDA_SIMULATOR.exists():
-                print(f"{name}: not followed, library_missing:{CUDA_SIMULATOR}")
+        for page in filter(is_guide, map(Path, sys.argv[1:])):
+            if needs_cuda(page) and not CUDA_SIMULATOR.exists():
+                print(f"{page}: not followed, library_missing:{CUDA_SIMULATOR}")
             else:
-                follow(Path(name), sandbox)
+                follow(page, sandbox)
 
 
 if __name__ == "__main__":

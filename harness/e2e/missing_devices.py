@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Devices that are asked for and are not here: each row of the table in docs/devices.md. And that all commands count the
+"""Devices that are asked for and are not here: each row of the table in docs/reference/devices.md. And that all commands count the
 devices that are here in one order."""
 
 import json
@@ -18,7 +18,7 @@ SUITES = {"only by a suite": 1, "only by a suite, two": 2}
 
 def rows():
     """[(what is asked for, what the machine has, {command: exit code}, what is said)]"""
-    table = (ROOT / "docs/devices.md").read_text().partition("| asked for |")[2].partition("\n\n")[0]
+    table = (ROOT / "docs/reference/devices.md").read_text().partition("| asked for |")[2].partition("\n\n")[0]
     commands = [cell.strip(" `") for cell in table.splitlines()[0].split("|")[1:4]]
     for line in table.splitlines()[2:]:
         asked, machine, *codes, said = (cell.strip() for cell in line.strip("|").split("|"))

@@ -136,13 +136,13 @@ const Kind& toy_kind();
           '#include "harness/plan/kinds/toy.h"\n'),
      Edit("harness/plan/kinds/all_kinds.cc", r"&pytest_kind\(\),", " &toy_kind(),"),
      Edit("harness/plan/CMakeLists.txt", r"^  kinds/pytest\.cc\n", "  kinds/toy.cc\n"),
-     Edit("docs/config.md", r"^\| pytest \| .*\n", "| toy | `CMD --toy-list` | an executable that knows `--toy-list` |\n")],
+     Edit("docs/reference/config.md", r"^\| pytest \| .*\n", "| toy | `CMD --toy-list` | an executable that knows `--toy-list` |\n")],
     "proctor_plan_test", "Kinds.*:ConfigPage.*:Rows/BadConfigTest.*", framework_is_known,
     [Wrong("two kinds of one name", "harness/plan/kinds/toy.cc", '.name = "toy"', '.name = "gtest"',
            "Kinds.EachHasANameThatFindsIt", "gtest"),
      Wrong("a kind that writes reports which nobody reads", "harness/plan/kinds/toy.cc", '.processes = {"case"}',
            '.processes = {"case"}, .voice = Voice::kFile, .output = {"{}"}', "Kinds.WhoHasWordsOfItsOwnHasATranslator", "toy"),
-     Wrong("a kind without a row in the page", "docs/config.md", "\n| toy | ", "\n| toi | ", "ConfigPage.HasARowForEachKind",
+     Wrong("a kind without a row in the page", "docs/reference/config.md", "\n| toy | ", "\n| toi | ", "ConfigPage.HasARowForEachKind",
            "toy")])
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/rules.md: what the ids of rules in `proctor explain` and in reports mean.
+"""docs/reference/rules.md: what the ids of rules in `proctor explain` and in reports mean.
 
 The sentence of a rule is written in the page by hand; where it comes from and which checks prove it is what the suites
 say, as `proctor list` tells it for simulated cards of both vendors.
@@ -14,7 +14,7 @@ import sys
 
 from harness import BIN, ROOT, Sandbox, check
 
-PAGE = ROOT / "docs/rules.md"
+PAGE = ROOT / "docs/reference/rules.md"
 BEGIN = "<!-- rules: written by harness/e2e/rules_page.py, except their sentences -->\n"
 END = "<!-- rules: end -->\n"
 

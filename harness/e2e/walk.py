@@ -219,7 +219,7 @@ def names(pages):
     run, not_run = 0, []
     for page in pages:
         check_inline(page, told, dev)
-        if page.parent.name == "guide":
+        if guide.is_guide(page):
             for fence in guide.fences(page):
                 run += len(guide.commands(fence)) if fence.language == "console" else 0
                 not_run += [(fence.place, line, fence.reason) for line in fence.lines
@@ -358,7 +358,7 @@ def run(part, pages):
     index, of = (int(number) for number in part.split("/"))
     told = told_commands()
     with Sandbox() as sandbox:
-        for page in [page for page in pages if page.parent.name != "guide"][index - 1::of]:
+        for page in [page for page in pages if not guide.is_guide(page)][index - 1::of]:
             walk(page, told, sandbox)
 
 

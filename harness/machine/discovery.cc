@@ -320,8 +320,9 @@ Result<void> guess_backend(Machine& machine, const SearchPaths& paths, const std
     if (found == needed.end()) continue;
     // A program that has the runtime inside does not come to the stand-in.
     const bool in_vain = backend == Backend::kCuda && !found->certain && machine.simulation();
-    return choose(backend,
-                  found->why + (in_vain ? "; simulated cards need libcudart.so: docs/cuda-runtime.md" : ""));
+    return choose(
+        backend,
+        found->why + (in_vain ? "; simulated cards need libcudart.so: docs/reference/cuda-runtime.md" : ""));
   }
   const auto certain = std::ranges::find(needed, true, &NeededBackend::certain);
   if (certain != needed.end()) return choose(certain->backend, certain->why);

@@ -38,9 +38,9 @@ TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
   }
 }
 
-// The table of docs/config.md against the embedded file.
+// The table of docs/reference/config.md against the embedded file.
 TEST(ConfigPage, StatesTheEmbeddedDefaults) {
-  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/config.md");
+  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
   ASSERT_TRUE(page) << page.error().what;
   const Result<toml::table> root = parse_toml(embedded_defaults(), "defaults.toml");
   ASSERT_TRUE(root);
@@ -65,11 +65,11 @@ TEST(ConfigPage, StatesTheEmbeddedDefaults) {
   const std::regex any_row("\\| `[a-z._]+` \\| `[^`]+` \\|");
   EXPECT_EQ(std::distance(std::sregex_iterator(page->begin(), page->end(), any_row), std::sregex_iterator()),
             rows)
-      << "docs/config.md states a default that the embedded file does not have";
+      << "docs/reference/config.md states a default that the embedded file does not have";
 }
 
 TEST(ConfigPage, HasARowForEachKind) {
-  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/config.md");
+  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
   ASSERT_TRUE(page) << page.error().what;
   for (const std::string& kind : kind_names()) EXPECT_THAT(*page, HasSubstr(fmt::format("\n| {} | ", kind)));
 }

@@ -44,7 +44,7 @@ std::string mend_pidns() {
     return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000";
   }
   return "let the container make user and PID namespaces: docker run --security-opt seccomp=FILE, "
-         "the seccomp.json beside our images (docs/stacks.md)";
+         "the seccomp.json beside our images (docs/how-to/stacks.md)";
 }
 
 std::string mend_pids_controller() { return "delegate the pids controller to this cgroup"; }

@@ -1,5 +1,5 @@
 // What a machine's driver stack is, layer by layer, read from files only: no driver is loaded and no tool is
-// started. A fact that cannot be read is unknown, with a reason; docs/stacks.md lists all names.
+// started. A fact that cannot be read is unknown, with a reason; docs/how-to/stacks.md lists all names.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // A driver stack as a value: docker/stacks/NAME.toml says which base image, which packages and which files
-// make it (docs/stacks.md). A value that is not pinned is refused, unless the lock says that nobody has
+// make it (docs/how-to/stacks.md). A value that is not pinned is refused, unless the lock says that nobody has
 // verified it yet. Such a value may be missing; it is then never guessed, but the rendered Dockerfile asks
 // for it.
 #pragma once

@@ -29,8 +29,8 @@ std::vector<RenderedFile> render_stack(const StackLock& lock);
 // docker-bake.hcl: all images of all stacks by one command. No two may have one name.
 Result<RenderedFile> render_bake(const std::vector<StackLock>& locks);
 
-// The profile that an engine applies to our containers: what Docker allows by default and less (docs/stacks.md), and of
-// namespaces what the containment layer pidns needs. docker/seccomp.json, one for all stacks.
+// The profile that an engine applies to our containers: what Docker allows by default and less (docs/how-to/stacks.md),
+// and of namespaces what the containment layer pidns needs. docker/seccomp.json, one for all stacks.
 std::string_view seccomp_profile();
 inline constexpr const char* kProfileName = "seccomp.json";
 RenderedFile render_profile();

@@ -14,7 +14,7 @@
 namespace proctor {
 namespace {
 
-// Installed there on the host (docs/github.md): a job container starts before anything is checked out.
+// Installed there on the host (docs/how-to/github.md): a job container starts before anything is checked out.
 constexpr const char* kInstalledProfile = "/opt/proctor/share/proctor/seccomp.json";
 
 std::string compose_devices(const StackLock& lock) {
@@ -167,7 +167,7 @@ std::string render_job_container(const StackLock& lock) {
           "# For a job of GitHub Actions. Its steps run in the container by docker exec, which forwards no\n"
           "# signals: end them with `proctor finish` in a step with if: always(). The machine has Proctor "
           "in\n"
-          "# {}, as docs/github.md sets it up.\n"
+          "# {}, as docs/how-to/github.md sets it up.\n"
           "container:\n  image: ${{{{ inputs.image }}}}\n  options: >-\n",
           kProctorInImage);
   for (const auto& options : {confinement(lock, places.profile), devices(lock, Engine::kDocker, places),

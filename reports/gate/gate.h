@@ -2,7 +2,7 @@
 // byte: in any order of the runs, on any machine, at any hour.
 //
 // A rule is asked of each cell of the policy, or of all runs together. Each says what it allows and what there is, also
-// where it held; docs/gate.md has them all, each with the wrong way to green that it closes.
+// where it held; docs/reference/gate.md has them all, each with the wrong way to green that it closes.
 #pragma once
 
 #include <map>

@@ -62,7 +62,7 @@ GateScene hardware_scene();
 GateScene sharded_scene();
 
 struct WrongWay {
-  int number = 0;  // in docs/gate.md; 0: it has none
+  int number = 0;  // in docs/reference/gate.md; 0: it has none
   std::string name{};
   GateScene scene{};
   std::string rule{};               // that is red; "": it cannot be read

@@ -1,4 +1,5 @@
-// What is asked of each cell of a policy; docs/gate.md has the rules, each with the wrong way to green that it closes.
+// What is asked of each cell of a policy; docs/reference/gate.md has the rules, each with the wrong way to green that
+// it closes.
 #include "reports/gate/gate_rules.h"
 
 #include <fmt/format.h>

@@ -64,7 +64,8 @@ TEST(Gate, GoodReportsAreGreen) {
   EXPECT_EQ(Staged(as_a_runner_leaves_it).refusal(), "");
 }
 
-// The digests of the journal stand for the reports, which are not made again; docs/gate.md says how far that goes.
+// The digests of the journal stand for the reports, which are not made again; docs/reference/gate.md says how far that
+// goes.
 TEST(Gate, WhoComputesTheDigestsAnewCanWriteAnyReport) {
   GateScene scene = good_scene();
   scene.run().change_directory = [](const std::filesystem::path& run_dir) {

@@ -1,5 +1,6 @@
-// The policy of a gate: what must be there before something is released (docs/gate.md). A file that says nothing but which
-// cells there are has the strict value for everything else; where it says something weaker, that is listed in the verdict.
+// The policy of a gate: what must be there before something is released (docs/reference/gate.md). A file that says
+// nothing but which cells there are has the strict value for everything else; where it says something weaker, that is
+// listed in the verdict.
 //
 //   [[cell]]
 //   suite   = "memory"

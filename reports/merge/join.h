@@ -1,6 +1,7 @@
-// One run out of many that were started one by one, as CTest starts its tests (docs/ctest.md): a journal, which can be
-// read like that of any other run. Unlike shards (reports/merge/merge.h), the parts have no common plan: each brings its own
-// cases, configuration and devices, and a case may be in several of them, because it was repeated.
+// One run out of many that were started one by one, as CTest starts its tests (docs/reference/frameworks/ctest.md): a
+// journal, which can be read like that of any other run. Unlike shards (reports/merge/merge.h), the parts have no
+// common plan: each brings its own cases, configuration and devices, and a case may be in several of them, because it
+// was repeated.
 #pragma once
 
 #include <cstdint>

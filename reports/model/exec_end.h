@@ -1,4 +1,4 @@
-// How `proctor exec` ends, as a function of the journal (docs/exec.md). The first of these that applies:
+// How `proctor exec` ends, as a function of the journal (docs/reference/exec.md). The first of these that applies:
 //
 //   unkillable process, device lost, no device       75   the machine: retry elsewhere
 //   time limit, stall limit, --deadline              124  we ended it

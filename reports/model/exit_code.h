@@ -7,7 +7,7 @@
 
 namespace proctor {
 
-// The first of these that applies (harness/core/exit_code.h, docs/outcomes.md):
+// The first of these that applies (harness/core/exit_code.h, docs/reference/outcomes.md):
 //   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
 //       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
 //       than the policy allows (a budget above 0 % allows at least one)

@@ -250,7 +250,7 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
 
 }  // namespace
 
-// oneCCL waits, spinning, for whoever does not come (docs/oneccl.md).
+// oneCCL waits, spinning, for whoever does not come (docs/reference/oneccl.md).
 PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheKilled, "C26", kOfAllRanks, kGate,
               .faults = {"collective.waits_no_longer"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] { die(SIGKILL); });

@@ -1,5 +1,5 @@
 // oneCCL: the rules that the other checks test with the chosen library, but in few checks that each do much,
-// because oneCCL needs 1 s to connect two ranks and 1.5 s for four, whatever they do then (docs/oneccl.md).
+// because oneCCL needs 1 s to connect two ranks and 1.5 s for four, whatever they do then (docs/reference/oneccl.md).
 #include <array>
 
 #include "suites/collectives/names.h"

@@ -71,7 +71,7 @@ void FailingGroup::expect_loss(std::chrono::milliseconds limit) {
 }
 
 Answer FailingGroup::join() {
-  constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/oneccl.md)
+  constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/reference/oneccl.md)
   tell_library(provider_.identity());
   const auto watched = watch(kConnecting);
   return provider_.make_group(spec_, group_);

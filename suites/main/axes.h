@@ -1,5 +1,5 @@
-// Axes that several checks share: the values at which drivers and cards have been wrong before (docs/axes.md). What
-// only one check needs it says itself.
+// Axes that several checks share: the values at which drivers and cards have been wrong before
+// (docs/reference/axes.md). What only one check needs it says itself.
 //
 // The pages of a driver are 4 KiB, 64 KiB or 2 MiB; simgpu's are 64 KiB.
 #pragma once

@@ -62,7 +62,7 @@ struct CheckInfo {
   std::string name;  // a parametrized check ends in "/PARAMETER"
   std::string rule;  // "V10"
   // Public document or code that the rule comes from, and the place in it: "Level Zero specification, zeMemFree". What no
-  // document demands begins with "ours: ". docs/selftest.md, "What the suites cover".
+  // document demands begins with "ours: ". docs/explanation/selftest.md, "What the suites cover".
   std::string source;
   Severity severity = kGate;
   const char* file = "";

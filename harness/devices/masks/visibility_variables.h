@@ -1,6 +1,7 @@
 // Every environment variable that decides which devices a program sees: one table, which says to whom each
 // belongs, what becomes of the caller's own value, and why. A suite cannot set any of them (plan/config_tables.cc),
-// and what a case gets is applied after everything else (devices/environment.h). docs/devices.md has the same table.
+// and what a case gets is applied after everything else (devices/environment.h). docs/reference/devices.md has the same
+// table.
 //
 // Intel's driver also reads its variables with a prefix, NEO_L0_ or NEO_, and prefers them to the plain names. Such
 // a form is as its plain name, except that no case ever gets one.

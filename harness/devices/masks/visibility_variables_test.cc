@@ -51,7 +51,7 @@ std::string vendor_of(const VisibilityVariable& variable) {
 
 // The page has the same table.
 TEST(VisibilityVariables, StandInTheDocumentation) {
-  std::ifstream file(std::string(PROCTOR_SOURCE_DIR) + "/docs/devices.md");
+  std::ifstream file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/devices.md");
   std::stringstream page;
   page << file.rdbuf();
   for (const VisibilityVariable& variable : visibility_variables()) {

@@ -4,7 +4,7 @@
 //   logs/tests/t-test_a.py-test_add-fp16.2.r3.log          second attempt of the third repetition
 //   logs/collectives.none/AllReduce.Sums.1.rank2.log
 //
-// All frameworks and commands have this one scheme (docs/guide/read-a-report.md). Cases that share a process share the
+// All frameworks and commands have this one scheme (docs/how-to/read-a-report.md). Cases that share a process share the
 // log that is called after the first of them.
 //
 // The directory is what stands before the first `/` of the case's id, the name what follows it, with `-` in place of

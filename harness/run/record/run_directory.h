@@ -1,4 +1,4 @@
-// The run directory (docs/guide/read-a-report.md): --out DIR, or proctor-out/RUN_ID with the link
+// The run directory (docs/how-to/read-a-report.md): --out DIR, or proctor-out/RUN_ID with the link
 // proctor-out/latest.
 #pragma once
 

@@ -1,6 +1,6 @@
 // What is tested: commit, branch and repository of the sources, whether they were changed, and the job of the CI. A
 // gate needs it, and a comparison of two runs begins with it. Each fact is the first that somebody says:
-// --subject NAME=VALUE, the CI's variables, the checkout in which Proctor was started (docs/ci.md).
+// --subject NAME=VALUE, the CI's variables, the checkout in which Proctor was started (docs/how-to/ci.md).
 #pragma once
 
 #include <filesystem>

@@ -40,7 +40,8 @@ TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
 
 // The table of docs/reference/config.md against the embedded file.
 TEST(ConfigPage, StatesTheEmbeddedDefaults) {
-  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
+  const Result<std::string> page =
+      read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
   ASSERT_TRUE(page) << page.error().what;
   const Result<toml::table> root = parse_toml(embedded_defaults(), "defaults.toml");
   ASSERT_TRUE(root);
@@ -69,7 +70,8 @@ TEST(ConfigPage, StatesTheEmbeddedDefaults) {
 }
 
 TEST(ConfigPage, HasARowForEachKind) {
-  const Result<std::string> page = read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
+  const Result<std::string> page =
+      read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
   ASSERT_TRUE(page) << page.error().what;
   for (const std::string& kind : kind_names()) EXPECT_THAT(*page, HasSubstr(fmt::format("\n| {} | ", kind)));
 }

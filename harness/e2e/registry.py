@@ -191,13 +191,13 @@ void write_toy(const RunModel& model, TextOutput& output) {
      Edit("reports/report_formats.cc", r'^#include "reports/formats/summary\.h"\n', '#include "reports/formats/toy.h"\n'),
      Edit("reports/report_formats.cc", r'^    ReportFormat\{"html".*\n',
           '    ReportFormat{"toy", "toy.txt", "", kByDefault, of_model<write_toy>},\n'),
-     Edit("docs/ci.md", r"^\| `html` \* .*\n", "| `toy` * | `toy.txt` | who counts |\n")],
+     Edit("docs/how-to/ci.md", r"^\| `html` \* .*\n", "| `toy` * | `toy.txt` | who counts |\n")],
     "proctor_reports_test", "ReportFormats.*", report_is_known,
     [Wrong("two formats of one name", "reports/report_formats.cc", '{"toy", ', '{"json", ', "reports/report_formats.cc",
            "two formats have one name"),
      Wrong("a format that nobody writes", "reports/report_formats.cc", "of_model<write_toy>", "nullptr",
            "reports/report_formats.cc", "a format has no writer"),
-     Wrong("a format without a row in the page", "docs/ci.md", "\n| `toy` * ", "\n| `toi` * ",
+     Wrong("a format without a row in the page", "docs/how-to/ci.md", "\n| `toy` * ", "\n| `toi` * ",
            "ReportFormats.EachIsInTheTableOfItsPage", "toy.txt")])
 
 
@@ -218,12 +218,12 @@ REASON = Toy(
      Edit("harness/core/reasons.cc", r"^constexpr std::array kReasons = \{\n", REASON_ROW),
      Edit("harness/run/attempt/verdict.cc", r"^    return \{Outcome::kCrash, .*\n",
           "  if (evidence.exit_code == 42) return {Outcome::kFail, Reason::kToy};\n"),
-     Edit("docs/outcomes.md", r"^\| reason \| .*\n\| --- .*\n", "| `fail(toy)` | set-up | 1 | red | ended as toys do |\n")],
+     Edit("docs/reference/outcomes.md", r"^\| reason \| .*\n\| --- .*\n", "| `fail(toy)` | set-up | 1 | red | ended as toys do |\n")],
     "proctor_core_test", "Reasons.*:Outcome.*", reason_is_known,
     [Wrong("two reasons of one name", "harness/core/reasons.cc", '"toy"', '"leaky"', "harness/core/reasons.cc", "all_go_together"),
      Wrong("a reason without a row", "harness/core/reasons.cc", REASON_ROW, "", "harness/core/reasons.cc",
            "every_reason_has_a_row"),
-     Wrong("a reason that the page does not show", "docs/outcomes.md", "`fail(toy)`", "`fail(toi)`",
+     Wrong("a reason that the page does not show", "docs/reference/outcomes.md", "`fail(toy)`", "`fail(toi)`",
            "Reasons.ThePageShowsTheTable", "fail(toy)")])
 
 

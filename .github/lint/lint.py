@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what GitHub would read, without GitHub: lint.py schema|zizmor|shellcheck DIRECTORY
+"""Checks what GitHub would read, without GitHub: lint.py schema|zizmor|shellcheck|spelling DIRECTORY
 
-DIRECTORY has check-jsonschema and zizmor (requirements.txt beside this file; ./dev installs them). Exit 77: the linter
+DIRECTORY has check-jsonschema, zizmor and codespell (requirements.txt beside this file; ./dev installs them). Exit 77: the linter
 is not here; where CI is set that is red. Each linter first has to find what is wrong in a bad sample, so that its silence means something.
 """
 
@@ -122,5 +122,21 @@ def shellcheck(_):
                         *embedded(Path(temporary))]), ["SC2086", "SC2115"])
 
 
+def spelling(directory):
+    """Misspelt words in what people read. Tests are left out: they misspell on purpose."""
+    command = [sys.executable, "-m", "codespell_lib"]
+    environment = {**os.environ, "PYTHONPATH": str(directory)}
+    require("codespell", command, env=environment)
+    files = run(["git", "ls-files", "-z", "--", "*.md", "*.cc", "*.h", "*.sh", "*.toml", "*.yml", "*.cmake", "dev",
+                 ":!*_test.cc", ":!**/testdata/*"],
+                cwd=ROOT).stdout.split("\0")
+    known = [f"--ignore-words={ROOT}/.github/lint/spelling.txt"]
+    with tempfile.TemporaryDirectory() as sample:
+        path = Path(sample) / "page.md"
+        path.write_text("Teh last occurence\n")
+        bad = run([*command, path], env=environment)
+    judge(bad, run([*command, *known, *filter(None, files)], env=environment, cwd=ROOT), ["occurence", "Teh"])
+
+
 if __name__ == "__main__":
-    {"schema": schema, "zizmor": zizmor, "shellcheck": shellcheck}[sys.argv[1]](Path(sys.argv[2]).resolve())
+    {"spelling": spelling, "schema": schema, "zizmor": zizmor, "shellcheck": shellcheck}[sys.argv[1]](Path(sys.argv[2]).resolve())

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Holds what people read to docs/internals/words.md: README, pages, help and messages.
+
+    words.py [TREE]    the words of the page's second column that are in use, by file and line; exits 1 if there are some
+
+In Markdown, code and comments are not read. In C++ sources, only string literals that hold a blank are: they are
+messages and help. Generated pages are not read twice: the strings that they are made of are.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "docs/internals/words.md"
+UNREAD = {PAGE, "docs/reference/faults.md", "docs/reference/rules.md", "docs/internals/mutants.md"}
+SOURCES = ("harness", "reports")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def rules(page):
+    """(pattern, the word to use) of each row."""
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page.splitlines()
+            if line.startswith("| ")]
+    found = []
+    for use, avoid, *_ in rows[1:]:
+        for word in re.findall(r"`([^`]+)`", avoid):
+            pattern = r"(?<![\w-])" + word.replace(r"\|", "|").replace(" ", r"\s+") + r"(?![\w-])"
+            found.append((re.compile(pattern, re.IGNORECASE), use))
+    if not found:
+        sys.exit(f"{PAGE}: no table of words")
+    return found
+
+
+def blanked(text, pattern):
+    """The text with what matches replaced by blanks, so that lines keep their numbers."""
+    return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL | re.MULTILINE)
+
+
+def prose_of_page(text):
+    for code in (r"<!--.*?-->", r"^```.*?^```", r"^ {4,}\S[^\n]*$", r"`[^`]*`", r"\]\([^)]*\)"):
+        text = blanked(text, code)
+    return text
+
+
+def prose_of_source(text):
+    text = blanked(blanked(text, r"^\s*#[^\n]*"), r"(?<![:\"])//[^\n]*")
+    kept = [" "] * len(text)
+    for match in LITERAL.finditer(text):
+        if " " in match[1]:
+            kept[match.start(1):match.end(1)] = re.sub(r"`[^`]*`", lambda code: " " * len(code[0]), match[1])
+    return "".join(new if old != "\n" else old for old, new in zip(text, kept))
+
+
+def texts(root):
+    pages = [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
+    for path in pages:
+        if str(path.relative_to(root)) not in UNREAD:
+            yield path, prose_of_page(path.read_text(encoding="utf-8"))
+    for path in sorted(path for top in SOURCES for path in (root / top).rglob("*.cc")):
+        if not path.stem.endswith("_test") and not {"testdata", "testing", "bench"} & set(path.parts):
+            yield path, prose_of_source(path.read_text(encoding="utf-8"))
+
+
+def findings(root):
+    wrong = rules((root / PAGE).read_text(encoding="utf-8"))
+    for path, text in texts(root):
+        for pattern, use in wrong:
+            for match in pattern.finditer(text):
+                number = text.count("\n", 0, match.start()) + 1
+                yield f"{path.relative_to(root)}:{number}: `{' '.join(match[0].split())}`: {use}"
+
+
+if __name__ == "__main__":
+    found = list(findings(Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT))
+    print("\n".join(found), end="\n" if found else "")
+    sys.exit(1 if found else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the tree to docs/internals/architecture.md, whose three tables say what may include what.
+"""Holds the tree to docs/internals/architecture.md, whose three tables say what may include what, and to its limits.
 
     architecture.py [check] [TREE]    where the tree and the page differ; exits 1 if they do
     architecture.py arrows [TREE]     what each room includes today, in the words of the page's first table
@@ -360,8 +360,75 @@ def stale_names(tree, _):
                     yield f"{text}:{number}: names {name}, which is not there"
 
 
+# A class is taken apart before nobody can keep it in mind (`RunningAttempt`).
+MOST = 15
+CLASS = re.compile(r"(?<!enum )\b(class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^;{}()]*)?\s*\{")
+NO_MEMBER = re.compile(r"(?:using|typedef|friend|static_assert|static constexpr|enum|class|struct|union)\b")
+
+
+def code_of(text):
+    """The text without comments and without what stands in quotes, with its lines where they were."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])\'', re.S)
+    return pattern.sub(lambda found: "\n" * found[0].count("\n") if found[0].startswith(("//", "/*", "R")) else '""', text)
+
+
+def without_groups(body):
+    """Of the inside of a class, which ends where its brace does: blocks are {}, parentheses @, and <> are gone."""
+    depth, flat = 1, ""
+    for char in body:
+        depth -= char == "}"
+        if depth == 0:
+            break
+        if depth == 1 and char != "\n":
+            flat += char
+        depth += char == "{"
+    before = ""
+    while before != flat:
+        before, flat = flat, re.sub(r"\([^()<>]*\)|<[^()<>]*>", lambda group: "@" * (group[0][0] == "("), flat)
+    return re.sub(r"operator[^\w@]+", "operator", flat)
+
+
+def statements(flat):
+    """Each declaration of a class. A function ends with its body, anything else with its semicolon."""
+    head = ""
+    for part in re.findall(r"\{\}|;|[^;{}]+|.", flat.replace("{}", " {}")):
+        head += part
+        is_function = "@" in head.partition("=")[0].partition("{")[0]
+        if part == ";" or (part.startswith("{") and is_function):
+            yield head.strip().rstrip(";")
+            head = ""
+
+
+def counts(kind, flat):
+    """Private methods and data members."""
+    access, methods, members = {"class": "private", "struct": "public"}[kind], 0, 0
+    for statement in statements(flat):
+        while label := re.match(r"(public|protected|private)\s*:(?!:)\s*", statement):
+            access, statement = label[1], statement[label.end():]
+        declared = statement.partition("=")[0].partition("{")[0]
+        if not declared.strip() or statement.startswith(",") or NO_MEMBER.match(statement):
+            continue  # a comma: of the list before a constructor's body
+        if "@" in declared:
+            methods += access == "private"
+        else:
+            members += 1 + statement.count(",")
+    return methods, members
+
+
+def crowded_classes(tree, _):
+    for source in sorted(tree.sources):
+        if not source.startswith("harness/run/"):
+            continue
+        text = code_of((tree.root / source).read_text(encoding="utf-8"))
+        for found in CLASS.finditer(text):
+            methods, members = counts(found[1], without_groups(text[found.end():]))
+            for count, what in ((methods, "private methods"), (members, "data members")):
+                if count > MOST:
+                    yield f"{source}: {found[2]} has {count} {what}, and no class more than {MOST}: take it apart"
+
+
 CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_names,
-          stale_names, unbounded_parsers, compared_spellings)
+          stale_names, unbounded_parsers, compared_spellings, crowded_classes)
 
 
 def check(root):

@@ -170,6 +170,20 @@ class ATreeAndItsPage(unittest.TestCase):
         self.write("reports/page.js", 'if (codes.includes("journal_lost")) return "lost" === word;\n')
         self.assert_finds('harness/run/case.cc:1: compares with "journal_lost"', 'harness/run/case.cc:2: compares with "other"',
                           'reports/page.js:1: compares with "journal_lost"', findings=3)
+    def test_a_class_that_nobody_can_keep_in_mind(self):
+        inside = ("  Big() : a_{1}, b_(2) {}\n  static constexpr int kMost{5};\n  enum class Kind { kA, kB };\n"
+                  "  struct Part { int of; };\n  std::function<void(int)> done_ = [](int) {};  // int comment_;\n")
+        methods = "".join(f"  Map<int, int> m{i}(std::function<void(int)> then = {{}}) const {{ int a; f(); }}\n"
+                          for i in range(13))
+        methods += "  Big(const Big&) = delete;\n  bool operator==(const Big&) const { return true; }\n"
+        members = "".join(f"  std::map<int, std::pair<int, int>> m{i}_{{}};\n" for i in range(14))
+        self.write("harness/core/text.h", f"class Big {{\n{methods}  void more();\n}};\n")
+        self.write("harness/run/case.cc", f"class Big : public Base {{\n public:\n{inside} private:\n{methods}{members}}};\n")
+        self.assertEqual(self.found(), "")
+        self.write("harness/run/case.cc", f"class Big final {{\n{inside}{methods}{members}  int more_;\n}};\n"
+                                          f"struct Open {{\n{members}  int a, b;\n}};\n")
+        self.assert_finds("harness/run/case.cc: Big has 16 private methods, and no class more than 15",
+                          "harness/run/case.cc: Big has 16 data members", "Open has 16 data members", findings=3)
 
     def test_a_page_without_its_table(self):
         self.page("| circle |", "| ring |")

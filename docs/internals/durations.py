@@ -20,7 +20,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from architecture import Tree, unit_of
+from architecture import Tree, code_of, unit_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/internals/durations.md"
@@ -39,12 +39,6 @@ STRUCT = re.compile(r"\b(?:timespec|timeval|itimerval)\s+(\w+)\s*=?\s*(?=\{)")
 CALL = re.compile(r"(?<![\w.>])(?:::)?(alarm|usleep|sleep|nanosleep|setitimer|p?poll|epoll_p?wait|timespec|itimerval)\s*(?=[({])")
 SOME = re.compile(r"econds|minutes|hours|duration<|Ms\b|Us\b|Ns\b|_[mun]?s\b|alarm|sleep|poll|timer|timespec|\d(?:[mun]?s|min|h)\b")
 LAST_COUNTS = ("poll", "ppoll", "epoll_wait", "epoll_pwait")
-
-
-def code_of(text):
-    """The text without comments and without what stands in quotes, with its lines where they were."""
-    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])\'', re.S)
-    return pattern.sub(lambda found: "\n" * found[0].count("\n") if found[0].startswith(("//", "/*", "R")) else '""', text)
 
 
 def inside(code, at):

@@ -216,7 +216,7 @@ void adapt_to_command(RunSetup& setup, const RunOptions& typed) {
   attempts.break_commands = in_github_actions() && !typed.workflow_commands;
   if (!attempts.ready) return;
   // A server is started in the background: it outlives the step of a workflow that started it.
-  setup.watch_parent = false;
+  setup.stop.watch_parent = false;
   // Nobody may take the file of a run that was killed for this one's.
   if (!attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
 }

@@ -21,19 +21,19 @@ namespace {
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
 // --until-fail without --repeat runs until --deadline.
-Result<void> settle_repeat(RunSetup& setup) {
-  if (setup.repeat == 0 && setup.until_fail && !setup.deadline) {
+Result<void> settle_repeat(RepeatSetup& repeats, const StopSetup& stop) {
+  if (repeats.repeat == 0 && repeats.until_fail && !stop.deadline) {
     return Error::usage("read --until-fail: nothing would end the run",
                         "Add --repeat N or --deadline DURATION.");
   }
-  if (setup.repeat == 0) setup.repeat = setup.until_fail ? std::numeric_limits<int>::max() : 1;
+  if (repeats.repeat == 0) repeats.repeat = repeats.until_fail ? std::numeric_limits<int>::max() : 1;
   return {};
 }
 
 Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
   if (auto completed = complete(typed.plan, after_dashes); !completed) return completed;
   if (typed.mistake) return *typed.mistake;
-  if (auto settled = settle_repeat(typed.setup); !settled) return settled;
+  if (auto settled = settle_repeat(typed.setup.repeats, typed.setup.stop); !settled) return settled;
   // For one case: nobody knows yet how many there are.
   return check_open_files(1, 0);
 }

@@ -137,12 +137,12 @@ void set_callbacks(Prepared& prepared, const RunMemory& memory, EventSink& event
       display.output(case_id, stream == Stream::kErr, bytes);
     };
   }
-  setup.at_end = [&] {  // what was not read while cases ran
+  setup.extras.at_end = [&] {  // what was not read while cases ran
     prepared.programs->finish(events, memory.was_stopped() ? kHastyReading : kLastReading, stop_signal_waits);
     tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
     return look_at_the_end(prepared);
   };
-  setup.on_tick = [&] {
+  setup.extras.on_tick = [&] {
     prepared.journal->sync_if_due();
     prepared.programs->read_piece(events);
     display.tick();
@@ -163,7 +163,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   events.add(*display);
   report_losses(*prepared.journal, output, events);
   set_callbacks(prepared, memory, events, *display);
-  setup.warnings = std::move(prepared.placed.planned.warnings);
+  setup.extras.warnings = std::move(prepared.placed.planned.warnings);
   {
     std::optional<CommandPause> pause;
     if (setup.attempts.inherit_stdio && in_github_actions() && !checked.typed.workflow_commands)

@@ -142,7 +142,7 @@ void write_first_record(const Checked& checked, Prepared& prepared) {
   describe_choices(checked, placed.planned, planned);
   describe_machine(checked, prepared, planned);
   planned.jobs = placed.jobs;
-  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeat, planned);
+  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeats.repeat, planned);
   describe_subject(checked, prepared);
   for (const std::size_t i : suites_with_cases(plan))
     planned.suites.push_back(describe_suite(plan.suites[i]));

@@ -97,7 +97,8 @@ Result<FoundPlan> find_plan(const Checked& checked) {
   const RunOptions& typed = checked.typed;
   if (!typed.plan_file.empty()) return read_plan(typed);
   PlanOptions options = typed.plan;
-  options.lease_wait = std::min(typed.setup.lease_wait, typed.setup.deadline.value_or(Milliseconds::max()));
+  options.lease_wait =
+      std::min(typed.setup.lease_wait, typed.setup.stop.deadline.value_or(Milliseconds::max()));
   options.on_wait = tell_wait;
   options.selection.joined = !typed.join.empty();
   options.selection.keep_unlisted = !typed.dry_run;  // there is a report that says so

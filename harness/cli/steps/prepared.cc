@@ -132,15 +132,15 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.policy = placed.planned.policy;
   setup.devices = &placed.devices;
   setup.leases = placed.leases;
-  setup.pins = placed.pins;
+  setup.repeats.pins = placed.pins;
   setup.care.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = own_program();
   setup.attempts.evidence_environment = to_list(checked.machine->caller());
   set_callbacks(checked, prepared);
-  setup.watch_parent = is_ci();
+  setup.stop.watch_parent = is_ci();
   // Of this machine's kernel and no other's, wherever --stack-root has the driver stack's files.
-  setup.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
+  setup.extras.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
   return {};
 }
 

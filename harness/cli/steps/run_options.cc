@@ -38,7 +38,7 @@ void add_deadline(CLI::App& command, RunOptions& options, const char* help) {
       "--deadline",
       [&options](const std::string& text) {
         if (!text.empty())
-          read_into(parse_duration(text), "--deadline", options.setup.deadline.emplace(), options);
+          read_into(parse_duration(text), "--deadline", options.setup.stop.deadline.emplace(), options);
       },
       help);
 }
@@ -291,14 +291,14 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_verdict_options(command, options.plan.limits);
   add_shard_options(command, options);
   RunSetup& setup = options.setup;
-  setup.repeat = 0;  // not typed
+  setup.repeats.repeat = 0;  // not typed
   add_deadline(command, options, "Time for the whole run; what is left then is notrun(budget)");
   add_device_options(command, options);
   command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
       ->check(CLI::Range(1, 10'000));
-  command.add_option("--repeat", setup.repeat, "Run every case so many times")
+  command.add_option("--repeat", setup.repeats.repeat, "Run every case so many times")
       ->check(CLI::Range(1, 1'000'000));
-  command.add_flag("--until-fail", setup.until_fail, "Stop repeating a case when it fails");
+  command.add_flag("--until-fail", setup.repeats.until_fail, "Stop repeating a case when it fails");
   auto* require_cards = command.add_flag(
       "--require-cards", options.require_cards,
       "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
@@ -320,7 +320,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       .add_option("--flaky-budget", options.policy.flaky_budget,
                   "Percent of the executed cases; above 0, at least one case (default: 2)")
       ->check(CLI::Range(0, 100));
-  command.add_flag("--fail-fast", setup.fail_fast, "Start nothing more after the first bad case");
+  command.add_flag("--fail-fast", setup.stop.fail_fast, "Start nothing more after the first bad case");
   command
       .add_option("--breaker", options.policy.breaker,
                   "End the run after so many machine outcomes in a row (default: 5; 0: never)")

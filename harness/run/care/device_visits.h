@@ -16,21 +16,19 @@
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "harness/core/alive.h"
 #include "harness/core/events.h"
-#include "harness/devices/health/health_check.h"
 #include "harness/devices/leases/device_pool.h"
 #include "harness/devices/telemetry/device_monitor.h"
 #include "harness/plan/plan.h"
 #include "harness/run/care/device_care.h"
+#include "harness/run/care/device_news.h"
+#include "harness/run/care/examinations.h"
 
 namespace proctor {
 
@@ -40,8 +38,7 @@ class Containment;
 struct CareSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
-  // How a device under suspicion is examined; none if that is not possible. May be empty.
-  std::function<std::optional<HealthRequest>(const std::string& device)> health;
+  Examinations::Ways health;            // how a device under suspicion is examined
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
 };
@@ -78,13 +75,17 @@ class DeviceVisits {
   using OnLeft = std::function<void(const Left&)>;
   void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);
 
-  // Takes a device out of this run and of every other.
+  // As Examinations::drain().
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
-             const std::string& case_id);
+             const std::string& case_id) {
+    examinations_.drain(device, reason, evidence, case_id);
+  }
 
   // A driver did not answer when it was asked about these devices: each is examined after its case or before its next
   // one, once in a run. A driver that is only slow would cost an examination for each case otherwise.
-  void suspect(const std::vector<std::string>& devices, const std::string& why);
+  void suspect(const std::vector<std::string>& devices, const std::string& why) {
+    for (const auto& device : devices) examinations_.suspect(device, why);
+  }
 
   // Watches the devices; null if nothing can.
   DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
@@ -105,13 +106,7 @@ class DeviceVisits {
     std::vector<DeviceFinding> not_back = {};  // to be examined before the final word on them
   };
   using VisitIterator = std::list<Visit>::iterator;
-  using Answers = std::map<std::string, HealthAnswer>;
-
-  void examine(VisitIterator visit, const std::vector<std::string>& devices,
-               std::function<void(const Answers&)> done);
-  std::optional<HealthRequest> request(const std::string& device, const std::string& case_id);
-  // False if the device is drained.
-  bool judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer);
+  using Answers = Examinations::Answers;
 
   void after_dirty(VisitIterator visit, const Answers& answers);
   void find_foreign_holders(VisitIterator visit);
@@ -127,25 +122,14 @@ class DeviceVisits {
   void last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings);
   void leave_now(VisitIterator visit);
 
-  void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
-  void note(const std::string& device, HealthFact what, const std::string& case_id,
-            const std::string& evidence, Milliseconds waited = {}, std::uint64_t bytes = 0);
-  bool is_new(const std::string& device, const std::string& what) {
-    return told_.emplace(device, what).second;
-  }
-
   const CareSetup& setup_;
   const RunPolicy& policy_;
   DevicePool& pool_;
-  EventSink& sink_;
-  Clock::time_point run_started_;
+  DeviceNews news_;
   std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
-  HealthChecks checks_;
+  Examinations examinations_;
   std::list<Visit> visits_;
-  std::set<std::string> suspects_;                      // to be examined
-  std::set<std::string> proven_;                        // examined for CareSetup::prove
-  std::set<std::pair<std::string, std::string>> told_;  // reported once in a run: device, what
-  Alive alive_;
+  std::set<std::string> proven_;  // examined for CareSetup::prove
 };
 
 }  // namespace proctor

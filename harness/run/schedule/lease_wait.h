@@ -24,7 +24,6 @@ class LeaseWait {
   // machines may use the directory too. kOver means that the wait was long enough.
   Step wait();
   void end() { waiting_ = false; }
-  bool waiting() const { return waiting_; }
 
  private:
   void await_change();

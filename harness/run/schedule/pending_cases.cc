@@ -75,12 +75,14 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
       refused({.index = i, .verdict = refusal->verdict, .marks = {}, .note = refusal->note});
       continue;
     }
-    RepeatPolicy policy{
-        .retries = test.policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail};
+    RepeatPolicy policy{.retries = test.policy.retries,
+                        .repeat = setup_.repeats.repeat,
+                        .until_fail = setup_.repeats.until_fail};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
-    const auto pin = setup_.pins.find(test.id);
-    if (devices.empty()) group_for(i, shared, pin != setup_.pins.end() ? pin->second : "").add(i, policy);
+    const auto pin = setup_.repeats.pins.find(test.id);
+    if (devices.empty())
+      group_for(i, shared, pin != setup_.repeats.pins.end() ? pin->second : "").add(i, policy);
     for (const auto& device : devices) {
       group_for(i, shared, device).add(i, policy);
       policy.first_repeat += policy.repeat;

@@ -28,6 +28,28 @@ struct KnownVerdict {
   std::string at;      // where it stands: "known.toml:12"
 };
 
+// Which executions there are of a case.
+struct RepeatSetup {
+  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
+  int repeat = 1;                             // executions of each case
+  bool until_fail = false;
+};
+
+// What ends a run early.
+struct StopSetup {
+  bool fail_fast = false;
+  std::optional<Milliseconds> deadline;  // for the whole run
+  bool watch_parent = false;             // CI=true: the parent's death stops the run
+};
+
+// Additional events and callbacks.
+struct RunExtras {
+  std::vector<HardwareEvidence> evidence;  // from before the run; it follows the plan
+  std::vector<Warning> warnings;           // the same
+  std::function<void()> on_tick;           // called a few times a second while the run lasts. May be empty
+  std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty
+};
+
 struct RunSetup {
   const Plan* plan = nullptr;
   RunPlanned planned;  // the first event, see planned.h
@@ -46,24 +68,14 @@ struct RunSetup {
   AttemptSetup attempts;
   // The environment of a case that holds `devices` (ids), or of one rank of it.
   std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
-  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
-  int repeat = 1;                             // executions of each case
-  bool until_fail = false;
+  RepeatSetup repeats;
   // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids). May be empty.
   std::function<std::optional<KnownVerdict>(const Suite&, const Case&,
                                             const std::vector<std::string>& devices, const Verdict&)>
       known_failure;
 
-  // What ends it early.
-  bool fail_fast = false;
-  std::optional<Milliseconds> deadline;  // for the whole run
-  bool watch_parent = false;             // CI=true: the parent's death stops the run
-
-  // Additional warnings and callbacks.
-  std::vector<HardwareEvidence> evidence;  // from before the run; it follows the plan
-  std::vector<Warning> warnings;           // the same
-  std::function<void()> on_tick;           // called a few times a second while the run lasts. May be empty
-  std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty
+  StopSetup stop;
+  RunExtras extras;
 };
 
 }  // namespace proctor

@@ -1,0 +1,77 @@
+#include "harness/run/schedule/group_verdicts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace proctor {
+
+void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on) {
+  if (!went_on) last_ = which;
+  const Unsettled unsettled{which, ended.verdict, ended.marks, expected, ended.attempt, ended.repeat};
+  const bool ran = is_bad(ended.verdict.outcome) && ended.verdict.outcome != Outcome::kNotrun;
+  if (ran && !devices_.ids.empty() && !run_.stopping && !devices_.lost) {
+    unsettled_.push_back(unsettled);
+  } else {
+    take(unsettled);
+  }
+}
+
+// The verdict of an attempt counts for its case.
+void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
+  auto finished = group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected,
+                                       /*last=*/run_.stopping || devices_.lost, devices_.ids);
+  if (!finished) return;
+  if (!note.empty()) finished->note = note;
+  tell_suspect(*finished);
+  if (last_ == ended.which) {
+    held_ = std::move(finished);
+  } else {
+    run_.ends.announce(*finished);
+  }
+}
+
+void GroupVerdicts::settle(const DeviceVisits::Left& left) {
+  for (Unsettled& ended : std::exchange(unsettled_, {})) {
+    std::string note;
+    if (!left.sick.empty()) {
+      if (is_discounted(ended, left, note)) continue;
+    } else if (!left.lost.empty() && devices_.lost && last_ == ended.which) {
+      ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
+      note = "its device is lost: what it says is no verdict on the code";
+    }
+    take(ended, note);
+  }
+}
+
+bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
+  run_.sink.on(AttemptSuspected{.case_id = run_.test(group_.case_of(ended.which)).id,
+                                .attempt = ended.attempt,
+                                .repeat = ended.repeat,
+                                .device = left.sick,
+                                .evidence = left.words});
+  if (run_.setup.planned.exec) return false;  // it starts its command once
+  if (!group_.has_suspect(ended.which)) {
+    group_.discount(ended.which);
+    group_.avoid(devices_.ids);
+    return true;
+  }
+  note = "it left " + left.sick + " sick, which was well before it, and is not tried on a third device";
+  return false;
+}
+
+void GroupVerdicts::tell_suspect(const CaseGroup::Finished& finished) const {
+  if (!has_mark(finished.marks, Mark::kDeviceSuspect) || is_bad(finished.verdict.outcome)) return;
+  run_.sink.on(Warning{WarningCode::kDeviceSuspect,
+                       fmt::format("{} failed on {} and passed on {}", run_.test(finished.index).id,
+                                   fmt::join(group_.avoids(), "+"), fmt::join(devices_.ids, "+"))});
+}
+
+void GroupVerdicts::process_ended() {
+  // If the run is stopped, this case is not tried again.
+  if (run_.stopping && last_ && !held_) held_ = group_.end_now(*last_);
+  last_.reset();
+  if (auto held = std::exchange(held_, std::nullopt)) run_.ends.announce(*held);
+}
+
+}  // namespace proctor

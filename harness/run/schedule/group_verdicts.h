@@ -1,0 +1,58 @@
+// What the attempts of a running group come to for its cases. The verdict of a bad attempt waits until its devices have
+// been looked at, because a sick one would answer for it; the final word on the case in which a process ended waits for
+// the end of that process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/run/schedule/run_context.h"
+
+namespace proctor {
+
+struct GroupDevices {
+  std::vector<std::string> ids;
+  bool lost = false;  // they get no more cases of this group
+};
+
+class GroupVerdicts {
+ public:
+  GroupVerdicts(RunContext& run, CaseGroup& group, const GroupDevices& devices)
+      : run_(run), group_(group), devices_(devices) {}
+
+  // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
+  // RunningAttempt::OnCaseEnded.
+  void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on);
+  // Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry.
+  void settle(const DeviceVisits::Left& left);
+  // Call this after settle(): says the final word that waited.
+  void process_ended();
+
+  // The case in which the process ended, or its first one, by index.
+  std::size_t last_case() const { return group_.case_of(last_.value_or(0)); }
+
+ private:
+  struct Unsettled {
+    std::size_t which;
+    Verdict verdict;
+    Marks marks;
+    bool expected;
+    int attempt;
+    int repeat;
+  };
+
+  // Whether it counts for nothing. If it counts, `note` may say more.
+  bool is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
+  void take(const Unsettled& ended, const std::string& note = {});
+  void tell_suspect(const CaseGroup::Finished& finished) const;
+
+  RunContext& run_;
+  CaseGroup& group_;
+  const GroupDevices& devices_;
+  std::vector<Unsettled> unsettled_;
+  std::optional<std::size_t> last_;          // of the cases of the process, that in which it ended
+  std::optional<CaseGroup::Finished> held_;  // the final word on it
+};
+
+}  // namespace proctor

@@ -1,0 +1,109 @@
+#include "harness/run/schedule/run_stop.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kStopBudget{4'500};
+constexpr Milliseconds kKillBudget{1'000};  // after a second signal
+
+}  // namespace
+
+RunStop::RunStop(RunContext& run, RunningGroups& groups, std::function<void()> over)
+    : run_(run),
+      groups_(groups),
+      over_(std::move(over)),
+      breaker_(run.setup.policy.breaker.value_or(Breaker::kDefault)),
+      signals_(run.attempts.io, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
+      deadline_(run.attempts.io),
+      give_up_(run.attempts.io) {}
+
+void RunStop::begin() {
+  if (run_.setup.stop.watch_parent && !signals_.watch_parent()) {
+    run_.sink.on(
+        Warning{WarningCode::kParentWatch, "the death of the parent process cannot be noticed here"});
+  }
+  if (!run_.setup.stop.deadline) return;
+  deadline_.expires_at(run_.attempts.run_started + *run_.setup.stop.deadline);
+  deadline_.async_wait([this](const auto& error) {
+    if (!error) on_deadline();
+  });
+}
+
+// ---- finishing ----
+
+void RunStop::case_ended(std::size_t index, const CaseEnded& ended) {
+  const auto outcome = ended.verdict.outcome;
+  if (breaker_.add(ended.verdict)) {
+    finish(StopCause::kBreaker,
+           "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
+  } else if (run_.setup.stop.fail_fast && outcome != Outcome::kNotrun &&
+             is_bad(outcome, run_.suite(index).kind->name())) {
+    finish(StopCause::kFailFast, ended.case_id + " had failed");
+  }
+}
+
+void RunStop::finish(StopCause cause, const std::string& why) {
+  const bool rest = std::any_of(groups_.begin(), groups_.end(),
+                                [](const RunningGroup& group) { return group.may_begin_more(); });
+  if (run_.finishing || (run_.pending.empty() && !rest)) return;
+  run_.finishing =
+      CaseGroup::NoMore{{Outcome::kNotrun, reason_of_rest(cause)}, "not started, because " + why};
+  tell(0, cause);
+  for (auto& group : groups_) {
+    if (auto* attempt = group.attempt()) attempt->begin_no_more();
+  }
+  run_.drop_pending(run_.finishing->verdict, run_.finishing->note);
+}
+
+// ---- stopping and killing ----
+
+void RunStop::on_signal(int signal, bool parent_died) {
+  if (parent_died && run_.stop_signal)
+    return;  // the signal that stopped us took the parent too: not a second wish
+  tell(signal, parent_died ? StopCause::kParentDied : StopCause::kSignal);
+  if (run_.stop_signal) return stop_groups(SIGKILL, Milliseconds(0), kKillBudget);
+  run_.stop_signal = signal;
+  run_.stopping = true;
+  run_.drop_pending({Outcome::kNotrun, Reason::kInterrupted}, "not started, because the run was stopped");
+  stop_groups(signal, kStopGrace, kStopBudget);
+}
+
+void RunStop::on_deadline() {
+  if (run_.stopping) return;
+  run_.stopping = true;
+  tell(0, StopCause::kDeadline);
+  run_.drop_pending({Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up");
+  stop_groups(SIGTERM, kStopGrace, kStopBudget);
+}
+
+void RunStop::tell(int signal, StopCause cause) {
+  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - run_.attempts.run_started);
+  run_.sink.on(StopRequested{.signal = signal, .reason = cause, .at_ms = elapsed.count()});
+}
+
+void RunStop::stop_groups(int signal, Milliseconds grace, Milliseconds budget) {
+  run_.visits.give_up();
+  for (auto& group : groups_) group.attempt()->stop(signal, grace, run_.why_stopped());
+  if (groups_.empty()) return over_();
+  give_up_.expires_after(budget);
+  give_up_.async_wait([this](const auto& error) {
+    if (!error) abandon_groups();
+  });
+}
+
+void RunStop::abandon_groups() {
+  for (auto& group : groups_) group.attempt()->abandon();
+  for (auto& group : groups_) group.settle({});
+  for (auto& group : groups_)
+    group.give_up({Outcome::kNotrun, run_.why_stopped()},
+                  "its processes did not die in time and may still run");
+  groups_.clear();
+  over_();
+}
+
+}  // namespace proctor

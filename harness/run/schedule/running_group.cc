@@ -1,0 +1,185 @@
+#include "harness/run/schedule/running_group.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/run/attempt/ranks_of_case.h"
+
+namespace proctor {
+namespace {
+
+AttemptPlan plan_attempt(const RunContext& run, CaseGroup& group, const std::vector<std::string>& devices) {
+  AttemptPlan plan{.suite = &run.suite(group.first()),
+                   .cases = {},
+                   .devices = devices,
+                   .leases = run.pool.descriptors(devices),
+                   .environment = {},
+                   .ranks = {}};
+  for (const auto& turn : group.next_process())
+    plan.cases.push_back({.test = &run.test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
+  return plan;
+}
+
+// An error is a lease that no mask can express: nothing is ever started with more than it holds.
+Result<void> give_environment(const RunSetup& setup, AttemptPlan& plan) {
+  const auto ranks = static_cast<std::size_t>(plan.first().test->ranks);
+  auto own = setup.environment(*plan.suite, ranks == 0 ? plan.devices : std::vector<std::string>{});
+  if (!own) return own.error();
+  plan.environment = std::move(*own);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    auto environment = setup.environment(*plan.suite, devices_of_rank(plan.devices, rank, ranks));
+    if (!environment) return environment.error();
+    plan.ranks.push_back(std::move(*environment));
+  }
+  return {};
+}
+
+}  // namespace
+
+// ---- how it starts ----
+
+void RunningGroup::begin(std::function<void()> ended) {
+  ended_ = std::move(ended);
+  begin_process();
+}
+
+void RunningGroup::begin_process() {
+  // After one sick device the next one is examined first: was it well before this group had it?
+  const bool doubt = !begun_ && group_.has_suspect();
+  run_.visits.enter(devices_.ids, run_.test(group_.first()).id, doubt,
+                    [this](const DeviceVisits::Entry& entry) { on_entered(entry); });
+}
+
+void RunningGroup::on_entered(const DeviceVisits::Entry& entry) {
+  const bool new_while_finishing = run_.finishing && !begun_;
+  if (entry.open && !run_.stopping && !new_while_finishing && !devices_.lost) return start_attempt();
+  run_.pool.return_unused(std::exchange(devices_.ids, {}));
+  if (entry.refused && !new_while_finishing) {
+    give_up(*entry.refused, entry.note);
+  } else {
+    leave_sick_devices();
+  }
+  end();
+}
+
+void RunningGroup::start_attempt() {
+  begun_ = true;
+  AttemptPlan plan = plan_attempt(run_, group_, devices_.ids);
+  if (auto environment = give_environment(run_.setup, plan); !environment) {
+    give_up({Outcome::kError, Reason::kEnvironment}, "failed to " + environment.error().what);
+    return end();
+  }
+  attempt_ = std::make_unique<RunningAttempt>(
+      run_.attempts, std::move(plan),
+      [this](std::size_t which, const AttemptEnded& ended, bool went_on) {
+        on_case_ended(which, ended, went_on);
+      },
+      [this](ProcessFate fate) { on_process_ended(fate); });
+}
+
+// ---- how it goes on ----
+
+void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) {
+  const std::size_t index = group_.case_of(which);
+  const std::string& id = run_.test(index).id;
+  if (ended.termination.unreapable) {
+    devices_.lost = true;
+    for (const auto& device : devices_.ids)
+      run_.visits.drain(device, "unreapable", "a process of " + id + " does not die", id);
+  }
+  const auto known = run_.ends.known_failure(index, devices_.ids, ended.verdict);
+  const bool expected = known && known->verdict.outcome == Outcome::kXfail;
+  doubt_ = doubt_ || casts_doubt(ended, expected);
+  verdicts_.attempt_ended(which, ended, expected, went_on);
+}
+
+void RunningGroup::on_process_ended(ProcessFate fate) {
+  const auto not_begun = attempt_->not_begun();
+  attempt_.reset();
+  if (run_.stopping || devices_.lost) return on_left(fate, not_begun, {});
+  run_.visits.leave(
+      devices_.ids, run_.test(verdicts_.last_case()).id, std::exchange(doubt_, false),
+      [this, fate, not_begun](const DeviceVisits::Left& left) { on_left(fate, not_begun, left); });
+}
+
+void RunningGroup::on_left(ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                           const DeviceVisits::Left& left) {
+  devices_.lost = devices_.lost || left.any_sick;
+  verdicts_.settle(left);
+  go_on(fate, not_begun);
+}
+
+void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun) {
+  if (run_.stopping) run_.pool.retire(devices_.ids);  // nobody waited for them: the next run is told
+  verdicts_.process_ended();
+  if (run_.stopping) {
+    give_up_stopped();
+  } else {
+    run_.ends.announce(
+        group_.process_ended(devices_.lost ? ProcessFate::kDiedInCase : fate, not_begun, run_.finishing));
+  }
+  if (!group_.empty() && devices_.lost) {
+    leave_sick_devices();
+  } else if (!group_.empty()) {
+    if (!moves_on()) return begin_process();
+    go_on_elsewhere();
+  }
+  end();
+}
+
+// ---- how it ends ----
+
+void RunningGroup::lose(const std::string& device) {
+  const auto& ids = devices_.ids;
+  if (std::find(ids.begin(), ids.end(), device) == ids.end()) return;
+  devices_.lost = true;
+  run_.pool.retire(ids);  // dirty: nobody waits for the others' memory either
+  if (attempt_) attempt_->stop(SIGTERM, kStopGrace, Reason::kDeviceLost);
+}
+
+// The third attempt is on another device, if there is one: does it fail there, too?
+bool RunningGroup::moves_on() {
+  if (devices_.ids.empty() || !group_.wants_other_devices()) return false;
+  group_.avoid(devices_.ids);
+  return can_have_others({.none_of = group_.avoids()});
+}
+
+bool RunningGroup::can_have_others(const DeviceWish& wish) const {
+  const std::size_t first = group_.first();
+  return run_.pool.can_ever_lease(std::string(to_string(run_.suite(first).backend)), run_.test(first).devices,
+                                  wish);
+}
+
+// Its devices were taken out. A case that has no others will never have any.
+void RunningGroup::leave_sick_devices() {
+  if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
+  const bool sick = group_.has_suspect() || !group_.pinned_to().empty();
+  give_up({Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
+          sick ? "its device was found sick, and there is no other for it"
+               : "the devices that it needs are lost to this run");
+}
+
+// On other devices, if there is still time for it.
+void RunningGroup::go_on_elsewhere() {
+  if (run_.stopping) {
+    give_up_stopped();
+  } else if (run_.finishing) {
+    give_up(run_.finishing->verdict, run_.finishing->note);
+  } else {
+    run_.pending.put_back(std::move(group_));
+  }
+}
+
+void RunningGroup::give_up_stopped() {
+  give_up({Outcome::kNotrun, run_.why_stopped()}, "not started, because the run was stopped");
+}
+
+void RunningGroup::end() {
+  run_.pool.release(devices_.ids);
+  const auto ended = std::move(ended_);
+  ended();  // may destroy this
+}
+
+}  // namespace proctor

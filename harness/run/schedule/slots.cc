@@ -1,0 +1,86 @@
+#include "harness/run/schedule/slots.h"
+
+#include <utility>
+
+namespace proctor {
+namespace {
+
+constexpr auto kLookAtLeases = std::chrono::seconds(2);
+
+}  // namespace
+
+Slots::Slots(RunContext& run, RunningGroups& groups, std::function<void()> idle)
+    : run_(run),
+      groups_(groups),
+      idle_(std::move(idle)),
+      lease_wait_(run.attempts.io, run.setup.lease_wait, [this] { start_more(); }),
+      next_look_at_leases_(run.attempts.io) {}
+
+void Slots::begin() {
+  if (const auto& leases = run_.pool.leases()) {
+    if (auto watched = lease_wait_.watch(*leases); !watched)
+      run_.sink.on(Warning{WarningCode::kLeaseWatch,
+                           "failed to " + watched.error().what + "; leases are looked at once a second"});
+  }
+  look_at_leases();
+  run_.visits.begin([this] { start_more(); });
+}
+
+void Slots::start_more() {
+  if (starting_) return;  // a case that ended without a process is inside this very loop
+  starting_ = true;
+  while (static_cast<int>(groups_.size()) < run_.setup.planned.jobs && start_first_that_fits()) {
+  }
+  starting_ = false;
+  for (const auto& warning : run_.pool.take_warnings()) run_.sink.on(warning);
+  if (!groups_.empty()) return;
+  if (!run_.pending.empty() && !run_.pending.holders().empty()) return wait_for_leases();
+  // Nothing runs and nothing fits: what is left waits for devices that were taken out.
+  run_.drop_pending({Outcome::kNotrun, Reason::kDeviceLost},
+                    "the devices that it needs are lost to this run");
+  idle_();
+}
+
+bool Slots::start_first_that_fits() {
+  auto start = run_.pending.take_first_that_fits();
+  if (!start) return false;
+  groups_.emplace_back(run_, std::move(start->group), std::move(start->devices));
+  const auto slot = std::prev(groups_.end());
+  slot->begin([this, slot] { end(slot); });
+  return true;
+}
+
+void Slots::end(RunningGroups::iterator slot) {
+  if (slot->begun()) lease_wait_.end();  // the next wait has all its time again
+  groups_.erase(slot);
+  start_more();
+}
+
+void Slots::wait_for_leases() {
+  const auto step = lease_wait_.wait();
+  if (step == LeaseWait::Step::kOver) give_up_waiting();
+  if (step != LeaseWait::Step::kBegan) return;
+  for (const auto& holder : run_.pending.holders())
+    run_.sink.on(Warning{WarningCode::kLeaseWait, holder + "; waiting"});
+}
+
+void Slots::give_up_waiting() {
+  std::string who;
+  for (const auto& holder : run_.pending.holders()) who += (who.empty() ? "" : "; ") + holder;
+  run_.drop_pending({Outcome::kError, Reason::kLeaseTimeout},
+                    "waited " + format_duration(run_.setup.lease_wait) + " for devices: " + who);
+  idle_();
+}
+
+void Slots::look_at_leases() {
+  for (const auto& lost : run_.pool.retire_lost()) {
+    for (auto& group : groups_) group.lose(lost);
+  }
+  for (const auto& warning : run_.pool.take_warnings()) run_.sink.on(warning);
+  next_look_at_leases_.expires_after(kLookAtLeases);
+  next_look_at_leases_.async_wait([this](const auto& error) {
+    if (!error) look_at_leases();
+  });
+}
+
+}  // namespace proctor

@@ -1,0 +1,38 @@
+// Which groups run: the next one starts as soon as there are a slot and devices for it. A device is used only while no
+// other run can lease it.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+
+#include "harness/run/schedule/lease_wait.h"
+#include "harness/run/schedule/run_context.h"
+#include "harness/run/schedule/running_group.h"
+
+namespace proctor {
+
+class Slots {
+ public:
+  // `idle` is called when nothing runs and nothing can start any more.
+  Slots(RunContext& run, RunningGroups& groups, std::function<void()> idle);
+
+  void begin();
+
+ private:
+  void start_more();
+  bool start_first_that_fits();
+  void end(RunningGroups::iterator slot);
+  void wait_for_leases();
+  void give_up_waiting();
+  void look_at_leases();
+
+  RunContext& run_;
+  RunningGroups& groups_;
+  std::function<void()> idle_;
+  bool starting_ = false;
+  LeaseWait lease_wait_;
+  boost::asio::steady_timer next_look_at_leases_;
+};
+
+}  // namespace proctor

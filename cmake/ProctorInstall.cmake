@@ -77,8 +77,8 @@ set(libc libc6-dev musl-dev)  # the guard's
 if(PROCTOR_TOOLCHAIN)
   set(libc "")
 endif()
-foreach(package libboost1.81-dev libboost-dev libcli11-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev googletest
-        libstdc++-${gcc}-dev ${libc})
+foreach(package libboost1.81-dev libboost-dev libcli11-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libkainjow-mustache-dev
+        googletest libstdc++-${gcc}-dev ${libc})
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright COMPONENT runner
       DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)

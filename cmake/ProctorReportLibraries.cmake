@@ -32,3 +32,12 @@ else()
   proctor_archive(proctor_pugixml libpugixml.a pugixml.hpp)
   target_link_libraries(proctor_sqlite INTERFACE Threads::Threads m)
 endif()
+
+# A header, to which a toolchain for another C library has a link.
+find_path(PROCTOR_MUSTACHE_HEADERS kainjow/mustache.hpp HINTS ${PROCTOR_TOOLCHAIN}/include)
+if(NOT PROCTOR_MUSTACHE_HEADERS)
+  message(FATAL_ERROR "kainjow/mustache.hpp is not here: Debian's package is libkainjow-mustache-dev")
+endif()
+mark_as_advanced(PROCTOR_MUSTACHE_HEADERS)
+add_library(proctor_mustache INTERFACE)
+target_include_directories(proctor_mustache SYSTEM INTERFACE ${PROCTOR_MUSTACHE_HEADERS})

@@ -11,7 +11,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 directory=$1
 shift
-headers=(boost CLI fmt level_zero nlohmann spirv toml++)
+headers=(boost CLI fmt kainjow level_zero nlohmann spirv toml++)
 
 die() {
   echo "set_up: $*" >&2

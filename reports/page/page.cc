@@ -1,11 +1,18 @@
 #include "reports/page/page.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
 
+#include "harness/core/words.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_data.h"
 #include "reports/page/page_files.h"
-#include "reports/page/page_html.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 
 namespace proctor {
@@ -14,37 +21,53 @@ namespace {
 // What is kept for the page's own HTML. Its longest parts are 500 bad cases, 50 causes and 100 warnings, each cut.
 constexpr std::size_t kHtmlBytes = 3'000'000;
 
-std::string policy(const std::string& style) {
-  return fmt::format("default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-                     policy_digest(style), policy_digest(page_script()));
+nlohmann::json blocks_section(const PageView& view) {
+  return first_of(view.data.blocks, view.data.blocks.size(), [](const PageBlock& block) {
+    return nlohmann::json::object({{"name", block.name}});
+  });
 }
 
+nlohmann::json foot_section(const PageView& view) {
+  std::set<std::string> versions;
+  for (const PageRun& run : view.request.runs) versions.insert(run.model.plan().proctor_version);
+  return nlohmann::json::object({{"versions", joined({versions.begin(), versions.end()}, ", ")}});
+}
+
+constexpr std::array kSections = {
+    PageSection{"title", title_section},       PageSection{"verdict", verdict_section},
+    PageSection{"gate", gate_section},         PageSection{"reports", reports_section},
+    PageSection{"problem", problem_section},   PageSection{"changes", changes_section},
+    PageSection{"causes", causes_section},     PageSection{"matrix", matrix_section},
+    PageSection{"cases", cases_section},       PageSection{"devices", devices_section},
+    PageSection{"known", known_section},       PageSection{"coverage", coverage_section},
+    PageSection{"warnings", warnings_section}, PageSection{"where", where_section},
+    PageSection{"foot", foot_section},         PageSection{"blocks", blocks_section}};
+
 }  // namespace
+
+std::span<const PageSection> page_sections() { return kSections; }
 
 void write_page(const PageRequest& request, TextOutput& output) {
   const std::vector<PageCase> cases = page_cases(request);
   const std::size_t room = request.budget > kHtmlBytes ? request.budget - kHtmlBytes : 0;
   const PageData data = page_data(request, cases, room);
-  const std::string style = looks_style() + std::string(page_style());
-  output.pending() += fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" "
-      "content=\"no-referrer\">\n"
-      "<title>{} · Proctor</title>\n<style>{}</style>\n</head>\n<body>\n",
-      policy(style), html_text(page_title(request, cases)), style);
-  write_page_body(request, cases, data, output);
-  for (const PageBlock& block : data.blocks) {
-    output.pending() +=
-        "<script type=\"application/octet-stream\" id=\"data-" + block.name + "\">" + block.base64;
-    output.pending() += "</script>\n";
-    output.passed();
-  }
-  output.pending() += "<script>";
-  output.pending() += page_script();
-  output.pending() += "</script>\n</body>\n</html>\n";
-  output.passed();
+  PageView view{.request = request, .cases = cases, .data = data};
+  const std::map<std::string, std::string, std::less<>> own = {
+      {"style", std::string(page_style())},
+      {"style_digest", policy_digest(page_style())},
+      {"script", std::string(page_script())},
+      {"script_digest", policy_digest(page_script())}};
+  std::size_t block = 0;
+  const auto raw = [&](const std::string& name) -> const std::string* {
+    if (name == "base64" && block < data.blocks.size()) return &data.blocks[block++].base64;
+    const auto found = own.find(name);
+    return found == own.end() ? nullptr : &found->second;
+  };
+  const auto section = [&view](const std::string& name) {
+    const auto* found = std::ranges::find(kSections, name, &PageSection::name);
+    return found == kSections.end() ? nlohmann::json() : found->view(view);
+  };
+  fill_page({.sections = section, .raw = raw}, output, view.written);
 }
 
 std::optional<std::string> page_link(const std::filesystem::path& page_dir,

@@ -18,7 +18,7 @@
   }
 
   const number = (value) => value.toLocaleString("en");
-  const counted = (count, one, many) => `${number(count)} ${count === 1 ? one : many}`;
+  const counted = (count, [one, several]) => (count === 1 ? one : several).replace("{}", number(count));
   const badge = (look, ...text) =>
     el("span", { class: `badge ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, data.signs[look]), " ", text);
 
@@ -52,6 +52,7 @@
   }
 
   let data; // of the block `list`
+  let words; // of words.def, in it
   let index;
   let lower; // ids as the search compares them
   const value = (name, i) => (typeof data[name] === "number" ? data[name] : data[name][i]);
@@ -62,6 +63,7 @@
   const fill = ([before, after], part) => (after === undefined ? before : before + part + after);
 
   function prepare() {
+    words = data.words;
     data.verdicts = data.verdicts.map((text) => {
       const parts = text.split("\n"); // a reason may be of several lines
       return [parts[0], parts.slice(1, -1).join("\n"), parts.at(-1)];
@@ -184,9 +186,9 @@
     const i = rows[place];
     const message = data.messages[value("message", i)];
     const device = data.devices[value("device", i)];
-    const side = [value("isNew", i) ? "new" : "", value("age", i) > 1 ? `bad for ${value("age", i)} runs` : "",
+    const side = [value("isNew", i) ? words.fresh : "", value("age", i) > 1 ? counted(value("age", i), words.bad_for) : "",
       value("flaky", i) > 0 ? `flaky ${(value("flaky", i) / 10).toFixed(1)} %` : "", ...marks(i)].filter(Boolean);
-    const second = message || [device, value("attempts", i) > 1 ? `${value("attempts", i)} attempts` : ""].filter(Boolean).join(" · ");
+    const second = message || [device, value("attempts", i) > 1 ? counted(value("attempts", i), words.attempts) : ""].filter(Boolean).join(" · ");
     const row = el("div", { class: `row${place === active ? " active" : ""}`, id: `row-${place}`, role: "option",
       "aria-selected": String(place === active), "aria-posinset": place + 1, "aria-setsize": rows.length },
       badge(look(i), outcome(i)),
@@ -286,16 +288,16 @@
     list.clear = el("button", { type: "button", class: "clear", onclick: () => go({ ...EMPTY, sort: state.sort }) }, "Clear filters");
     list.more = el("p", { class: "filters-more" });
     list.rowsBox = el("div", { class: "rows" });
-    list.port = el("div", { class: "port", id: "list", role: "listbox", tabindex: "0", "aria-label": "Cases", onkeydown: onListKey,
+    list.port = el("div", { class: "port", id: "list", role: "listbox", tabindex: "0", "aria-label": words.cases_heading, onkeydown: onListKey,
       onscroll: () => requestAnimationFrame(() => draw(false)) }, list.rowsBox);
     const controls = el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() },
       el("label", { class: "choice wide", for: "q" }, el("span", {}, "Search"), list.search), list.chips,
       el("div", { class: "choices" },
-        suites.length > 1 ? choice("Suite", "suite", options("all suites", suites)) : null,
-        devices.length > 1 ? choice("Device", "device", options("all devices", devices)) : null,
+        suites.length > 1 ? choice(words.suite, "suite", options("all suites", suites)) : null,
+        devices.length > 1 ? choice(words.device, "device", options("all devices", devices)) : null,
         markCounts.length ? choice("Mark", "mark", options("any mark", markCounts)) : null,
         problems.length ? choice("Problem", "problem", options("anybody's", problems)) : null,
-        data.runs.length > 1 ? choice("Run", "run", [["all runs", ""], ...data.runs.map((run, i) => [run.id, String(i)])]) : null,
+        data.runs.length > 1 ? choice(words.run, "run", [["all runs", ""], ...data.runs.map((run, i) => [run.id, String(i)])]) : null,
         choice("Sort", "sort", sorts.map(([name, [text]]) => [text, name])),
         anyNew ? el("label", { class: "check", for: "f-new" }, list.fresh, " new only") : null));
     const box = $("explorer");
@@ -318,13 +320,13 @@
       list.rowsBox.style.height = `${rows.length * ROW}px`;
       list.port.style.height = `min(72vh, 44rem, ${Math.max(1, rows.length) * ROW + 1}px)`;
       draw(true);
-      list.status.textContent = rows.length === data.id.length ? `${counted(rows.length, "case", "cases")}`
-        : `${number(rows.length)} of ${counted(data.id.length, "case", "cases")}`;
+      list.status.textContent = rows.length === data.id.length ? counted(rows.length, words.cases)
+        : `${number(rows.length)} of ${counted(data.id.length, words.cases)}`;
       list.clear.hidden = !stateText({ ...state, case: "", of: "", sort: "" });
       const more = [];
       if (state.cause) more.push("of one cause");
       if (state.variant) more.push(`of ${data.variants[state.variant] || "?"}`);
-      if (state.look) more.push(state.look === "unrun" ? "not run" : state.look);
+      if (state.look) more.push(state.look === "unrun" ? words.not_run : state.look);
       list.more.textContent = more.join(", ");
       if (list.search.value !== state.q) list.search.value = state.q;
       for (const [name, box] of list.choices) box.value = state[name];
@@ -447,16 +449,16 @@
           el("button", { type: "button", onclick: () => step(-1), "aria-label": "The case before" }, "↑"),
           el("button", { type: "button", onclick: () => step(1), "aria-label": "The next case" }, "↓"), closeButton())),
       el("p", { class: "case-verdict" }, badge(look(i), verdictText(i)), " ",
-        value("isNew", i) ? badge("bad", "new") : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
+        value("isNew", i) ? badge("bad", words.fresh) : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts(["Whose problem", value("bad", i) ? [data.problems[value("problem", i)], more && more.culprit ? ` (${more.culprit})` : "", more && more.cause ? ` · ${more.cause}` : ""] : ""],
-        ["Next", more && more.next], ["Where to look", more && more.where], ["Known failure", more && more.known],
+      facts([words.whose_problem, value("bad", i) ? [data.problems[value("problem", i)], more && more.culprit ? ` (${more.culprit})` : "", more && more.cause ? ` · ${more.cause}` : ""] : ""],
+        [words.next, more && more.next], ["Where to look", more && more.where], ["Known failure", more && more.known],
         ["Against the run before", value("change", i) ? data.changes[value("change", i) - 1].replaceAll("_", " ") : ""],
-        ["Bad for", value("age", i) > 1 ? `${value("age", i)} runs` : ""],
-        ["On", data.variants[value("variant", i)]], ["Device", data.devices[value("device", i)]],
-        ["Took", took(i) + (value("attempts", i) > 1 ? `, ${value("attempts", i)} attempts` : "")],
-        ["Run", data.runs.length > 1 ? run.id : ""]),
+        ["Bad for", value("age", i) > 1 ? counted(value("age", i), words.runs) : ""],
+        ["On", data.variants[value("variant", i)]], [words.device, data.devices[value("device", i)]],
+        ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), words.attempts)}` : "")],
+        [words.run, data.runs.length > 1 ? run.id : ""]),
       part("Run it again", command(rerun, "the command that runs it again"),
         el("p", { class: "quiet" }, "In ", el("code", {}, run.directory))),
       place >= 0 && !more ? el("p", { class: "quiet" }, "Its attempts were left out of this page, which is full: report.json has them.") : null,
@@ -467,8 +469,8 @@
           el("td", {}, n > 1 ? `of ${n}, spread ${spread}` : "")))))) : null,
       more && more.properties ? part("What it recorded", facts(...more.properties)) : null,
       await pastView(i, more),
-      part("About it", facts(["Rule", rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
-        ["Suite", data.suites[value("suite", i)]]),
+      part("About it", facts([words.rule, rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
+        [words.suite, data.suites[value("suite", i)]]),
         ours ? command(`proctor explain ${quoted}`, "the command that explains it") : null,
         more && more.diagnosis ? command(`proctor explain ${more.explain}`, "the command that explains the diagnosis") : null),
     ];
@@ -486,26 +488,24 @@
     return el("article", { class: `attempt ${one.look}` },
       el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `,
         badge(one.look, one.reason ? `${one.outcome}(${one.reason})` : one.outcome), one.took ? ` ${one.took}` : ""),
-      facts(["Devices", (one.devices || []).join(", ")], ["Exit", one.exit], ["Marks", (one.marks || []).join(", ")],
+      facts([words.devices, (one.devices || []).join(", ")], ["Exit", one.exit], ["Marks", (one.marks || []).join(", ")],
         ["Last step", one.step], ["Ended", one.ended], ["Left behind", one.left], ["Telemetry", one.telemetry],
         ["Output lost", one.dropped ? `${number(one.dropped)} bytes` : ""],
         ["Core", one.core ? link(run, one.core) : ""]),
       (one.failures || []).map((failure) => el("div", { class: "failure" },
         el("p", {}, failure.message || "failed"),
-        facts(["At", failure.at], ["Expected", failure.expected], ["Got", failure.got], ["Rule", failure.rule], ["Device", failure.device]))),
-      one.moreFailures ? el("p", {}, `and ${number(one.moreFailures)} more`) : null,
+        facts(["At", failure.at], ["Expected", failure.expected], ["Got", failure.got], [words.rule, failure.rule], [words.device, failure.device]))),
+      one.moreFailures ? el("p", {}, counted(one.moreFailures, [words.and_more, words.and_more])) : null,
       one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence.join("\n")),
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
       await logView(run, one),
       one.ranks ? el("div", { class: "ranks" }, el("h5", {}, "Ranks"), await Promise.all(one.ranks.map(async (rank) =>
         el("details", { open: rank.look === "bad" }, el("summary", {}, `Rank ${rank.n} `, badge(rank.look, rank.outcome)),
-          facts(["Devices", (rank.devices || []).join(", ")], ["Exit", rank.exit], ["Last step", rank.step]),
+          facts([words.devices, (rank.devices || []).join(", ")], ["Exit", rank.exit], ["Last step", rank.step]),
           await logView(run, rank))))) : null);
   }
 
   // ---- Its past, and charts ----
-
-  const LOOK_OF = { pass: "good", xfail: "known", xpass: "known", skip: "skip", notrun: "unrun" };
 
   async function pastView(i, more) {
     const place = value("past", i);
@@ -516,7 +516,7 @@
       const run = runs[code >> 5];
       const name = past.outcomes[(code & 31) >> 1];
       const ms = more && more.pastMs ? more.pastMs[at] : undefined;
-      return { look: LOOK_OF[name] || "bad", name: code & 1 ? `${name}, flaky` : name, run, value: ms,
+      return { look: data.looks[name], name: code & 1 ? `${name}, flaky` : name, run, value: ms,
         took: ms === undefined ? "" : ` · ${more.pastTook[at]}` };
     });
     points.push({ look: look(i), name: outcome(i), run: [data.runs[value("run", i)].id, data.runs[value("run", i)].started, "", "", ""],
@@ -542,7 +542,7 @@
     points.push({ count: data.id.filter((_, i) => look(i) === "bad").length, started: data.runs[0].started, moved: "" });
     $("changes").append(el("p", { class: "quiet" }, `Bad cases in the last ${points.length} runs, the newest at the right:`),
       chart(points.slice(-80).map((point) => ({ look: point.count ? "bad" : "good", value: point.count,
-        title: `${counted(point.count, "case", "cases")} bad · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
+        title: `${counted(point.count, words.bad_cases)} · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
       "How many cases were bad in each run"));
   }
 

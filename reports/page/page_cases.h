@@ -39,22 +39,16 @@ std::size_t cause_number(const PageRequest& request, std::size_t run, std::uint3
 // "memory.xpu", or "attention" where no backend is.
 std::string suite_name(const Variant& variant);
 
-// How a result looks: a class of page.css, the sign beside its colour, and the colours of its text and of the paper behind
-// it, by day and by night, which are variables of the page's style: --good, --good-paper.
+// How a result looks: a class of page.css, which has its colours, and the sign beside them.
 struct Look {
   std::string_view name;
   std::string_view sign;
-  std::string_view bar;  // its part of the bar of shares, where no style is allowed
-  std::string_view ink;
-  std::string_view paper;
-  std::string_view dark_ink;
-  std::string_view dark_paper;
 };
 
 // From bad to good.
 std::span<const Look> all_looks();
-std::string looks_style();
 std::string_view look_of(const Verdict& verdict, Standing standing);
+std::string_view look_of(Outcome outcome);  // of a case that ended so
 std::string_view sign_of(std::string_view look);
 
 }  // namespace proctor

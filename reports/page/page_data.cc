@@ -20,6 +20,7 @@
 #include "reports/model/truncate.h"
 #include "reports/page/page_logs.h"
 #include "reports/page/page_text.h"
+#include "reports/page/page_words.h"
 
 namespace proctor {
 namespace {
@@ -318,6 +319,10 @@ class ListWriter {
       json.item(to_string(static_cast<Change>(change)));
     json.close().open_object("signs");
     for (const Look& look : all_looks()) json.member(look.name, look.sign);
+    json.close().open_object("looks");
+    for (const Outcome outcome : kAllOutcomes) json.member(to_string(outcome), look_of(outcome));
+    json.close().open_object("words");
+    for (const PageWord& word : all_words()) write_word(json, word);
     json.close().open_array("problems");
     for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
       json.item(to_string(blame));
@@ -340,6 +345,13 @@ class ListWriter {
     json.close();
     write_columns(json);
     json.close();
+  }
+
+  static void write_word(JsonWriter& json, const PageWord& word) {
+    if (word.several.empty())
+      json.member(word.name, word.one);
+    else
+      json.open_array(word.name).item(word.one).item(word.several).close();
   }
 
   void write_run(JsonWriter& json, const PageRun& run) const {

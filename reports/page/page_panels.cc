@@ -1,19 +1,21 @@
-#include "reports/page/page_panels.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
 #include "harness/core/words.h"
 #include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
 #include "reports/page/page_text.h"
 
 namespace proctor {
 namespace {
+
+using nlohmann::json;
 
 constexpr std::size_t kMostRowBytes = 300'000;  // of a table; what is beyond them is counted
 constexpr std::size_t kMostListed = 1000;       // names in a folded list
@@ -23,36 +25,7 @@ constexpr std::size_t kMostBadNamed = 3;
 constexpr std::size_t kMostSaid = 10;
 constexpr std::size_t kMostChecksNamed = 100;
 constexpr std::size_t kMostWeakenings = 100;
-
-std::string id_html(const std::string& id) { return "<span class=\"id\">" + html_line(id) + "</span>"; }
-
-std::string folded(const std::string& title, const std::string& html) {
-  return html.empty() ? "" : fmt::format("<details><summary>{}</summary>{}</details>\n", title, html);
-}
-
-// A table that takes rows until it is full.
-class CutTable {
- public:
-  explicit CutTable(std::vector<std::string_view> titles) : table_(std::move(titles)) {}
-
-  void add(std::vector<std::string> cells) {
-    if (bytes_ > kMostRowBytes) {
-      ++left_out_;
-      return;
-    }
-    for (const std::string& cell : cells) bytes_ += cell.size();
-    table_.add(std::move(cells));
-  }
-  std::string html() const {
-    return table_.html() +
-           (left_out_ == 0 ? "" : fmt::format("<p class=\"quiet\">And {} more.</p>\n", thousands(left_out_)));
-  }
-
- private:
-  HtmlTable table_;
-  std::size_t bytes_ = 0;
-  std::size_t left_out_ = 0;
-};
+constexpr std::size_t kSourcesBytes = 200;
 
 // ---- The gate ----
 
@@ -64,72 +37,46 @@ std::unordered_set<std::string_view> ids_of(const PageRequest& request) {
   return ids;
 }
 
+json green_badge(bool green) { return badge(green ? "good" : "bad", green ? "green" : "red"); }
+
 // Cases that the page has are links into its list.
-std::string gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
-  std::array<std::string, 2> lists;
-  for (std::size_t i = 0; i < std::min(rule.cases.size(), kMostCasesNamed + kMostCasesFolded); ++i) {
-    std::string& list = lists.at(i < kMostCasesNamed ? 0 : 1);
-    const std::string& id = rule.cases[i];
-    list += (list.empty() ? "" : ", ") + (ids.contains(id) ? case_link(id) : id_html(id));
+json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
+  if (rule.cases.empty()) return nullptr;
+  const auto view = [&ids](const std::string& id) { return ids.contains(id) ? case_link(id) : plain_id(id); };
+  const std::span<const std::string> all = rule.cases;
+  const std::size_t named = std::min(all.size(), kMostCasesNamed);
+  json cases = json::object({{"ids", first_of(all, named, view)}});
+  if (all.size() > named) {
+    cases["others"] = {{"ids", first_of(all.subspan(named), kMostCasesFolded, view)},
+                       {"more", beyond(all.size() - named, kMostCasesFolded)}};
   }
-  if (rule.cases.size() > kMostCasesNamed + kMostCasesFolded)
-    lists[1] +=
-        fmt::format(" and {} more", thousands(rule.cases.size() - kMostCasesNamed - kMostCasesFolded));
-  if (lists[0].empty()) return "";
-  return "<div class=\"ids\">" + lists[0] + folded("the others", lists[1]) + "</div>";
+  return json::object({{"cases", cases}});
 }
 
-std::string red_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
-  CutTable table({"Cell", "Rule that does not hold", "Allowed", "There is", "Why", "Cases"});
+json red_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
+  PageTable table({"Cell", "Rule that does not hold", "Allowed", "There is", "Why", "Cases"}, kMostRowBytes);
   for (const PageGateRule& rule : gate.red) {
-    std::string says;
-    for (std::size_t i = 0; i < std::min(rule.says.size(), kMostSaid); ++i)
-      says += (i == 0 ? "" : "<br>") + html_line(rule.says[i]);
+    const auto said = [](const std::string& text) { return json::object({{"said", text}}); };
+    json says = first_of(rule.says, kMostSaid, said);
     if (rule.says.size() > kMostSaid)
-      says += fmt::format("<br>and {} more", thousands(rule.says.size() - kMostSaid));
-    table.add({rule.cell.empty() ? "all runs" : html_line(rule.cell), badge("bad", rule.rule),
-               html_line(rule.limit), html_line(rule.value), says, gate_cases(rule, ids)});
+      says.push_back(said(counted(rule.says.size() - kMostSaid, words::and_more)));
+    table.add({rule.cell.empty() ? "all runs" : rule.cell, json::object({{"badge", badge("bad", rule.rule)}}),
+               rule.limit, rule.value, says.empty() ? json() : json::object({{"says", says}}),
+               gate_cases(rule, ids)});
   }
-  return table.html();
+  return table.view();
 }
 
-std::string gate_cells(const PageGate& gate) {
-  CutTable table({"Cell", "Verdict", "#Executed", "#Planned", "Runs"});
+json gate_cells(const PageGate& gate) {
+  PageTable table({"Cell", "Verdict", "#Executed", "#Planned", "Runs"}, kMostRowBytes);
   for (const PageGateCell& cell : gate.cells)
-    table.add({html_line(cell.name), badge(cell.green ? "good" : "bad", cell.green ? "green" : "red"),
-               thousands(cell.executed), thousands(cell.planned), html_line(joined(cell.runs, ", "))});
-  return table.html();
+    table.add({cell.name, json::object({{"badge", green_badge(cell.green)}}), cell.executed, cell.planned,
+               joined(cell.runs, ", ")});
+  return table.view();
 }
 
-std::string weakenings(const PageGate& gate) {
-  if (gate.weakenings.empty()) return "<p>The policy weakens nothing.</p>\n";
-  std::string items;
-  for (std::size_t i = 0; i < std::min(gate.weakenings.size(), kMostWeakenings); ++i) {
-    const PageWeakening& one = gate.weakenings[i];
-    items += fmt::format("<li>line {}: <code>{} = {}</code> <small>else {}</small></li>\n", one.line,
-                         html_line(one.key), html_line(one.value), html_line(one.strict));
-  }
-  if (gate.weakenings.size() > kMostWeakenings)
-    items += fmt::format("<li>and {} more</li>\n", thousands(gate.weakenings.size() - kMostWeakenings));
-  return "<h3>What the policy weakens</h3>\n<ul class=\"ids\">\n" + items + "</ul>\n";
-}
-
-// A verdict says nothing of a run that it is not of.
-std::string judged_runs(const PageRequest& request) {
-  const auto judged = static_cast<std::size_t>(std::ranges::count_if(request.runs, [&](const PageRun& run) {
-    return request.gate->journals.contains(run.results.journal_sha256);
-  }));
-  const std::size_t other = request.runs.size() - judged;
-  const std::size_t elsewhere =
-      request.gate->journals.size() - std::min(judged, request.gate->journals.size());
-  std::string html;
-  if (other > 0)
-    html += fmt::format("<p class=\"notice\"><strong>It is not of {}</strong> on this page.</p>\n",
-                        request.runs.size() == 1 ? "the run" : counted(other, "run", "runs"));
-  if (elsewhere > 0)
-    html += fmt::format("<p class=\"quiet\">It is of {} too.</p>\n",
-                        counted(elsewhere, "run that is not on this page", "runs that are not on this page"));
-  return html;
+json weakening(const PageWeakening& one) {
+  return {{"line", std::to_string(one.line)}, {"key", one.key}, {"value", one.value}, {"strict", one.strict}};
 }
 
 // ---- The rules ----
@@ -165,7 +112,7 @@ std::string_view worst_look(const Fared& fared) {
 std::string_view words_of(std::string_view look) {
   if (look == "good" || look == "bad") return look;
   if (look == "known") return "known or flaky";
-  return look == "skip" ? "skipped" : "not run";
+  return look == "skip" ? "skipped" : words::not_run.one;
 }
 
 std::string_view look_of_case(const PageRequest& request, const PageCase& test) {
@@ -204,61 +151,63 @@ Fared fared_of(const PageRule& rule, const FaredByCheck& checks) {
   return all;
 }
 
-std::string fared_html(const Fared& fared) {
-  if (fared.cases == 0) return badge("unrun", "not in this run");
+constexpr std::string_view kNotHere = "not in this run";
+
+json fared_cell(const Fared& fared) {
+  if (fared.cases == 0) return json::object({{"badge", badge("unrun", kNotHere)}});
   const std::string_view look = worst_look(fared);
-  std::string html = badge(look, words_of(look));
-  if (look != "bad") return html;
-  html += "<div class=\"ids\">";
-  for (std::size_t i = 0; i < fared.bad.size(); ++i) html += (i == 0 ? "" : ", ") + case_link(fared.bad[i]);
-  if (const std::size_t all = fared.looks.at("bad"); all > fared.bad.size())
-    html += fmt::format(" and {} more", thousands(all - fared.bad.size()));
-  return html + "</div>";
-}
-
-std::string checks_html(const PageRule& rule, const FaredByCheck& checks) {
-  std::string items;
-  for (std::size_t i = 0; i < std::min(rule.checks.size(), kMostChecksNamed); ++i) {
-    const PageCheck& check = rule.checks[i];
-    const std::string faults = html_line(joined(check.faults, "; "));
-    items += fmt::format("<li>{} {} <small>{}</small></li>\n", sign_of(worst_look(fared_in(checks, check))),
-                         id_html(check.id), faults.empty() ? "no fault" : faults);
+  json cell = json::object({{"badge", badge(look, words_of(look))}});
+  if (look == "bad") {
+    cell["cases"] = {{"ids", first_of(fared.bad, fared.bad.size(), case_link)},
+                     {"more", beyond(fared.looks.at("bad"), fared.bad.size())}};
   }
-  if (rule.checks.size() > kMostChecksNamed)
-    items += fmt::format("<li>and {} more</li>\n", thousands(rule.checks.size() - kMostChecksNamed));
-  return items.empty() ? badge("unrun", "no check")
-                       : folded(counted(rule.checks.size(), "check", "checks"),
-                                "<ul class=\"ids\">\n" + items + "</ul>\n");
+  return cell;
 }
 
-std::string names_html(const std::vector<std::string>& names) {
-  std::string html;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostListed); ++i)
-    html += (i == 0 ? "" : ", ") + id_html(names[i]);
-  if (names.size() > kMostListed) html += fmt::format(" and {} more", thousands(names.size() - kMostListed));
-  return html.empty() ? "" : "<p class=\"ids\">" + html + "</p>";
+json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
+  if (rule.checks.empty()) return json::object({{"badge", badge("unrun", "no check")}});
+  const auto view = [&checks](const PageCheck& check) {
+    return json{{"sign", sign_of(worst_look(fared_in(checks, check)))},
+                {"check", check.id},
+                {"faults", check.faults.empty() ? "no fault" : joined(check.faults, "; ")}};
+  };
+  const json list = {{"title", counted(rule.checks.size(), words::checks)},
+                     {"list", first_of(rule.checks, kMostChecksNamed, view)},
+                     {"more", beyond(rule.checks.size(), kMostChecksNamed)}};
+  return json::object({{"checks", list}});
 }
 
-std::string rules_html(const PageCoverage& coverage, const FaredByCheck& checks) {
+// The rules that are bad, the others, and how many there are of each look.
+json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   std::map<std::string_view, std::size_t> looks;
-  CutTable bad({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"});
-  CutTable others = bad;
+  PageTable bad({words::rule.one, "In this run", "#Cases", "Checks, and the faults that kill them"},
+                kMostRowBytes);
+  PageTable others = bad;
   std::size_t not_here = 0;
   for (const PageRule& rule : coverage.rules) {
     const Fared fared = fared_of(rule, checks);
     const std::string_view look = worst_look(fared);
     ++(fared.cases == 0 ? not_here : looks[look]);
     (look == "bad" ? bad : others)
-        .add({fmt::format("{} <small>{}</small>", html_line(rule.id),
-                          html_line(joined(rule.sources, "; "), 200)),
-              fared_html(fared), fared.cases == 0 ? "" : thousands(fared.cases), checks_html(rule, checks)});
+        .add({{{"text", rule.id}, {"small", page_line(joined(rule.sources, "; "), kSourcesBytes)}},
+              fared_cell(fared),
+              fared.cases == 0 ? json() : json(fared.cases),
+              checks_cell(rule, checks)});
   }
-  std::string summary;
-  for (const auto& [look, count] : looks)
-    summary += badge(look, thousands(count) + " " + std::string(words_of(look))) + " ";
-  if (not_here > 0) summary += badge("unrun", thousands(not_here) + " not in this run");
-  return fmt::format("<p>{}: {}</p>\n", counted(coverage.rules.size(), "rule", "rules"), summary) +
-         bad.html() + folded(looks.contains("bad") ? "The other rules" : "All rules", others.html());
+  json summary = json::array();
+  const auto add = [&summary](std::string_view look, std::size_t count, std::string_view what) {
+    summary.push_back(json::object({{"badge", badge(look, fmt::format("{} {}", thousands(count), what))}}));
+  };
+  for (const auto& [look, count] : looks) add(look, count, words_of(look));
+  if (not_here > 0) add("unrun", not_here, kNotHere);
+  const json rest = others.view();
+  return {{"rules", counted(coverage.rules.size(), words::rules)},
+          {"fared", summary},
+          {"bad", bad.view()},
+          {"others", rest.is_null()          ? ""
+                     : looks.contains("bad") ? "The other rules"
+                                             : "All rules"},
+          {"rest", rest}};
 }
 
 std::string_view interface_of(const std::string& backend) {
@@ -266,8 +215,18 @@ std::string_view interface_of(const std::string& backend) {
   return backend == "cuda" ? "the CUDA Runtime" : "another interface";
 }
 
+json names_view(const std::vector<std::string>& names, const std::string& reason = "") {
+  return {{"reason", reason},
+          {"ids", first_of(names, kMostListed, plain_id)},
+          {"more", beyond(names.size(), kMostListed)}};
+}
+
+json folded_lists(const std::string& title, json lists) {
+  return {{"title", title}, {"folded", !lists.empty()}, {"lists", std::move(lists)}};
+}
+
 // Those that no check calls, by the reason.
-std::string functions_html(const PageCoverage& coverage) {
+void add_functions(const PageCoverage& coverage, json& uncovered) {
   struct Interface {
     std::size_t all = 0;
     std::size_t uncalled = 0;
@@ -281,21 +240,18 @@ std::string functions_html(const PageCoverage& coverage) {
     ++of.uncalled;
     of.names[function.reason].push_back(function.name);
   }
-  std::string html;
   for (const auto& [name, of] : interfaces) {
-    const std::string title = fmt::format("{} of {} functions of {} are called by no check",
-                                          thousands(of.uncalled), thousands(of.all), name);
-    std::string list;
+    json lists = json::array();
     for (const auto& [reason, names] : of.names)
-      list +=
-          "<p>" + (reason.empty() ? "Nobody says why" : html_line(reason)) + ":</p>\n" + names_html(names);
-    html += list.empty() ? "<p>" + title + ".</p>\n" : folded(title, list);
+      lists.push_back(names_view(names, reason.empty() ? "Nobody says why" : reason));
+    uncovered.push_back(folded_lists(fmt::format("{} of {} functions of {} are called by no check",
+                                                 thousands(of.uncalled), thousands(of.all), name),
+                                     std::move(lists)));
   }
-  return html;
 }
 
 // What has no check, counted, with the list behind it.
-std::string uncovered(const PageCoverage& coverage) {
+json uncovered_lists(const PageCoverage& coverage) {
   std::vector<std::string> rules, faults;
   for (const PageRule& rule : coverage.rules) {
     if (rule.checks.empty()) rules.push_back(rule.id);
@@ -304,29 +260,50 @@ std::string uncovered(const PageCoverage& coverage) {
     if (fault.by.empty()) faults.push_back(fault.name);
   }
   const auto none_of = [](const std::vector<std::string>& names, std::size_t all, std::string_view what) {
-    if (names.empty()) return fmt::format("<p>Each of {} {} has a check.</p>\n", thousands(all), what);
-    return folded(fmt::format("{} of {} {} have no check", thousands(names.size()), thousands(all), what),
-                  names_html(names));
+    if (names.empty())
+      return folded_lists(fmt::format("Each of {} {} has a check", thousands(all), what), json::array());
+    return folded_lists(
+        fmt::format("{} of {} {} have no check", thousands(names.size()), thousands(all), what),
+        json::array({names_view(names)}));
   };
-  std::string html = none_of(rules, coverage.rules.size(), "rules") +
-                     none_of(faults, coverage.faults.size(), "faults of the simulator");
-  return html + functions_html(coverage);
+  json uncovered = json::array({none_of(rules, coverage.rules.size(), "rules"),
+                                none_of(faults, coverage.faults.size(), "faults of the simulator")});
+  add_functions(coverage, uncovered);
+  return uncovered;
 }
 
 }  // namespace
 
-std::string gate_panel(const PageRequest& request) {
-  if (request.gate == nullptr) return "";
+// A verdict says nothing of a run that it is not of.
+json gate_section(const PageView& view) {
+  const PageRequest& request = view.request;
+  if (request.gate == nullptr) return nullptr;
   const PageGate& gate = *request.gate;
-  return fmt::format("<p>{} by the policy {} <code>{}</code>, at {}.</p>\n",
-                     badge(gate.green ? "good" : "bad", gate.green ? "green" : "red"), id_html(gate.policy),
-                     html_line(gate.policy_sha256.substr(0, 12)), time_html(gate.at)) +
-         judged_runs(request) + gate_cells(gate) + red_rules(gate, ids_of(request)) + weakenings(gate);
+  const auto judged = static_cast<std::size_t>(std::ranges::count_if(
+      request.runs, [&](const PageRun& run) { return gate.journals.contains(run.results.journal_sha256); }));
+  const std::size_t other = request.runs.size() - judged;
+  const std::size_t elsewhere = gate.journals.size() - std::min(judged, gate.journals.size());
+  return {{"badge", green_badge(gate.green)},
+          {"policy", gate.policy},
+          {"digest", short_digest(gate.policy_sha256)},
+          {"at", time_text(gate.at)},
+          {"not_of", other == 0                 ? ""
+                     : request.runs.size() == 1 ? "the run"
+                                                : counted(other, words::runs)},
+          {"elsewhere", elsewhere == 0 ? "" : counted(elsewhere, words::runs_elsewhere)},
+          {"cells", gate_cells(gate)},
+          {"red", red_rules(gate, ids_of(request))},
+          {"weakened", !gate.weakenings.empty()},
+          {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
+          {"more", beyond(gate.weakenings.size(), kMostWeakenings)}};
 }
 
-std::string coverage_panel(const PageRequest& request, const std::vector<PageCase>& cases) {
-  if (request.coverage == nullptr) return "";
-  return rules_html(*request.coverage, fared_by_check(request, cases)) + uncovered(*request.coverage);
+json coverage_section(const PageView& view) {
+  if (view.request.coverage == nullptr) return nullptr;
+  const PageCoverage& coverage = *view.request.coverage;
+  json said = rule_fields(coverage, fared_by_check(view.request, view.cases));
+  said["uncovered"] = uncovered_lists(coverage);
+  return said;
 }
 
 }  // namespace proctor

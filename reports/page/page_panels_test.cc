@@ -1,5 +1,3 @@
-#include "reports/page/page_panels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "reports/formats/text_output.h"
 #include "reports/model/test_journal.h"
 #include "reports/page/page.h"
+#include "reports/page/panel_files.h"
 
 namespace proctor {
 namespace {

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "harness/core/count_text.h"
 #include "reports/model/report_place.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
@@ -13,7 +11,9 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kCommandBytes = 4000;
+using nlohmann::json;
+
+constexpr std::size_t kTagBytes = 32;  // what stands around a text
 
 bool stands_in_state(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -22,16 +22,6 @@ bool stands_in_state(char c) {
 
 }  // namespace
 
-std::string thousands(std::size_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
-std::string counted(std::size_t count, std::string_view one, std::string_view many) {
-  return thousands(count) + " " + std::string(plural(count, one, many));
-}
-
 std::string state_value(std::string_view text) {
   std::string out;
   for (const char c : page_text(text))
@@ -39,61 +29,71 @@ std::string state_value(std::string_view text) {
   return out;
 }
 
-std::string state_link(const std::string& state, const std::string& html) {
-  return fmt::format("<a href=\"#{}\">{}</a>", state, html);
+json linked(std::size_t number, const std::string& state) {
+  return {{"text", number}, {"href", "#" + state}};
 }
 
-std::string case_link(const std::string& id) {
-  return fmt::format("<a class=\"id\" href=\"#case={}\">{}</a>", state_value(id), html_line(id));
+json case_link(const std::string& id) { return {{"id", id}, {"href", "#case=" + state_value(id)}}; }
+
+json plain_id(const std::string& id) { return json::object({{"id", id}}); }
+
+json badge(std::string_view look, std::string_view text) {
+  return {{"look", look}, {"sign", sign_of(look)}, {"text", text}};
 }
 
-std::string badge_html(std::string_view look, const std::string& html) {
-  return fmt::format("<span class=\"badge {}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> {}</span>",
-                     look, sign_of(look), html);
-}
-
-std::string badge(std::string_view look, std::string_view text) { return badge_html(look, html_line(text)); }
-
-std::string time_html(const std::string& stamp) {
-  if (!is_utc_stamp(stamp)) return html_line(stamp);
+std::string time_text(const std::string& stamp) {
+  if (!is_utc_stamp(stamp)) return stamp;
   return stamp.substr(0, 10) + " " + stamp.substr(11, 8) + " UTC";
 }
 
-std::string command_html(const std::string& command) {
-  return "<pre class=\"command\">" + html_line(command, kCommandBytes) + "</pre>";
+std::string short_digest(const std::string& digest) { return digest.substr(0, 12); }
+
+json beyond(std::size_t all, std::size_t most) { return all > most ? json(all - most) : json(); }
+
+std::size_t html_bytes(const json& value) {
+  if (value.is_string()) return html_escaped(value.get_ref<const std::string&>()).size() + kTagBytes;
+  std::size_t bytes = 0;
+  if (value.is_structured()) {
+    for (const json& item : value) bytes += html_bytes(item);
+  }
+  return bytes;
 }
 
-HtmlTable::HtmlTable(std::vector<std::string_view> titles) : titles_(std::move(titles)) {}
+PageTable::PageTable(std::vector<std::string_view> titles, std::size_t most_bytes)
+    : titles_(std::move(titles)), most_bytes_(most_bytes) {}
 
-void HtmlTable::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+void PageTable::add(std::vector<json> cells) {
+  if (bytes_ > most_bytes_) {
+    ++left_out_;
+    return;
+  }
+  for (json& cell : cells) {
+    if (cell.is_string()) cell = page_line(cell.get_ref<const std::string&>());
+    if (cell == "") cell = nullptr;
+    if (most_bytes_ != std::string::npos) bytes_ += html_bytes(cell);
+  }
+  rows_.push_back(std::move(cells));
+}
 
-std::string HtmlTable::html() const {
-  if (rows_.empty()) return "";
-  std::vector<bool> shown(titles_.size());
-  for (std::size_t column = 0; column < titles_.size(); ++column)
-    shown[column] =
-        column == 0 || std::ranges::any_of(rows_, [column](const auto& row) { return !row[column].empty(); });
-  std::string html = "<table><thead><tr>";
+json PageTable::view() const {
+  if (rows_.empty()) return nullptr;
+  json columns = json::array();
+  json rows(rows_.size(), {{"cells", json::array()}});
   for (std::size_t column = 0; column < titles_.size(); ++column) {
+    const bool has_any = std::ranges::any_of(rows_, [&](const auto& row) { return !row[column].is_null(); });
+    if (column > 0 && !has_any) continue;
     const bool numbers = titles_[column].starts_with('#');
-    if (shown[column])
-      html += fmt::format("<th scope=\"col\"{}>{}</th>", numbers ? " class=\"n\"" : "",
-                          titles_[column].substr(numbers ? 1 : 0));
-  }
-  html += "</tr></thead><tbody>\n";
-  for (const std::vector<std::string>& row : rows_) {
-    html += "<tr>";
-    for (std::size_t column = 0; column < titles_.size(); ++column) {
-      if (!shown[column]) continue;
-      const bool numbers = titles_[column].starts_with('#');
-      const std::string classes = fmt::format("{}{}", numbers ? "n" : "", row[column].empty() ? " none" : "");
-      html += column == 0 ? fmt::format("<th scope=\"row\">{}</th>", row[column])
-                          : fmt::format("<td class=\"{}\" data-label=\"{}\">{}</td>", classes,
-                                        titles_[column].substr(numbers ? 1 : 0), row[column]);
+    const json title = {{"label", titles_[column].substr(numbers ? 1 : 0)}, {"n", numbers}};
+    columns.push_back(title);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      const json& given = rows_[row][column];
+      json cell = given.is_object() ? given : json::object({{"text", given}});
+      cell.update(title);
+      cell["none"] = given.is_null();
+      rows[row]["cells"].push_back(std::move(cell));
     }
-    html += "</tr>\n";
   }
-  return html + "</tbody></table>\n";
+  return {{"columns", columns}, {"rows", rows}, {"left_out", left_out_ == 0 ? json() : json(left_out_)}};
 }
 
 }  // namespace proctor

@@ -1,43 +1,68 @@
-// The small parts of a page's HTML.
+// The small parts of what a page's sections give to its template (page_template.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace proctor {
+#include "reports/page/page_words.h"
 
-std::string thousands(std::size_t number);  // "12,345"
-std::string counted(std::size_t count, std::string_view one, std::string_view many);
+namespace proctor {
 
 // A value of the page's state, as it stands behind '#' in its address.
 std::string state_value(std::string_view text);
-// A link to the cases that the state selects: "outcome=fail&amp;suite=memory.xpu".
-std::string state_link(const std::string& state, const std::string& html);
-std::string case_link(const std::string& id);
+// A text that is a link to the cases that the state selects: "outcome=fail&suite=memory.xpu".
+nlohmann::json linked(std::size_t number, const std::string& state);
 
-// A short text with the colour of a look (page_cases.h), and its sign, which is what a black and white print has instead.
-std::string badge_html(std::string_view look, const std::string& html);
-std::string badge(std::string_view look, std::string_view text);
+// ids.html: a case, with its link or without.
+nlohmann::json case_link(const std::string& id);
+nlohmann::json plain_id(const std::string& id);
+
+// badge.html: a short text with the colour of a look (page_cases.h), and its sign, which is what a black and white print
+// has instead.
+nlohmann::json badge(std::string_view look, std::string_view text);
 
 // "2026-01-31 12:00:00 UTC", of a stamp.
-std::string time_html(const std::string& stamp);
+std::string time_text(const std::string& stamp);
+// The beginning, by which people know it.
+std::string short_digest(const std::string& digest);
 
-std::string command_html(const std::string& command);
+// How many are not among the first `most`: null for none.
+nlohmann::json beyond(std::size_t all, std::size_t most);
 
-// A table, whose rows are cards on a narrow screen. Columns in which no row has anything are left out, and a
-// title that begins with '#' is one of numbers.
-class HtmlTable {
+// The first `most` items as `view` gives them.
+template <typename Items, typename View>
+nlohmann::json first_of(const Items& items, std::size_t most, const View& view) {
+  auto list = nlohmann::json::array();
+  for (const auto& item : items) {
+    if (list.size() == most) break;
+    list.push_back(view(item));
+  }
+  return list;
+}
+
+// About how much HTML its texts become.
+std::size_t html_bytes(const nlohmann::json& value);
+
+// table.html, whose rows are cards on a narrow screen. A cell is a text, a number, null or the fields of cell.html. Columns
+// in which no row has anything are left out, and a title that begins with '#' is one of numbers.
+class PageTable {
  public:
-  explicit HtmlTable(std::vector<std::string_view> titles);
+  explicit PageTable(std::vector<std::string_view> titles, std::size_t most_bytes = std::string::npos);
 
-  void add(std::vector<std::string> cells);
-  std::string html() const;
+  // What comes when it is full is counted.
+  void add(std::vector<nlohmann::json> cells);
+  nlohmann::json view() const;  // null without rows
 
  private:
   std::vector<std::string_view> titles_;
-  std::vector<std::vector<std::string>> rows_;
+  std::size_t most_bytes_;
+  std::vector<std::vector<nlohmann::json>> rows_;
+  std::size_t bytes_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 }  // namespace proctor

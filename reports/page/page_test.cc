@@ -9,6 +9,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "harness/core/digest.h"
 #include "harness/core/temp_dir.h"
@@ -17,6 +19,8 @@
 #include "reports/page/page_files.h"
 #include "reports/page/page_logs.h"
 #include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 
 namespace proctor {
@@ -135,8 +139,8 @@ TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
                         "; base-uri 'none'; form-action 'none'");
   EXPECT_THAT(page, Not(HasSubstr(" style=")));
   for (const Look& look : all_looks()) {
-    EXPECT_THAT(between(page, "<style>", "</style>"),
-                HasSubstr(fmt::format("--{}: {}; ", look.name, look.ink)));
+    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}: #", look.name)));
+    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}-paper: #", look.name)));
   }
   EXPECT_LE(page_script().size(), 60U * 1024);
   EXPECT_EQ(policy_digest(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
@@ -369,13 +373,99 @@ TEST(PageText, ALinkLeadsFromThePageToTheRun) {
 }
 
 TEST(PageParts, ATableLeavesOutColumnsWithNothingInThem) {
-  HtmlTable table({"A", "B", "#C"});
-  table.add({"a", "", "1"});
-  table.add({"b", "", ""});
-  EXPECT_THAT(table.html(), Not(HasSubstr(">B<")));
-  EXPECT_THAT(table.html(), HasSubstr("<td class=\"n\" data-label=\"C\">1</td>"));
+  PageTable table({"A", "B", "#C"});
+  table.add({"a", "", 1});
+  table.add({"b", nullptr, nullptr});
+  const json view = table.view();
+  const json columns = {{{"label", "A"}, {"n", false}}, {{"label", "C"}, {"n", true}}};
+  EXPECT_EQ(view["columns"], columns);
+  EXPECT_EQ(view["rows"][0]["cells"][1]["text"], 1);
+  EXPECT_EQ(view["rows"][1]["cells"][1]["none"], true);
+  EXPECT_EQ(PageTable({"A"}).view(), nullptr);
   EXPECT_EQ(thousands(1234567), "1,234,567");
-  EXPECT_EQ(thousands(123), "123");
+  EXPECT_EQ(counted(1, words::cases), "1 case");
+  EXPECT_EQ(counted(1000, words::cases), "1,000 cases");
+}
+
+// Mustache shows nothing for a name that nobody gives, and ignores a field that nobody shows.
+class PageNames {
+ public:
+  void add(const PageRequest& request) {
+    const std::vector<PageCase> cases = page_cases(request);
+    const PageData data = page_data(request, cases, request.budget);
+    const PageView view{.request = request, .cases = cases, .data = data};
+    for (const PageSection& section : page_sections()) {
+      given_.emplace(section.name);
+      add_fields(section.view(view));
+    }
+  }
+  const std::set<std::string>& given() const { return given_; }
+
+ private:
+  void add_fields(const json& value) {
+    if (value.is_object()) {
+      for (const auto& [name, field] : value.items()) given_.insert(name);
+    }
+    if (!value.is_structured()) return;
+    for (const json& field : value) add_fields(field);
+  }
+
+  std::set<std::string> given_{"base64", "first", "script", "script_digest", "style", "style_digest"};
+};
+
+std::set<std::string> names_in(std::string_view text, const std::string& pattern) {
+  const std::string all(text);
+  const std::regex name(pattern);
+  std::set<std::string> names;
+  for (std::sregex_iterator found(all.begin(), all.end(), name), end; found != end; ++found)
+    names.insert((*found)[1]);
+  return names;
+}
+
+TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
+  const RunModel before = model_of(one_bad());
+  const RunModel rich = model_of(rich_journal());
+  const RunResults old = results_of(before);
+  const RunResults now = results_of(rich);
+  const Comparison comparison = compare(old, now);
+  const Comparison nothing = compare(old, old);
+  const Past past;
+  const PageGate gate{
+      .weakenings = {{}}, .cells = {{}}, .red = {{.says = {"x"}, .cases = std::vector<std::string>(20)}}};
+  const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
+  PageNames names;
+  names.add({.runs = {{.model = rich, .results = now, .changes = PageChanges{old, comparison}}},
+             .gate = &gate,
+             .coverage = &coverage});
+  names.add({.runs = {{.model = before, .results = old, .past = &past}}});
+  names.add({.runs = {{.model = before, .results = old, .link = "", .changes = PageChanges{old, nothing}},
+                      {.model = rich, .results = now}},
+             .files_beside = {"report.json"}});
+  std::set<std::string> shown = names_in(page_template(), R"(\{\{[#^/{]?(\w+)\}\})");
+  EXPECT_EQ(shown, names.given());
+}
+
+TEST(PageTemplate, EachWordIsOneOfThePage) {
+  std::set<std::string> known;
+  for (const PageWord& word : all_words()) known.emplace(word.name);
+  std::set<std::string> shown = names_in(page_template(), R"(words\.(\w+))");
+  shown.merge(names_in(page_script(), R"(\bwords\.(\w+))"));
+  for (const std::string& word : shown) EXPECT_TRUE(known.contains(word)) << word;
+}
+
+TEST(PageTemplate, WhatATextMayBeIsSaidOnceAndEscapedOnce) {
+  const auto page = [](const std::string& text) {
+    const PageFill fill{
+        .sections = [&text](const std::string& name) { return name == "title" ? json(text) : json(); },
+        .raw = [](const std::string&) { return nullptr; }};
+    std::size_t written = 0;
+    const std::string all = text_of([&](TextOutput& output) { fill_page(fill, output, written); });
+    EXPECT_EQ(all.size(), written);
+    return between(all, "<title>", " · Proctor</title>");
+  };
+  EXPECT_EQ(page("&amp; <b> \"'"), "&amp;amp; &lt;b&gt; &quot;&#39;");
+  EXPECT_EQ(page("a\n\tb\xe2\x80\xae{{title}}\x01"), page_line("a\n\tb\xe2\x80\xae{{title}}\x01"));
+  EXPECT_EQ(page(std::string(1000, 'x')).size(), 400U);
 }
 
 }  // namespace

@@ -16,7 +16,21 @@
 namespace proctor {
 namespace {
 
-std::string as_html(std::string_view text) {
+int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
+
+}  // namespace
+
+std::string page_text(std::string_view bytes) {
+  if (stands_for_itself<>(bytes)) return std::string(bytes);
+  return without_hidden_controls(clean_text(bytes));
+}
+
+std::string page_line(std::string_view bytes, std::size_t limit) {
+  std::string text = page_text(bytes);
+  return limit == std::string::npos ? text : one_line(text, limit);
+}
+
+std::string html_escaped(std::string_view text) {
   if (stands_for_itself<'&', '<', '>', '"', '\''>(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
@@ -42,21 +56,6 @@ std::string as_html(std::string_view text) {
     }
   }
   return out;
-}
-
-int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
-
-}  // namespace
-
-std::string page_text(std::string_view bytes) {
-  if (stands_for_itself<>(bytes)) return std::string(bytes);
-  return without_hidden_controls(clean_text(bytes));
-}
-
-std::string html_text(std::string_view bytes) { return as_html(page_text(bytes)); }
-
-std::string html_line(std::string_view bytes, std::size_t limit) {
-  return as_html(one_line(page_text(bytes), limit));
 }
 
 std::string file_address(const std::string& file) {

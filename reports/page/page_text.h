@@ -9,10 +9,10 @@ namespace proctor {
 // Valid, and without what would turn its direction or hide a part of it.
 std::string page_text(std::string_view bytes);
 
-// The same as the text of an element, or within quotes as the value of an attribute.
-std::string html_text(std::string_view bytes);
-// The same on one line, cut.
-std::string html_line(std::string_view bytes, std::size_t limit = 400);
+// The same on one line, cut; without a limit as it is.
+std::string page_line(std::string_view bytes, std::size_t limit = 400);
+// A text as that of an element, or within quotes as the value of an attribute.
+std::string html_escaped(std::string_view text);
 
 // A file below a run directory as a part of a relative address; "" for a file that is not below it.
 std::string file_address(const std::string& file);

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <utility>
+
+#include "harness/core/words.h"
+#include "reports/model/known_failure_entries.h"
+#include "reports/model/rerun.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostPlain = 500;  // bad cases without a script
+constexpr std::size_t kMostPlainBytes = 2'000'000;
+constexpr std::size_t kMostCasesOfEntry = 10;
+constexpr std::size_t kMostWarnings = 100;
+constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
+constexpr int kFewDays = 14;             // that an entry still holds
+
+json plain_case(const PageRequest& request, const PageCase& test) {
+  const CaseRecord& record = record_of(request, test);
+  const CaseResult& result = result_of(request, test);
+  const std::string_view look = look_of(result.verdict, result.standing);
+  return {{"id", record.planned.id},
+          {"badge", badge(look == "good" ? "bad" : look, to_string(result.verdict))},
+          {"message", message_of(request, test)},
+          {"command", rerun_command(request.runs[test.run].model, record)}};
+}
+
+std::string left_out_text(const PageData& data) {
+  std::vector<std::string> said;
+  const auto say = [&said](std::size_t count, const PageWord& word) {
+    if (count > 0) said.push_back(counted(count, word));
+  };
+  say(data.cases_left_out, words::not_listed);
+  say(data.details_left_out, words::without_attempts);
+  say(data.logs_left_out, words::linked_logs);
+  return joined(said, "; ");
+}
+
+// An entry of the lists of known failures. What expires first comes first; in the journal of an older version stands
+// nothing but where it is known from.
+struct KnownKey {
+  bool is_older = false;
+  std::string until{};
+  std::string at{};
+  std::string source{};
+  auto operator<=>(const KnownKey&) const = default;
+};
+struct Known {
+  std::string owner{};
+  std::optional<int> days{};  // by the last of the runs
+  std::vector<const PageCase*> cases{};
+};
+
+std::map<KnownKey, Known> known_entries(const PageView& view) {
+  std::map<KnownKey, Known> known;
+  const auto key_of = [](const KnownFailureEntry& entry) {
+    return KnownKey{false, entry.expires, entry.at,
+                    entry.issue.empty() ? entry.source : entry.source + ", " + entry.issue};
+  };
+  for (const PageRun& run : view.request.runs) {
+    if (!run.model.plan().known_failures) continue;
+    for (const KnownFailureEntry& entry : run.model.plan().known_failures->entries) {
+      Known& here = known[key_of(entry)];
+      here.owner = entry.owner;
+      const auto days = days_left(run.model, entry);
+      if (days) here.days = std::min(here.days.value_or(*days), *days);
+    }
+  }
+  for (const PageCase& test : view.cases) {
+    if (!test.odd || result_of(view.request, test).verdict.outcome != Outcome::kXfail) continue;
+    const CaseRecord& record = record_of(view.request, test);
+    if (!record.end || record.end->known_failure.empty()) continue;
+    const KnownFailureEntry* entry = view.request.runs[test.run].model.known_failure(record);
+    known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", record.end->known_failure}]
+        .cases.push_back(&test);
+  }
+  return known;
+}
+
+}  // namespace
+
+json cases_section(const PageView& view) {
+  json plain = json::array();
+  std::size_t bad = 0;
+  std::size_t bytes = view.written;
+  for (const PageCase& test : view.cases) {
+    if (!test.bad) continue;
+    ++bad;
+    if (plain.size() == kMostPlain || bytes > kMostPlainBytes) continue;
+    plain.push_back(plain_case(view.request, test));
+    bytes += html_bytes(plain.back());
+  }
+  return {{"none", bad == 0},
+          {"more", beyond(bad, plain.size())},
+          {"plain", std::move(plain)},
+          {"left_out", left_out_text(view.data)},
+          {"megabytes", std::to_string(view.request.budget / 1'000'000)}};
+}
+
+json known_section(const PageView& view) {
+  const auto all = known_entries(view);
+  PageTable table({"Days left", "Until", "Entry", "Known from", "Owner", "#Cases", "Which"});
+  std::size_t shown = 0;
+  for (const auto& [key, entry] : all) {
+    if (++shown > kMostKnown) break;
+    const json which = {{"ids", first_of(entry.cases, kMostCasesOfEntry,
+                                         [&](const PageCase* test) {
+                                           return case_link(record_of(view.request, *test).planned.id);
+                                         })},
+                        {"more", beyond(entry.cases.size(), kMostCasesOfEntry)}};
+    table.add({entry.days ? json::object({{"badge", badge(*entry.days < kFewDays ? "bad" : "known",
+                                                          days_left_words(*entry.days))}})
+                          : json("unknown"),
+               key.until, key.at, key.source, entry.owner, entry.cases.size(),
+               entry.cases.empty() ? json("no case failed so") : json::object({{"which", which}})});
+  }
+  return {{"table", table.view()}, {"more", beyond(all.size(), kMostKnown)}};
+}
+
+json warnings_section(const PageView& view) {
+  json list = json::array();
+  std::size_t all = 0;
+  for (const PageRun& run : view.request.runs) {
+    all += run.model.warnings().size();
+    for (const Warning& warning : run.model.warnings()) {
+      if (list.size() == kMostWarnings) break;
+      list.push_back({{"code", warning.code.text()}, {"lines", warning.text}});
+    }
+  }
+  return {{"any", all > 0}, {"list", std::move(list)}, {"more", beyond(all, kMostWarnings)}};
+}
+
+}  // namespace proctor

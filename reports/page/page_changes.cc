@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostChangesNamed = 25;
+
+json digest_cell(const std::string& digest) {
+  return digest.empty() ? json() : json::object({{"code", short_digest(digest)}});
+}
+
+json changed_facts(const Comparison& comparison) {
+  PageTable table({"Stack", "Before", "Now"});
+  for (const FactChange& fact : comparison.stack)
+    table.add({fact.name, fact.before.value_or("not there"), fact.after.value_or("not there")});
+  for (const ProgramChange& program : comparison.programs) {
+    table.add({"program of " + suite_name({program.suite, program.backend, {}, {}, false}),
+               digest_cell(program.before), digest_cell(program.after)});
+  }
+  return table.view();
+}
+
+json changed_case(const CaseChange& change, const PageChanges& changes, const PageRun& run) {
+  const bool here = change.after != kNotThere;
+  const std::string& id = here ? run.results.cases[change.after].id : changes.before.cases[change.before].id;
+  json view = {{"ids", json::array({here ? case_link(id) : plain_id(id)})}, {"measures", json::array()}};
+  if (here && change.before != kNotThere) {
+    view["before"] = to_string(changes.before.cases[change.before].verdict);
+    view["after"] = to_string(run.results.cases[change.after].verdict);
+  }
+  for (const MeasureChange& measure : change.measures) {
+    view["measures"].push_back({{"measure", measure.name},
+                                {"then", fmt::format("{:.4g}", measure.before)},
+                                {"now", fmt::format("{:.4g}", measure.after)},
+                                {"unit", measure.unit}});
+  }
+  return view;
+}
+
+json changed_classes(const PageChanges& changes, const PageRun& run) {
+  std::map<Change, std::vector<const CaseChange*>> classes;
+  for (const CaseChange& change : changes.comparison.changes) classes[change.change].push_back(&change);
+  json view = json::array();
+  for (const auto& [change, found] : classes) {
+    std::string words(to_string(change));
+    std::ranges::replace(words, '_', ' ');
+    view.push_back(
+        {{"open", change == Change::kRegression || change == Change::kNewFailing},
+         {"words", words},
+         {"count", found.size()},
+         {"cases", first_of(found, kMostChangesNamed,
+                            [&](const CaseChange* one) { return changed_case(*one, changes, run); })},
+         {"more", beyond(found.size(), kMostChangesNamed)}});
+  }
+  return view;
+}
+
+json variants_only(std::string_view when, const std::vector<Variant>& found) {
+  if (found.empty()) return nullptr;
+  const auto name = [](const Variant& variant) { return json::object({{"variant", to_string(variant)}}); };
+  return {{"when", when}, {"variants", first_of(found, found.size(), name)}};
+}
+
+json changes_of_run(const PageView& view, std::size_t number) {
+  const PageRun& run = view.request.runs[number];
+  const PageChanges& changes = *run.changes;
+  const Comparison& comparison = changes.comparison;
+  json said = {{"id", changes.before.run_id},
+               {"started", time_text(changes.before.started)},
+               {"of_run", view.run_name(number)}};
+  const auto still = static_cast<std::size_t>(
+      std::ranges::count(comparison.changes, Change::kStillFailing, &CaseChange::change));
+  if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
+      comparison.only_before.empty() && comparison.only_after.empty()) {
+    said["nothing"] = counted(comparison.unchanged + still, words::cases);
+    said["bad"] = still == 0 ? json() : json(still);
+    return said;
+  }
+  said["facts"] = changed_facts(comparison);
+  said["classes"] = changed_classes(changes, run);
+  said["only"] = {variants_only("Only before", comparison.only_before),
+                  variants_only("Only now", comparison.only_after)};
+  said["unchanged"] = counted(comparison.unchanged, words::cases);
+  return said;
+}
+
+}  // namespace
+
+json changes_section(const PageView& view) {
+  json against = json::array();
+  bool past = false;
+  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
+    if (view.request.runs[i].changes) against.push_back(changes_of_run(view, i));
+    past = past || view.request.runs[i].past != nullptr;
+  }
+  const Tally& tally = view.tally;
+  json said = {{"alone", against.empty() && !past}};
+  if (against.empty() && past) {
+    said["all_good"] = tally.bad == 0;
+    said["newly"] = tally.bad == 0 ? "" : counted(tally.fresh, words::newly_bad);
+    said["longer"] = counted(tally.bad - std::min(tally.bad, tally.fresh), words::bad_longer);
+  }
+  said["against"] = std::move(against);
+  return said;
+}
+
+}  // namespace proctor

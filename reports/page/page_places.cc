@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/telemetry_text.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+// ---- Suites ----
+
+struct MatrixCell {
+  std::size_t all = 0, good = 0, bad = 0, flaky = 0, known = 0, skip = 0, unrun = 0;
+  std::uint32_t oldest = 0;        // the most runs in a row that one of its cases fails
+  const PastRun* since = nullptr;  // the first of them
+};
+
+void count_case(std::map<std::size_t, MatrixCell>& cells, const PageRequest& request, const PageCase& test) {
+  const CaseResult& result = result_of(request, test);
+  MatrixCell& cell = cells[variant_number(request, test.run, result.variant)];
+  ++cell.all;
+  if (result.flaky) ++cell.flaky;
+  if (test.bad && result.standing != Standing::kUnrun) {
+    ++cell.bad;
+    if (test.failing_runs > cell.oldest) {
+      cell.oldest = test.failing_runs;
+      cell.since = test.since == kNotThere ? nullptr : &request.runs[test.run].past->runs[test.since];
+    }
+    return;
+  }
+  const std::string_view look = look_of(result.verdict, result.standing);
+  ++(look == "good" ? cell.good : look == "known" ? cell.known : look == "skip" ? cell.skip : cell.unrun);
+}
+
+std::pair<std::string_view, std::string_view> matrix_state(const MatrixCell& cell) {
+  if (cell.bad > 0) return {"bad", "bad"};
+  if (cell.unrun > 0) return {"unrun", words::not_run.one};
+  if (cell.good == 0 && cell.known == 0) return {"skip", "skipped"};
+  if (cell.flaky > 0) return {"known", words::flaky.one};
+  return {"good", "good"};
+}
+
+json badge_cell(std::string_view look, std::string_view text) {
+  return json::object({{"badge", badge(look, text)}});
+}
+
+// A number that is a link, or nothing.
+json count_cell(std::size_t count, const std::string& state) {
+  return count == 0 ? json() : linked(count, state);
+}
+
+json bad_since(const MatrixCell& cell) {
+  if (cell.bad == 0) return nullptr;
+  if (cell.since == nullptr) return "this run";
+  return {{"text", time_text(cell.since->started)}, {"small", fmt::format("{} runs", cell.oldest)}};
+}
+
+json model_cell(const std::string& model, bool is_simulated) {
+  if (!is_simulated) return model;
+  return model.empty() ? json("simulated") : json{{"text", model}, {"small", "simulated"}};
+}
+
+std::vector<json> matrix_row(std::size_t place, const Variant& variant, const MatrixCell& cell,
+                             bool has_past) {
+  const auto count = [place](std::size_t value, std::string_view state) {
+    return count_cell(value, fmt::format("variant={}{}", place, state));
+  };
+  const auto [look, state] = matrix_state(cell);
+  return {variant.suite,
+          variant.backend == "none" ? "" : variant.backend,
+          variant.stack,
+          model_cell(variant.device_model, variant.simulated),
+          badge_cell(look, state),
+          count(cell.all, ""),
+          count(cell.good, "&look=good"),
+          count(cell.bad, "&look=bad"),
+          count(cell.flaky, "&mark=flaky"),
+          count(cell.known, "&look=known"),
+          count(cell.skip, "&look=skip"),
+          count(cell.unrun, "&look=unrun"),
+          has_past ? bad_since(cell) : json()};
+}
+
+// ---- Devices ----
+
+struct DeviceUse {
+  std::size_t attempts = 0;
+  std::size_t bad = 0;
+  std::map<std::string, TelemetryFigure> peaks{};
+};
+
+void add_figures(const std::vector<TelemetryFigure>& figures, DeviceUse& use) {
+  for (const TelemetryFigure& figure : figures) {
+    if (!figure.peak && !figure.delta && figure.seen.empty()) continue;
+    const auto [found, is_new] = use.peaks.try_emplace(figure.name, figure);
+    if (is_new) continue;
+    TelemetryFigure& peak = found->second;
+    if (figure.peak) peak.peak = std::max(peak.peak.value_or(*figure.peak), *figure.peak);
+    if (figure.mean) peak.mean = std::max(peak.mean.value_or(*figure.mean), *figure.mean);
+    if (figure.delta) peak.delta = peak.delta.value_or(0) + *figure.delta;
+    for (const std::string& seen : figure.seen) {
+      if (std::ranges::find(peak.seen, seen) == peak.seen.end()) peak.seen.push_back(seen);
+    }
+  }
+}
+
+std::map<std::string, DeviceUse, std::less<>> device_uses(const RunModel& model) {
+  std::map<std::string, DeviceUse, std::less<>> uses;
+  for (const CaseRecord& record : model.cases()) {
+    for (const Attempt& attempt : record.attempts) {
+      const bool bad = is_bad(verdict_of(attempt).outcome);
+      for (const std::string& device : attempt.start.devices) {
+        DeviceUse& use = uses[device];
+        ++use.attempts;
+        if (bad) ++use.bad;
+      }
+      if (!attempt.end) continue;
+      for (const DeviceTelemetry& device : attempt.end->telemetry.devices)
+        add_figures(device.figures, uses[device.device]);
+    }
+  }
+  return uses;
+}
+
+std::string peaks_text(const std::string& device, const DeviceUse& use) {
+  TelemetryInfo info;
+  info.devices.push_back({device, {}});
+  for (const auto& [name, figure] : use.peaks) info.devices.front().figures.push_back(figure);
+  const std::string text = telemetry_text(info);
+  return text.size() > device.size() + 2 ? text.substr(device.size() + 2) : "";
+}
+
+std::vector<json> device_row(const RunModel& model, const PlannedDevice& device, const DeviceUse& use) {
+  std::string_view look = "good";
+  std::string_view state = "in use";
+  std::string evidence;
+  for (const DeviceHealth& health : model.health()) {
+    if (health.device != device.id) continue;
+    const bool sick = health.what == HealthFact::kDrained || health.what == HealthFact::kLost ||
+                      health.what == HealthFact::kL1Fail;
+    if (!sick) continue;
+    look = "bad";
+    state = health.what == HealthFact::kDrained ? "drained" : "suspect";
+    evidence = health.evidence;
+  }
+  if (use.attempts == 0 && look == "good") look = "skip", state = "unused";
+  const std::string address = "device=" + state_value(device.id);
+  return {json::object({{"id", device.id}}),
+          model_cell(model_text(device), device.simulated),
+          {{"badge", badge(look, state)}, {"small", evidence}},
+          count_cell(use.attempts, address),
+          count_cell(use.bad, address + "&look=bad"),
+          peaks_text(device.id, use)};
+}
+
+// ---- Where it ran ----
+
+std::string quoted_line(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + shell_quote(word);
+  return line;
+}
+
+json programs_table(const RunModel& model) {
+  PageTable table({words::suite.one, "Kind", "Command", "Program"});
+  for (const PlannedSuite& suite : model.plan().suites) {
+    const ProgramRead read = model.program_read(suite);
+    table.add(
+        {suite_name({suite.name, suite.backend, {}, {}, false}), suite.kind,
+         json::object({{"code", quoted_line(suite.command)}}),
+         read.sha256.empty() ? json(read.reason) : json::object({{"code", short_digest(read.sha256)}})});
+  }
+  return table.view();
+}
+
+json stack_table(const RunPlanned& plan) {
+  PageTable table({"Layer", "Value", "Source"});
+  std::set<std::string_view> said;
+  for (const StackFact& fact : plan.fingerprint) {
+    said.insert(fact.name);
+    table.add({fact.name,
+               fact.value ? json(*fact.value) : json::object({{"em", fact.absent ? "not there" : "unknown"}}),
+               fact.value ? fact.source : fact.reason});
+  }
+  for (const auto& [name, value] : plan.stack) {
+    if (said.insert(name).second) table.add({name, value, nullptr});
+  }
+  return table.view();
+}
+
+json surroundings_of(const PageView& view, std::size_t number) {
+  const PageRun& run = view.request.runs[number];
+  const RunPlanned& plan = run.model.plan();
+  json gaps = json::array();
+  for (const std::string& gap : plan.containment.not_guaranteed) gaps.push_back(json::object({{"gap", gap}}));
+  json files = json::array();
+  for (const std::string_view file : view.request.files_beside)
+    if (run.link) files.push_back({{"file", file}, {"href", *run.link + std::string(file)}});
+  json said = {{"name", view.run_name(number)},
+               {"host", plan.hostname},
+               {"started", time_text(plan.started)},
+               {"finished", run.model.ended() ? time_text(run.model.ended()->finished) : "not finished"},
+               {"command", quoted_line(plan.command_line)},
+               {"directory", plan.directory},
+               {"containment", plan.containment.layer},
+               {"gaps", gaps},
+               {"repository", plan.subject.repository.value.value_or("")},
+               {"build", plan.subject.build.value.value_or("")},
+               {"plan", short_digest(plan.plan_digest)},
+               {"has_files", !files.empty()},
+               {"files", files},
+               {"programs", programs_table(run.model)},
+               {"stack", stack_table(plan)}};
+  if (plan.sim) said["sim"] = {{"topology", plan.sim->topology}, {"driver", plan.sim->driver}};
+  if (plan.shard) {
+    said["shard"] = {{"index", std::to_string(plan.shard->index)},
+                     {"count", std::to_string(plan.shard->count)}};
+  }
+  return said;
+}
+
+}  // namespace
+
+json matrix_section(const PageView& view) {
+  std::map<std::size_t, MatrixCell> cells;
+  for (const PageCase& test : view.cases) count_case(cells, view.request, test);
+  const bool has_past =
+      std::ranges::any_of(view.request.runs, [](const PageRun& run) { return run.past != nullptr; });
+  PageTable table({words::suite.one, "Backend", "Stack", words::devices.one, "State", "#Cases", "#Good",
+                   "#Bad", "#Flaky", "#Known", "#Skipped", "#Not run", "Bad since"});
+  std::size_t place = 0;
+  for (const PageRun& run : view.request.runs) {
+    for (const Variant& variant : run.results.variants) {
+      const auto cell = cells.find(place);
+      if (cell != cells.end()) table.add(matrix_row(place, variant, cell->second, has_past));
+      ++place;
+    }
+  }
+  return json::object({{"table", table.view()}});
+}
+
+json devices_section(const PageView& view) {
+  json list = json::array();
+  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
+    const RunModel& model = view.request.runs[i].model;
+    if (model.plan().devices.empty()) continue;
+    PageTable table({words::device.one, "Model", "State", "#Attempts", "#Bad", "Peaks"});
+    auto uses = device_uses(model);
+    for (const PlannedDevice& device : model.plan().devices)
+      table.add(device_row(model, device, uses[device.id]));
+    list.push_back({{"name", view.run_name(i)}, {"table", table.view()}});
+  }
+  return json::object({{"list", list}});
+}
+
+json where_section(const PageView& view) {
+  json runs = json::array();
+  for (std::size_t i = 0; i < view.request.runs.size(); ++i) runs.push_back(surroundings_of(view, i));
+  return json::object({{"runs", runs}});
+}
+
+}  // namespace proctor

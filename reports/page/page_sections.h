@@ -1,0 +1,67 @@
+// What each section of a page says, in the order in which people ask: the verdict, whose problem it is, what changed, why,
+// where, and the first bad cases. A section gives the fields that templates/page.html shows; null leaves it out. The script
+// adds the list of all cases.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/page/page_cases.h"
+#include "reports/page/page_data.h"
+#include "reports/page/page_request.h"
+
+namespace proctor {
+
+struct Tally {
+  Summary summary;
+  std::size_t bad = 0;
+  std::size_t flaky = 0;
+  std::size_t fresh = 0;
+  std::array<std::size_t, 4> blames{};
+};
+// Of all runs, or of one.
+Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
+               std::optional<std::size_t> run = {});
+
+struct PageView {
+  const PageRequest& request;
+  const std::vector<PageCase>& cases;
+  const PageData& data;
+  Tally tally = tally_of(request, cases);
+  std::size_t written = 0;  // of the page, so far
+
+  bool several() const { return request.runs.size() > 1; }
+  // Where there are several to tell apart.
+  std::string run_name(std::size_t run) const {
+    return several() ? request.runs[run].model.plan().run_id : "";
+  }
+};
+
+struct PageSection {
+  std::string_view name;
+  nlohmann::json (*view)(const PageView& view);
+};
+std::span<const PageSection> page_sections();
+
+nlohmann::json title_section(const PageView& view);  // "Red: 37 of 10,000 cases are not good"
+nlohmann::json verdict_section(const PageView& view);
+nlohmann::json reports_section(const PageView& view);
+nlohmann::json problem_section(const PageView& view);
+nlohmann::json gate_section(const PageView& view);
+nlohmann::json changes_section(const PageView& view);
+nlohmann::json causes_section(const PageView& view);
+nlohmann::json matrix_section(const PageView& view);
+nlohmann::json cases_section(const PageView& view);
+nlohmann::json devices_section(const PageView& view);
+nlohmann::json known_section(const PageView& view);
+nlohmann::json coverage_section(const PageView& view);
+nlohmann::json warnings_section(const PageView& view);
+nlohmann::json where_section(const PageView& view);
+
+}  // namespace proctor

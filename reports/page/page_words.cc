@@ -1,0 +1,32 @@
+#include "reports/page/page_words.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "harness/core/count_text.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::array kWords = {
+#define PAGE_WORD(name, ...) words::name,
+#include "reports/page/words.def"
+#undef PAGE_WORD
+};
+
+}  // namespace
+
+std::span<const PageWord> all_words() { return kWords; }
+
+std::string thousands(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string counted(std::size_t count, const PageWord& word) {
+  return fmt::format(fmt::runtime(plural(count, word.one, word.several)), thousands(count));
+}
+
+}  // namespace proctor

@@ -113,7 +113,7 @@ get_property(kernels DIRECTORY suites/kernels/device PROPERTY proctor_kernels)
 install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/kernels)
 install(FILES suites/visibility/known_failures.toml COMPONENT suites
   DESTINATION ${PROCTOR_INSTALL_SHARE} RENAME visibility_known_failures.toml)
-proctor_install_share(suites "" suites/selftest_exemptions.toml)
+proctor_install_share(suites "" suites/selftest_exemptions.toml suites/rules.toml)
 
 # ---- simulator ----
 

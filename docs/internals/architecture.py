@@ -337,8 +337,7 @@ DOCUMENT = re.compile(r"(?<![\w./-])[A-Z_]{4,}\.md\b(?!\.)")
 def texts(root):
     paths = [path for top in (*TOPS, "docs", "cmake", "docker", ".github") for path in sorted((root / top).rglob("*"))]
     return [path.relative_to(root) for path in (*paths, *sorted(root.glob("*.md")))
-            if path.suffix in SOURCES | TEXTS and path.is_file() and "testdata" not in path.parts
-            and path not in (root / PAGE, root / "docs/reference/rules.md")]  # the second names documents of others
+            if path.suffix in SOURCES | TEXTS and path.is_file() and "testdata" not in path.parts and path != root / PAGE]
 
 
 def comment(suffix, line):

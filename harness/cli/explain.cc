@@ -149,7 +149,7 @@ std::string to_text(const Case& test, std::uint64_t seed) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };
   const bool ours = is_ours(test);
-  line("rule", ours ? fmt::format("{0}: docs/reference/rules.md#{0}", test.rule) : test.rule);
+  line("rule", ours ? test.rule + ": suites/rules.toml" : test.rule);
   line("source",
        ours ? fmt::format("{} ({})", test.source, to_string(kind_of_source(test.source))) : test.source);
   line("severity", severity_text(test.severity));

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Builds the site of docs/ and checks that its search finds the pages that people look for.
+
+    build.py BIN TOOLS SITE    BIN has the executables, TOOLS what requirements.txt lists; the site is written to SITE
+    build.py pages BIN PAGES   only the generated pages, for mike
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+
+
+def generate(bin_directory, pages):
+    """The pages that are not in the tree."""
+    import manual_page
+
+    pages.mkdir(parents=True, exist_ok=True)
+    manual = subprocess.run([bin_directory / "proctor", "manual", "page"], capture_output=True, text=True, check=True).stdout
+    (pages / "commands.md").write_text(manual_page.markdown(manual), encoding="utf-8")
+    rules = subprocess.run([sys.executable, "-B", ROOT / "harness/e2e/rules_page.py"], stdout=subprocess.PIPE, text=True,
+                           check=True, env={**os.environ, "PROCTOR_BIN_DIR": str(bin_directory.resolve())}).stdout
+    (pages / "rules.md").write_text(rules, encoding="utf-8")
+
+
+def main(arguments):
+    if arguments[0] == "pages":
+        generate(Path(arguments[1]), Path(arguments[2]))
+        return
+    bin_directory, tools, site = (Path(argument).resolve() for argument in arguments)
+    pages = site.with_name(site.name + "-pages")
+    generate(bin_directory, pages)
+    environment = {**os.environ, "PYTHONPATH": str(tools), "PROCTOR_SITE_PAGES": str(pages), "PYTHONDONTWRITEBYTECODE": "1",
+                   "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", HERE / "mkdocs.yml",
+                    "--site-dir", site], check=True, env=environment)
+    subprocess.run([sys.executable, "-B", HERE / "search.py", site], check=True, env=environment)
+    print(f"the site is in {site}/index.html")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)

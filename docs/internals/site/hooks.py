@@ -1,0 +1,83 @@
+"""What MkDocs does not know of docs/: its navigation, its generated pages, and links that lead out of it.
+
+The navigation is the links of each folder's index.md, in their order, so a page without a line there is an error. A link
+to a source of a generated page leads to that page. Any other link out of docs/ leads to the repository if the
+environment names it as GitHub Actions does; otherwise its text stays.
+"""
+
+import os
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+SECTIONS = ("tutorials", "how-to", "reference", "explanation", "internals")
+GENERATED = {  # the page: what it is made from
+    "reference/commands.md": "harness/cli/manual.cc",
+    "reference/rules.md": "suites/rules.toml",
+}
+LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
+
+
+def target(page, link):
+    """The link's path from docs/, or from the root for what is located outside: ("docs", ...) or ("root", ...)."""
+    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link))
+    for generated, source in GENERATED.items():
+        if path == source:
+            return "docs", generated
+    return ("docs", path.removeprefix("docs/")) if path.startswith("docs/") else ("root", path)
+
+
+def nav_of(section, text):
+    """The index, its pages above the first heading, and a group for each heading."""
+    items, group = [f"{section}/index.md"], None
+    for line in text.splitlines():
+        if line.startswith("## "):
+            group = []
+            items.append({line[3:]: group})
+        entry = re.match(r"\* " + LINK.pattern, line)
+        if entry:
+            (items if group is None else group).append({entry[1].replace("`", ""): target(f"{section}/index.md", entry[2])[1]})
+    return items
+
+
+def on_config(config):
+    config.nav = ["index.md"]
+    for section in SECTIONS:
+        text = Path(config.docs_dir, section, "index.md").read_text(encoding="utf-8")
+        config.nav.append({re.match("# (.*)", text)[1]: nav_of(section, text)})
+    return config
+
+
+def on_files(files, config):
+    for page in GENERATED:
+        text = Path(os.environ["PROCTOR_SITE_PAGES"], Path(page).name).read_text(encoding="utf-8")
+        files.append(File.generated(config, page, content=text))
+    return files
+
+
+def repository():
+    """Where GitHub shows the files of this commit, or None."""
+    parts = [os.environ.get(name) for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_SHA")]
+    return "{}/{}/blob/{}".format(*parts) if all(parts) else None
+
+
+def on_page_markdown(markdown, page, config, files):
+    source, base = page.file.src_uri, repository()
+
+    def rewritten(link):
+        text, path, anchor = link[1], link[2], link[3] or ""
+        if not path or re.match(r"\w+:", path):
+            return link[0]
+        tree, path = target(source, path)
+        if tree == "docs" and not path.startswith("internals/site/"):
+            return f"[{text}]({posixpath.relpath(path, posixpath.dirname(source) or '.')}{anchor})"
+        return f"[{text}]({base}/{path}{anchor})" if base else text
+
+    parts, end = [], 0
+    for fence in FENCE.finditer(markdown):  # code stays as it is
+        parts += [LINK.sub(rewritten, markdown[end:fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join(parts) + LINK.sub(rewritten, markdown[end:])

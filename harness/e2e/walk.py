@@ -41,6 +41,8 @@ OTHERS = {
     "GoogleTest": {"--gtest_repeat"}, "Google Benchmark": {"--benchmark_repetitions"},
     "pytest": {"--capture", "--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--pdb", "--pyargs",
                "--sw", "--trace"},
+    "pytest-xdist and its like": {"--dist", "--forked", "--reruns"},
+    "gtest-parallel": {"--workers", "--retry_failed", "--shard_count", "--shard_index"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
     "sbatch": {"--array"},

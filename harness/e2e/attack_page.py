@@ -23,7 +23,7 @@ TABLE = ROOT / "fixtures/misbehaving/table.toml"
 USERS = {"root": (), "user": ("--uid", "65534")}
 BEGIN = "<!-- attacks: written by harness/e2e/attack_page.py -->\n"
 END = "<!-- attacks: end -->\n"
-WORDS = {"guard": "held", "runner": "held by the runner", "either": "held by either", "said": "**lives**, said"}
+WORDS = {"guard": "contained", "runner": "by the runner", "either": "by either", "said": "**survives**, reported"}
 
 
 def measured(table):
@@ -50,7 +50,7 @@ def section(table, found):
     lines = ["| attack | " + " | ".join(f"{layer}, {user}" for user, layer in columns) + " |",
              "| --- " * (len(columns) + 1) + "|"]
     for name, row in table.items():
-        cells = [WORDS.get(found[name][user].get(layer), "not held") for user, layer in columns]
+        cells = [WORDS.get(found[name][user].get(layer), "not contained") for user, layer in columns]
         lines.append(f"| {row['does']} | " + " | ".join(cells) + " |")
     return BEGIN + "\n".join(lines) + "\n" + END
 

@@ -3,7 +3,7 @@
 //
 //   Result<int> parse_digit(const std::string& text) {
 //     if (text.size() != 1 || text[0] < '0' || text[0] > '9')
-//       return Error::usage("read the number '" + text + "'", "It is one digit.");
+//       return Error::refused("`" + text + "` is not a digit", "Use one of 0 to 9.");
 //     return text[0] - '0';
 //   }
 //
@@ -30,20 +30,35 @@ namespace proctor {
 // does not hold, or no longer, what it should.
 enum class ErrorKind { kUsage, kUnlisted, kDamaged, kSystem, kInternal };
 
-// `what` completes the words "failed to ..." and begins in lower case: "read proctor.toml: line 3: unknown
-// key". `hint` is empty or one full sentence: the near miss or the next command.
+// `what` completes the words "failed to ..." and begins in lower case: "open proctor.toml: No such file". If
+// `is_sentence`, it is a sentence of its own without the full stop: "--timeout must be greater than zero (got 0s)".
+// `hint` is empty or one full sentence: the near miss or the next command.
 struct Error {
   ErrorKind kind = ErrorKind::kSystem;
   std::string what;
   std::string hint;
   int sys_errno = 0;
+  bool is_sentence = false;
 
+  // A user's mistake as a sentence: what is wrong with which value, and what is allowed.
+  static Error refused(std::string sentence, std::string hint = {}) {
+    return {ErrorKind::kUsage, std::move(sentence), std::move(hint), 0, true};
+  }
+  // A user's mistake, found by a step that failed.
   static Error usage(std::string what, std::string hint = {}) {
     return {ErrorKind::kUsage, std::move(what), std::move(hint), 0};
+  }
+  static Error usage_of(Error error) {  // the same, as a user's mistake
+    error.kind = ErrorKind::kUsage;
+    error.sys_errno = 0;
+    return error;
   }
   static Error internal(std::string what) { return {ErrorKind::kInternal, std::move(what), {}, 0}; }
   // Appends the text of the errno value `err` to `what`.
   static Error system(std::string what, int err);
+
+  // As people read it, without the hint.
+  std::string message() const { return is_sentence ? what : "failed to " + what; }
 };
 
 template <typename T, typename E = Error>

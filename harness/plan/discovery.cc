@@ -127,7 +127,7 @@ bool ended_for_want_of_a_device(const ListOutput& out) {
 
 // The program cannot even be asked without a device, and there is none: one case, which is skipped for that reason.
 std::vector<Case> wait_for_a_device(const Suite& suite, const Error& error, std::vector<Warning>& warnings) {
-  warnings.push_back({WarningCode::kNotListed, "failed to " + error.what + ". " + error.hint});
+  warnings.push_back({WarningCode::kNotListed, error.message() + ". " + error.hint});
   Case test = unlisted_case(suite, 0, error);
   test.devices = std::max(1, suite.devices) * std::max(1, suite.ranks);
   test.wants_device = true;
@@ -190,7 +190,7 @@ Case unlisted_case(const Suite& suite, std::size_t suite_index, const Error& err
   test.id = test.name = test.classname = id_prefix(suite);
   test.suite = suite_index;
   test.argv = suite.command;
-  test.unlisted = "failed to " + error.what;
+  test.unlisted = error.message();
   return test;
 }
 

@@ -60,8 +60,7 @@ class OnlineVerification {
   }
   bool failed(const std::string& what, const Error& error) {
     if (error.kind == ErrorKind::kUsage && !missing_tool_) missing_tool_ = error;
-    return say(what, WorldSays::kSilent,
-               "failed to " + error.what + (error.hint.empty() ? "" : " " + error.hint));
+    return say(what, WorldSays::kSilent, error.message() + (error.hint.empty() ? "" : " " + error.hint));
   }
   void fill(const LockEntry& entry, const std::string& key, const std::string& value, bool verified) {
     report_.changes.push_back({.entry = entry, .key = key, .value = value, .verified = verified});

@@ -22,7 +22,7 @@ std::string shown(std::string_view text) {
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "proctor: failed to %s\n", shown(error.what).c_str());
+  std::fprintf(stderr, "proctor: %s\n", shown(error.message()).c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
   const bool mistake = error.kind != ErrorKind::kSystem && error.kind != ErrorKind::kInternal;
   return mistake ? kExitUsage : kExitMachine;

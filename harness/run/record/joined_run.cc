@@ -109,9 +109,9 @@ std::vector<std::string> parts_of(const fs::path& run) {
 
 void leave_refusal(const fs::path& part, const Error& error) {
   const bool machine = error.kind == ErrorKind::kSystem;
-  static_cast<void>(replace_file(
-      (part / kRefusedFile).string(),
-      "failed to " + error.what + (machine ? "\n" + std::string(kRefusedByMachine) : "") + "\n"));
+  static_cast<void>(
+      replace_file((part / kRefusedFile).string(),
+                   error.message() + (machine ? "\n" + std::string(kRefusedByMachine) : "") + "\n"));
 }
 
 }  // namespace proctor

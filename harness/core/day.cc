@@ -67,8 +67,8 @@ Result<std::chrono::sys_seconds> moment_of(const std::string& option,
                                            const std::optional<std::string>& text) {
   if (!text) return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   if (const auto moment = parse_utc(*text)) return *moment;
-  return Error::usage(fmt::format("read {} {}: it is no moment in UTC", option, shell_quote(*text)),
-                      "Write 2026-11-23T12:00:00Z, or a day: 2026-11-23.");
+  return Error::refused(fmt::format("{} must be a time in UTC (got {})", option, shell_quote(*text)),
+                        "Write 2026-11-23T12:00:00Z, or a day: 2026-11-23.");
 }
 
 }  // namespace proctor

@@ -39,10 +39,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kUnitNea
      {"hour", "h"},
      {"hours", "h"}}};
 
-constexpr std::string_view kForms = "Durations are written as 250ms, 30s, 2m or 1h.";
+constexpr std::string_view kForms = "Write a duration as 250ms, 30s, 2m or 1h.";
 
 Error bad_duration(std::string_view text, std::string_view why, std::string hint = std::string(kForms)) {
-  return Error::usage(fmt::format("read the duration '{}': {}", text, why), std::move(hint));
+  return Error::refused(fmt::format("'{}' is not a duration: {}", text, why), std::move(hint));
 }
 
 std::optional<std::int64_t> unit_ms(std::string_view name) {

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLeast = 1ull << 20, kMost = 1ull << 50;
 
 Error bad_size(std::string_view text, std::string_view why,
                std::string hint = "Sizes are written as 512M or 4G.") {
-  return Error::usage(fmt::format("read the size '{}': {}", text, why), std::move(hint));
+  return Error::refused(fmt::format("'{}' is not a size: {}", text, why), std::move(hint));
 }
 
 // The power of 1024 that a unit means.

@@ -99,14 +99,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "read proctor.toml:2: `devices` is \"marker:\", but must be a number or \"marker:NAME\"",
                   ""},
         BadConfig{"MarkerWithoutBackend", "[suite.a]\ncommand = [\"x\"]\ndevices = \"marker:gpus\"\n",
-                  "read proctor.toml:1: [suite.a] asks for devices by marker `gpus`, of backend \"none\"",
+                  "read proctor.toml:1: [suite.a] needs devices (marker `gpus`), but its backend is \"none\"",
                   "Write backend = \"cuda\" or backend = \"xpu\"."},
         BadConfig{
             "CommandString", "[suite.a]\ncommand = \"pytest -q\"\n",
             "read proctor.toml:2: `command` in [suite.a] is \"pytest -q\", but must be an array of strings",
             "Write command = [\"first\", \"second\"]."},
         BadConfig{"CommandEmpty", "[suite.a]\ncommand = []\n",
-                  "read proctor.toml:2: `command` names no program",
+                  "read proctor.toml:2: `command` does not name a program",
                   "Write command = [\"program\", \"argument\"]."},
         BadConfig{"CommandNumber", "[suite.a]\ncommand = [\n\"x\",\n5]\n",
                   "read proctor.toml:4: `command` in [suite.a] contains 5, but takes only strings in quotes",
@@ -191,7 +191,7 @@ TEST_F(ConfigTest, AMemoryCapIsASizeOfSuitesWithDevices) {
   const Result<Config> config = load(suite + "backend = \"xpu\"\n");
   ASSERT_TRUE(config) << config.error().what;
   EXPECT_EQ(config->suites.back().suite.mem_cap, 512u << 20);
-  EXPECT_THAT(load(suite).error().what, HasSubstr("`mem_cap`, of backend \"none\""));
+  EXPECT_THAT(load(suite).error().what, HasSubstr("`mem_cap`, but its backend is \"none\""));
   const auto unit = load("[suite.a]\nmem_cap = \"512MB\"\n");
   EXPECT_THAT(unit.error().what, HasSubstr("proctor.toml:2"));
   EXPECT_THAT(unit.error().what, HasSubstr("512MB"));
@@ -256,7 +256,7 @@ TEST_F(ConfigTest, DanglingLinkIsNotTakenForAbsence) {
 TEST_F(ConfigTest, UnknownProfile) {
   const Result<Config> near = load("[profile.nightly]\n", "", {}, "nightl");
   ASSERT_FALSE(near);
-  EXPECT_EQ(near.error().what, "use --profile nightl: there is no such profile");
+  EXPECT_EQ(near.error().what, "--profile nightl does not exist");
   EXPECT_EQ(near.error().hint, "Did you mean `nightly`?");
 }
 
@@ -265,14 +265,13 @@ TEST_F(ConfigTest, BadLimitOptions) {
     const Result<Config> config = load("", "", limits);
     return config ? std::string("accepted") : config.error().what;
   };
-  EXPECT_THAT(refused({.timeout = "30", .grace = {}, .stall = {}, .retries = {}}),
-              HasSubstr("use --timeout: "));
-  EXPECT_THAT(refused({.timeout = {}, .grace = "x", .stall = {}, .retries = {}}), HasSubstr("use --grace: "));
+  EXPECT_THAT(refused({.timeout = "30", .grace = {}, .stall = {}, .retries = {}}), HasSubstr("--timeout: "));
+  EXPECT_THAT(refused({.timeout = {}, .grace = "x", .stall = {}, .retries = {}}), HasSubstr("--grace: "));
   EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = "0s", .retries = {}}),
-            "use --stall: '0s' is not above zero");
+            "`--stall` must be greater than zero (got 0s)");
   for (const char* retries : {"-1", "101", "two", "1.5", "2x", "99999999999"}) {
     EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = {}, .retries = retries}),
-              std::string("use --retries ") + retries + ": it is not a whole number from 0 to 100");
+              "--retries must be a whole number from 0 to 100 (got " + std::string(retries) + ")");
   }
   EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = "3"}), "accepted");
 }

@@ -265,7 +265,7 @@ class FileReader {
     reader.read("command", command);
     if (!command) return;
     if (command->empty() || command->front().empty()) {
-      return reader.fail("command", "`command` names no program",
+      return reader.fail("command", "`command` does not name a program",
                          "Write command = [\"program\", \"argument\"].");
     }
     suite.command = std::move(*command);
@@ -316,8 +316,8 @@ std::optional<Error> read_retries_option(const std::optional<std::string>& text,
   int value = -1;
   const char* const end = text->data() + text->size();
   if (std::from_chars(text->data(), end, value).ptr != end || value < 0 || value > kMaxRetries) {
-    return Error::usage(fmt::format("use --retries {}: it is not a whole number from 0 to {}",
-                                    shell_quote(*text), kMaxRetries));
+    return Error::refused(fmt::format("--retries must be a whole number from 0 to {} (got {})", kMaxRetries,
+                                      shell_quote(*text)));
   }
   retries = value;
   return std::nullopt;
@@ -328,9 +328,9 @@ std::optional<Error> read_duration_option(const char* option, const std::optiona
   if (!text) return {};
   const Result<Milliseconds> duration = parse_duration(*text);
   if (!duration)
-    return Error::usage(fmt::format("use {}: {}", option, duration.error().what), duration.error().hint);
+    return Error::refused(fmt::format("{}: {}", option, duration.error().what), duration.error().hint);
   if (*duration == Milliseconds(0) && !zero_allowed) {
-    return Error::usage(fmt::format("use {}: '{}' is not above zero", option, *text));
+    return Error::refused(fmt::format("`{}` must be greater than zero (got {})", option, *text));
   }
   out = *duration;
   return {};
@@ -340,15 +340,15 @@ std::optional<Error> read_duration_option(const char* option, const std::optiona
 
 std::optional<Error> variable_problem(const std::string& name, const std::string& value) {
   if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
-    return Error::usage(fmt::format("`{}` is no name of a variable", name));
+    return Error::refused(fmt::format("`{}` is not a valid name of a variable", name));
   if (value.find('\0') != std::string::npos)
-    return Error::usage(fmt::format("the value of `{}` contains a NUL byte", name));
+    return Error::refused(fmt::format("the value of `{}` contains a NUL byte", name));
   if (name.starts_with("PROCTOR_"))
-    return Error::usage(fmt::format("`{}` cannot be set: proctor sets it for each case", name));
+    return Error::refused(fmt::format("`{}` cannot be set: Proctor sets it for each case", name));
   const VisibilityVariable* variable = find_visibility_variable(name);
   if (variable == nullptr) return {};
-  return Error::usage(fmt::format("`{}` cannot be set: it {}", name, variable->why),
-                      std::string(variable->instead));
+  return Error::refused(fmt::format("`{}` cannot be set: it {}", name, variable->why),
+                        std::string(variable->instead));
 }
 
 bool is_suite_name(std::string_view name) {
@@ -380,10 +380,10 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
 Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
   if (typed.empty()) return {};
   const auto bytes = parse_memory_size(typed);
-  if (!bytes) return Error::usage("use --mem-cap: " + bytes.error().what, bytes.error().hint);
+  if (!bytes) return Error::refused("--mem-cap: " + bytes.error().what, bytes.error().hint);
   if (suite.backend == Backend::kNone) {
-    return Error::usage(fmt::format("use --mem-cap {}: no chosen suite has a backend", typed),
-                        "Add --backend cuda or --backend xpu.");
+    return Error::refused(fmt::format("--mem-cap {} has no effect: no selected suite has a backend", typed),
+                          "Add --backend cuda or --backend xpu.");
   }
   suite.mem_cap = *bytes;
   return {};

@@ -43,8 +43,8 @@ Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std
   for (const auto& entry : exemptions) {
     const auto backend = backend_of(entry.check);
     if (++exempt[backend] > kMaxExemptions) {
-      return Error::usage(fmt::format("read {}: more than {} checks of backend {} are exempt", name,
-                                      kMaxExemptions, backend));
+      return Error::refused(
+          fmt::format("{}: more than {} checks of backend {} are exempt", name, kMaxExemptions, backend));
     }
   }
   return exemptions;

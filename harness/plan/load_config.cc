@@ -50,8 +50,9 @@ Result<std::optional<std::filesystem::path>> find_project_file(const std::filesy
       if (!nearest || nearest->parent_path() == start) return nearest;
       for (const auto& path : {nearest->parent_path(), *nearest, directory / kRepository}) {
         if (is_ours(path)) continue;
-        return Error::usage("read " + nearest->string() + ": " + path.string() + " belongs to another user",
-                            "--config " + nearest->string() + " reads it all the same.");
+        return Error::refused(
+            nearest->string() + " is not read: " + path.string() + " belongs to another user",
+            "To trust it, use --config " + nearest->string() + ".");
       }
       return nearest;
     }
@@ -154,7 +155,7 @@ class Loader {
       for (const auto& [name, profile] : profiles_) names.push_back(name);
       const std::string hint = names.empty() ? "No configuration file has a [profile.NAME] table."
                                              : suggestion(where_.profile, names, "profiles");
-      return Error::usage(fmt::format("use --profile {}: there is no such profile", where_.profile), hint);
+      return Error::refused(fmt::format("--profile {} does not exist", where_.profile), hint);
     }
     config_.profile = found->second.limits;
     config_.profile_env = found->second.env;
@@ -166,29 +167,31 @@ class Loader {
     Suite& suite = config.suite;
     const std::string where = fmt::format("read {}: [suite.{}]", suite.origin, suite.name);
     if (suite.command.empty()) {
-      return Error::usage(where + " needs the key `command`", "Write command = [\"program\", \"argument\"].");
+      return Error::refused(where + " needs the key `command`",
+                            "Write command = [\"program\", \"argument\"].");
     }
     if (suite.devices < 0) suite.devices = suite.backend == Backend::kNone ? 0 : 1;
     if (!suite.devices_marker.empty() && suite.backend == Backend::kNone) {
-      return Error::usage(
-          fmt::format("{} asks for devices by marker `{}`, of backend \"none\"", where, suite.devices_marker),
-          "Write backend = \"cuda\" or backend = \"xpu\".");
+      return Error::refused(fmt::format("{} needs devices (marker `{}`), but its backend is \"none\"", where,
+                                        suite.devices_marker),
+                            "Write backend = \"cuda\" or backend = \"xpu\".");
     }
     if (suite.devices > 0 && suite.backend == Backend::kNone) {
-      return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", where, suite.devices),
-                          "Write backend = \"cuda\" or backend = \"xpu\".");
+      return Error::refused(
+          fmt::format("{} needs {} devices, but its backend is \"none\"", where, suite.devices),
+          "Write backend = \"cuda\" or backend = \"xpu\".");
     }
     if (config.built_in && suite.backend != Backend::kXpu)
       suite.hierarchy.clear();  // it is that of the other backend
     if (!suite.hierarchy.empty() && suite.backend != Backend::kXpu) {
-      return Error::usage(
-          fmt::format("{} has a `hierarchy`, of backend \"{}\"", where, to_string(suite.backend)),
-          "Only Level Zero has one: write backend = \"xpu\".");
+      return Error::refused(
+          fmt::format("{} has a `hierarchy`, but its backend is \"{}\"", where, to_string(suite.backend)),
+          "Write backend = \"xpu\": only Level Zero has a hierarchy.");
     }
     if (config.built_in && suite.backend == Backend::kNone) suite.mem_cap = 0;  // it is that of the others
     if (suite.mem_cap != 0 && suite.backend == Backend::kNone) {
-      return Error::usage(fmt::format("{} has a `mem_cap`, of backend \"none\"", where),
-                          "Write backend = \"cuda\" or backend = \"xpu\".");
+      return Error::refused(fmt::format("{} has a `mem_cap`, but its backend is \"none\"", where),
+                            "Write backend = \"cuda\" or backend = \"xpu\".");
     }
     std::map<std::string, std::string> env = config_.defaults_env;
     for (const auto& [name, value] : suite.env) env[name] = value;

@@ -15,25 +15,25 @@ constexpr Milliseconds kGrace{10'000};
 // backend alone is one device.
 Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
   if (options.backend == "all") {
-    return Error::usage("use --backend all with one command", "Name one of cuda, xpu, none.");
+    return Error::refused("--backend all cannot be combined with one command", "Use cuda, xpu or none.");
   }
   const auto backend = parse_backend_option(options.backend);
   if (!backend) return backend.error();
   if (options.gpus && *options.gpus < 0)
-    return Error::usage(fmt::format("use --gpus {}: it is below zero", *options.gpus));
+    return Error::refused(fmt::format("--gpus must not be negative (got {})", *options.gpus));
   const int wanted = options.gpus.value_or(*backend && **backend != Backend::kNone ? 1 : 0);
   suite.backend = backend->value_or(wanted > 0 ? options.likely : Backend::kNone);
   suite.devices = wanted;
   if (wanted > 0 && suite.backend == Backend::kNone) {
-    return Error::usage(fmt::format("use --gpus {} with --backend none", wanted));
+    return Error::refused(fmt::format("--gpus {} cannot be combined with --backend none", wanted));
   }
   if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
-    return Error::usage(
-        fmt::format("use --hierarchy {} with a command that gets no xpu device", options.hierarchy));
+    return Error::refused(
+        fmt::format("--hierarchy {} requires a command that uses an xpu device", options.hierarchy));
   suite.hierarchy = options.hierarchy;
   if (!options.mem_cap.empty() && suite.devices == 0) {
-    return Error::usage(fmt::format("use --mem-cap {} with a command that gets no device", options.mem_cap),
-                        "Give it one with --gpus 1.");
+    return Error::refused(fmt::format("--mem-cap {} requires a command that uses a device", options.mem_cap),
+                          "Add --gpus 1.");
   }
   return read_mem_cap_option(options.mem_cap, suite);
 }
@@ -42,7 +42,7 @@ Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
 
 Result<Plan> plan_opaque(const OpaqueCommand& options) {
   if (options.command.empty() || options.command.front().empty())
-    return Error::usage("run an empty command after `--`");
+    return Error::refused("The command after `--` is empty");
   Limits limits;
   if (auto error = read_limit_options(options.limits, limits)) return *error;
   Suite suite;

@@ -341,8 +341,8 @@ void rename_cases(PlanFile& file, const std::string& path) {
 }
 
 Error not_a_plan(const std::string& path, const std::string& why) {
-  return Error::usage(fmt::format("read the plan {}: {}", path, why),
-                      "Make it with `proctor plan -o FILE`, and leave it as it is.");
+  return Error::refused(fmt::format("{} is not a valid plan: {}", path, why),
+                        "Make it with `proctor plan -o FILE`, and do not change it.");
 }
 
 Result<void> check_header(const Json& json, const std::string& path) {
@@ -397,9 +397,8 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
     if (value.find("${PROCTOR_") != value.npos) unknown = named;
   });
   if (!unknown.empty()) {
-    return Error::usage(
-        fmt::format("read the plan {}: `{}` names a directory that is not here", path, unknown),
-        "${PROCTOR_SHARED} is share/proctor: install Proctor whole.");
+    return Error::refused(fmt::format("Plan {} uses `{}`, a directory that is missing here", path, unknown),
+                          "Install Proctor completely: ${PROCTOR_SHARED} is share/proctor.");
   }
   try {
     file.extent = {.size = json.at("size"),

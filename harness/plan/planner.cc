@@ -125,9 +125,9 @@ Result<void> check_unique(const Plan& plan) {
     if (inserted) continue;
     const Suite& one = plan.suites[first->second->suite];
     const Suite& other = plan.suites[test.suite];
-    return Error::usage(fmt::format("plan the run: suites `{}` ({}) and `{}` ({}) both have the case {}",
-                                    one.name, one.origin, other.name, other.origin, test.id),
-                        "Rename one of them.");
+    return Error::refused(fmt::format("Suites `{}` ({}) and `{}` ({}) both have the case {}", one.name,
+                                      one.origin, other.name, other.origin, test.id),
+                          "Rename one of them.");
   }
   return {};
 }

@@ -319,7 +319,7 @@ TEST_F(PlannerTest, MissingExecutableNamesSuiteAndPlace) {
   const Result<PlanOutcome> outcome = plan("[suite.a]\nkind = \"command\"\ncommand = [\"./nowhere\"]\n");
   ASSERT_FALSE(outcome);
   EXPECT_THAT(outcome.error().what,
-              HasSubstr("start suite `a` (proctor.toml:1): `./nowhere` does not exist"));
+              HasSubstr("Suite `a` (proctor.toml:1) cannot start: `./nowhere` does not exist"));
 }
 
 TEST_F(PlannerTest, PathOfTheSuiteIsTheOneThatCounts) {
@@ -418,7 +418,7 @@ TEST_F(PlannerTest, IdsAreUniqueOverTheWholePlan) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().kind, ErrorKind::kUsage);
   EXPECT_EQ(outcome.error().what,
-            "plan the run: suites `visibility` (built in) and `visibility` (built in) both have the case "
+            "Suites `visibility` (built in) and `visibility` (built in) both have the case "
             "visibility.xpu/A.One");
 }
 

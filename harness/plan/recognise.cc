@@ -78,9 +78,9 @@ std::vector<fs::path> directories_of(const std::string& path, const std::string&
 }
 
 Error cannot_start(const Suite& suite, const std::string& why, const std::string& hint) {
-  return Error::usage(
-      fmt::format("start suite `{}` ({}): `{}` {}", suite.name, suite.origin, suite.command.front(), why),
-      hint);
+  return Error::refused(fmt::format("Suite `{}` ({}) cannot start: `{}` {}", suite.name, suite.origin,
+                                    suite.command.front(), why),
+                        hint);
 }
 
 std::string program_meant(const fs::path& directory, const std::string& near) {

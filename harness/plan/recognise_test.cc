@@ -198,17 +198,19 @@ TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
     EXPECT_EQ(found.error().kind, ErrorKind::kUsage);
     return found.error();
   };
-  EXPECT_EQ(
-      error("bin/atention_test").what,
-      "start suite `s` (command line): `bin/atention_test` does not exist (from " + scratch_.path() + ")");
+  EXPECT_EQ(error("bin/atention_test").what,
+            "Suite `s` (command line) cannot start: `bin/atention_test` does not exist (from " +
+                scratch_.path() + ")");
   EXPECT_EQ(error("bin/atention_test").hint, "Did you mean `bin/attention_test`?");
-  EXPECT_EQ(error("attention-tst").what, "start suite `s` (command line): `attention-tst` is not in PATH");
+  EXPECT_EQ(error("attention-tst").what,
+            "Suite `s` (command line) cannot start: `attention-tst` is not in PATH");
   EXPECT_EQ(error("attention-tst").hint, "Did you mean `attention_test`?");
   const std::string user = user_name(::geteuid());
-  EXPECT_EQ(error("bin/plain").what, "start suite `s` (command line): `bin/plain` may not be executed by " +
-                                         user + ": its mode is 0640, its owner " + user);
+  EXPECT_EQ(error("bin/plain").what,
+            "Suite `s` (command line) cannot start: `bin/plain` may not be executed by " + user +
+                ": its mode is 0640, its owner " + user);
   EXPECT_EQ(error("bin/plain").hint, "Try: chmod +x " + scratch_.path() + "/bin/plain");
-  EXPECT_EQ(error("./bin").what, "start suite `s` (command line): `./bin` is a directory");
+  EXPECT_EQ(error("./bin").what, "Suite `s` (command line) cannot start: `./bin` is a directory");
   scratch_.write_script("here", "");
   EXPECT_EQ(error("here").hint, "Did you mean `./here`?");
 }

@@ -37,30 +37,32 @@ std::string name_of_command(const std::vector<std::string>& command) {
 Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const SelectionOptions& options,
                                               std::optional<Backend> backend) {
   if (!options.suites.empty()) {
-    return Error::usage(
-        fmt::format("run suite `{}` together with a command after `--`", options.suites.front()),
+    return Error::refused(
+        fmt::format("Suite `{}` cannot be combined with a command after `--`", options.suites.front()),
         "Give either suites or a command.");
   }
-  if (options.command.front().empty()) return Error::usage("run an empty command after `--`");
+  if (options.command.front().empty()) return Error::refused("The command after `--` is empty");
   if (options.backend == "all") {
-    return Error::usage("use --backend all with a command after `--`", "Name one of cuda, xpu, none.");
+    return Error::refused("--backend all cannot be combined with a command after `--`",
+                          "Use cuda, xpu or none.");
   }
   if (!options.labels.empty()) {
-    return Error::usage(fmt::format("use --label {} with a command after `--`", options.labels.front()),
-                        "Labels belong to the suites of a configuration file.");
+    return Error::refused(
+        fmt::format("--label {} cannot be combined with a command after `--`", options.labels.front()),
+        "Labels belong to the suites of a configuration file.");
   }
   SuiteConfig suite;
   suite.suite.name = options.name.empty() ? name_of_command(options.command) : options.name;
   if (!is_suite_name(suite.suite.name)) {
-    return Error::usage(fmt::format("use --name {}: it is no name of a suite", shell_quote(options.name)),
-                        "Letters, digits, - and _ make one.");
+    return Error::refused(fmt::format("{} is not a valid suite name", shell_quote(options.name)),
+                          "Use letters, digits, `-` and `_`.");
   }
   if (!options.kind.empty()) {
     suite.kind = find_kind(options.kind);
     if (suite.kind == nullptr) {
       const auto kinds = kind_names();
-      return Error::usage(fmt::format("use --kind {}: there is no such kind", options.kind),
-                          known(options.kind, {kinds.begin(), kinds.end()}, "kinds"));
+      return Error::refused(fmt::format("--kind {} does not exist", options.kind),
+                            known(options.kind, {kinds.begin(), kinds.end()}, "kinds"));
     }
     suite.suite.kind_reason = "--kind";
   }
@@ -77,16 +79,16 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
 }
 
 Error unknown_suite(const std::string& name, const std::set<std::string>& all) {
-  const std::string what = fmt::format("find suite `{}`", name);
+  const std::string what = fmt::format("There is no suite `{}`", name);
   const std::size_t slash = name.find('/');
   const std::string suite = name.substr(0, std::min(slash, name.find('.')));
   if (slash != name.npos && all.contains(suite)) {
-    return Error::usage(what, fmt::format("It looks like the id of a case: proctor run {} --filter '{}'",
-                                          suite, name.substr(slash + 1)));
+    return Error::refused(what, fmt::format("To run a case, write: proctor run {} --filter '{}'", suite,
+                                            name.substr(slash + 1)));
   }
   const bool near = !near_miss(name, std::vector<std::string>(all.begin(), all.end())).empty();
-  const std::string program = " A program is run by `proctor run -- " + name + "`.";
-  return Error::usage(what, known(name, all, "suites") + (near ? "" : program));
+  const std::string program = " To run a program, use `proctor run -- " + name + "`.";
+  return Error::refused(what, known(name, all, "suites") + (near ? "" : program));
 }
 
 Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::vector<std::string>& names) {
@@ -103,8 +105,8 @@ Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::v
     if (names.empty() ? !(any_from_files && suite.built_in) : named) chosen.push_back(suite);
   }
   if (chosen.empty()) {
-    return Error::usage("find a suite to run: none is configured",
-                        "Write [suite.NAME] in proctor.toml, or give a command: proctor run -- COMMAND.");
+    return Error::refused("No suite is configured",
+                          "Add [suite.NAME] to proctor.toml, or give a command: proctor run -- COMMAND.");
   }
   return chosen;
 }
@@ -114,8 +116,7 @@ Result<void> check_labels(const std::vector<SuiteConfig>& suites, const std::vec
   for (const SuiteConfig& suite : suites) all.insert(suite.suite.labels.begin(), suite.suite.labels.end());
   for (const std::string& label : labels) {
     if (all.count(label) == 0) {
-      return Error::usage(fmt::format("find a suite with the label `{}`", label),
-                          known(label, all, "labels"));
+      return Error::refused(fmt::format("No suite has the label `{}`", label), known(label, all, "labels"));
     }
   }
   return {};
@@ -127,7 +128,7 @@ Result<void> check_tags(const std::vector<Case>& cases, const std::vector<std::s
   for (const Case& test : cases) all.insert(test.tags.begin(), test.tags.end());
   for (const std::string& tag : tags) {
     if (all.count(tag) == 0)
-      return Error::usage(fmt::format("find a case with the tag `{}`", tag), known(tag, all, "tags"));
+      return Error::refused(fmt::format("No case has the tag `{}`", tag), known(tag, all, "tags"));
   }
   return {};
 }
@@ -150,15 +151,15 @@ Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const S
     std::erase_if(suites, [&](const SuiteConfig& suite) { return suite.suite.backend != *backend; });
   }
   if (suites.empty()) {
-    return Error::usage(fmt::format("find a chosen suite with backend {}", to_string(*backend)),
-                        known("", backends, "backends of the chosen suites"));
+    return Error::refused(fmt::format("No selected suite has backend {}", to_string(*backend)),
+                          known("", backends, "backends of the selected suites"));
   }
   return suites;
 }
 
 Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gpus) {
   if (!gpus) return {};
-  if (*gpus < 0) return Error::usage(fmt::format("use --gpus {}: it is below zero", *gpus));
+  if (*gpus < 0) return Error::refused(fmt::format("--gpus must not be negative (got {})", *gpus));
   bool used = false;
   for (SuiteConfig& suite : suites) {
     if (suite.suite.backend == Backend::kNone) continue;
@@ -167,8 +168,8 @@ Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gp
     used = true;
   }
   if (!used && *gpus > 0) {
-    return Error::usage(fmt::format("use --gpus {}: no chosen suite has a backend", *gpus),
-                        "Add --backend cuda or --backend xpu.");
+    return Error::refused(fmt::format("--gpus {} has no effect: no selected suite has a backend", *gpus),
+                          "Add --backend cuda or --backend xpu.");
   }
   return {};
 }
@@ -182,7 +183,8 @@ Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& 
     used = true;
   }
   if (used) return {};
-  return Error::usage(fmt::format("use --hierarchy {}: no chosen suite has backend xpu", hierarchy));
+  return Error::refused(
+      fmt::format("--hierarchy {} has no effect: no selected suite has backend xpu", hierarchy));
 }
 
 Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& mem_cap) {
@@ -202,8 +204,8 @@ Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& 
   if (process.empty()) return {};
   const std::set<std::string> all = {"case", "file", "suite"};
   if (!all.contains(process))
-    return Error::usage(fmt::format("use --process {}: there is no such choice", process),
-                        known(process, all, "choices"));
+    return Error::refused(fmt::format("--process {} does not exist", process),
+                          known(process, all, "choices"));
   for (SuiteConfig& suite : suites) {
     suite.suite.process = process;
     suite.suite.process_chosen = true;
@@ -215,13 +217,11 @@ Result<void> set_variables(std::vector<SuiteConfig>& suites, const std::vector<s
   for (const std::string& variable : env) {
     const std::size_t equals = variable.find('=');
     if (equals == variable.npos) {
-      return Error::usage(fmt::format("use --env {}: it has no `=`", shell_quote(variable)),
-                          "Write --env NAME=VALUE.");
+      return Error::refused(fmt::format("--env must be NAME=VALUE (got {})", shell_quote(variable)));
     }
     const std::string name = variable.substr(0, equals);
     if (const auto problem = variable_problem(name, variable.substr(equals + 1)))
-      return Error::usage(fmt::format("use --env {}: {}", shell_quote(variable), problem->what),
-                          problem->hint);
+      return Error::refused(fmt::format("--env {}: {}", shell_quote(variable), problem->what), problem->hint);
     for (SuiteConfig& suite : suites) suite.suite.env[name] = variable.substr(equals + 1);
   }
   return {};
@@ -231,8 +231,8 @@ Result<void> check_ad_hoc_options(const SelectionOptions& options) {
   if (!options.command.empty() || (options.kind.empty() && options.name.empty())) return {};
   const auto [option, value] =
       options.kind.empty() ? std::pair("--name", options.name) : std::pair("--kind", options.kind);
-  return Error::usage(fmt::format("use {} {} without a command after `--`", option, value),
-                      "In proctor.toml a suite has a name, and the key `kind`.");
+  return Error::refused(fmt::format("{} {} requires a command after `--`", option, value),
+                        "In proctor.toml, write [suite.NAME] and the key `kind`.");
 }
 
 // For patterns that match nothing: what differs only in `-`, `_` and case is taken for meant.
@@ -280,16 +280,17 @@ std::string where_ids_are(const std::vector<std::string>& command) {
 Error matches_nothing(std::string_view option, const std::string& pattern, const std::vector<Case>& cases,
                       const SelectionOptions& options) {
   if (pattern.empty())
-    return Error::usage(fmt::format("use {} '': it is empty", option), where_ids_are(options.command));
+    return Error::refused(fmt::format("{} must not be empty (got '')", option),
+                          where_ids_are(options.command));
   const std::string what =
-      fmt::format("use {} {}: it matches none of {} cases", option, shell_quote(pattern), cases.size());
+      fmt::format("{} {} matches none of {} cases", option, shell_quote(pattern), cases.size());
   const std::string wider = "*" + pattern + "*";  // who types a word means the cases that contain it
   const auto contain =
       std::ranges::count_if(cases, [&](const Case& test) { return matches_case(wider, test.id); });
   if (option != kLiteral && pattern.find_first_of("*?") == pattern.npos && contain > 0)
-    return Error::usage(what, fmt::format("Did you mean '{}'? It matches {}.", wider, contain));
+    return Error::refused(what, fmt::format("Did you mean '{}'? It matches {}.", wider, contain));
   const std::string near = near_case(pattern, cases);
-  return Error::usage(
+  return Error::refused(
       what, near.empty() ? where_ids_are(options.command) : fmt::format("Did you mean `{}`?", near));
 }
 
@@ -349,8 +350,8 @@ std::string ad_hoc_name(const std::string& program) {
 Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
   if (text.empty() || text == "all") return std::optional<Backend>();
   if (const auto backend = parse_backend(text)) return std::optional<Backend>(*backend);
-  return Error::usage(fmt::format("use --backend {}: there is no such backend", text),
-                      known(text, {"cuda", "xpu", "none", "all"}, "backends"));
+  return Error::refused(fmt::format("--backend {} does not exist", text),
+                        known(text, {"cuda", "xpu", "none", "all"}, "backends"));
 }
 
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options) {
@@ -448,10 +449,10 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
     if (wanted[i] && !excluded[i] && tagged) selected.push_back(std::move(cases[i]));
   }
   if (selected.empty() && !options.may_be_empty) {
-    return Error::usage(options.tags.empty()
-                            ? "select a case: --exclude leaves nothing of the selection"
-                            : "select a case: --exclude and --tag leave nothing of the selection",
-                        where_ids_are(options.command));
+    return Error::refused(options.tags.empty()
+                              ? "No case is selected: --exclude excludes all of them"
+                              : "No case is selected: --exclude and --tag exclude all of them",
+                          where_ids_are(options.command));
   }
   return selected;
 }

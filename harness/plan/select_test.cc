@@ -30,7 +30,7 @@ SelectionOptions options(std::vector<std::string> filters, std::vector<std::stri
 
 std::vector<std::string> selected(const SelectionOptions& options) {
   const Result<std::vector<Case>> cases = select_cases(cases_with(kIds), options);
-  if (!cases) return {"failed to " + cases.error().what, cases.error().hint};
+  if (!cases) return {cases.error().message(), cases.error().hint};
   std::vector<std::string> ids;
   for (const Case& test : *cases) ids.push_back(test.id);
   return ids;
@@ -58,7 +58,7 @@ TEST(SelectCases, AWordMeansTheCasesThatContainIt) {
 
 TEST(SelectCases, CasesAreLiteral) {
   EXPECT_THAT(selected(options({}, {"memory.xpu/*"})),
-              ElementsAre("failed to use --case 'memory.xpu/*': it matches none of 4 cases",
+              ElementsAre("--case 'memory.xpu/*' matches none of 4 cases",
                           "Did you mean `memory.xpu/Copy.HostToDevice`?"));
   EXPECT_THAT(selected(options({}, {"Copy.Peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
 }
@@ -68,7 +68,7 @@ std::vector<std::string> selected_beside_unlisted(const SelectionOptions& option
   auto cases = cases_with({"broken", "memory.xpu/Copy.Peer", "attention/Moe.Big"});
   cases.front().unlisted = "failed to list";
   const Result<std::vector<Case>> left = select_cases(std::move(cases), options);
-  if (!left) return {"failed to " + left.error().what};
+  if (!left) return {left.error().message()};
   std::vector<std::string> ids;
   for (const Case& test : *left) ids.push_back(test.id);
   return ids;
@@ -93,37 +93,36 @@ TEST(SelectCases, ASuiteThatCannotBeListedStaysWhereItsCasesMayBeMeant) {
 
 TEST(SelectCases, ACaseOfASuitesNameIsAllOfIt) {
   EXPECT_THAT(selected(options({}, {"memory.xpu"})), ElementsAre(kIds[0], kIds[1]));
-  EXPECT_THAT(selected(options({}, {"attention/gpt_oss"}))[0], testing::StartsWith("failed to"));
+  EXPECT_THAT(selected(options({}, {"attention/gpt_oss"}))[0],
+              testing::StartsWith("--filter attention/gpt_oss matches none"));
 }
 
 TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_THAT(selected(options({"attention/gpt-oss/*"})),
-              ElementsAre("failed to use --filter 'attention/gpt-oss/*': it matches none of 4 cases",
+              ElementsAre("--filter 'attention/gpt-oss/*' matches none of 4 cases",
                           "Did you mean `attention/gpt_oss/Moe.Big`?"));
   EXPECT_EQ(selected(options({"gpt_oss/Moe*"}))[1], "Did you mean `attention/gpt_oss/Moe.Big`?");
   EXPECT_EQ(selected(options({"copy.peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi.Peer"}))[1], "Did you mean `Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy`?");
-  EXPECT_EQ(selected(options({"quantum"}))[1], "`proctor list` shows the ids.");
+  EXPECT_EQ(selected(options({"quantum"}))[1], "Run `proctor list` to see the ids.");
   SelectionOptions ad_hoc = options({"quantum"});
   ad_hoc.command = {"./prog", "a b"};
   EXPECT_EQ(selected(ad_hoc)[1], "`proctor list -- ./prog 'a b'` shows the ids.");
-  EXPECT_EQ(selected(options({"*"}, {}, {"Copy.Per"}))[0],
-            "failed to use --exclude Copy.Per: it matches none of 4 cases");
-  EXPECT_EQ(selected(options({"Copy.*", "nothing.*"}))[0],
-            "failed to use --filter 'nothing.*': it matches none of 4 cases");
+  EXPECT_EQ(selected(options({"*"}, {}, {"Copy.Per"}))[0], "--exclude Copy.Per matches none of 4 cases");
+  EXPECT_EQ(selected(options({"Copy.*", "nothing.*"}))[0], "--filter 'nothing.*' matches none of 4 cases");
 }
 
 TEST(SelectCases, AnEmptyPatternIsAnErrorThatSaysSo) {
   EXPECT_THAT(selected(options({""})),
-              ElementsAre("failed to use --filter '': it is empty", "`proctor list` shows the ids."));
-  EXPECT_EQ(selected(options({}, {""}))[0], "failed to use --case '': it is empty");
-  EXPECT_EQ(selected(options({}, {}, {""}))[0], "failed to use --exclude '': it is empty");
+              ElementsAre("--filter must not be empty (got '')", "Run `proctor list` to see the ids."));
+  EXPECT_EQ(selected(options({}, {""}))[0], "--case must not be empty (got '')");
+  EXPECT_EQ(selected(options({}, {}, {""}))[0], "--exclude must not be empty (got '')");
 }
 
 TEST(SelectCases, NothingLeftIsAnError) {
   EXPECT_EQ(selected(options({"Copy.*"}, {}, {"Copy.*"}))[0],
-            "failed to select a case: --exclude leaves nothing of the selection");
+            "No case is selected: --exclude excludes all of them");
 }
 
 // --- suites
@@ -154,7 +153,7 @@ std::vector<std::string> chosen(const SelectionOptions& options, const Config& c
   const Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) {
     EXPECT_EQ(suites.error().kind, ErrorKind::kUsage);
-    return {"failed to " + suites.error().what, suites.error().hint};
+    return {suites.error().message(), suites.error().hint};
   }
   std::vector<std::string> names;
   for (const SuiteConfig& suite : *suites) {
@@ -187,33 +186,31 @@ TEST(SelectSuites, UnknownNamesAreAnsweredWithTheNearMissAndTheList) {
   SelectionOptions options;
   options.suites = {"attenton"};
   EXPECT_THAT(chosen(options),
-              ElementsAre("failed to find suite `attenton`",
+              ElementsAre("There is no suite `attenton`",
                           "Did you mean `attention`? Known suites: attention, docs, visibility."));
   options = {};
   options.labels = {"nightl"};
-  EXPECT_THAT(chosen(options), ElementsAre("failed to find a suite with the label `nightl`",
+  EXPECT_THAT(chosen(options), ElementsAre("No suite has the label `nightl`",
                                            "Did you mean `nightly`? Known labels: nightly, slow."));
   options = {};
   options.backend = "cdua";
-  EXPECT_THAT(chosen(options)[0], "failed to use --backend cdua: there is no such backend");
+  EXPECT_THAT(chosen(options)[0], "--backend cdua does not exist");
   options = {};
   options.suites = {"docs"};
   options.backend = "xpu";
-  EXPECT_THAT(chosen(options), ElementsAre("failed to find a chosen suite with backend xpu",
-                                           "Known backends of the chosen suites: none."));
+  EXPECT_THAT(chosen(options), ElementsAre("No selected suite has backend xpu",
+                                           "Known backends of the selected suites: none."));
 }
 
-TEST(SelectSuites, NoSuiteAtAll) {
-  EXPECT_EQ(chosen({}, Config())[0], "failed to find a suite to run: none is configured");
-}
+TEST(SelectSuites, NoSuiteAtAll) { EXPECT_EQ(chosen({}, Config())[0], "No suite is configured"); }
 
 TEST(SelectSuites, GpusNeedABackend) {
   SelectionOptions options;
   options.suites = {"docs"};
   options.gpus = 2;
-  EXPECT_EQ(chosen(options)[0], "failed to use --gpus 2: no chosen suite has a backend");
+  EXPECT_EQ(chosen(options)[0], "--gpus 2 has no effect: no selected suite has a backend");
   options.gpus = -1;
-  EXPECT_EQ(chosen(options)[0], "failed to use --gpus -1: it is below zero");
+  EXPECT_EQ(chosen(options)[0], "--gpus must not be negative (got -1)");
 }
 
 TEST(SelectSuites, AdHocCommand) {
@@ -288,40 +285,39 @@ TEST(SelectSuites, RefusedValues) {
     return suites ? "accepted" : suites.error().what + " | " + suites.error().hint;
   };
   EXPECT_THAT(refusal([](SelectionOptions& options) { options.kind = "gtst"; }),
-              testing::StartsWith("use --kind gtst: there is no such kind | Did you mean `gtest`?"));
-  EXPECT_EQ(
-      refusal([](SelectionOptions& options) { options.process = "fil"; }),
-      "use --process fil: there is no such choice | Did you mean `file`? Known choices: case, file, suite.");
+              testing::StartsWith("--kind gtst does not exist | Did you mean `gtest`?"));
+  EXPECT_EQ(refusal([](SelectionOptions& options) { options.process = "fil"; }),
+            "--process fil does not exist | Did you mean `file`? Known choices: case, file, suite.");
   EXPECT_EQ(refusal([](SelectionOptions& options) { options.env = {"A"}; }),
-            "use --env A: it has no `=` | Write --env NAME=VALUE.");
+            "--env must be NAME=VALUE (got A) | ");
   EXPECT_THAT(refusal([](SelectionOptions& options) { options.env = {"ZE_AFFINITY_MASK=0"}; }),
-              testing::StartsWith("use --env ZE_AFFINITY_MASK=0: `ZE_AFFINITY_MASK` cannot be set: it is"));
+              testing::StartsWith("--env ZE_AFFINITY_MASK=0: `ZE_AFFINITY_MASK` cannot be set: it is"));
   EXPECT_THAT(refusal([](SelectionOptions& options) { options.env = {"PROCTOR_X=1"}; }),
-              testing::StartsWith("use --env PROCTOR_X=1: `PROCTOR_X` cannot be set"));
+              testing::StartsWith("--env PROCTOR_X=1: `PROCTOR_X` cannot be set"));
   EXPECT_EQ(refusal([](SelectionOptions& options) { options.name = "a b"; }),
-            "use --name 'a b': it is no name of a suite | Letters, digits, - and _ make one.");
+            "'a b' is not a valid suite name | Use letters, digits, `-` and `_`.");
   EXPECT_EQ(
       refusal([](SelectionOptions& options) {
         options.command.clear();
         options.name = "a";
       }),
-      "use --name a without a command after `--` | In proctor.toml a suite has a name, and the key `kind`.");
+      "--name a requires a command after `--` | In proctor.toml, write [suite.NAME] and the key `kind`.");
 }
 
 TEST(SelectSuites, AdHocCommandRefusals) {
   SelectionOptions options;
   options.command = {"x"};
   options.suites = {"docs"};
-  EXPECT_EQ(chosen(options)[0], "failed to run suite `docs` together with a command after `--`");
+  EXPECT_EQ(chosen(options)[0], "Suite `docs` cannot be combined with a command after `--`");
   options.suites.clear();
   options.backend = "all";
-  EXPECT_EQ(chosen(options)[0], "failed to use --backend all with a command after `--`");
+  EXPECT_EQ(chosen(options)[0], "--backend all cannot be combined with a command after `--`");
   options.backend.clear();
   options.labels = {"l"};
-  EXPECT_EQ(chosen(options)[0], "failed to use --label l with a command after `--`");
+  EXPECT_EQ(chosen(options)[0], "--label l cannot be combined with a command after `--`");
   options.labels.clear();
   options.command = {""};
-  EXPECT_EQ(chosen(options)[0], "failed to run an empty command after `--`");
+  EXPECT_EQ(chosen(options)[0], "The command after `--` is empty");
 }
 
 // ---- Cases that were renamed ----

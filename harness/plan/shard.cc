@@ -30,17 +30,17 @@ const std::string* find(const Environment& environment, const char* name) {
 Result<int> number_of(const Environment& environment, const char* name, const char* with) {
   const std::string* text = find(environment, name);
   if (text == nullptr) {
-    return Error::usage(fmt::format("read --shard auto: {} is set, but {} is not", with, name),
-                        "Both together say which shard this is.");
+    return Error::refused(fmt::format("--shard auto needs {}, because {} is set", name, with));
   }
   const auto number = parse_number(*text);
-  if (!number) return Error::usage(fmt::format("read --shard auto: {}={} is no number", name, *text));
+  if (!number) return Error::refused(fmt::format("--shard auto: {} must be a number (got {})", name, *text));
   return *number;
 }
 
 Result<Shard> checked(int index, int count, const std::string& source) {
   if (index >= 1 && index <= count && count <= kMostShards) return Shard{index, count};
-  return Error::usage(fmt::format("read --shard auto: {} is shard {} of {}", source, index, count));
+  return Error::refused(
+      fmt::format("--shard auto: {} is shard {} of {}, which does not exist", source, index, count));
 }
 
 // What every task of a Slurm array is told alike. Its tasks are numbered first, first + step, ... last.
@@ -68,7 +68,7 @@ Result<SlurmArray> read_slurm_array(const Environment& environment) {
     *number = *value;
   }
   if (array.step > 0) return array;
-  return Error::usage("read --shard auto: SLURM_ARRAY_TASK_STEP=0 leads nowhere");
+  return Error::refused("--shard auto: SLURM_ARRAY_TASK_STEP must be greater than zero (got 0)");
 }
 
 // Whether the array has gaps is decided without the task's own number: either all
@@ -81,11 +81,11 @@ Result<Shard> slurm_shard(const Environment& environment) {
   const std::string tasks = fmt::format("the Slurm array has {} tasks, numbered from {} to {} in steps of {}",
                                         array->count, array->first, array->last, array->step);
   if (!array->is_dense()) {
-    return Error::usage(fmt::format("read --shard auto: {}: there are gaps", tasks),
-                        "Number the tasks without gaps (sbatch --array=1-4), or write --shard K/N.");
+    return Error::refused(fmt::format("--shard auto: {} has gaps", tasks),
+                          "Number the tasks without gaps (sbatch --array=1-4), or use --shard K/N.");
   }
   if (!array->has(*id)) {
-    return Error::usage(fmt::format("read --shard auto: {}: {}={} is none of them", tasks, kSlurmTask, *id));
+    return Error::refused(fmt::format("--shard auto: {} does not contain {}={}", tasks, kSlurmTask, *id));
   }
   return checked((*id - array->first) / array->step + 1, array->count, fmt::format("{}={}", kSlurmTask, *id));
 }
@@ -118,13 +118,13 @@ Result<Shard> parse_shard(std::string_view text) {
   const std::size_t slash = text.find('/');
   const auto index = parse_number(text.substr(0, slash));
   const auto count = slash == text.npos ? std::nullopt : parse_number(text.substr(slash + 1));
-  if (!index || !count) return Error::usage(fmt::format("read --shard: `{}` is not K/N", text), hint);
+  if (!index || !count)
+    return Error::refused(fmt::format("--shard must be K/N or auto (got {})", text), hint);
   if (*count < 1 || *count > kMostShards) {
-    return Error::usage(fmt::format("read --shard {}: there are 1 to {} shards", text, kMostShards), hint);
+    return Error::refused(fmt::format("--shard {}: N must be from 1 to {}", text, kMostShards), hint);
   }
   if (*index < 1 || *index > *count) {
-    return Error::usage(fmt::format("read --shard {}: there is no shard {} of {}", text, *index, *count),
-                        hint);
+    return Error::refused(fmt::format("--shard {}: K must be from 1 to {}", text, *count), hint);
   }
   return Shard{*index, *count};
 }
@@ -133,13 +133,13 @@ Result<Shard> shard_of_environment(const Environment& environment) {
   if (const std::string* text = find(environment, "PROCTOR_SHARD")) {
     auto shard = parse_shard(*text);
     if (shard) return shard;
-    return Error::usage("read --shard auto: PROCTOR_SHARD: " + shard.error().what, "Write K/N, e.g. 2/4.");
+    return Error::refused("--shard auto: PROCTOR_SHARD: " + shard.error().what,
+                          "Write K/N, for example 2/4.");
   }
   if (find(environment, kSlurmTask) != nullptr) return slurm_shard(environment);
   if (find(environment, "JOB_COMPLETION_INDEX") != nullptr) return kubernetes_shard(environment);
-  return Error::usage(
-      "read --shard auto: none of PROCTOR_SHARD, SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set",
-      "Write --shard K/N, or set PROCTOR_SHARD=K/N.");
+  return Error::refused("--shard auto needs PROCTOR_SHARD, SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX",
+                        "Write --shard K/N, or set PROCTOR_SHARD=K/N.");
 }
 
 int shard_of(std::string_view id, int count) {

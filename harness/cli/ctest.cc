@@ -54,9 +54,9 @@ Result<std::string> calls_for(const Plan& plan) {
     // may have ended before it came to its tests.
     if (suite.kind_reason.find(kListsNoTests) != std::string::npos) return std::string();
     std::puts("# one command");  // for CMake, which then does not make a test that runs it
-    return Error::usage(
-        fmt::format("list the cases of suite `{}`: it is one command ({})", suite.name, suite.kind_reason),
-        "proctor_add_suite() makes one test of it; KIND says which framework it uses.");
+    return Error::refused(
+        fmt::format("Suite `{}` is one command ({}) and has no cases to list", suite.name, suite.kind_reason),
+        "Use proctor_add_suite() to make one test of it, or set KIND to its framework.");
   }
   std::string text;
   for (const Case& test : plan.cases) {
@@ -126,8 +126,8 @@ Result<Opened> run_in(const std::string& directory) {
   const Starter starter = parent_of_this_process();
   if (auto open = find_joined_run(directory, starter))
     return Opened{*std::move(open), command_line_of(starter.pid)};
-  return Error::usage("find a run below " + directory + " that was opened by who asks for its reports",
-                      "Name the directory of the run itself, the one that has parts/ in it.");
+  return Error::refused("This process opened no run in " + directory,
+                        "Give the directory of the run itself, which contains parts/.");
 }
 
 std::int64_t last_change_ms(const fs::path& file) {
@@ -151,8 +151,7 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
       continue;
     }
     const std::string refused = text_or_empty(run / place / kRefusedFile);
-    const std::string why =
-        refused.empty() ? "failed to " + model.error().what : refused.substr(0, refused.find('\n'));
+    const std::string why = refused.empty() ? model.error().message() : refused.substr(0, refused.find('\n'));
     const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");
     request.warnings.push_back(
         {lost ? WarningCode::kReportLost : WarningCode::kPartRefused, place + " has no results: " + why});
@@ -197,21 +196,21 @@ int report(const std::string& directory) {
 
 void add_ctest_command(CLI::App& app, Action& action) {
   auto* command =
-      app.add_subcommand("ctest", "What the functions of docs/reference/frameworks/ctest.md ask for");
+      app.add_subcommand("ctest", "Commands for the CMake functions of docs/reference/frameworks/ctest.md");
   command->require_subcommand(1);
   auto* list =
-      command->add_subcommand("cases", "Print the cases as calls of CMake: proctor_case(ID NAME DISABLED)");
+      command->add_subcommand("cases", "Print the cases as CMake calls: proctor_case(ID NAME DISABLED)");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*list, *options);
   list->callback([options, &action] { action = [options] { return cases(*options); }; });
   auto directory = std::make_shared<std::string>();
-  auto* open =
-      command->add_subcommand("open", "One run for all that the process which starts this one starts later");
-  open->add_option("directory", *directory, "Where runs are")->required();
+  auto* open = command->add_subcommand("open", "Open a run that later runs of the calling process join");
+  open->add_option("directory", *directory, "Directory of the runs")->type_name("DIR")->required();
   open->callback([directory, &action] { action = [directory] { return open_run(*directory); }; });
-  auto* reports = command->add_subcommand("report", "Make the reports of that run out of those of its parts");
-  reports->footer("It exits with 0 whatever the verdict is: the tests have said it.");
-  reports->add_option("directory", *directory, "Where runs are, or the directory of one that was opened")
+  auto* reports = command->add_subcommand("report", "Make the reports of that run from those of its parts");
+  reports->footer("The exit code is 0, whatever the verdict: the tests reported it.");
+  reports->add_option("directory", *directory, "Directory of the runs, or of one that was opened")
+      ->type_name("DIR")
       ->required();
   reports->callback([directory, &action] { action = [directory] { return report(*directory); }; });
 }

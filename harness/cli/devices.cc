@@ -116,8 +116,8 @@ Result<void> check_name(const DrainOptions& options) {
   std::vector<std::string> ids;
   for (const auto& device : report->devices()) ids.push_back(device.id);
   if (ids.empty() || std::find(ids.begin(), ids.end(), options.device) != ids.end()) return {};
-  return Error::usage("drain " + options.device + ": this machine has no such device",
-                      suggestion(options.device, ids, "devices"));
+  return Error::refused("This machine has no device `" + options.device + "`",
+                        suggestion(options.device, ids, "devices"));
 }
 
 int drain(const DrainOptions& options) {
@@ -132,14 +132,20 @@ int drain(const DrainOptions& options) {
 }
 
 void add_state_dir(CLI::App& command, std::string& state_dir) {
-  command.add_option("--state-dir", state_dir, "where leases and drained devices are kept");
+  command
+      .add_option("--state-dir", state_dir, "Directory of leases and drained devices (default: /run/lock)")
+      ->type_name("DIR");
 }
 
 void add_drain_command(CLI::App& devices, Action& action) {
   auto options = std::make_shared<DrainOptions>();
-  CLI::App* out = devices.add_subcommand("drain", "give a device no more cases, of any run");
-  out->add_option("DEVICE", options->device, "its id, see `proctor devices`")->required();
-  out->add_option("--reason", options->reason, "one sentence, for whoever finds it drained")->required();
+  CLI::App* out = devices.add_subcommand("drain", "Stop using a device, in all runs");
+  out->add_option("DEVICE", options->device, "Device id, as `proctor devices` prints it")
+      ->type_name("DEVICE")
+      ->required();
+  out->add_option("--reason", options->reason, "Reason, one sentence (required)")
+      ->type_name("TEXT")
+      ->required();
   add_device_query_options(*out, options->query);
   add_state_dir(*out, options->state_dir);
   out->callback([&action, options] { action = [options] { return drain(*options); }; });
@@ -161,8 +167,8 @@ std::string state_dir_of(const UndrainOptions& options) {
 Error not_drained(const std::string& device, const DrainList& list, const std::string& state_dir) {
   std::vector<std::string> ids;
   for (const auto& drained : list.list()) ids.push_back(drained.device);
-  return Error::usage("undrain " + device + ": it is not drained in " + state_dir,
-                      suggestion(device, ids, "drained devices"));
+  return Error::refused("Device `" + device + "` is not drained in " + state_dir,
+                        suggestion(device, ids, "drained devices"));
 }
 
 Error cannot_probe(const std::string& device, const std::string& why, const std::string& hint = {}) {
@@ -250,36 +256,27 @@ int undrain(const UndrainOptions& options) {
 
 void add_undrain_command(CLI::App& devices, Action& action) {
   auto options = std::make_shared<UndrainOptions>();
-  CLI::App* command = devices.add_subcommand("undrain", "give a drained device cases again");
-  command->add_option("DEVICE", options->device, "its id")->required();
-  command->add_flag("--probe", options->probe,
-                    "only if it copies, computes and compares without a mistake now");
-  command->add_option("--state-dir", options->machine.state_dir, "where leases and drained devices are kept");
-  command->add_option("--sim", options->machine.sim, "the simulated machine that the device belongs to");
-  command->add_option("--sim-driver", options->machine.sim_driver, "as for `proctor run`");
-  command->add_option("--sim-state", options->machine.sim_state,
-                      "its directory, as for `proctor run`; leases and drained devices are in it");
-  command->footer(
-      "Exit codes: 0 it gets cases again; 2 it is not drained, or the options are wrong; 75 it stays "
-      "drained:\n"
-      "the probe failed, could not be made, or somebody holds the device.");
+  CLI::App* command = devices.add_subcommand("undrain", "Use a drained device again");
+  command->add_option("DEVICE", options->device, "Device id")->type_name("DEVICE")->required();
+  command->add_flag("--probe", options->probe, "Use it again only if it passes its health probe now");
+  add_state_dir(*command, options->machine.state_dir);
+  add_simulation_options(*command, options->machine);
   command->callback([&action, options] { action = [options] { return undrain(*options); }; });
 }
 
 }  // namespace
 
 void add_devices_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("devices", "list the devices of this machine, found by contained probes");
-  CLI::App* list = command->add_subcommand("list", "the same");
+  CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
+  CLI::App* list = command->add_subcommand("list", "List the devices of this machine");
   auto options = std::make_shared<ListOptions>();
   for (CLI::App* each : {command, list}) {
     add_device_query_options(*each, options->query);
     add_state_dir(*each, options->state_dir);
-    each->add_flag("--json", options->json, "one JSON document");
-    each->add_flag("--ids", options->ids, "only the ids, one on each line, drained devices included");
+    each->add_flag("--json", options->json, "Print one JSON document");
+    each->add_flag("--ids", options->ids, "Print only the ids, one on each line, drained devices included");
     each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
-                   "a file for `ctest --resource-spec-file`");
+                   "Print a file for `ctest --resource-spec-file`");
   }
   command->callback([&action, command, list, options] {
     if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own

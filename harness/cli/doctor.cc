@@ -192,17 +192,18 @@ int run_doctor(const DoctorRequest& request) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "doctor", "what this machine can do and what to mend; exit 1 when its driver stack is broken");
+  CLI::App* command = app.add_subcommand("doctor", "Check this machine and suggest fixes");
   auto request = std::make_shared<DoctorRequest>();
   request->query.probe_timeout = kProbeTimeout;
   add_device_query_options(*command, request->query);
   command
-      ->add_option("--root", request->root, "judge the driver stack of the machine whose files are below it")
-      ->capture_default_str();
-  command->add_option("--rules", request->rules,
-                      "more known-bad combinations, in a file of the embedded one's form");
-  command->add_flag("--json", request->json, "only the verdicts, for programs");
+      ->add_option("--root", request->root, "Root of the machine whose driver stack is checked (default: /)")
+      ->type_name("DIR");
+  command
+      ->add_option("--rules", request->rules,
+                   "File of more known-bad combinations, in the form of the built-in ones")
+      ->type_name("FILE");
+  command->add_flag("--json", request->json, "Print the verdicts as one JSON document");
   command->callback([&action, request] { action = [request] { return run_doctor(*request); }; });
 }
 

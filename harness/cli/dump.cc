@@ -147,28 +147,28 @@ Result<RunRecord> living_run(const std::string& run_dir) {
   if (!record) return record.error();
   std::error_code unreadable;
   if (!std::filesystem::exists(run_dir + "/journal.jsonl", unreadable)) {
-    return Error::usage("look at the run in " + run_dir + ": it is no run directory",
-                        "That is what was given to --out, or proctor-out/latest.");
+    return Error::refused(run_dir + " is not a Proctor run directory",
+                          "Give the directory of --out, or proctor-out/latest.");
   }
   if (!*record) {
-    return Error::usage("look at the run in " + run_dir + ": it has ended",
-                        "What was seen of its cases before a limit ended them is in report.json.");
+    return Error::refused("The run in " + run_dir + " has ended",
+                          "The evidence of its cases is in report.json.");
   }
   switch (runner_state(**record)) {
     case RunnerState::kAlive:
       return **record;
     case RunnerState::kGone:
-      return Error::usage("look at the run in " + run_dir + ": its runner is gone",
-                          "`proctor finish " + run_dir + "` ends what it left and writes its reports.");
+      return Error::refused(
+          "The runner of " + run_dir + " has ended without finishing the run",
+          "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
     case RunnerState::kElsewhere:
-      return Error::usage("look at the run in " + run_dir + ": its runner was started on another machine" +
-                              named((*record)->host),
-                          "Start this command there.");
+      return Error::refused("The runner of " + run_dir + " is on another machine" + named((*record)->host),
+                            "Run this command there.");
     case RunnerState::kUnknown:
       break;
   }
-  return Error::usage("look at the run in " + run_dir + ": its runner is in another PID namespace",
-                      "Start this command in the same container.");
+  return Error::refused("The runner of " + run_dir + " is in another PID namespace",
+                        "Run this command in the same container.");
 }
 
 int dump(const std::string& run_dir) {
@@ -190,10 +190,10 @@ int dump(const std::string& run_dir) {
 }  // namespace
 
 void add_dump_command(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("dump", "What the cases of a living run are doing now: stacks, states, devices");
+  auto* command = app.add_subcommand("dump", "Show what the running cases do: stacks, states, devices");
   auto run_dir = std::make_shared<std::string>("proctor-out/latest");
-  command->add_option("run_dir", *run_dir, "Run directory")->capture_default_str();
+  command->add_option("run_dir", *run_dir, "Run directory (default: proctor-out/latest)")
+      ->type_name("RUN_DIR");
   command->callback([run_dir, &action] { action = [run_dir] { return dump(*run_dir); }; });
 }
 

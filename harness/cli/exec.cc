@@ -143,18 +143,19 @@ Result<void> read_readiness(const RunOptions& typed, AttemptSetup& attempts) {
                           : !typed.ready_file.empty()  ? "--ready-file"
                                                        : nullptr;
     if (!without) return {};
-    return Error::usage(std::string("read ") + without + ": there is no --ready-regex",
-                        "Add what the command prints when it is ready.");
+    return Error::refused(std::string(without) + " requires --ready-regex",
+                          "Add a regex of the line that the command prints when it is ready.");
   }
   if (attempts.inherit_stdio) {
-    return Error::usage("read --ready-regex: with --no-capture nobody sees what the command prints");
+    return Error::refused(
+        "--ready-regex cannot be combined with --no-capture, which does not read the output");
   }
   auto regex = LineRegex::compile(*typed.ready_regex);
   if (!regex) return regex.error();
   attempts.ready = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
   if (!typed.ready_timeout.empty()) {
     const auto limit = parse_duration(typed.ready_timeout);
-    if (!limit) return Error::usage("read --ready-timeout: " + limit.error().what, limit.error().hint);
+    if (!limit) return Error::refused("--ready-timeout: " + limit.error().what, limit.error().hint);
     attempts.ready->timeout = *limit;
   }
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
@@ -162,8 +163,8 @@ Result<void> read_readiness(const RunOptions& typed, AttemptSetup& attempts) {
 
 Result<void> check_exec(RunOptions& typed, const AfterDashes& after_dashes) {
   if (!after_dashes) {
-    return Error::usage("read the command line of proctor exec: there is no command",
-                        "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
+    return Error::refused("`proctor exec` needs a command",
+                          "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
   }
   return read_readiness(typed, typed.setup.attempts);
 }
@@ -174,9 +175,9 @@ Result<void> take_chosen(Machine& machine, OpaqueCommand& command) {
   if (!chosen) return chosen.error();
   if (chosen->empty()) return {};
   if (chosen->size() > 1 && command.backend.empty())
-    return Error::usage("use --devices " + shell_quote(machine.options().devices) +
-                            ": one command gets devices of one vendor, and these are of two",
-                        "Add --backend cuda or --backend xpu.");
+    return Error::refused("--devices must name devices of one vendor for one command (got " +
+                              shell_quote(machine.options().devices) + ")",
+                          "Add --backend cuda or --backend xpu.");
   command.likely = chosen->begin()->first;
   const auto backend = command.backend.empty() ? command.likely : parse_backend(command.backend);
   const auto named = backend ? chosen->find(*backend) : chosen->end();
@@ -235,13 +236,10 @@ constexpr Manner kExec{.refuse = fail_exec,
 }  // namespace
 
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("exec", "Run one command, any command, after `--`; exit as it does");
+  auto* command = app.add_subcommand("exec", "Run any command under containment, and exit as it does");
   command->footer(
-      "The command's own exit code or signal is passed on, except:\n"
-      "  124 ended by us on time or stall   125 we failed, or were called wrongly\n"
-      "  126 cannot be executed   127 not found   75 the machine: retry elsewhere\n"
-      "Without --timeout there is no time limit. Without --gpus or --backend it sees no accelerator.\n"
-      "In GitHub Actions no workflow command in its output is obeyed, unless --workflow-commands is given.");
+      "Without --timeout there is no time limit. Without --gpus or --backend the command sees no device. In "
+      "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);
   command->callback([options, command, &action, &after_dashes] {

@@ -45,12 +45,12 @@ Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string&
     known.push_back(test.name);
   }
   if (found.empty()) {
-    return Error::usage("find case `" + wanted + "`",
-                        did_you_mean(wanted, known, "`proctor list` shows the ids."));
+    return Error::refused("There is no case `" + wanted + "`",
+                          did_you_mean(wanted, known, "Run `proctor list` to see the ids."));
   }
   if (suite_of(found.front()->id) != suite_of(found.back()->id)) {
-    return Error::usage("find case `" + wanted + "`: several suites have one",
-                        "Write `" + found.front()->id + "` or `" + found.back()->id + "`.");
+    return Error::refused("Several suites have a case `" + wanted + "`",
+                          "Write `" + found.front()->id + "` or `" + found.back()->id + "`.");
   }
   return found;
 }
@@ -197,19 +197,21 @@ int explain(ExplainOptions options) {
 
 void add_explain_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "explain",
-      "What a case checks, by which rule, and which faults must fail it; or what a diagnosis means");
+      "explain", "Explain a built-in case (rule, faults, parameters) or the cause of a failure");
   auto options = std::make_shared<ExplainOptions>();
   command
-      ->add_option(
-          "case", options->id,
-          "Id of a case or a check, Group.Name, or a rule or class of a diagnosis (xid:79, device_lost)")
+      ->add_option("case", options->id,
+                   "Id of a case or a check, or a cause that a report names (xid:79, device_lost)")
+      ->type_name("ID")
       ->required();
-  command->add_option("--config", options->plan.config.config_file,
-                      "Read this file instead of ./proctor.toml");
-  command->add_option("--seed", options->plan.extent.seed,
-                      "The points that this --seed of a run would choose");
-  command->add_flag("--json", options->json, "One JSON document");
+  command
+      ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
+      ->type_name("FILE");
+  command
+      ->add_option("--seed", options->plan.extent.seed,
+                   "Seed for choosing test parameters, as of a run (default: 0)")
+      ->type_name("N");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 

@@ -95,10 +95,9 @@ void say(const std::vector<std::string>& sentences) {
 }
 
 Error still_alive(const FinishOptions& options, const FoundRunner& found) {
-  return Error::usage("finish " + options.run_dir + ": its runner (pid " +
-                          std::to_string(found.process->pid()) +
-                          ") is still alive, and so may be who waits for it",
-                      "With --stop it is stopped: it ends its cases and writes its reports.");
+  return Error::refused("The runner of " + options.run_dir + " (pid " + std::to_string(found.process->pid()) +
+                            ") is still alive, and its parent process, too",
+                        "Use --stop to stop it: it ends its cases and writes its reports.");
 }
 
 // Its processes and devices are not here to be looked at, and it may be writing its own reports.
@@ -311,7 +310,7 @@ DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir,
   auto found = inspect_devices(model, run_dir, sim_state, std::move(baseline), limit);
   if (!found) {
     after.back = false;
-    after.said.push_back("nobody could look at the devices: failed to " + found.error().what);
+    after.said.push_back("nobody could look at the devices: " + found.error().message());
     return after;
   }
   found->said.insert(found->said.begin(), after.said.begin(), after.said.end());
@@ -351,33 +350,32 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
 int finish(const FinishOptions& options) {
   const auto duration = parse_duration(options.limit);
   if (!duration || *duration <= Milliseconds(0)) {
-    return fail(
-        Error::usage("read --limit " + options.limit + ": it is no duration above zero", "E.g. 60s."));
+    return fail(Error::refused("--limit must be a duration greater than zero (got " + options.limit + ")",
+                               "For example 60s."));
   }
   const Limit limit(*duration);
   const int code = finish_run(options, limit);
   limit.doing("scratch directories of dead runs are removed");
   const SweptDirectories swept = sweep_held_directories();
   for (const std::string& path : swept.removed) say({"removed scratch directory " + path});
-  for (const Error& error : swept.failed) say({"failed to " + error.what});
+  for (const Error& error : swept.failed) say({error.message()});
   return code;
 }
 
 }  // namespace
 
 void add_finish_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("finish", "End what is left of a run and rebuild its reports");
+  auto* command = app.add_subcommand("finish", "Stop what is left of a run and write its reports");
   command->footer(
-      "Can be called after any end of a run, and again. A runner that is still alive is stopped when who\n"
-      "started it has ended, or with --stop.\n"
-      "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, it is still alive, or its\n"
-      "record is not to be trusted; 75 something is left, a process or memory on a device, or nobody could "
-      "look.");
+      "You can run this command after every run, and more than once. It stops a runner whose parent process "
+      "has "
+      "exited. Use --stop to stop any other.");
   auto options = std::make_shared<FinishOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required();
-  command->add_option("--limit", options->limit, "Longest time for all of it (default: 60s)");
+  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
+  command->add_option("--limit", options->limit, "Time limit for the whole command (default: 60s)")
+      ->type_name("DURATION");
   command->add_flag("--stop", options->stop,
-                    "Stop the runner if it is alive, e.g. because `docker exec` forwarded it no signal");
+                    "Stop the runner if it is alive, for example because `docker exec` forwarded no signal");
   command->callback([options, &action] { action = [options] { return finish(*options); }; });
 }
 

@@ -96,7 +96,7 @@ Result<std::string> read_at_most(std::size_t longest, const std::string& file) {
     text.resize(begin + static_cast<std::size_t>(stream.gcount()));
   }
   if (text.size() > longest)
-    return Error::usage(fmt::format("read {}: it is longer than {} MiB", file, longest / kMiB));
+    return Error::refused(fmt::format("{} is longer than {} MiB", file, longest / kMiB));
   return text;
 }
 
@@ -105,7 +105,7 @@ Result<std::string> read_plan_file(const std::string& file) {
   std::error_code error;
   const fs::file_type type = fs::status(file, error).type();
   if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
-  if (type != fs::file_type::regular) return Error::usage("read " + file + ": it is no ordinary file");
+  if (type != fs::file_type::regular) return Error::refused(file + " is not a regular file");
   return read_at_most(kLongestPlan, file);
 }
 
@@ -115,7 +115,7 @@ Result<std::string> read_short_file(const std::string& file) {
   const fs::file_type type = fs::status(file, error).type();
   if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
   if (type != fs::file_type::regular && type != fs::file_type::fifo)
-    return Error::usage("read " + file + ": it is neither a file nor a pipe");
+    return Error::refused(file + " is not a regular file or a pipe");
   return read_at_most(kLongestList, file);
 }
 
@@ -131,9 +131,9 @@ Result<void> read_plans(GateInputs& inputs) {
     const auto text = read_plan_file(file);
     auto plan = text ? parse_gate_plan(*text, file) : text.error();
     if (!plan) {
-      return Error::usage(
-          fmt::format("{} (`plan` in {}:{})", plan.error().what, inputs.policy.file, cell.line),
-          plan.error().hint);
+      Error refused = Error::usage_of(plan.error());
+      refused.what += fmt::format(" (`plan` in {}:{})", inputs.policy.file, cell.line);
+      return refused;
     }
     inputs.plans.emplace(cell.plan, *std::move(plan));
   }
@@ -165,8 +165,8 @@ Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   auto list = parse_known_failures(*text, file);
   if (!list) return list.error();
   if (list->entries().empty()) {
-    return Error::usage("read " + file + ": it has no [[known_failure]]",
-                        "Where nothing is known to fail, leave `known_failures` out of the policy.");
+    return Error::refused(file + " has no [[known_failure]]",
+                          "If there are no known failures, leave `known_failures` out of the policy.");
   }
   GateKnownFailures known{.file = file, .sha256 = sha256_hex(*text), .entries = {}};
   for (const KnownFailure& entry : list->entries()) known.entries.push_back(gate_entry(entry));
@@ -271,9 +271,9 @@ Result<void> read_locks(GateInputs& inputs) {
     if (cell.stack.empty() || inputs.locks.contains(cell.stack)) continue;
     const auto lock = find_lock(lock_directory(""), cell.stack);
     if (!lock) {
-      return Error::usage(
-          fmt::format("{} (`stack` in {}:{})", lock.error().what, inputs.policy.file, cell.line),
-          lock.error().hint);
+      Error refused = Error::usage_of(lock.error());
+      refused.what += fmt::format(" (`stack` in {}:{})", inputs.policy.file, cell.line);
+      return refused;
     }
     GateLock read{.sha256 = lock->digest, .differences = {}};
     for (const GateReport& report : inputs.reports) {
@@ -299,15 +299,15 @@ Result<std::string> evidence_directory(const std::string& report) {
   std::error_code error;
   const fs::file_type type = fs::status(report, error).type();
   if (type == fs::file_type::not_found) {
-    return Error::usage("read the report " + report + ": there is no such file or directory",
-                        "A job that was skipped or cancelled leaves none.");
+    return Error::refused("Report " + report + " does not exist",
+                          "A job that was skipped or cancelled leaves no report.");
   }
   const auto directory = run_directory_of(report);
   if (directory && fs::exists(fs::symlink_status(fs::path(*directory) / "journal.jsonl", error)))
     return directory;
-  return Error::usage(fmt::format("read the report {}: there is no journal.jsonl {}", report,
-                                  type == fs::file_type::directory ? "in it" : "beside it"),
-                      "A report without its journal is no evidence: give the run directory.");
+  return Error::refused(fmt::format("Report {} has no journal.jsonl {}", report,
+                                    type == fs::file_type::directory ? "in it" : "beside it"),
+                        "Give the run directory: a report without its journal is not evidence.");
 }
 
 Result<void> read_reports(const std::vector<std::string>& reports, GateInputs& inputs) {
@@ -402,7 +402,7 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   auto subject = parse_subject(options.subject);
   if (!subject) return subject.error();
   if (subject->contains("dirty"))
-    return Error::usage("read --subject dirty: whether changes are allowed is said by `clean` in the policy");
+    return Error::refused("--subject dirty is not allowed", "Set `clean` in the policy.");
   inputs.subject = *std::move(subject);
   GateFiles files;
   if (auto read = read_named_files(files, inputs); !read) return read.error();
@@ -501,40 +501,52 @@ int check_policy(const std::string& file) {
 int gate_or_check(const GateOptions& options) {
   if (!options.check.empty()) return check_policy(options.check);
   if (options.policy.empty())
-    return refuse(Error::usage("read the command line of proctor gate: no policy is given",
-                               "Name it with --policy gate.toml."));
+    return refuse(Error::refused("`proctor gate` needs `--policy FILE`", "See `proctor gate --help`."));
   if (options.reports.empty())
-    return refuse(
-        Error::usage("read the command line of proctor gate: no report is given", "Name run directories."));
+    return refuse(Error::refused("`proctor gate` needs a report", "Give one or more run directories."));
   return gate(options);
 }
 
 }  // namespace
 
 void add_gate_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("gate", "Say whether runs are good enough for a release, by a policy");
-  command->footer(
-      "Exit 0: green. 1: red, and the rule, the cell and the case say why. 2: the policy or a report cannot "
-      "be read.");
+  CLI::App* command = app.add_subcommand("gate", "Decide by a policy whether a build can be released");
   const auto options = std::make_shared<GateOptions>();
-  command->add_option("reports", options->reports, "Run directories, or a file in each");
-  command->add_option("--policy", options->policy, "What must be there (docs/reference/gate.md)");
-  auto* check =
-      command->add_option("--check", options->check, "Read this policy and what it names, and no report");
-  command->add_option("--subject", options->subject, "NAME=VALUE, what the runs must be of: commit=SHA")
+  command->add_option("reports", options->reports, "Run directories, or a file in each")
+      ->type_name("RUN_DIR");
+  command->add_option("--policy", options->policy, "Release policy to apply (docs/reference/gate.md)")
+      ->type_name("FILE");
+  auto* check = command
+                    ->add_option("--check", options->check,
+                                 "Check this policy and the files that it names, without reports")
+                    ->type_name("FILE");
+  command
+      ->add_option("--subject", options->subject,
+                   "What the runs must be of, for example commit=SHA; repeatable")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--at", options->at, "UTC, the moment of the verdict; default: now");
-  auto* baseline = command->add_option("--baseline", options->baseline,
-                                       "An older run: tells what failed newly from what failed before");
-  command->add_option("--history", options->history, "The same, of a file of `proctor history`")
+  command
+      ->add_option("--at", options->at,
+                   "Time of the verdict in UTC, for example 2026-11-23T12:00:00Z (default: now)")
+      ->type_name("TIME");
+  auto* baseline =
+      command->add_option("--baseline", options->baseline, "Older run, to tell new failures from old ones")
+          ->type_name("RUN_DIR");
+  command
+      ->add_option("--history", options->history,
+                   "History file, for the same purpose (see `proctor history`)")
+      ->type_name("FILE")
       ->excludes(baseline);
-  command->add_option("--json", options->json.file, "Write the verdict to this file");
-  command->add_option("--markdown", options->markdown.file, "The same for people");
-  command->add_option("--statement", options->statement.file,
-                      "The same as an in-toto statement, to be signed");
+  command->add_option("--json", options->json.file, "Write the verdict as JSON to this file")
+      ->type_name("FILE");
+  command->add_option("--markdown", options->markdown.file, "Write the verdict as Markdown to this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--statement", options->statement.file,
+                   "Write the verdict as an in-toto statement to this file, to be signed")
+      ->type_name("FILE");
   for (CLI::Option* other : command->get_options([=](const CLI::Option* it) { return it != check; })) {
-    if (other != command->get_help_ptr()) check->excludes(other);
+    if (other != command->get_help_ptr() && other != command->get_help_all_ptr()) check->excludes(other);
   }
   command->callback([options, &action] { action = [options] { return gate_or_check(*options); }; });
 }

@@ -26,7 +26,7 @@ bool is_or_lies_in(const fs::path& file, const fs::path& input) {
 }
 
 Error refused(const GateOutput& output, const std::string& why) {
-  return Error::usage(fmt::format("write {} {}: {}", output.option, *output.file, why));
+  return Error::refused(fmt::format("{} {} cannot be written: {}", output.option, *output.file, why));
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ Result<void> check_outputs(const std::vector<GateOutput>& outputs, const std::ve
   for (const GateOutput& output : outputs) {
     if (!output.file) continue;
     if (output.file->empty())
-      return Error::usage(fmt::format("read {}: it is empty", output.option),
-                          "Name a file, or leave it out.");
+      return Error::refused(fmt::format("{} needs a value: FILE", output.option),
+                            "Give a file, or leave the option out.");
     if (auto usable = check_output_file(output.option, *output.file); !usable) return usable;
     const fs::path file = real(*output.file);
     const auto [other, is_new] = options.emplace(file, output.option);
@@ -45,7 +45,7 @@ Result<void> check_outputs(const std::vector<GateOutput>& outputs, const std::ve
       return refused(output, fmt::format("{} has the same file", other->second));
     for (const std::string& input : inputs) {
       if (is_or_lies_in(file, real(input)))
-        return refused(output, fmt::format("the gate reads {}, and changes nothing of it", input));
+        return refused(output, fmt::format("the gate reads {} and does not change it", input));
     }
   }
   return {};

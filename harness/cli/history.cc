@@ -61,13 +61,13 @@ Result<std::string> moment(const std::string& option, const std::string& text) {
   } else if (const auto ago = parse_duration(text)) {
     return utc_text(now - std::chrono::floor<std::chrono::seconds>(*ago));
   }
-  return Error::usage(fmt::format("read {} {}: it is neither a time nor how long ago", option, text),
-                      "E.g. 90d, 12h, 2026-01-31 or 2026-01-31T12:00:00Z.");
+  return Error::refused(fmt::format("{} must be an age or a time in UTC (got {})", option, text),
+                        "For example 90d, 12h, 2026-01-31 or 2026-01-31T12:00:00Z.");
 }
 
 Result<Milliseconds> wait_of(const HistoryOptions& options) {
   auto wait = parse_duration(options.wait);
-  if (!wait) return Error::usage("read --wait: " + wait.error().what, wait.error().hint);
+  if (!wait) return Error::refused("--wait: " + wait.error().what, wait.error().hint);
   return *wait;
 }
 
@@ -111,7 +111,7 @@ Result<Added> add_report(History& history, const std::string& report) {
   const auto digest = run_journal_sha256(report);
   if (digest && history.has_journal(*digest)) return Added::kAlreadyThere;
   const auto run = load_run_results(report);
-  if (!run) return Error::usage(run.error().what, run.error().hint);
+  if (!run) return Error::usage_of(run.error());
   return history.add(*run);
 }
 
@@ -121,7 +121,7 @@ int add(const HistoryOptions& options) {
   std::error_code error;
   if (!std::filesystem::exists(options.db, error)) {  // nothing is made for a report that cannot be read
     const auto first = load_run_results(options.others.front());
-    if (!first) return fail(Error::usage(first.error().what, first.error().hint));
+    if (!first) return fail(Error::usage_of(first.error()));
   }
   auto history = open_to_write(options);
   if (!history) return fail(history.error());
@@ -168,13 +168,12 @@ int prune(const HistoryOptions& options) {
   const auto since = runs ? Result<std::string>("") : moment("--keep", options.keep);
   if (!since) {
     return fail(
-        Error::usage(fmt::format("read --keep {}: it is neither a number of runs nor an age", options.keep),
-                     "E.g. 500 or 90d."));
+        Error::refused(fmt::format("--keep must be a number of runs or an age (got {})", options.keep),
+                       "For example 500 or 90d."));
   }
   if (*since > utc_now()) {
-    return fail(Error::usage(
-        fmt::format("read --keep {}: that is in the future, and no run would stay", options.keep),
-        "--keep 0 removes all of them."));
+    return fail(Error::refused(fmt::format("--keep must not be in the future (got {})", options.keep),
+                               "Use --keep 0 to remove all runs."));
   }
   std::error_code error;
   if (!std::filesystem::exists(options.db, error)) {  // nothing is made only to remove something
@@ -202,7 +201,7 @@ int check_as_json(const HistoryOptions& options, std::chrono::milliseconds wait)
       {"schema_version", 1}, {"state", "sound"}, {"wrong", nlohmann::json::array()}};
   if (!wrong) {
     answer["state"] = wrong.error().kind == ErrorKind::kDamaged ? "damaged" : "unusable";
-    answer["wrong"].push_back("failed to " + wrong.error().what);
+    answer["wrong"].push_back(wrong.error().message());
   } else if (!wrong->empty()) {
     answer["state"] = "damaged";
     answer["wrong"] = *wrong;
@@ -222,10 +221,9 @@ int check(const HistoryOptions& options) {
   if (!wrong) return fail(wrong.error());
   for (const std::string& sentence : *wrong) say(sentence);
   if (!wrong->empty()) {
-    return fail(
-        Error::usage(fmt::format("trust the history {}: {} thing{} in it {} wrong", options.db, wrong->size(),
-                                 plural(wrong->size()), plural(wrong->size(), "is", "are")),
-                     "A history can be made again: proctor history add NEW REPORT..."));
+    return fail(Error::refused(
+        fmt::format("History {} is damaged ({} problem{})", options.db, wrong->size(), plural(wrong->size())),
+        "Make it again: proctor history add NEW REPORT..."));
   }
   if (const int code = tell_size(*history); code != kExitGreen) return code;
   say("nothing is wrong with it");
@@ -346,9 +344,11 @@ using Work = int (*)(const HistoryOptions&);
 
 std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work work) {
   auto options = std::make_shared<HistoryOptions>();
-  command.add_option("db", options->db, "The history, one SQLite file")->required();
-  command.add_option("--wait", options->wait,
-                     "How long to wait for another program that writes to it (default: 60s)");
+  command.add_option("db", options->db, "History file (SQLite)")->type_name("DB")->required();
+  command
+      .add_option("--wait", options->wait,
+                  "Longest wait for another process that writes to the history (default: 60s)")
+      ->type_name("DURATION");
   command.callback([options, work, &action] {
     action = [options, work] {
       const int code = work(*options);
@@ -359,56 +359,69 @@ std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work
 }
 
 void add_add(CLI::App& history, Action& action) {
-  auto* command = history.add_subcommand("add", "Import runs; the file is made where there is none");
+  auto* command = history.add_subcommand("add", "Import runs; create the file if it does not exist");
   command->footer(
-      "All of them or none. A run is imported once, however often it is given; a merged run stands for\n"
-      "its shards. The order does not matter.");
+      "Imports all runs or none, in any order. A run that is given twice is imported once. A merged run "
+      "replaces "
+      "its shards.");
   const auto options = add_work(*command, action, add);
-  command->add_option("reports", options->others, "Run directories, or files in them")->required();
-  command->add_option("--renamed", options->renamed,
-                      "Cases that have another name now, to be remembered: [[renamed]]");
+  command->add_option("reports", options->others, "Run directories, or files in them")
+      ->type_name("RUN_DIR")
+      ->required();
+  command
+      ->add_option("--renamed", options->renamed,
+                   "TOML file of renamed cases, in [[renamed]] entries, to store in the history")
+      ->type_name("FILE");
 }
 
 void add_show(CLI::App& history, Action& action) {
-  auto* command =
-      history.add_subcommand("show", "What fails and since when, what is flaky, how a case ended");
-  command->footer(
-      "Without --case, --flaky or --failing: what fails. --case alone: the last outcomes of the case.");
+  auto* command = history.add_subcommand(
+      "show", "Show what fails and since when, what is flaky, and the outcomes of a case");
+  command->footer("The default is --failing. With --case alone: the last outcomes of the case.");
   const auto options = add_work(*command, action, [](const HistoryOptions& o) { return show(o); });
-  command->add_option("--case", options->case_glob, "Only cases whose id matches (* and ?)");
+  command->add_option("--case", options->case_glob, "Show only cases whose id matches (* and ?)")
+      ->type_name("GLOB");
   command->add_flag("--failing", options->question.failing,
-                    "Cases whose last result is bad, with the run that began it");
-  command->add_flag("--flaky", options->question.flaky, "Cases whose results disagree on one commit");
-  command->add_option("--since", options->since, "Only what was seen since: 90d, 12h, 2026-01-31");
-  auto* branch = command->add_option("--branch", options->branch,
-                                     "Runs of this branch (default: that of the newest run)");
-  command->add_flag("--all-branches", options->question.all_branches, "Runs of all branches")
+                    "Show cases that failed last, with the run in which that began");
+  command->add_flag("--flaky", options->question.flaky, "Show cases whose results differ on one commit");
+  command->add_option("--since", options->since, "Show only runs since then: 90d, 12h or 2026-01-31")
+      ->type_name("TIME");
+  auto* branch = command
+                     ->add_option("--branch", options->branch,
+                                  "Use runs of this branch (default: that of the newest run)")
+                     ->type_name("BRANCH");
+  command->add_flag("--all-branches", options->question.all_branches, "Use runs of all branches")
       ->excludes(branch);
-  command->add_option("--renamed", options->renamed,
-                      "Cases that have another name now, beside those that add was told of");
-  command->add_flag("--json", options->json, "One JSON document");
+  command
+      ->add_option("--renamed", options->renamed, "TOML file of more renamed cases, in [[renamed]] entries")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "Print one JSON document");
 }
 
 }  // namespace
 
 void add_history_command(CLI::App& app, Action& action) {
   auto* history =
-      app.add_subcommand("history", "Remember runs in one file, and ask since when and how often");
-  history->footer(
-      "Exit codes: 0 done; 2 the file or a report is not what it should be, and nothing was changed.");
+      app.add_subcommand("history", "Record runs in one file, and show since when and how often cases fail");
   history->require_subcommand(1);
   add_add(*history, action);
   add_show(*history, action);
   auto* pruned = history->add_subcommand("prune", "Remove old runs");
   const auto options = add_work(*pruned, action, prune);
-  pruned->add_option("--keep", options->keep, "How many runs stay (500), or how old they may be (90d)")
+  pruned
+      ->add_option("--keep", options->keep,
+                   "Number of runs to keep (500), or their greatest age (90d) (required)")
+      ->type_name("N|AGE")
       ->required();
-  auto* checked = history->add_subcommand("check", "Whether the file is sound");
+  auto* checked = history->add_subcommand("check", "Check the file for damage");
   const auto checking = add_work(*checked, action, check);
-  checked->add_flag("--json", checking->json, "One JSON document: state is sound, damaged or unusable");
+  checked->add_flag("--json", checking->json,
+                    "Print one JSON document, with the state sound, damaged or unusable");
   auto* merged = history->add_subcommand("merge", "Import the runs of other histories");
   const auto merging = add_work(*merged, action, merge);
-  merged->add_option("others", merging->others, "The other histories, which stay as they are")->required();
+  merged->add_option("others", merging->others, "Histories to import, which do not change")
+      ->type_name("DB")
+      ->required();
 }
 
 }  // namespace proctor::cli

@@ -46,8 +46,8 @@ struct SuggestOptions {
 Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
   const auto text = read_file(path);
   if (!text)
-    return Error::usage("read --plan " + path + ": " + text.error().what,
-                        "Make it with `proctor plan -o FILE`.");
+    return Error::refused("--plan " + path + ": " + text.error().message(),
+                          "Make it with `proctor plan -o FILE`.");
   std::error_code error;
   const auto file =
       parse_plan_file(*text, path, plan_directories(std::filesystem::current_path(error).string()));
@@ -148,11 +148,10 @@ int suggest_entries(SuggestOptions options) {
   for (const auto& [name, value] :
        {std::pair("--owner", &options.request.owner), {"--issue", &options.request.issue}}) {
     if (value->find_first_not_of(" \t") == value->npos)
-      return fail(Error::usage(fmt::format("read {} {}: it is empty", name, shell_quote(*value)),
-                               "An entry that nobody looks after is never mended."));
+      return fail(Error::refused(fmt::format("{} must not be empty (got {})", name, shell_quote(*value))));
   }
   const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (!model) return fail(Error::usage_of(model.error()));
   const SuggestedFailures suggested = suggest_known_failures(*model, options.request);
   for (const std::string& note : suggested.notes) std::fprintf(stderr, "proctor: %s\n", shown(note).c_str());
   if (suggested.toml.empty())
@@ -163,31 +162,43 @@ int suggest_entries(SuggestOptions options) {
 }  // namespace
 
 void add_known_failures_command(CLI::App& app, Action& action) {
-  auto* both =
-      app.add_subcommand("known-failures", "Lists of failures that are known: judge one, or write one");
+  auto* both = app.add_subcommand("known-failures", "Check or write a list of known failures");
   both->require_subcommand(1);
-  auto* judge = both->add_subcommand("check", "Exit 1 for a list by which nothing may be released");
+  auto* judge = both->add_subcommand("check", "Exit with 1 if the list does not allow a release");
   const auto checked = std::make_shared<ListCheckOptions>();
-  judge->add_option("file", checked->file, "The list, as for run --known-failures")->required();
-  judge->add_option("--at", checked->at,
-                    "The moment in UTC that counts as now, 2026-11-23T12:00:00Z or a day");
-  judge->add_option("--plan", checked->plan, "The plan whose cases the entries must match (`proctor plan`)");
-  judge->add_option("--history", checked->history,
-                    "The history that knows whether they still fail (`proctor history`)");
-  judge->add_option("--max", checked->max, "How many entries the list may have")
-      ->check(CLI::Range(0, 1'000'000));
+  judge->add_option("file", checked->file, "List, as for `proctor run --known-failures`")
+      ->type_name("FILE")
+      ->required();
+  judge
+      ->add_option("--at", checked->at,
+                   "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
+      ->type_name("TIME");
+  judge->add_option("--plan", checked->plan, "Plan whose cases the entries must match")->type_name("FILE");
+  judge->add_option("--history", checked->history, "History that shows whether the cases still fail")
+      ->type_name("FILE");
+  judge->add_option("--max", checked->max, "Most entries that the list may have")
+      ->type_name("N")
+      ->check(from_to(0, 1'000'000));
   judge->callback([checked, &action] { action = [checked] { return check_list(*checked); }; });
 
-  auto* write = both->add_subcommand("suggest", "Print an entry for each cause that failed, ready to paste");
+  auto* write = both->add_subcommand("suggest", "Print an entry for each cause of the failures");
   const auto wanted = std::make_shared<SuggestOptions>();
-  write->add_option("run_dir", wanted->run_dir, "Run directory")->required();
-  write->add_option("--owner", wanted->request.owner, "Who looks after them")->required();
-  write->add_option("--issue", wanted->request.issue, "Address of the issue that follows them")->required();
-  write->add_option("--days", wanted->request.days, "How long they hold")
-      ->check(CLI::Range(1, kLongestKnownDays))
-      ->capture_default_str();
-  write->add_option("--at", wanted->at,
-                    "The moment in UTC that counts as now, 2026-11-23T12:00:00Z or a day");
+  write->add_option("run_dir", wanted->run_dir, "Run directory")->type_name("RUN_DIR")->required();
+  write->add_option("--owner", wanted->request.owner, "Owner of the entries (required)")
+      ->type_name("NAME")
+      ->required();
+  write->add_option("--issue", wanted->request.issue, "Address of the issue (required)")
+      ->type_name("URL")
+      ->required();
+  write
+      ->add_option("--days", wanted->request.days,
+                   fmt::format("Days until the entries expire (default: {})", wanted->request.days))
+      ->type_name("N")
+      ->check(from_to(1, kLongestKnownDays));
+  write
+      ->add_option("--at", wanted->at,
+                   "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
+      ->type_name("TIME");
   write->callback([wanted, &action] { action = [wanted] { return suggest_entries(*wanted); }; });
 }
 

@@ -115,7 +115,7 @@ std::vector<PlannedId> planned_ids(const RunModel& model) {
 // Why the entry must not stand in a list; "" if it may.
 std::string objection(const std::string& entry, const KnownFailureCheck& check) {
   const auto list = parse_known_failures(entry, "it");
-  if (!list) return "failed to " + list.error().what;
+  if (!list) return list.error().message();
   const auto findings = check_known_failures(*list, check);
   return findings.empty() ? "" : findings.front().text;
 }

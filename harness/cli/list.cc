@@ -5,6 +5,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/steps/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
@@ -129,16 +130,18 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("list", "Print the cases that run would plan");
+  auto* command = app.add_subcommand("list", "List the cases that `run` would execute");
   auto options = std::make_shared<ListOptions>();
   add_plan_options(*command, options->plan);
   add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
   add_devices_option(*command, options->machine);
-  command->add_flag("--json", options->json, "As JSON");
-  command->add_flag("--coverage", options->coverage,
-                    "What our suites cover: each rule with its checks and faults, and the vendors' functions "
-                    "that none calls, with the reason");
+  command->add_flag("--json", options->json, "Print one JSON document");
+  command->add_flag(
+      "--coverage", options->coverage,
+      "Print what the built-in suites cover: rules with their checks and faults, and vendor functions "
+      "that no check calls");
+  group_options(*command);
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };
   });

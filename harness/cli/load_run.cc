@@ -19,10 +19,9 @@ Result<RunModel> load_run(const std::string& run_dir) {
   const bool is_there = there == file_type::directory;
   if (there != file_type::not_found && (!is_there || journal != file_type::not_found))
     return load_journal(run_dir + "/journal.jsonl", find_journal_seal(run_dir));
-  return Error::usage(fmt::format("read the run in {}: {}", run_dir,
-                                  is_there ? "it is no run directory, for it has no journal.jsonl"
-                                           : "there is no such directory"),
-                      "That is what was given to --out, or proctor-out/latest.");
+  return Error::refused(is_there ? run_dir + " is not a Proctor run directory: it has no journal.jsonl"
+                                 : "Run directory " + run_dir + " does not exist",
+                        "Give the directory of --out, or proctor-out/latest.");
 }
 
 namespace {
@@ -36,8 +35,8 @@ Result<std::string> run_directory_of(const std::string& place) {
   if (!fs::is_regular_file(place, error)) return place;
   const fs::path parent = fs::path(place).parent_path();
   if (is_report_of_run(place)) return parent.empty() ? "." : parent.string();
-  return Error::usage("read the run in " + place + ": it is no run directory, and no report in one",
-                      fmt::format("Reports of a run: {}.", fmt::join(run_files(), ", ")));
+  return Error::refused(place + " is not a Proctor run directory or a report in one",
+                        fmt::format("Reports of a run: {}.", fmt::join(run_files(), ", ")));
 }
 
 bool is_report_of_run(const std::string& place) {
@@ -61,12 +60,12 @@ Result<RunResults> load_run_results(const std::string& place,
   const auto model = load_run(*directory);
   if (!model) return model.error();
   if (model->warned_of(WarningCode::kJournalSecondPlan)) {
-    return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
-                        "`proctor report merge` makes one run of several.");
+    return Error::refused("The journal of " + place + " contains more than one plan",
+                          "Use `proctor report merge` to merge several runs into one.");
   }
   if (model->warned_of(WarningCode::kJournalChanged)) {
-    return Error::usage("read the run in " + place + ": its journal is not what its runner wrote",
-                        "`proctor report render` says which line was changed.");
+    return Error::refused("The journal of " + place + " was changed after its runner wrote it",
+                          "Run `proctor report render` to see which line was changed.");
   }
   if (look) look(*model);
   auto digest = run_journal_sha256(place);

@@ -55,9 +55,9 @@ Result<const CaseRecord*> find_case(const RunModel& model, const LogOptions& opt
       fitting.empty()
           ? did_you_mean(options.case_id, ids, "`proctor log` takes the id of a case, as the run prints it.")
           : fmt::format("Did you mean `{}`?", fitting.front()->planned.id);
-  return Error::usage(
-      fmt::format("show the log of {}: {} of {}", options.case_id,
-                  fitting.empty() ? "it is no case" : "it may be several cases", options.run_dir),
+  return Error::refused(
+      fmt::format("`{}` {} of {}", options.case_id,
+                  fitting.empty() ? "is not a case" : "matches several cases", options.run_dir),
       hint);
 }
 
@@ -88,13 +88,14 @@ bool had_the_terminal(const RunModel& model) {
 // "": it printed nothing.
 Result<std::string> find_log(const RunModel& model, const Attempt& attempt, const LogOptions& options) {
   if (!options.rank && attempt.start.log.empty() && had_the_terminal(model))
-    return Error::usage("show the log: the output of the case went to the terminal");
+    return Error::refused("There is no log: the output of the case went to the terminal");
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
   for (const RankEnd& rank : ranks) {
     if (rank.rank == *options.rank) return rank.log;
   }
-  return Error::usage(fmt::format("read --rank {}: the attempt has {} ranks", *options.rank, ranks.size()));
+  return Error::refused(
+      fmt::format("--rank {} does not exist: the attempt has {} ranks", *options.rank, ranks.size()));
 }
 
 // What may still change of the text: an entry at its end whose line goes on is continued in the file itself.
@@ -149,7 +150,7 @@ int say_nothing(const CaseRecord& record, const Attempt& attempt) {
 
 int show_log(const LogOptions& options) {
   const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (!model) return fail(Error::usage_of(model.error()));
   const auto record = find_case(*model, options);
   if (!record) return fail(record.error());
   const auto attempt = find_attempt(*model, **record, options);
@@ -158,8 +159,8 @@ int show_log(const LogOptions& options) {
   if (!log) return fail(log.error());
   if (log->empty()) return say_nothing(**record, **attempt);
   if (!is_below_run_directory(*log))
-    return fail(Error::usage("show the log of " + (*record)->planned.id +
-                             ": the journal names no file of the run: " + *log));
+    return fail(Error::refused("The journal names a log of " + (*record)->planned.id +
+                               " that is not in the run directory: " + *log));
   const std::string path = options.run_dir + "/" + *log;
   UniqueFd fd;
   LogReader reader;
@@ -185,15 +186,20 @@ int show_log(const LogOptions& options) {
 }  // namespace
 
 void add_log_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("log", "What a case of a run printed");
+  auto* command = app.add_subcommand("log", "Print the output of a case");
   auto options = std::make_shared<LogOptions>();
-  command->add_option("case", options->case_id, "The id of the case, or what follows its suite")->required();
-  command->add_option("run_dir", options->run_dir, "Run directory")->capture_default_str();
-  command->add_option("--attempt", options->attempt, "Of this attempt (default: the one that decides)");
-  command->add_option("--repeat", options->repeat, "Of this repetition");
-  command->add_option("--rank", options->rank, "Of this rank, for a case of several processes");
-  command->add_flag("--follow,-f", options->follow, "Go on until the attempt ends");
-  command->add_flag("--times,-t", options->times, "With the time and the stream in front of each line");
+  command->add_option("case", options->case_id, "Id of the case, or the part after its suite")
+      ->type_name("CASE")
+      ->required();
+  command->add_option("run_dir", options->run_dir, "Run directory (default: proctor-out/latest)")
+      ->type_name("RUN_DIR");
+  command->add_option("--attempt", options->attempt, "Attempt (default: the one that decides the outcome)")
+      ->type_name("N");
+  command->add_option("--repeat", options->repeat, "Repetition, if the case ran more than once")
+      ->type_name("N");
+  command->add_option("--rank", options->rank, "Rank, if the case has several processes")->type_name("N");
+  command->add_flag("--follow,-f", options->follow, "Print new output until the attempt ends");
+  command->add_flag("--times,-t", options->times, "Print the time and the stream before each line");
   command->callback([options, &action] { action = [options] { return show_log(*options); }; });
 }
 

@@ -16,9 +16,11 @@
 #include "commit.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/help_formatter.h"
+#include "harness/cli/help_text.h"
 #include "harness/cli/run_command.h"
+#include "harness/cli/usage_errors.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/text.h"
 
 namespace proctor::cli {
 namespace {
@@ -40,54 +42,11 @@ AfterDashes take_after_dashes(std::vector<std::string>& arguments) {
   return after;
 }
 
-// The innermost command that was recognised before the parser met something unknown.
-const CLI::App& innermost(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app : innermost(*chosen.front());
-}
-
-Error unknown_word(const CLI::App& app, const std::string& word) {
-  const CLI::App& command = innermost(app);
-  std::vector<std::string> known;
-  const bool is_option = word.rfind('-', 0) == 0;
-  if (is_option) {
-    for (const auto* option : command.get_options()) {
-      for (const auto& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  } else {
-    for (const auto* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
-      known.push_back(subcommand->get_name());
-    }
-  }
-  const std::string bare = word.substr(0, word.find('='));
-  const std::string name = &command == &app ? "proctor" : "proctor " + command.get_name();
-  if (word == "help")
-    return Error::usage("read the command line of " + name + ": unknown word `help`",
-                        "Type " + name + " --help.");
-  if (!is_option && command.get_name() == "exec") {
-    return Error::usage("read the command line of " + name + ": unknown word `" + word + "`",
-                        "A command goes after `--`: " + name + " [OPTIONS] -- " + shell_quote(word));
-  }
-  return Error::usage(
-      "read the command line of " + name + ": unknown " + (is_option ? "option" : "word") + " `" + bare + "`",
-      did_you_mean(bare, known, "See `" + name + " --help`."));
-}
-
 int parse_error(const CLI::App& app, const CLI::ParseError& error,
                 const std::vector<std::string>& arguments) {
-  const auto unknown = app.remaining(/*recurse=*/true);
-  const auto refuse = [&](const Error& why) {
-    if (innermost(app).get_name() == "run") refuse_part(arguments, why);
-    return innermost(app).get_name() == "exec" ? fail_exec(why) : fail(why);
-  };
-  const bool about_words =
-      dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
-  if (about_words && !unknown.empty()) return refuse(unknown_word(app, unknown.front()));
-  const std::string name = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
-  std::string why = error.what();
-  constexpr std::string_view kNoNumber = "Could not convert: ";
-  if (why.starts_with(kNoNumber)) why = why.substr(kNoNumber.size()) + " is not a whole number";
-  return refuse(Error::usage("read the command line of " + name + ": " + why, "See `" + name + " --help`."));
+  const Error why = usage_error(app, error);
+  if (innermost(app).get_name() == "run") refuse_part(arguments, why);
+  return innermost(app).get_name() == "exec" ? fail_exec(why) : fail(why);
 }
 
 std::string compiler() {
@@ -130,37 +89,44 @@ int all_said(int code) {
   return code;
 }
 
+// In the order of use.
+void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+  add_run_command(app, action, after_dashes);
+  add_exec_command(app, action, after_dashes);
+  add_list_command(app, action, after_dashes);
+  add_plan_command(app, action, after_dashes);
+  add_rerun_command(app, action);
+  add_report_command(app, action);
+  add_log_command(app, action);
+  add_explain_command(app, action);
+  add_history_command(app, action);
+  add_gate_command(app, action);
+  add_known_failures_command(app, action);
+  add_devices_command(app, action);
+  add_doctor_command(app, action);
+  add_mask_command(app, action);
+  add_stack_command(app, action, after_dashes);
+  add_dump_command(app, action);
+  add_finish_command(app, action);
+  add_ctest_command(app, action);
+  add_selftest_command(app, action);
+  add_gather_evidence_command(app, action);
+  add_launch_ranks_command(app, action);
+  add_manual_command(app, action);
+}
+
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const AfterDashes after_dashes = take_after_dashes(arguments);
 
-  CLI::App app{"Proctor runs accelerator tests, each with its whole process tree contained.", "proctor"};
+  CLI::App app{"Run tests of GPU code and GPU machines, each with its whole process tree contained",
+               "proctor"};
+  use_help_formatter(app);
   app.set_version_flag("--version", build_facts, "Print the version and how this executable was built");
   app.require_subcommand(1);
   Action action;
-  add_run_command(app, action, after_dashes);
-  add_exec_command(app, action, after_dashes);
-  add_plan_command(app, action, after_dashes);
-  add_list_command(app, action, after_dashes);
-  add_report_command(app, action);
-  add_history_command(app, action);
-  add_ctest_command(app, action);
-  add_rerun_command(app, action);
-  add_finish_command(app, action);
-  add_gate_command(app, action);
-  add_dump_command(app, action);
-  add_log_command(app, action);
-  add_gather_evidence_command(app, action);
-  add_launch_ranks_command(app, action);
-  add_devices_command(app, action);
-  add_doctor_command(app, action);
-  add_mask_command(app, action);
-  add_explain_command(app, action);
-  add_known_failures_command(app, action);
-  add_selftest_command(app, action);
-  add_stack_command(app, action, after_dashes);
-  add_manual_command(app, action);
+  add_commands(app, action, after_dashes);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
@@ -170,13 +136,9 @@ int run_main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return parse_error(app, error, arguments);
   }
-  const std::string chosen = app.get_subcommands().front()->get_name();
-  const bool takes_command = chosen == "run" || chosen == "exec" || chosen == "list" || chosen == "plan" ||
-                             (chosen == "stack" && innermost(app).get_name() == "run");
-  if (after_dashes && !takes_command) {
-    return fail(
-        Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
-  }
+  const std::string chosen = command_path(innermost(app));
+  if (after_dashes && !help_of(chosen).takes_command)
+    return fail(Error::refused("`proctor " + chosen + "` takes no command after `--`"));
   return all_said(action());
 }
 

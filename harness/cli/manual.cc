@@ -11,6 +11,8 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/completion_words.h"
+#include "harness/cli/help_formatter.h"
+#include "harness/cli/help_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/words.h"
 
@@ -18,39 +20,12 @@ namespace proctor::cli {
 namespace {
 
 constexpr std::string_view kDescription =
-    "Each test is a subprocess whose whole tree is contained as strictly as the machine allows, with time "
-    "limits, the exclusive right to the devices that it was given, and exactly one outcome. The journal of a "
-    "run outlives a runner that is killed; reports and exit code are computed from it. What follows a first "
-    "-- "
-    "is a command of yours.";
+    "Proctor runs every test in its own contained process, enforces time limits on the whole process "
+    "tree, and reports exactly one outcome per test. A test has exclusive use of its devices. The journal "
+    "of a run survives a runner that is killed; reports and exit code are computed from it. The words after "
+    "the first -- are a command to run.";
 
-struct Exit {
-  int code;
-  std::string_view meaning;
-};
-constexpr Exit kExits[] = {
-    {kExitGreen, "everything planned was executed, or skipped with a reason, and all of it is good"},
-    {kExitRed, "the code is red: a case failed, crashed, hung or ran into its limit"},
-    {kExitUsage, "usage, or the plan was refused; nothing was started"},
-    {kExitIncomplete, "something planned was not run, nothing was executed, or the runner was killed"},
-    {kExitMachine, "the machine is red: try elsewhere"},
-};
-
-using Commands = std::vector<const CLI::App*>;
-
-Commands shown_commands(const CLI::App& app) {
-  Commands all = app.get_subcommands([](const CLI::App*) { return true; });
-  std::erase_if(all, [](const CLI::App* command) { return command->get_group().empty(); });
-  return all;
-}
-
-std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
-  auto all = app.get_options();
-  std::erase_if(all, [](const CLI::Option* option) { return option->get_group().empty(); });
-  return all;
-}
-
-// "TEXT:{wait,fail}" is wait, fail; anything else has no list.
+// "ACTION:{wait,fail}" is wait, fail; anything else has no list.
 std::vector<std::string> values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto open = type.find('{');
@@ -67,11 +42,8 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   return values;
 }
 
-std::vector<std::string> names_of(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const auto& name : option.get_snames()) names.push_back("-" + name);
-  for (const auto& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+  return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
 }
 
 // ---- man page ----
@@ -116,57 +88,68 @@ std::string sentence(std::string text) {
 }
 
 std::string value_text(const CLI::Option& option) {
-  if (option.get_items_expected_max() == 0) return {};
-  std::string text;
-  for (const auto& value : values_of(option)) text += (text.empty() ? "" : "|") + bold(value);
-  if (text.empty()) text = italic(option.get_type_name().substr(0, option.get_type_name().find(':')));
-  return " " + text;
+  const std::string value = placeholder(option);
+  return value.empty() ? "" : " " + italic(value);
 }
 
-std::string positional_text(const CLI::Option& option) {
-  const std::string many = option.get_items_expected_max() > 1 ? "..." : "";
-  const std::string name = italic(option.get_name(true)) + many;
+std::string argument_text(const CLI::Option& option) {
+  const std::string name = italic(placeholder(option));
   return option.get_required() ? name : "[" + name + "]";
+}
+
+std::string entry(const std::string& head, std::string_view text) {
+  return fmt::format(".TP\n{}\n{}\n", head, sentence(std::string(text)));
 }
 
 std::string option_entry(const CLI::Option& option) {
   std::string head;
-  for (const auto& name : names_of(option)) head += (head.empty() ? "" : ", ") + bold(name);
-  head = option.get_positional() ? italic(option.get_name(true)) : head + value_text(option);
-  return fmt::format(".TP\n{}\n{}\n", head, sentence(option.get_description()));
+  for (const auto& name : option_names(option)) head += (head.empty() ? "" : ", ") + bold(name);
+  return entry(head + value_text(option), option.get_description());
 }
 
 std::string usage(const CLI::App& command, const std::string& name) {
   std::string line = bold(name);
-  const auto options = shown_options(command);
-  const auto named = [&](const CLI::Option* option) {
-    return !option->get_positional() && option != command.get_help_ptr();
-  };
-  if (std::any_of(options.begin(), options.end(), named)) line += " [" + italic("OPTIONS") + "]";
-  for (const auto* option : options) {
-    if (option->get_positional()) line += " " + positional_text(*option);
-  }
-  const bool takes_command = name == "proctor run" || name == "proctor exec" || name == "proctor list";
-  if (takes_command)
+  if (!shown_groups(command).empty()) line += " [" + italic("OPTIONS") + "]";
+  for (const auto* argument : shown_arguments(command)) line += " " + argument_text(*argument);
+  if (help_of(command_path(command)).takes_command)
     line += " [" + bold("--") + " " + italic("COMMAND") + " [" + italic("ARGUMENT") + "...]]";
   return line;
 }
 
+std::string examples_text(const CommandHelp& help) {
+  std::string text;
+  for (const Example& example : help.examples)
+    text += fmt::format(".PP\n{}:\n.PP\n.RS\n{}\n.RE\n", roff(example.task), bold(example.line));
+  return text;
+}
+
+std::string exits_text(const CommandHelp& help) {
+  std::string text;
+  for (const ExitText& exit : help.exits) text += entry(bold(exit.code), exit.meaning);
+  return text;
+}
+
 std::string footer_text(const CLI::App& command) {
-  std::string lines = command.get_footer();
-  const auto first = lines.find_first_not_of('\n');
-  if (first == std::string::npos) return {};
-  return ".PP\n.nf\n" + roff(lines.substr(first, lines.find_last_not_of('\n') + 1 - first)) + "\n.fi\n";
+  std::string text;
+  for (const std::string_view paragraph : lines_of(command.get_footer()))
+    text += ".PP\n" + roff(paragraph) + "\n";
+  return text;
 }
 
 std::string command_sections(const CLI::App& app, const std::string& name) {
   std::string text;
   for (const auto* command : shown_commands(app)) {
     const std::string full = name + " " + command->get_name();
+    const CommandHelp& help = help_of(command_path(*command));
     text += fmt::format(".SS {}\n{}\n", usage(*command, full), sentence(command->get_description()));
-    for (const auto* option : shown_options(*command)) {
-      if (option != command->get_help_ptr()) text += option_entry(*option);
+    text += examples_text(help);
+    for (const auto* argument : shown_arguments(*command))
+      text += entry(italic(placeholder(*argument)), argument->get_description());
+    for (const OptionGroup& group : shown_groups(*command)) {
+      text += fmt::format(".PP\n{}:\n", roff(group.name));
+      for (const auto* option : group.options) text += option_entry(*option);
     }
+    if (!help.exits.empty()) text += ".PP\nExit codes:\n" + exits_text(help);
     text += footer_text(*command) + command_sections(*command, full);
   }
   return text;
@@ -187,15 +170,13 @@ std::string man_page(const CLI::App& app) {
   std::string text = fmt::format(
       ".\\\" Generated by `proctor manual page`.\n"
       ".TH PROCTOR 1 \"\" \"proctor {}\" \"User Commands\"\n"
-      ".SH NAME\nproctor \\- run accelerator tests, each with its whole process tree contained\n"
+      ".SH NAME\nproctor \\- test runner for GPU code and GPU machines\n"
       ".SH SYNOPSIS\n{}{}\n",
       PROCTOR_VERSION, synopsis(app, "proctor"), bold("proctor --version"));
   text += fmt::format(".SH DESCRIPTION\n{}\n.PP\nEach command has {}.\n.SH COMMANDS\n{}", roff(kDescription),
                       bold("--help"), command_sections(app, "proctor"));
-  text += ".SH EXIT STATUS\nOf \\fBproctor run\\fR, the first that applies of 2, 1, 75, 3, 0:\n";
-  for (const auto& exit : kExits)
-    text += fmt::format(".TP\n.B {}\n{}\n", exit.code, sentence(std::string(exit.meaning)));
-  text += ".TP\n.RI 128+ n\nStopped by signal n; reports are complete.\n";
+  text += ".SH EXIT STATUS\nOf \\fBproctor run\\fR, the first that applies of 2, 1, 75, 3, 0:\n" +
+          exits_text(help_of("run"));
   text += ".SH FILES\n.TP\n.I proctor.toml\nSuites and settings of a project, in the working directory.\n";
   text +=
       ".TP\n.I proctor\\-out/latest\nLink to the directory of the newest run: journal, reports, logs, "
@@ -229,7 +210,7 @@ std::string completion_cases(const CLI::App& app, const std::string& name) {
   for (const auto* option : shown_options(app)) {
     const std::string kind = kinds_of(app, *option);
     if (option->get_positional() && !kind.empty()) kinds += (kinds.empty() ? "" : " ") + kind;
-    for (const auto& option_name : names_of(*option)) {
+    for (const auto& option_name : option_names(*option)) {
       words += option_name + " ";
       const auto known = values_of(*option);
       if (known.empty() && option->get_items_expected_max() == 0) continue;
@@ -320,11 +301,11 @@ std::string text_of(const ManualOptions& options, const CLI::App& app) {
 }  // namespace
 
 void add_manual_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("manual", "The man page, or bash's completion, to stdout")->group("");
+  auto* command = app.add_subcommand("manual", "Print the man page or the completion of bash")->group("");
   auto options = std::make_shared<ManualOptions>();
   command->add_option("what", options->what, "page, completion, or words, which completion asks for")
       ->required()
-      ->check(CLI::IsMember({"page", "completion", "words"}));
+      ->check(one_of({"page", "completion", "words"}));
   command->add_option("--kinds", options->kinds,
                       "Which words: suites, cases, rules, runs, devices, layers, frameworks");
   command->add_option("--prefix", options->prefix, "Only those that begin with it");

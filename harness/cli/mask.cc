@@ -39,13 +39,13 @@ Result<Question> read(const MaskRequest& request) {
   question.value = request.value;
   question.cuda = request.backend == "cuda";
   if (!question.cuda && request.backend != "xpu") {
-    return Error::usage("read backend " + in_quotes(request.backend) + ": expected cuda or xpu",
-                        did_you_mean(request.backend, {"cuda", "xpu"}));
+    return Error::refused("The backend must be cuda or xpu (got " + in_quotes(request.backend) + ")",
+                          did_you_mean(request.backend, {"cuda", "xpu"}));
   }
   if (request.hierarchy) {
     if (question.cuda) {
-      return Error::usage("use --hierarchy " + in_quotes(*request.hierarchy) +
-                          " with cuda: it is a Level Zero setting");
+      return Error::refused("--hierarchy " + in_quotes(*request.hierarchy) +
+                            " cannot be combined with cuda: it is a Level Zero setting");
     }
     const auto hierarchy = parse_hierarchy(*request.hierarchy);
     if (!hierarchy) return hierarchy.error();
@@ -55,9 +55,9 @@ Result<Question> read(const MaskRequest& request) {
     const auto topology = parse_topology(*request.topology);
     if (!topology) return topology.error();
     if (question.cuda && topology->tiles != 1) {
-      return Error::usage(
-          "use --topology " + in_quotes(*request.topology) + " with cuda: its devices have no tiles",
-          "Four devices are '4'.");
+      return Error::refused(
+          "--topology " + in_quotes(*request.topology) + " is not valid for cuda: its devices have no tiles",
+          "For four devices, write '4'.");
     }
     question.topology = *topology;
   }
@@ -65,7 +65,7 @@ Result<Question> read(const MaskRequest& request) {
 }
 
 int report(const Error& error, std::ostream& err) {
-  err << fmt::format("proctor: failed to {}\n", error.what);
+  err << fmt::format("proctor: {}\n", error.message());
   if (!error.hint.empty()) err << error.hint << '\n';
   return kExitUsage;
 }
@@ -151,10 +151,14 @@ using Answer = int (*)(const MaskRequest&, std::ostream&, std::ostream&);
 void add_question(CLI::App& parent, const char* name, const char* help, Answer answer, Action& action) {
   CLI::App* command = parent.add_subcommand(name, help);
   const auto request = std::make_shared<MaskRequest>();
-  command->add_option("BACKEND", request->backend, "cuda or xpu")->required();
-  command->add_option("VALUE", request->value, "the mask; '' is a value too");
-  command->add_option("--hierarchy", request->hierarchy, "FLAT, COMPOSITE or COMBINED (xpu)");
-  command->add_option("--topology", request->topology, "cards x tiles, e.g. 2x4 (cuda: a number)");
+  command->add_option("BACKEND", request->backend, "Backend: cuda or xpu")->type_name("BACKEND")->required();
+  command->add_option("VALUE", request->value, "Mask, which may be empty ('')")->type_name("VALUE");
+  command->add_option("--hierarchy", request->hierarchy, "Mode of xpu: COMPOSITE, FLAT or COMBINED")
+      ->type_name("MODE");
+  command
+      ->add_option("--topology", request->topology,
+                   "Cards and tiles, for example 2x4 (cuda: number of cards)")
+      ->type_name("TOPOLOGY");
   command->allow_extras();
   command->callback([command, request, answer, &action] {
     take_value(*command, *request);
@@ -193,12 +197,12 @@ int run_mask_explain(const MaskRequest& request, std::ostream& out, std::ostream
 }
 
 void add_mask_command(CLI::App& app, Action& action) {
-  CLI::App* mask = app.add_subcommand("mask", "judge or explain CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK");
+  CLI::App* mask = app.add_subcommand("mask", "Check or explain CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK");
   mask->require_subcommand(1);
-  add_question(*mask, "lint", "exit 2 for what a driver would crash on or read as something else",
-               run_mask_lint, action);
-  add_question(*mask, "explain", "what each entry means, what is visible, and who says so", run_mask_explain,
+  add_question(*mask, "lint", "Exit with 2 if a driver would crash on the mask or misread it", run_mask_lint,
                action);
+  add_question(*mask, "explain", "Show what each entry means, what is visible, and the source of each rule",
+               run_mask_explain, action);
 }
 
 }  // namespace proctor::cli

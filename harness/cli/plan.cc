@@ -4,6 +4,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/steps/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"
@@ -34,8 +35,8 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   // A plan is run by others, who may have the device that its list needs.
   for (const Case& test : outcome->plan.cases) {
     if (is_unlisted(test))
-      return fail(Error::usage("plan suite `" + test.id + "`: " + test.unlisted,
-                               "Plan it where there is a device, or simulate one with --sim."));
+      return fail(Error::refused("Suite `" + test.id + "` cannot be planned: " + test.unlisted,
+                                 "Plan it on a machine with a device, or simulate one with --sim."));
   }
   const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .extent = options.plan.extent};
   const PlanDirectories directories = plan_directories(options.plan.config.directory);
@@ -54,14 +55,18 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("plan", "Write what `run` would do to a file, for `run --plan`");
+  auto* command =
+      app.add_subcommand("plan", "Write a plan to a file, for `run --plan` on one or more machines");
   auto options = std::make_shared<WriteOptions>();
   add_plan_options(*command, options->plan);
   add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
   add_limit_options(*command, options->plan.limits);
   add_verdict_options(*command, options->plan.limits);
-  command->add_option("--output,-o", options->file, "The file")->required();
+  command->add_option("--output,-o", options->file, "File of the plan (required)")
+      ->type_name("FILE")
+      ->required();
+  group_options(*command);
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return write_plan(*options, after_dashes); };
   });

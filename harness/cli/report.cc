@@ -39,7 +39,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
   const std::string& place = out.empty() ? run_dir : out;
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
   auto model = load_run(run_dir);
-  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (!model) return fail(Error::usage_of(model.error()));
   model->forget_logs([&](const std::string& log) {
     std::error_code error;
     return std::filesystem::exists(run_dir + "/" + log, error);
@@ -81,14 +81,15 @@ int render_formats(const RenderOptions& options) {
 }  // namespace
 
 void add_report_command(CLI::App& app, Action& action) {
-  auto* report = app.add_subcommand("report", "Make reports from journals");
+  auto* report = app.add_subcommand("report", "Make, merge and compare reports");
   report->require_subcommand(1);
-  auto* command = report->add_subcommand("render", "Rebuild the reports of a run directory from its journal");
+  auto* command = report->add_subcommand("render", "Write the reports of a run again, from its journal");
   auto options = std::make_shared<RenderOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required();
-  command->add_option("--format", options->format, "Which, separated by commas: " + formats_text());
-  command->add_option("--out", options->out,
-                      "Directory for them (default: the run directory, below which logs and evidence lie)");
+  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
+  command->add_option("--format", options->format, "Formats, separated by commas: " + formats_text())
+      ->type_name("FORMATS");
+  command->add_option("--out", options->out, "Directory for the reports (default: the run directory)")
+      ->type_name("DIR");
   add_report_merge(*report, action);
   add_report_page(*report, action);
   add_report_diff(*report, action);

@@ -52,13 +52,13 @@ std::vector<std::string> class_names() {
 Result<std::set<Change>> parse_classes(const std::string& list) {
   std::set<Change> classes;
   const std::string classes_hint = "Classes: " + joined(class_names(), ", ") + ".";
-  if (trimmed(list).empty()) return Error::usage("read --fail-on: it names no class", classes_hint);
+  if (trimmed(list).empty()) return Error::refused("--fail-on needs a value: CLASSES", classes_hint);
   for (const std::string_view part : split(list, ',')) {
     const std::string word(trimmed(part));
     const auto change = parse_change(word);
     if (!change) {
-      return Error::usage(fmt::format("read --fail-on {}: there is no class `{}`", list, word),
-                          did_you_mean(word, class_names(), classes_hint));
+      return Error::refused(fmt::format("`{}` is not a class for --fail-on", word),
+                            did_you_mean(word, class_names(), classes_hint));
     }
     classes.insert(*change);
   }
@@ -92,8 +92,7 @@ Result<RunResults> load_from_history(const std::string& place) {
   const std::string at = place.substr(kHistory.size());
   const std::size_t mark = at.rfind('@');
   if (mark == at.npos || mark == 0 || mark + 1 == at.size())
-    return Error::usage("read " + place + ": it does not name a file and a commit",
-                        "Write history:FILE@COMMIT.");
+    return Error::refused("`" + place + "` does not name a file and a commit", "Write history:FILE@COMMIT.");
   auto history = History::open_to_read(at.substr(0, mark), kHistoryWait);
   if (!history) return history.error();
   return results_at(*history, at.substr(mark + 1));
@@ -108,8 +107,8 @@ class Loader {
   Result<std::pair<RunResults, RunResults>> load() {
     for (const std::string& place : {options_.before, options_.after}) {
       if (is_mixed() && place.starts_with(kHistory)) {
-        return Error::usage(
-            "compare " + place + " with a JUnit file: a history does not know what JUnit calls its cases",
+        return Error::refused(
+            "`" + place + "` cannot be compared with a JUnit file: a history has no JUnit names",
             "Give the run directory.");
       }
     }
@@ -130,7 +129,7 @@ class Loader {
     auto results = load_run_results(place, [this](const RunModel& model) {
       if (is_mixed()) ids_ = ids_by_junit(model);
     });
-    if (!results) return Error::usage(results.error().what, results.error().hint);
+    if (!results) return Error::usage_of(results.error());
     return results;
   }
 
@@ -160,7 +159,7 @@ int judge(const std::string& list, const std::set<Change>& classes, const Diff& 
   std::printf("of %s: %td\n", shown(list).c_str(), found);
   if (found > 0) return said_all(kExitRed, "what changed");
   const std::string doubt = why_unjudged(diff);
-  if (!doubt.empty()) return fail(Error::usage("judge by --fail-on " + list + ": " + doubt));
+  if (!doubt.empty()) return fail(Error::refused("--fail-on " + list + " cannot be decided: " + doubt));
   return said_all(kExitGreen, "what changed");
 }
 
@@ -184,25 +183,28 @@ int report_diff(const DiffOptions& options) {
 }  // namespace
 
 void add_report_diff(CLI::App& report, Action& action) {
-  auto* command = report.add_subcommand("diff", "Show what changed from one run to another");
+  auto* command = report.add_subcommand("diff", "Show what changed between two runs");
   command->footer(
-      "A and B: a run directory, or a report in one; history:DB@COMMIT, the run of that commit in a\n"
-      "history; or a JUnit file of any runner, which is compared by (classname, name).\n"
-      "Only cases of one variant (suite, backend, stack, device model, simulated or not) are compared.\n"
+      "A and B are run directories or reports in them, history:DB@COMMIT (the run of that commit in a "
+      "history), "
+      "or JUnit files of any runner, which are compared by (classname, name). Only cases of one variant "
+      "(suite, "
+      "backend, stack, device model, simulated or not) are compared.\n"
       "Classes: " +
-      joined(class_names(), ", ") +
-      ".\n"
-      "Exit 0: none of --fail-on, 1: some, 2: a run or an option could not be read, or nobody knows\n"
-      "whether there are some: B is incomplete, or no case can be compared.");
+      joined(class_names(), ", ") + ".");
   auto options = std::make_shared<DiffOptions>();
-  command->add_option("A", options->before, "The older run")->required();
-  command->add_option("B", options->after, "The newer run")->required();
-  command->add_option("--json", options->json, "Also write everything as JSON to this file");
-  command->add_option("--markdown", options->markdown, "Also write it for a job summary to this file");
-  command->add_option("--fail-on", options->fail_on,
-                      "Classes, separated by commas, of which a case makes the exit code 1");
-  command->add_option("--renamed", options->renamed,
-                      "TOML file whose [[renamed]] entries say what cases are called today");
+  command->add_option("A", options->before, "Older run")->type_name("A")->required();
+  command->add_option("B", options->after, "Newer run")->type_name("B")->required();
+  command->add_option("--json", options->json, "Also write the comparison as JSON to this file")
+      ->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "Also write the comparison as Markdown to this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "Classes of changes that make the exit code 1, separated by commas")
+      ->type_name("CLASSES");
+  command->add_option("--renamed", options->renamed, "TOML file of renamed cases, in [[renamed]] entries")
+      ->type_name("FILE");
   command->callback([options, &action] { action = [options] { return report_diff(*options); }; });
 }
 

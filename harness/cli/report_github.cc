@@ -47,9 +47,9 @@ Result<void> append_summary(const RunModel& model, const std::string& path) {
   const std::size_t used = absent ? 0 : static_cast<std::size_t>(size);
   const std::string text = summary_markdown(model, used < kJobSummaryBytes ? kJobSummaryBytes - used : 0);
   if (text.empty()) {
-    return Error::usage("write the file of GITHUB_STEP_SUMMARY: " + std::to_string(used) +
-                            " bytes are in it already, and GitHub drops a summary beyond 1 MiB",
-                        "Show the run in a step of its own.");
+    return Error::refused("The job summary (GITHUB_STEP_SUMMARY) already has " + std::to_string(used) +
+                              " bytes, and GitHub drops a summary of more than 1 MiB",
+                          "Show the run in a step of its own.");
   }
   return append("GITHUB_STEP_SUMMARY", path, text);
 }
@@ -57,7 +57,7 @@ Result<void> append_summary(const RunModel& model, const std::string& path) {
 // A value of several lines would be outputs of its own.
 Result<void> append_outputs(const RunModel& model, const std::string& run_dir, const std::string& path) {
   if (run_dir.find_first_of("\r\n") != run_dir.npos) {
-    return Error::usage("write the output `report`: the path `" + run_dir + "` has more than one line");
+    return Error::refused("The path of the run directory must be one line (got `" + run_dir + "`)");
   }
   const int code = shell_exit_code(model);
   std::string text = "verdict=" + std::string(run_verdict(model)) + "\n";
@@ -69,7 +69,7 @@ Result<void> append_outputs(const RunModel& model, const std::string& run_dir, c
 
 int report_github(const GithubOptions& options) {
   const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (!model) return fail(Error::usage_of(model.error()));
   const std::string summary = variable("GITHUB_STEP_SUMMARY");
   const std::string outputs = variable("GITHUB_OUTPUT");
   const bool annotate = options.force || in_github_actions();
@@ -94,15 +94,15 @@ int report_github(const GithubOptions& options) {
 }  // namespace
 
 void add_report_github(CLI::App& report, Action& action) {
-  auto* command = report.add_subcommand("github", "Show a run in GitHub Actions");
+  auto* command =
+      report.add_subcommand("github", "Show a run in GitHub Actions: annotations, job summary, outputs");
   command->footer(
-      "Appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, machine,\n"
-      "incomplete or interrupted), `exit-code`, `retry` (true on 75) and `report` (RUN_DIR) to the file in\n"
-      "GITHUB_OUTPUT, where these are set; prints annotations where GITHUB_ACTIONS=true.\n"
-      "Exit 0 whatever the run's verdict is, unless something could not be read or written.");
+      "Appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, machine, "
+      "incomplete or interrupted), `exit-code`, `retry` (true on 75) and `report` (RUN_DIR) to the file in "
+      "GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
   auto options = std::make_shared<GithubOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required();
-  command->add_flag("--force", options->force, "Print the annotations in any case");
+  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
+  command->add_flag("--force", options->force, "Print the annotations outside of GitHub Actions, too");
   command->callback([options, &action] { action = [options] { return report_github(*options); }; });
 }
 

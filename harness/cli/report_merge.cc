@@ -28,12 +28,12 @@ Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
   for (const std::string& report : reports) {
     std::error_code error;
     if (!fs::exists(report, error)) {
-      return Error::usage("merge the reports: there is no " + report,
-                          "A shard whose job was skipped or cancelled leaves no report.");
+      return Error::refused(report + " does not exist",
+                            "A shard whose job was skipped or cancelled leaves no report.");
     }
     const auto directory = run_directory_of(report);
     auto model = directory ? load_run(*directory) : directory.error();
-    if (!model) return Error::usage("merge the reports: " + model.error().what, model.error().hint);
+    if (!model) return Error::usage_of(model.error());
     inputs.push_back({report, *std::move(model)});
   }
   return inputs;
@@ -105,13 +105,18 @@ int merge(const MergeOptions& options) {
 }  // namespace
 
 void add_report_merge(CLI::App& report, Action& action) {
-  auto* command = report.add_subcommand("merge", "Make one report out of the shards of a plan");
+  auto* command = report.add_subcommand("merge", "Merge the runs of a plan's shards into one run directory");
   command->footer(
-      "Refused, with exit 2 and their names: shards that are missing or there twice, different plans,\n"
-      "different stacks. Otherwise the exit code is that of a run of the whole plan.");
+      "If shards are missing or given twice, or if their plans or stacks differ, nothing is merged (exit "
+      "code "
+      "2). Otherwise the exit code is that of a run of the whole plan.");
   auto options = std::make_shared<MergeOptions>();
-  command->add_option("reports", options->reports, "Run directories, one for each shard")->required();
-  command->add_option("--out", options->out, "Run directory of the whole; must be new or empty")->required();
+  command->add_option("reports", options->reports, "Run directories, one per shard")
+      ->type_name("RUN_DIR")
+      ->required();
+  command->add_option("--out", options->out, "Run directory to write, new or empty (required)")
+      ->type_name("DIR")
+      ->required();
   command->callback([options, &action] { action = [options] { return merge(*options); }; });
 }
 

@@ -132,7 +132,7 @@ class PageMaker {
     for (const HistoryRun& run : *runs) {
       if (run.run_id == run_id) return history.results_of(run);
     }
-    return Error::usage("find run " + run_id + " in " + history.path(), "");
+    return Error::refused("History " + history.path() + " has no run " + run_id);
   }
 
   static void compare_with(Loaded& run, RunResults before) {
@@ -148,10 +148,10 @@ class PageMaker {
 
 int make_page(const PageOptions& options) {
   if (!options.against.empty() && options.reports.size() > 1)
-    return fail(Error::usage("make the page: --against is for the page of one report", ""));
+    return fail(Error::refused("--against needs exactly one report; " +
+                               std::to_string(options.reports.size()) + " are given"));
   PageMaker maker(options);
-  if (auto loaded = maker.load(); !loaded)
-    return fail(Error::usage(loaded.error().what, loaded.error().hint));
+  if (auto loaded = maker.load(); !loaded) return fail(Error::usage_of(loaded.error()));
   if (auto written = maker.write(); !written) return fail(written.error());
   std::printf("page %s\n", shown(options.out).c_str());
   return kExitGreen;
@@ -160,22 +160,31 @@ int make_page(const PageOptions& options) {
 }  // namespace
 
 void add_report_page(CLI::App& report, Action& action) {
-  auto* command = report.add_subcommand("page", "Make one page of several reports, or of one with its past");
-  command->footer("The page of a single run, without its past, is the index.html in its run directory.");
+  auto* command =
+      report.add_subcommand("page", "Make one HTML page of several runs, or of one run with its history");
+  command->footer("The page of a single run without its history is index.html in its run directory.");
   auto options = std::make_shared<PageOptions>();
-  command->add_option("reports", options->reports, "Run directories, merged ones too")->required();
-  command->add_option("--against", options->against,
-                      "Run directory with which the report is compared: what changed since then");
-  command->add_option(
-      "--history", options->history,
-      "History (`proctor history add`): since when a case is bad, its last 50 outcomes, how flaky it is; "
-      "one report is compared with the newest run before it");
-  command->add_option("--gate", options->gate,
-                      "gate.json of `proctor gate`: its verdict, with each rule that does not hold");
-  command->add_option("--coverage", options->coverage,
-                      "What `proctor list --coverage --json` prints: each rule with its checks, and how it "
-                      "fared; and what has no check");
-  command->add_option("--out", options->out, "File of the page; links to logs are relative to it")
+  command->add_option("reports", options->reports, "Run directories, merged ones included")
+      ->type_name("RUN_DIR")
+      ->required();
+  command->add_option("--against", options->against, "Older run directory: show what changed since then")
+      ->type_name("RUN_DIR");
+  command
+      ->add_option("--history", options->history,
+                   "History file (see `proctor history add`): show since when each case fails, its last 50 "
+                   "outcomes, and what changed since the run before")
+      ->type_name("FILE");
+  command
+      ->add_option("--gate", options->gate,
+                   "JSON file of `proctor gate`: show its verdict and each rule that does not hold")
+      ->type_name("FILE");
+  command
+      ->add_option("--coverage", options->coverage,
+                   "Output of `proctor list --coverage --json`: show each rule with the result of its "
+                   "checks, and what has no check")
+      ->type_name("FILE");
+  command->add_option("--out", options->out, "File to write; links to logs are relative to it (required)")
+      ->type_name("FILE")
       ->required();
   command->callback([options, &action] { action = [options] { return make_page(*options); }; });
 }

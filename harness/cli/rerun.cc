@@ -61,8 +61,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
       ids.push_back(*known);
       continue;
     }
-    return Error::usage("find the case `" + id + "` in " + options.run_dir,
-                        did_you_mean(id, all_ids(model), "`proctor list` shows the ids."));
+    return Error::refused("The run in " + options.run_dir + " has no case `" + id + "`",
+                          did_you_mean(id, all_ids(model), "Run `proctor list` to see the ids."));
   }
   const std::vector<std::string> named = ids;
   const bool flaky_is_red = !flaky_cases(model).allowed;
@@ -78,9 +78,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
 // `exec` knows one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
   if (options.cases.empty() && options.repeat == 0 && !options.each_device) return {};
-  return Error::usage(
-      "select from " + options.run_dir + ": it is a run of `proctor exec`, which has one case",
-      "`proctor run --repeat N --each-device -- COMMAND` repeats a command.");
+  return Error::refused(options.run_dir + " is a run of `proctor exec`, which has one case and no repeats",
+                        "Use `proctor run --repeat N --each-device -- COMMAND` to repeat a command.");
 }
 
 // `--name value` before the `--` that ends our options.
@@ -143,8 +142,8 @@ Error become(const RerunCommand& command) {
   words.push_back(nullptr);
   ::execv("/proc/self/exe", words.data());
   if (errno == E2BIG) {
-    return Error::usage("start proctor again: the ids of the cases are too many for one command",
-                        "`proctor rerun RUN` runs all cases again; --case ID chooses some.");
+    return Error::refused("The ids of the selected cases do not fit on one command line",
+                          "Run `proctor rerun RUN` without --failed, or select cases with --case ID.");
   }
   return Error::system("start proctor again", errno);
 }
@@ -153,8 +152,8 @@ Result<void> check_same(const RerunOptions& options, const RunModel& model,
                         const std::vector<std::string>& ids, const RerunCommand& command) {
   if (options.anyway) return {};
   if (const auto changes = changes_since(model, ids); !changes.empty()) {
-    return Error::usage("run the same again, since it has changed: " + joined(changes, "; "),
-                        "`proctor rerun --anyway` runs what is there now.");
+    return Error::refused("The run cannot be repeated, because this changed: " + joined(changes, "; "),
+                          "Use `proctor rerun --anyway` to run what is there now.");
   }
   return check_same_devices(model, command);
 }
@@ -193,13 +192,13 @@ void tell(const RerunCommand& command, const RunModel& model, const std::vector<
 }
 
 Error ended_by_others(const std::string& run_dir) {
-  return Error::usage("run the cases of " + run_dir + " again by one command: each of its suites has its own",
-                      "Choose those of one suite with --case ID, or start CTest with --rerun-failed.");
+  return Error::refused("The suites of " + run_dir + " were run by several commands",
+                        "Select the cases of one suite with --case ID, or start CTest with --rerun-failed.");
 }
 
 int rerun(const RerunOptions& options) {
   const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (!model) return fail(Error::usage_of(model.error()));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   const auto ids = selected_cases(options, *model);
   if (!ids) return fail(ids.error());
@@ -229,26 +228,27 @@ int rerun(const RerunOptions& options) {
 }  // namespace
 
 void add_rerun_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("rerun", "Run the cases of a run again, the way it ran them");
+  auto* command = app.add_subcommand("rerun", "Run the cases of a run again with the same options");
   auto options = std::make_shared<RerunOptions>();
-  command->add_option("run", options->run_dir, "Run directory")->required();
+  command->add_option("run", options->run_dir, "Run directory")->type_name("RUN_DIR")->required();
   command->add_flag(
       "--failed", options->failed,
-      "Only the cases that were bad, or made the run red by what their device did or by being flaky");
-  command->add_option("--case", options->cases, "Only the case with exactly this id; repeatable")
+      "Rerun only the cases that failed, or made the run fail because of their device or as flaky");
+  command->add_option("--case", options->cases, "Rerun only the case with exactly this id; repeatable")
+      ->type_name("ID")
       ->allow_extra_args(false);
-  command->add_option("--point", options->point, "Only this point of what a check of ours is tried with");
-  command->add_option("--repeat", options->repeat, "Run every case so many times")
-      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--point", options->point, "Run a built-in test with these parameters only")
+      ->type_name("AXIS=VALUE,...");
+  command->add_option("--repeat", options->repeat, "Run every case N times")
+      ->type_name("N")
+      ->check(from_to(1, 1'000'000));
   command->add_flag("--each-device", options->each_device,
-                    "Every case on every device, and a table that tells code from card");
-  command->add_flag("--any-device", options->any_device,
-                    "On any device, and not on the one that each case had");
+                    "Run every case on every device, and compare them in a table");
+  command->add_flag("--any-device", options->any_device, "Use any device, not the one that each case had");
   command->add_flag("--anyway", options->anyway,
-                    "Also when a program, the configuration or a device is not what the run had");
-  command->add_option("--out", options->out, "Run directory of the new run; must be new or empty");
-  command->add_flag("--dry-run", options->dry_run,
-                    "Print the plan, or the line that would be started; start nothing");
+                    "Rerun even if a program, the configuration or a device has changed");
+  command->add_option("--out", options->out, "Run directory of the new run, new or empty")->type_name("DIR");
+  command->add_flag("--dry-run", options->dry_run, "Print the plan, or the command line, and start nothing");
   command->callback([options, &action] { action = [options] { return rerun(*options); }; });
 }
 

@@ -88,7 +88,7 @@ Result<void> forget_old_report(const RunOptions& typed) {
   std::error_code unknown;
   const auto there = std::filesystem::status(typed.junit, unknown);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
-    return Error::usage("use --junit " + typed.junit + ": it is not a file");
+    return Error::refused("--junit " + typed.junit + " is not a regular file");
   return replace_file(typed.junit, junit_without_run("The run has not come to its end."));
 }
 
@@ -97,7 +97,7 @@ Result<std::string> directory_of_run(const RunOptions& typed, const std::string&
   if (typed.join.empty() || typed.dry_run) return typed.out;
   std::error_code error;
   if (std::filesystem::exists(typed.join, error) && !std::filesystem::is_directory(typed.join, error))
-    return Error::usage("use --join " + typed.join + ": it is not a directory");
+    return Error::refused("--join " + typed.join + " is not a directory");
   const auto open = find_joined_run(typed.join, parent_of_this_process());
   if (!open || is_closed(*open)) return typed.join + "/" + run_id;
   const auto part = new_part(*open);
@@ -111,9 +111,9 @@ void leave_why(const RunOptions& typed, const Error& error) {
   // A part that was refused has no journal, and the reports of the whole say why.
   if (!typed.join.empty() && !typed.out.empty()) leave_refusal(typed.out, error);
   if (typed.junit.empty()) return;
-  const std::string why = "The run was refused: failed to " + error.what + ". " + error.hint;
+  const std::string why = "The run was refused: " + error.message() + ". " + error.hint;
   if (auto written = replace_file(typed.junit, junit_without_run(why)); !written)
-    std::fprintf(stderr, "proctor: failed to %s\n", shown(written.error().what).c_str());
+    std::fprintf(stderr, "proctor: %s\n", shown(written.error().message()).c_str());
 }
 
 // ---- The steps ----
@@ -175,7 +175,7 @@ void refuse_part(const std::vector<std::string>& arguments, const Error& error) 
 }
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("run", "Run suites, or a command after `--`");
+  auto* command = app.add_subcommand("run", "Run test suites, or the test command after `--`");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
   command->callback([options, command, &action, &after_dashes] {

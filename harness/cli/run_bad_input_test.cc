@@ -34,12 +34,12 @@ TEST_F(BadInput, Options) {
   refuses({"run", "--timout=5s"}, {"--timout", "`--timeout`"});
   refuses({"list", "--jsno"}, {"--jsno", "`--json`"});
   refuses({"rnu"}, {"rnu", "`run`"});
-  refuses({}, {"subcommand"});
+  refuses({}, {"needs a command", "`proctor --help`"});
   refuses({"run", "--jobs", "many"}, {"--jobs", "many"});
   refuses({"run", "--jobs", "0"}, {"--jobs"});
   refuses({"run", "--repeat", "-1"}, {"--repeat"});
   refuses({"run", "--filter"}, {"--filter"});
-  refuses({"finish"}, {"run_dir"});
+  refuses({"finish"}, {"needs RUN_DIR"});
   refuses({"run", "--"}, {"`--`"});
   refuses({"finish", "x", "--", "y"}, {"finish", "`--`"});
   refuses({"run", "--until-fail"}, {"--until-fail", "--repeat"});

@@ -84,8 +84,7 @@ Result<void> SelftestCommand::check() {
   if (auto completed = complete(options_.plan, std::nullopt); !completed) return completed;
   const std::string& backend = options_.plan.selection.backend;
   if (backend != "xpu" && backend != "cuda") {
-    return Error::usage("read --backend " + backend + ": simgpu has no such devices",
-                        "Give --backend xpu or --backend cuda.");
+    return Error::refused("--backend must be xpu or cuda for the self-test (got " + backend + ")");
   }
   if (options_.machine.sim.empty()) options_.machine.sim = default_topology(backend);
   narrowed_ = !options_.plan.selection.suites.empty();
@@ -104,12 +103,13 @@ Result<void> SelftestCommand::check() {
   machine_ = std::move(*machine);
   const char* faults = std::getenv(kSimFaultsVariable);
   if (faults != nullptr && *faults != '\0') {
-    return Error::usage(
-        std::string("use ") + kSimFaultsVariable + ": the self-test chooses the faults itself",
-        "Unset it, and use --fault NAME for one of them.");
+    return Error::refused(
+        std::string(kSimFaultsVariable) + " must not be set: the self-test chooses the faults",
+        "Unset it, and select a fault with --fault NAME.");
   }
   const std::string file = shared_file(kExemptionsFile);
-  if (file.empty()) return Error::usage(std::string("find share/proctor/") + kExemptionsFile);
+  if (file.empty())
+    return Error::refused(std::string("The installation has no share/proctor/") + kExemptionsFile);
   auto exemptions = load_exemptions(file);
   if (!exemptions) return exemptions.error();
   exemptions_ = exemptions_of(backend, *exemptions);
@@ -188,8 +188,8 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
                                                                  int rank) {
   const auto all = static_cast<std::size_t>(std::max(test.devices, 0));
   if (all > devices_.pool.size()) {
-    return Error::usage("lease " + std::to_string(all) + " devices for " + test.id + " from --sim " +
-                        machine_->simulation()->topology.name);
+    return Error::refused(test.id + " needs " + std::to_string(all) + " devices, more than --sim " +
+                          machine_->simulation()->topology.name + " has");
   }
   std::vector<std::string> ids;
   const auto each = all / static_cast<std::size_t>(std::max(test.ranks, 1));
@@ -262,29 +262,44 @@ int SelftestCommand::run() {
 
 void add_selftest_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "selftest", "Run each check under the faults that it must notice, and say what nobody notices");
+      "selftest", "Check that every built-in test fails under the faults that it must detect");
   auto options = std::make_shared<SelftestOptions>();
   options->plan.selection.backend = "xpu";
-  command->add_option("--backend", options->plan.selection.backend,
-                      "Whose devices to simulate: xpu (the default) or cuda");
-  command->add_option("--suite", options->plan.selection.suites, "Only this suite; repeatable")
+  command
+      ->add_option("--backend", options->plan.selection.backend, "Backend to simulate: xpu (default) or cuda")
+      ->type_name("BACKEND");
+  command->add_option("--suite", options->plan.selection.suites, "Check only this suite; repeatable")
+      ->type_name("SUITE")
       ->allow_extra_args(false);
-  command->add_option("--fault", options->matrix.fault, "Only this fault, against every check that lists it");
-  command->add_option(
-      "--check", options->matrix.check,
-      "Only this check (SUITE.BACKEND/Group.Name or Group.Name), under every fault that it lists");
+  command
+      ->add_option("--fault", options->matrix.fault, "Inject only this fault, into every test that lists it")
+      ->type_name("FAULT");
+  command
+      ->add_option(
+          "--check", options->matrix.check,
+          "Check only this test (SUITE.BACKEND/Group.Name or Group.Name), under every fault that it lists")
+      ->type_name("ID");
   auto* quick = command->add_flag("--quick", options->quick,
-                                  "Each check's cheapest fault, and each fault once (the default)");
-  command->add_flag("--full", options->matrix.full, "Every check under every fault that it lists, and more")
+                                  "Use the cheapest fault of each test, and each fault once (default)");
+  command->add_flag("--full", options->matrix.full, "Use every fault that each test lists, and more")
       ->excludes(quick);
-  command->add_option("--sim", options->machine.sim,
-                      "The simulated devices of each row (default: xpu:4x2, cuda:4)");
+  command
+      ->add_option("--sim", options->machine.sim,
+                   "Simulated devices of each row (default: xpu:4x2 or cuda:4)")
+      ->type_name("DEVICES");
   add_extent_options(*command, options->plan.extent);
-  command->add_option("--config", options->plan.config.config_file,
-                      "Read this file instead of ./proctor.toml");
-  command->add_option("--containment", options->machine.containment, "What holds each row");
-  command->add_option("--jobs,-j", options->jobs, "Rows at once")->check(CLI::Range(1, 10'000));
-  command->add_option("--out", options->out, "Directory for selftest.json and logs; must be new or empty");
+  command
+      ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
+      ->type_name("FILE");
+  command
+      ->add_option("--containment", options->machine.containment,
+                   "Containment layer of each row (default: auto)")
+      ->type_name("LAYER");
+  command->add_option("--jobs,-j", options->jobs, "Rows to run at once")
+      ->type_name("N")
+      ->check(from_to(1, 10'000));
+  command->add_option("--out", options->out, "Directory for selftest.json and logs, new or empty")
+      ->type_name("DIR");
   command->callback(
       [options, &action] { action = [options] { return SelftestCommand(*options).execute(); }; });
 }

@@ -13,7 +13,7 @@
 namespace proctor::cli {
 
 int fail_stack(const Error& error) {
-  std::cerr << fmt::format("proctor: failed to {}\n", error.what);
+  std::cerr << fmt::format("proctor: {}\n", error.message());
   if (!error.hint.empty()) std::cerr << error.hint << '\n';
   return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
 }
@@ -31,12 +31,11 @@ Result<StackLock> find_lock(const std::string& directory, const std::string& nam
     if (lock.name == name) return lock;
     names.push_back(lock.name);
   }
-  return Error::usage(fmt::format("find the stack `{}`", name), suggestion(name, names, "stacks"));
+  return Error::refused(fmt::format("There is no stack `{}`", name), suggestion(name, names, "stacks"));
 }
 
 void add_stack_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  CLI::App* stack =
-      app.add_subcommand("stack", "the driver stack: lock files, Dockerfiles, containers, what is installed");
+  CLI::App* stack = app.add_subcommand("stack", "Show, lock, check and containerize the driver stack");
   stack->require_subcommand(1);
   add_stack_capture(*stack, action);
   add_stack_render(*stack, action);

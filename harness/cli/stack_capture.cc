@@ -20,7 +20,7 @@ struct CaptureRequest {
 int run(const CaptureRequest& request) {
   std::error_code ec;
   if (!std::filesystem::is_directory(request.root, ec)) {
-    return fail_stack(Error::usage("read --root " + request.root + ": no such directory"));
+    return fail_stack(Error::refused("--root " + request.root + " does not exist or is not a directory"));
   }
   const auto facts = capture_stack(request.root, image_digest_of_caller());
   if (request.json) {
@@ -38,11 +38,11 @@ int run(const CaptureRequest& request) {
 
 void add_stack_capture(CLI::App& stack, Action& action) {
   CLI::App* command =
-      stack.add_subcommand("capture", "kernel, driver, firmware, libraries, glue, each with its source");
+      stack.add_subcommand("capture", "Show kernel, driver, firmware and libraries, each with its source");
   const auto request = std::make_shared<CaptureRequest>();
-  command->add_option("--root", request->root, "the machine's files are below this directory")
-      ->capture_default_str();
-  command->add_flag("--json", request->json, "value is null where unknown, with the reason");
+  command->add_option("--root", request->root, "Root of the machine's files (default: /)")->type_name("DIR");
+  command->add_flag("--json", request->json,
+                    "Print one JSON document; an unknown value is null, with the reason");
   command->callback([request, &action] { action = [request] { return run(*request); }; });
 }
 

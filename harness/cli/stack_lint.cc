@@ -49,9 +49,9 @@ int run(const std::vector<std::string>& files) {
 
 void add_stack_lint(CLI::App& stack, Action& action) {
   CLI::App* command =
-      stack.add_subcommand("lint", "what lets a Dockerfile drift or run unchecked code; exit 1");
+      stack.add_subcommand("lint", "Exit with 1 if a Dockerfile is not pinned or runs unchecked code");
   const auto files = std::make_shared<std::vector<std::string>>();
-  command->add_option("FILE", *files, "Dockerfiles")->required();
+  command->add_option("FILE", *files, "Dockerfiles")->type_name("FILE")->required();
   command->callback([files, &action] { action = [files] { return run(*files); }; });
 }
 

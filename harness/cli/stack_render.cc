@@ -84,12 +84,15 @@ int run(const RenderRequest& request) {
 }  // namespace
 
 void add_stack_render(CLI::App& stack, Action& action) {
-  CLI::App* command = stack.add_subcommand("render", "Dockerfiles and run lines from the locks");
+  CLI::App* command = stack.add_subcommand("render", "Write Dockerfiles and run lines from the locks");
   const auto request = std::make_shared<RenderRequest>();
-  command->add_option("STACK", request->stacks, "names below DIR/stacks; all when absent");
-  command->add_option("--dir", request->directory, "where stacks/ is and the files go")
-      ->capture_default_str();
-  command->add_flag("--check", request->check, "write nothing; exit 1 when a file differs");
+  command->add_option("STACK", request->stacks, "Names of stacks in DIR/stacks (default: all)")
+      ->type_name("STACK");
+  command
+      ->add_option("--dir", request->directory,
+                   "Directory of stacks/, to which the files are written (default: docker)")
+      ->type_name("DIR");
+  command->add_flag("--check", request->check, "Write nothing; exit with 1 if a file differs");
   command->callback([request, &action] { action = [request] { return run(*request); }; });
 }
 

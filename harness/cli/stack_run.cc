@@ -86,9 +86,8 @@ Result<void> check_version(const EngineFacts& facts) {
                         fmt::format("Is this {}? Name another one with --engine.", name));
   }
   if (compare(*Version::parse(*version), *Version::parse(facts.oldest)) < 0) {
-    return Error::usage(
-        fmt::format("start containers with {} {}: it is older than {}", name, *version, facts.oldest),
-        "Install a newer one, or name another engine with --engine. --print prints the line.");
+    return Error::refused(fmt::format("{} {} is older than {}", name, *version, facts.oldest),
+                          "Install a newer version, or select another engine with --engine.");
   }
   return {};
 }
@@ -114,8 +113,9 @@ Result<Engine> choose_engine(const RunRequest& request) {
     return facts.engine;
   }
   if (request.print) return Engine::kDocker;
-  return Error::usage("find an engine: there is no docker, podman or buildah in PATH",
-                      "Install one: sudo apt-get install podman. --print prints the line.");
+  return Error::refused(
+      "There is no docker, podman or buildah in PATH",
+      "Install one: sudo apt-get install podman. Use --print to print the command line only.");
 }
 
 // ---- the image ----
@@ -199,9 +199,9 @@ Result<std::string> mountable(const std::string& path, const char* what) {
   std::error_code none;
   const std::string absolute = fs::absolute(path, none).lexically_normal().string();
   if (absolute.find_first_of(":\n") != std::string::npos)
-    return Error::usage(
-        fmt::format("mount {} as {}: an engine ends the path at the colon", clean_text(absolute), what),
-        "Give it a name without one.");
+    return Error::refused(
+        fmt::format("{} cannot be mounted as {}: its path contains a colon", clean_text(absolute), what),
+        "Use a path without a colon.");
   return absolute;
 }
 
@@ -210,7 +210,7 @@ Result<std::string> shareable(const std::string& path, const char* what) {
   auto place = mountable(path, what);
   if (!place) return place;
   if (const auto why = why_no_source(*place))
-    return Error::usage(fmt::format("mount {} as {}: {}", clean_text(*place), what, *why));
+    return Error::refused(fmt::format("{} cannot be mounted as {}: {}", clean_text(*place), what, *why));
   return place;
 }
 
@@ -219,7 +219,7 @@ Result<std::string> installed_at() {
   if (const std::string named = from_environment("PROCTOR"); !named.empty()) {
     std::error_code none;
     if (!fs::exists(fs::path(named) / "bin/proctor", none))
-      return Error::usage(fmt::format("use PROCTOR={}: there is no bin/proctor", clean_text(named)));
+      return Error::refused(fmt::format("PROCTOR={} has no bin/proctor", clean_text(named)));
     return shareable(named, "PROCTOR");
   }
   fs::path directory = program_directory();
@@ -228,8 +228,8 @@ Result<std::string> installed_at() {
     if (fs::equivalent(directory / "bin/proctor", own_program(), none))
       return shareable(directory, "PROCTOR");
   }
-  return Error::usage("find where Proctor is installed",
-                      "Set PROCTOR to the directory that has bin/proctor.");
+  return Error::refused("The installation directory of Proctor is not known",
+                        "Set PROCTOR to the directory that contains bin/proctor.");
 }
 
 Result<std::string> directory_for_reports(const RunRequest& request) {
@@ -246,8 +246,8 @@ Result<std::string> directory_for_reports(const RunRequest& request) {
   const bool good = S_ISDIR(info.st_mode) && (info.st_uid == static_cast<uid_t>(kImageUser) ||
                                               (info.st_mode & kOthersWrite) == kOthersWrite);
   if (!good) {
-    return Error::usage(
-        fmt::format("write reports into {}: the image's user {} may not", clean_text(*path), kImageUser),
+    return Error::refused(
+        fmt::format("The image's user {} cannot write to {}", kImageUser, clean_text(*path)),
         fmt::format("install --directory --mode=1777 {}", shell_quote(*path)));
   }
   return path;
@@ -297,8 +297,8 @@ Result<std::string> render_group(Engine engine, bool print) {
   struct stat info {};
   if (::stat(kRenderNode, &info) == 0) return std::to_string(info.st_gid);
   if (print) return fmt::format("GROUP_OF_{}", kRenderNode);
-  return Error::usage(fmt::format("find the group of the render nodes: there is no {}", kRenderNode),
-                      "proctor doctor says what is missing for Intel's cards.");
+  return Error::refused(fmt::format("There is no render node {}", kRenderNode),
+                        "Run `proctor doctor` to see what Intel's cards need.");
 }
 
 Result<std::string> cache_of(const StackLock& lock, Engine engine) {
@@ -329,8 +329,8 @@ Result<RunPlaces> places_of(const RunRequest& request, const StackLock& lock, En
   if (is_cuda(lock)) {
     places.gpus = from_environment("GPUS").empty() ? kAllGpus : from_environment("GPUS");
     if (places.gpus != kAllGpus && places.gpus != kAllGpusByCdi)
-      return Error::usage(fmt::format("use GPUS={}", clean_text(places.gpus)),
-                          fmt::format("It is {} or {}.", kAllGpus, kAllGpusByCdi));
+      return Error::refused(
+          fmt::format("GPUS must be {} or {} (got {})", kAllGpus, kAllGpusByCdi, clean_text(places.gpus)));
   }
   return places;
 }
@@ -343,8 +343,8 @@ Result<StackLock> wanted_flavour(const RunRequest& request, const StackLock& loc
     if (request.flavour.empty() || flavour.base.flavour == request.flavour) return flavour;
     if (!flavour.base.flavour.empty()) known.push_back(flavour.base.flavour);
   }
-  return Error::usage(fmt::format("find the flavour `{}` of {}", clean_text(request.flavour), lock.name),
-                      known.empty() ? "It has none." : fmt::format("It has: {}.", fmt::join(known, ", ")));
+  return Error::refused(fmt::format("{} has no flavour `{}`", lock.name, clean_text(request.flavour)),
+                        known.empty() ? "It has none." : fmt::format("It has: {}.", fmt::join(known, ", ")));
 }
 
 Result<StackContainer> container_of(const RunRequest& request, const std::vector<std::string>& command) {
@@ -378,7 +378,7 @@ Result<StackContainer> container_of(const RunRequest& request, const std::vector
                            .options = *options,
                            .command = command};
   if (container.image.starts_with('-'))
-    return Error::usage(fmt::format("use the image {}: that is an option", clean_text(container.image)));
+    return Error::refused(fmt::format("`{}` is an option, not an image", clean_text(container.image)));
   if (request.print) return container;
   const auto digest = image_of_lock(*engine, container.image, *lock, request);
   if (!digest) return digest.error();
@@ -397,8 +397,8 @@ int become(const std::vector<std::string>& words) {
 
 int run(const RunRequest& request, const AfterDashes& command) {
   if (!command || command->empty()) {
-    return fail_stack(Error::usage(fmt::format("run nothing in {}", clean_text(request.stack)),
-                                   "Put the command behind --: proctor stack run NAME -- proctor doctor"));
+    return fail_stack(Error::refused("`proctor stack run` needs a command",
+                                     "Write it after `--`: proctor stack run NAME -- proctor doctor"));
   }
   const auto container = container_of(request, *command);
   if (!container) return fail_stack(container.error());
@@ -412,22 +412,31 @@ int run(const RunRequest& request, const AfterDashes& command) {
 }  // namespace
 
 void add_stack_run(CLI::App& stack, Action& action, const AfterDashes& after_dashes) {
-  CLI::App* command = stack.add_subcommand("run", "a command behind -- in a container of a stack");
+  CLI::App* command = stack.add_subcommand("run", "Run the command after `--` in a container of a stack");
   const auto request = std::make_shared<RunRequest>();
-  command->add_option("NAME", request->stack, "of the stack")->required();
-  command->add_option("--engine", request->engine, "default: the first of these that is installed")
-      ->check(CLI::IsMember({"docker", "podman", "buildah"}));
-  command->add_option("--image", request->image, "default: proctor-NAME, which must have been built here");
-  command->add_option("--flavour", request->flavour, "of the image; default: the first of the lock");
-  command->add_option("--out", request->out, "becomes /out; default: $OUT, else proctor-out");
+  command->add_option("NAME", request->stack, "Name of the stack")->type_name("NAME")->required();
+  command
+      ->add_option("--engine", request->engine,
+                   "Container engine: docker, podman or buildah (default: the first that is installed)")
+      ->type_name("ENGINE")
+      ->check(one_of({"docker", "podman", "buildah"}));
+  command->add_option("--image", request->image, "Image, built on this machine (default: proctor-NAME)")
+      ->type_name("IMAGE");
+  command->add_option("--flavour", request->flavour, "Flavour of the image (default: the first of the lock)")
+      ->type_name("NAME");
+  command->add_option("--out", request->out, "Directory to mount as /out (default: $OUT, else proctor-out)")
+      ->type_name("DIR");
   command
       ->add_option("--option", request->options,
-                   "one more option for the engine, e.g. --option=--env-file=FILE")
+                   "Option for the engine, for example --option=--env-file=FILE; repeatable")
+      ->type_name("OPTION")
       ->allow_extra_args(false);
-  command->add_option("--state-dir", request->state_dir, "the host's directory of leases");
-  command->add_option("--dir", request->directory,
-                      "where stacks/ is; default: docker, else what is built in");
-  command->add_flag("--print", request->print, "print the line and start nothing");
+  command->add_option("--state-dir", request->state_dir, "Directory of the host's leases")->type_name("DIR");
+  command
+      ->add_option("--dir", request->directory,
+                   "Directory of stacks/ (default: docker, else the built-in stacks)")
+      ->type_name("DIR");
+  command->add_flag("--print", request->print, "Print the command line and start nothing");
   command->callback([request, &after_dashes, &action] {
     action = [request, &after_dashes] { return run(*request, after_dashes); };
   });

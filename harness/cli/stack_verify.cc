@@ -41,19 +41,19 @@ struct VerifyRequest {
 
 Result<std::string> stack_of_machine(const VerifyRequest& request, const Fingerprint& facts) {
   if (request.stacks.size() > 1)
-    return Error::usage("verify one machine against several stacks", "Name one of them.");
+    return Error::refused("A machine can be verified against one stack only", "Name one stack.");
   if (!request.stacks.empty()) return request.stacks.front();
   for (const auto& fact : facts) {
     if (fact.name == "image.stack" && fact.value) return *fact.value;
   }
-  return Error::usage("find out which stack this is: there is no /etc/proctor/stack",
-                      "Name it: proctor stack verify NAME.");
+  return Error::refused("The stack of this machine is not known: there is no /etc/proctor/stack",
+                        "Name it: proctor stack verify NAME.");
 }
 
 int verify_machine(const VerifyRequest& request) {
   std::error_code error;
   if (!fs::is_directory(request.root, error))
-    return fail_stack(Error::usage("read --root " + request.root + ": no such directory"));
+    return fail_stack(Error::refused("--root " + request.root + " does not exist or is not a directory"));
   const auto facts = capture_stack(request.root, image_digest_of_caller());
   const auto name = stack_of_machine(request, facts);
   if (!name) return fail_stack(name.error());
@@ -78,8 +78,8 @@ Result<std::map<std::string, std::string>> mirrors_of(const VerifyRequest& reque
   for (const auto& mirror : request.mirrors) {
     const auto equals = mirror.find('=');
     if (equals == std::string::npos || !is_web_address(mirror.substr(equals + 1)))
-      return Error::usage(fmt::format("read --mirror {}", mirror),
-                          "Write NAME=http://... with a repository's name.");
+      return Error::refused(fmt::format("--mirror must be NAME=URL (got {})", mirror),
+                            "NAME is a repository of the lock.");
     mirrors[mirror.substr(0, equals)] = mirror.substr(equals + 1);
   }
   return mirrors;
@@ -88,7 +88,8 @@ Result<std::map<std::string, std::string>> mirrors_of(const VerifyRequest& reque
 Result<OutsideTools> tools_of(const VerifyRequest& request) {
   const auto timeout = parse_duration(request.timeout);
   if (!timeout) return timeout.error();
-  if (*timeout == Milliseconds(0)) return Error::usage("read --timeout: it is zero");
+  if (*timeout == Milliseconds(0))
+    return Error::refused("`--timeout` must be greater than zero (got " + request.timeout + ")");
   for (const auto& keyring : request.keyrings) {
     if (const auto text = read_text_file(keyring); !text) return text.error();
   }
@@ -183,8 +184,8 @@ using AskAboutLock = Result<int>(const VerifyRequest&, const std::string& locks,
 int ask_world(const VerifyRequest& request, AskAboutLock& ask) {
   const std::string locks = lock_directory(request.directory);
   if (locks.empty()) {
-    return fail_stack(Error::usage("find docker/stacks here",
-                                   "Name the directory that holds stacks/NAME.toml with --dir."));
+    return fail_stack(Error::refused("There is no docker/stacks here",
+                                     "Use --dir to give the directory that contains stacks/NAME.toml."));
   }
   const auto mirrors = mirrors_of(request);
   if (!mirrors) return fail_stack(mirrors.error());
@@ -202,14 +203,19 @@ int ask_world(const VerifyRequest& request, AskAboutLock& ask) {
 }
 
 std::vector<CLI::Option*> add_world_options(CLI::App& command, VerifyRequest& request) {
-  return {command.add_option("--timeout", request.timeout, "limit of one download")->capture_default_str(),
+  return {command
+              .add_option("--timeout", request.timeout,
+                          "Time limit per download (default: " + request.timeout + ")")
+              ->type_name("DURATION"),
           command
               .add_option("--keyring", request.keyrings,
-                          "keys of repositories; default: those that apt believes here")
+                          "Keys of package repositories (default: those of apt); repeatable")
+              ->type_name("FILE")
               ->allow_extra_args(false),
           command
               .add_option("--mirror", request.mirrors,
-                          "NAME=URL: ask this address instead of the repository's own")
+                          "Address to use instead of that of a repository; repeatable")
+              ->type_name("NAME=URL")
               ->allow_extra_args(false)};
 }
 
@@ -217,16 +223,19 @@ std::vector<CLI::Option*> add_world_options(CLI::App& command, VerifyRequest& re
 
 void add_stack_verify(CLI::App& stack, Action& action) {
   CLI::App* command = stack.add_subcommand(
-      "verify",
-      "whether this machine is what its lock says; with --online, whether the world is; exit 1 if not");
+      "verify", "Exit with 1 if this machine, or with --online the repositories, differ from the lock");
   const auto request = std::make_shared<VerifyRequest>();
-  command->add_option("NAME", request->stacks, "stacks; default: the one of this image, with --online all");
-  command->add_option("--dir", request->directory,
-                      "where stacks/ is; default: docker, else what is built in");
-  auto* root = command->add_option("--root", request->root, "the machine's files are below this directory")
-                   ->capture_default_str();
-  auto* online = command->add_flag("--online", request->online, "ask registries, repositories and addresses");
-  command->add_flag("--write", request->write, "put what they say and the lock does not into the lock")
+  command->add_option("NAME", request->stacks, "Stacks (default: that of this image; with --online: all)")
+      ->type_name("STACK");
+  command
+      ->add_option("--dir", request->directory,
+                   "Directory of stacks/ (default: docker, else the built-in stacks)")
+      ->type_name("DIR");
+  auto* root = command->add_option("--root", request->root, "Root of the machine's files (default: /)")
+                   ->type_name("DIR");
+  auto* online =
+      command->add_flag("--online", request->online, "Check registries, repositories and addresses");
+  command->add_flag("--write", request->write, "Add what is missing to the lock (requires --online)")
       ->needs(online);
   for (CLI::Option* option : add_world_options(*command, *request)) option->needs(online);
   online->excludes(root);
@@ -239,14 +248,18 @@ void add_stack_verify(CLI::App& stack, Action& action) {
 
 void add_stack_update(CLI::App& stack, Action& action) {
   CLI::App* command = stack.add_subcommand(
-      "update",
-      "writes a lock anew: what its tags and repositories have today; exit 75 where nobody answers");
+      "update", "Write a lock again from its tags and repositories (exit code 75: no answer)");
   const auto request = std::make_shared<VerifyRequest>();
-  command->add_option("NAME", request->stacks, "stacks")->required();
-  command->add_option("--dir", request->directory, "where stacks/ is; default: docker");
-  command->add_option("--snapshot", request->snapshot, "date of the repositories; default: today")
+  command->add_option("NAME", request->stacks, "Stacks")->type_name("STACK")->required();
+  command->add_option("--dir", request->directory, "Directory of stacks/ (default: docker)")
+      ->type_name("DIR");
+  command
+      ->add_option("--snapshot", request->snapshot,
+                   "Date of the repositories, for example 20261120T000000Z (default: today)")
+      ->type_name("DATE")
       ->check([](const std::string& text) {
-        return is_snapshot(text) ? std::string() : "`" + text + "` is no date such as 20261120T000000Z";
+        return is_snapshot(text) ? std::string()
+                                 : "must be a date such as 20261120T000000Z (got `" + text + "`)";
       });
   add_world_options(*command, *request);
   command->callback([request, &action] { action = [request] { return ask_world(*request, update_lock); }; });

@@ -140,7 +140,7 @@ def configuration_above(sandbox):
 def devices_that_nobody_gets(sandbox):
     for command, code in (("run", 2), ("exec", 125)):
         done = sandbox.proctor(command, "--sim", "xpu:2x1", "--devices", "xpu:1", "--backend", "none", "--", "true")
-        check(done.returncode == code and "no chosen case gets a device" in done.stderr, command, done.returncode, done.stderr)
+        check(done.returncode == code and "no selected case uses a device" in done.stderr, command, done.returncode, done.stderr)
     done = sandbox.proctor("list", "--sim", "xpu:2x1", "--devices", "xpu:9", "--", "true")
     check(done.returncode == 75 and "there is no device `xpu:9`" in done.stderr, done.stderr)
 

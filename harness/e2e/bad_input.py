@@ -14,10 +14,10 @@ COMMAND_LINES = [
     ("subcommand", ["rum"], ["rum", "run"]),
     ("suite", ["run", "atention"], ["atention", "attention"]),
     ("filter", ["run", "--filter", "nothing*"], ["nothing*"]),
-    ("empty filter", ["run", "--filter", ""], ["--filter ''", "it is empty"]),
+    ("empty filter", ["run", "--filter", ""], ["--filter must not be empty"]),
     ("filter of a command", ["run", "--filter", "X", "--", "true"], ["--filter X", "`proctor list -- true`"]),
-    ("retries", ["run", "--retries", "two"], ["--retries two", "a whole number from 0 to 100"]),
-    ("no number", ["run", "--gpus", "two"], ["--gpus = two is not a whole number"]),
+    ("retries", ["run", "--retries", "two"], ["--retries", "two", "a whole number from 0 to 100"]),
+    ("no number", ["run", "--gpus", "two"], ["--gpus must be a whole number (got `two`)"]),
     ("case", ["run", "--case", "attention/none"], ["attention/none"]),
     ("timeout", ["run", "--timeout", "30"], ["30", "--timeout"]),
     ("timeout unit", ["run", "--timeout", "30sec"], ["30sec"]),
@@ -168,7 +168,7 @@ def commands_that_do_not_start(sandbox):
         if name in ("theirs", "a directory"):
             refused(sandbox, f"{name}, as a suite", ["run", "--", command], words, preexec_fn=obey_permissions)
     done = sandbox.proctor("exec", "--timeout", "1s", "./ok.sh")
-    check(done.returncode == 125 and "A command goes after `--`: proctor exec [OPTIONS] -- ./ok.sh" in done.stderr, done.stderr)
+    check(done.returncode == 125 and "Put the command after `--`: proctor exec [OPTIONS] -- ./ok.sh" in done.stderr, done.stderr)
 
 
 def bad_faults(sandbox):

@@ -124,7 +124,7 @@ def each_only_where_it_is_wanted(sandbox):
         done = sandbox.proctor("report", "github", out, env={**sandbox.env, **variables})
         check(done.returncode in (2, 75) and word in done.stderr, word, done.returncode, done.stderr)
     done = sandbox.proctor("report", "github", sandbox.path / "nothing")
-    check(done.returncode == 2 and "there is no such directory" in done.stderr, done.stderr)
+    check(done.returncode == 2 and "does not exist" in done.stderr, done.stderr)
 
 
 def interrupted(sandbox):

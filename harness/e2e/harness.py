@@ -127,7 +127,7 @@ def of_type(journal, name):
 
 def report_files(sandbox):
     """{format: what it leaves in a directory, as ["junit.xml", "junit/*.xml"]}, and which formats a run leaves"""
-    text = sandbox.proctor("report", "render", "--help").stdout
+    text = " ".join(sandbox.proctor("report", "render", "--help").stdout.split())
     formats = dict(re.findall(r"([\w-]+) \(([\w.-]+\.[\w.,/* -]+)\)", text))
     default = re.search(r"\(default: ([\w,-]+)\)", text)[1].split(",")
     check(set(default) <= set(formats), "render --help names no formats:", text)

@@ -193,7 +193,7 @@ def bad_input(sandbox):
             (["prune", "h.sqlite", "--keep", "9999-01-01"], "in the future"),
             (["show", "h.sqlite", "--since", "2026-02-30"], "2026-02-30"),
             (["show", "h.sqlite", "--branch", "mian"], "main"), (["show", "h.sqlite", "--branch", "other"], "`main`"),
-            (["add", "h.sqlite", "text"], "read the run in text: it is no run directory, and no report in one"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
+            (["add", "h.sqlite", "text"], "text is not a Proctor run directory or a report in one"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
             (["check", "text"], "no SQLite file"), (["merge", "h.sqlite", "text"], "no SQLite file"),
             (["merge", "h.sqlite", "missing"], "missing"), (["show", "h.sqlite", "--wait", "1"], "--wait"),
             (["shwo", "h.sqlite"], "show")]:

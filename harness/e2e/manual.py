@@ -2,6 +2,7 @@
 """The man page and bash's completion say what --help says: every command, every option, and nothing that roff or bash
 complains about."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,11 +19,15 @@ def output_of(*command, **options):
     return done.stdout
 
 
+def help_of(*words, flag="--help", columns="100", **options):
+    return output_of(BIN / "proctor", *words, flag, env={**os.environ, "COLUMNS": columns}, **options)
+
+
 def commands(*words):
     """{("proctor", "devices", "drain"): its long options}, as --help tells."""
-    text = output_of(BIN / "proctor", *words, "--help")
-    found = {words: set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.MULTILINE)) - {"--help"}}
-    _, _, below = text.partition("\nSubcommands:\n")
+    text = help_of(*words)
+    found = {words: set(re.findall(r"^  (?:-\w, |    )(--[\w-]+)", text, re.MULTILINE)) - {"--help"}}
+    below = text.partition("\nCommands:\n")[2].partition("\n\n")[0]
     for name in re.findall(r"^  (\w[\w-]*)", below, re.MULTILINE):
         found.update(commands(*words, name))
     return found
@@ -54,6 +59,71 @@ def page(told):
                      if "missing date" not in line and "STYLE: input text line longer" not in line]
             check(not wrong, *tool, *wrong)
     print(f"ok the man page has {len(written)} commands and their options")
+
+
+# Words that have a better one, where they cannot mean anything else.
+FORBIDDEN = re.compile(r"\b(candidate|accelerator|stray|set-up|good|well|sick\b(?! \()|somebody|nobody|everybody|who|whose|our|ours|we"
+                       r"|mend|mends|look at|lies|stands|told|e\.g\.)\b", re.IGNORECASE)
+MOST_CHARACTERS = 280
+
+
+def entries(*words):
+    """[(heading, what stands on the left, description)] of --help, with each description on one line."""
+    heading, found, pending = "", [], None
+    for line in help_of(*words, columns="1000").splitlines():
+        if re.fullmatch(r"\S.*:", line):
+            heading = line[:-1]
+        elif pending and line.startswith(" " * 28):
+            found.append((heading, pending, line.strip()))
+            pending = None
+        elif heading not in ("", "Examples") and (entry := re.match(r"  (\S.*?|    -.*?)(?:  +(\S.*))?$", line)):
+            head = entry[1].strip()
+            if entry[2] is None:
+                pending = head
+            else:
+                found.append((heading, head, entry[2]))
+    return found
+
+
+def words_of_help(told):
+    """Each option, argument and command is described as STYLE asks: what stands here are the rules."""
+    count = 0
+    for command in told:
+        described = entries(*command)
+        check({head for _, head, _ in described if "--help" in head}, command, "has no entries:", described)
+        for heading, head, text in described:
+            place = (*command, heading, head)
+            count += 1
+            check(len(text) <= MOST_CHARACTERS, place, "is longer than", MOST_CHARACTERS, "characters:", len(text))
+            check(not text.endswith("."), place, "ends with a full stop:", text)
+            check(heading == "Exit codes" or text[0].isupper() or text[0] == "[", place, "begins in lower case:", text)
+            check(not (bad := FORBIDDEN.search(text)), place, "has the word", bad and bad[0], text)
+            if heading not in ("Commands", "Exit codes", "Arguments"):
+                check(head.startswith("-"), place, "is no option")
+            check(not re.search(r"\b(TEXT|INT|UINT|FLOAT)\b", head) or head == "--reason TEXT", place, "has no placeholder")
+    print(f"ok {count} entries of help are described by the rules")
+
+
+def sizes(told):
+    """-h is short, and both are readable at any width."""
+    for command in told:
+        short = help_of(*command, flag="-h")
+        check(len(short.splitlines()) <= 40, *command, "-h has", len(short.splitlines()), "lines")
+        for columns, width in (("60", 60), ("80", 80), ("100", 100), ("40", 60), ("abc", 100), ("", 100), ("0", 100), ("-5", 100)):
+            for flag in ("-h", "--help"):
+                text = help_of(*command, flag=flag, columns=columns)
+                for line in text.splitlines():
+                    # An example is one line, and a word that is longer than a line is not broken.
+                    check(len(line) <= width or re.match(r"  (#|proctor )", line) or len(line.split()) == 1, *command, flag,
+                          f"COLUMNS={columns}", len(line), line)
+                check("Excludes" not in text and "Needs" not in text and "\x1b" not in text, *command, text)
+    bare = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    piped = output_of(BIN / "proctor", "run", "--help", env=bare)
+    check(piped == help_of("run") == output_of(BIN / "proctor", "run", "--help", env={**bare, "NO_COLOR": "1"}), "into a pipe")
+    for command in ("run", "exec", "gate", "report", "rerun", "devices", "doctor", "history", "finish", "plan"):
+        text = help_of(command)
+        check(text.count("\n  # ") >= 2 and text.index("\nExamples:") < text.index("\nHelp:"), command, "has no two examples", text)
+    print("ok -h has at most 40 lines, and help is wrapped at any width")
 
 
 def completed(*words, cwd=None):
@@ -107,6 +177,8 @@ def words_of_the_machine():
 
 def main():
     told = commands()
+    words_of_help(told)
+    sizes(told)
     page(told)
     completion(told)
     words_of_the_machine()

@@ -63,7 +63,7 @@ def a_log_while_it_grows(sandbox):
     check(attempt["output"]["log"] == "logs/tells_sh/tells.sh.1.log", attempt["output"])
 
     for words, said in {("tells.s", "out"): "Did you mean `tells.sh`?", ("tells.sh", "out", "--attempt", "2"): "no such attempt",
-                        ("tells.sh", "nowhere"): "there is no such directory", ("tells.sh", "."): "it is no run directory",
+                        ("tells.sh", "nowhere"): "does not exist", ("tells.sh", "."): "is not a Proctor run directory",
                         ("tells.sh", "out", "--rank", "1"): "has 0 ranks"}.items():
         done = sandbox.proctor("log", *words)
         check(done.returncode == 2 and said in done.stderr, words, done.returncode, done.stderr)

@@ -169,7 +169,7 @@ def merge_refuses(sandbox):
     check(merged(sandbox, one, two, three)[0] == 0, "not green")
     out = sandbox.path / "never"
     refused(sandbox, "report", "merge", one, three, "--out", out, says=["shard 2/3 is missing"])
-    refused(sandbox, "report", "merge", one, "gone", three, "--out", out, says=["there is no gone"])
+    refused(sandbox, "report", "merge", one, "gone", three, "--out", out, says=["gone does not exist"])
     refused(sandbox, "report", "merge", one, two, three, two, "--out", out, says=["shard 2/3 is there twice", str(two)])
     refused(sandbox, "report", "merge", one, two, three, "--out", one, says=["it is not empty"])
     whole = sandbox.out()

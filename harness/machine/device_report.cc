@@ -5,6 +5,7 @@
 
 #include "harness/devices/environment.h"
 #include "harness/machine/machine.h"
+#include "harness/machine/options.h"
 
 namespace proctor {
 namespace {
@@ -19,13 +20,18 @@ std::string words_about_size(const Device& device) {
 }  // namespace
 
 void add_device_query_options(CLI::App& command, DeviceQuery& query) {
-  command.add_option("--sim", query.machine.sim,
-                     "simulated devices instead of the machine's own, e.g. xpu:2x2,cuda:4, or FILE.toml");
-  command.add_option("--sim-driver", query.machine.sim_driver,
-                     "simgpu (default), or intel[@DIR]: Intel's own driver in its no-hardware mode");
   command
-      .add_option("--backend", query.backend, "only the devices of this backend: cuda or xpu; default: all")
-      ->check(CLI::IsMember({"cuda", "xpu", "all"}));
+      .add_option(
+          "--sim", query.machine.sim,
+          "Simulated devices, for example xpu:2x2,cuda:4, or FILE.toml (default: those of the machine)")
+      ->type_name("DEVICES");
+  command
+      .add_option("--sim-driver", query.machine.sim_driver,
+                  "Simulator: simgpu (default), or intel[@DIR], Intel's driver in its no-hardware mode")
+      ->type_name("DRIVER");
+  command.add_option("--backend", query.backend, "Backend of the devices: cuda, xpu or all (default)")
+      ->type_name("BACKEND")
+      ->check(one_of({"cuda", "xpu", "all"}));
 }
 
 Result<DeviceReport> report_devices(const DeviceQuery& query) {

@@ -273,8 +273,9 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
     return plan.suites[test.suite].name == kCollectives && env.contains(child::kProviderVariable);
   });
   if (provider.empty() || used) return {};
-  return Error::usage("read --provider " + provider + ": no case of our suite collectives is selected",
-                      "Select it: `proctor run collectives`.");
+  return Error::refused(
+      "--provider " + provider + " has no effect: no case of suite `collectives` is selected",
+      "Run `proctor run collectives`.");
 }
 
 // Each selected case has to have the point: a case that would be tried with all of its points instead would say more

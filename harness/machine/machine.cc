@@ -19,8 +19,7 @@ Result<std::optional<Simulation>> read_simulation(const MachineOptions& options)
   if (options.sim.empty() && (!options.sim_state.empty() || !options.sim_driver.empty())) {
     const std::string typed =
         options.sim_state.empty() ? "--sim-driver " + options.sim_driver : "--sim-state " + options.sim_state;
-    return Error::usage("read " + typed + ": there is no --sim",
-                        "Add the devices to simulate, e.g. --sim xpu:2x2.");
+    return Error::refused(typed + " requires --sim", "Add simulated devices, for example --sim xpu:2x2.");
   }
   if (options.sim.empty()) return std::optional<Simulation>();
   auto simulation = parse_simulation(options.sim, options.sim_driver);
@@ -36,10 +35,11 @@ Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& opti
   if (!containment || !layers->required || (*containment)->layer() <= *layers->required) return containment;
   for (const auto& probe : Containment::probe_all()) {
     if (probe.layer != *layers->required) continue;
-    return Error::usage("open containment " + options.require_containment + ": " + probe.why_not,
-                        probe.how_to_improve.empty() ? "" : probe.how_to_improve.front());
+    return Error::refused(
+        "--require-containment " + options.require_containment + " cannot be met: " + probe.why_not,
+        probe.how_to_improve.empty() ? "" : probe.how_to_improve.front());
   }
-  return Error::usage("open containment " + options.require_containment);
+  return Error::refused("--require-containment " + options.require_containment + " cannot be met");
 }
 
 bool is_leased(const PoolDevice& entry) { return !entry.shared; }

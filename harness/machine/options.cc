@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/containment_layer.h"
@@ -25,8 +26,8 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
   if (const auto layer = parse_layer(text)) return layer;
   auto choices = layer_names();
   choices.insert(choices.begin(), kAnyLayer);
-  return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
-                      suggestion(text, choices, "layers"));
+  return Error::refused(fmt::format("{} `{}` is not a containment layer", option, text),
+                        suggestion(text, choices, "layers"));
 }
 
 // CLI11 takes -1 for the largest number, and cuts one that is too large.
@@ -34,129 +35,203 @@ std::string why_no_seed(const std::string& text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error == std::errc() && end == text.data() + text.size()) return "";
-  return fmt::format("Value {} not in range 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+  return fmt::format("must be from 0 to {} (got `{}`)", std::numeric_limits<std::uint64_t>::max(), text);
+}
+
+// The suites, and what the command after `--` is.
+void add_suite_options(CLI::App& command, SelectionOptions& selection) {
+  command
+      .add_option("suites", selection.suites,
+                  "Test suites by name (default: all of the configuration, else the built-in ones)")
+      ->type_name("SUITE");
+  command
+      .add_option("--backend", selection.backend,
+                  "Run only suites of this backend: cuda, xpu, none or all (default: what the machine or "
+                  "--sim has). With a command after `--`: its devices (default: from its libraries)")
+      ->type_name("BACKEND");
+  command.add_option("--gpus", selection.gpus, "Number of devices per case, which sees no others")
+      ->type_name("N");
+  command
+      .add_option("--process", selection.process,
+                  "Unit that shares a process: case, file or suite (default: as configured, else case)")
+      ->type_name("UNIT");
+  command
+      .add_option("--env", selection.env,
+                  "Environment variable for each case, over the configuration; repeatable")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--kind", selection.kind,
+                  fmt::format("Framework of the program after `--`, if it is not detected: {}",
+                              fmt::join(kind_names(), ", ")))
+      ->type_name("KIND");
+  command
+      .add_option("--name", selection.name, "Suite name of the command after `--` (default: its file name)")
+      ->type_name("NAME");
+  command.add_option("--label", selection.labels, "Run only suites with this label; repeatable")
+      ->type_name("LABEL")
+      ->allow_extra_args(false);
+}
+
+void add_case_options(CLI::App& command, SelectionOptions& selection) {
+  const auto add = [&](const char* name, std::vector<std::string>& values, const char* help,
+                       const char* placeholder) {
+    command.add_option(name, values, help)->type_name(placeholder)->allow_extra_args(false);
+  };
+  add("--filter", selection.filters, "Run only cases whose id matches (* and ?); repeatable", "GLOB");
+  add("--case", selection.cases, "Run only the case with exactly this id, or all of a suite; repeatable",
+      "ID");
+  add("--exclude", selection.excludes, "Leave out cases whose id matches (* and ?); repeatable", "GLOB");
+  add("--tag", selection.tags, "Run only cases with this tag of their framework; repeatable", "TAG");
 }
 
 }  // namespace
 
+CLI::Validator one_of(std::vector<std::string> choices) {
+  const std::string known = fmt::format("{{{}}}", fmt::join(choices, ","));  // what completion reads
+  const auto check = [choices = std::move(choices)](const std::string& text) -> std::string {
+    if (std::ranges::find(choices, text) != choices.end()) return {};
+    return fmt::format("must be {} or {} (got `{}`)", fmt::join(choices.begin(), choices.end() - 1, ", "),
+                       choices.back(), text);
+  };
+  return {check, known};
+}
+
+CLI::Validator from_to(int least, int most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most)
+      return {};
+    return fmt::format("must be a whole number from {} to {} (got `{}`)", least, most, text);
+  };
+  return {check, ""};
+}
+
 void add_machine_options(CLI::App& command, MachineOptions& options) {
-  command.add_option(
-      "--sim", options.sim,
-      "Simulated devices, e.g. xpu:2x2 (two Intel cards with two tiles each), cuda:4 (four NVIDIA cards; "
-      "cuda:4@12: below a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml, which describes each card");
-  command.add_option("--sim-driver", options.sim_driver,
-                     "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
-                     "no-hardware mode, "
-                     "which executes nothing; with DIR, the one that is unpacked below it");
-  command.add_option(
-      "--sim-state", options.sim_state,
-      "Directory of a simulated machine that several runs share; they lease its cards from each other");
+  add_simulation_options(command, options);
   const auto layers = layer_names();
-  command.add_option("--containment", options.containment,
-                     fmt::format("What holds each case: {}, {} or {}", kAnyLayer,
-                                 fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back()));
-  command.add_option("--require-containment", options.require_containment,
-                     "Refuse to run with anything weaker");
+  command
+      .add_option("--containment", options.containment,
+                  fmt::format("Containment layer of each test process: {}, {} or {} (default: {})", kAnyLayer,
+                              fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back(), kAnyLayer))
+      ->type_name("LAYER");
+  command
+      .add_option("--require-containment", options.require_containment,
+                  "Weakest containment layer to accept (default: any)")
+      ->type_name("LAYER");
+}
+
+void add_simulation_options(CLI::App& command, MachineOptions& options) {
+  command
+      .add_option("--sim", options.sim,
+                  "Simulated devices, for example xpu:2x2 (two Intel cards with two tiles each), cuda:4, "
+                  "cuda:4@12 (a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml")
+      ->type_name("DEVICES");
+  command
+      .add_option(
+          "--sim-driver", options.sim_driver,
+          "Simulator: simgpu (default), or intel[@DIR], Intel's driver in its no-hardware mode, which "
+          "executes nothing")
+      ->type_name("DRIVER");
+  command
+      .add_option("--sim-state", options.sim_state,
+                  "Directory of a simulated machine that several runs share, with its leases")
+      ->type_name("DIR");
 }
 
 void add_devices_option(CLI::App& command, MachineOptions& options) {
-  command.add_option(
-      "--devices", options.devices,
-      "Use only these, separated by commas: ids, UUIDs or the beginning of one, PCI addresses, or cuda:0 "
-      "in the order of `proctor devices`");
+  command
+      .add_option("--devices", options.devices,
+                  "Use only these devices: ids, UUIDs or their beginnings, PCI addresses, or cuda:0 in the "
+                  "order of `proctor devices`; separated by commas")
+      ->type_name("DEVICES");
 }
 
 void add_limit_options(CLI::App& command, LimitOptions& limits) {
-  command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
-  command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
-  command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
+  command
+      .add_option("--timeout", limits.timeout,
+                  command.get_name() == "exec" ? "Time limit of the command (default: none)"
+                                               : "Time limit per test (default: 60s)")
+      ->type_name("DURATION");
+  command
+      .add_option("--grace", limits.grace,
+                  "Grace period: time from SIGTERM to SIGKILL after a limit (default: 10s)")
+      ->type_name("DURATION");
+  command
+      .add_option("--stall", limits.stall, "Stall limit: longest time without output, or off (default: off)")
+      ->type_name("DURATION");
 }
 
 void add_verdict_options(CLI::App& command, LimitOptions& limits) {
-  command.add_option("--retries", limits.retries, "More attempts after a bad one");
+  command.add_option("--retries", limits.retries, "Retry a failed test up to N times (default: 0)")
+      ->type_name("N");
   command
       .add_option("--leaks", limits.leaks,
-                  "A good case that left a process behind: warn (the default: it is marked leaky), or fail")
-      ->check(CLI::IsMember({"warn", "fail"}));
+                  "If a passing test leaves processes behind: warn (default) or fail")
+      ->type_name("ACTION")
+      ->check(one_of({"warn", "fail"}));
 }
 
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {
   command
-      .add_option(
-          "--hierarchy", selection.hierarchy,
-          "What programs see of Intel cards with several tiles: composite, flat or combined (default: the "
-          "caller's ZE_FLAT_DEVICE_HIERARCHY, else composite)")
-      ->check(CLI::IsMember({"composite", "flat", "combined"}));
+      .add_option("--hierarchy", selection.hierarchy,
+                  "How Intel cards with several tiles appear: composite, flat or combined (default: "
+                  "ZE_FLAT_DEVICE_HIERARCHY, else composite)")
+      ->type_name("MODE")
+      ->check(one_of({"composite", "flat", "combined"}));
 }
 
 void add_mem_cap_option(CLI::App& command, SelectionOptions& selection) {
-  command.add_option(
-      "--mem-cap", selection.mem_cap,
-      "Memory of each device that a process of our suites takes at most, e.g. 512M or 4G; told to "
-      "other programs in PROCTOR_MEM_CAP, and to CuPy and JAX");
+  command
+      .add_option(
+          "--mem-cap", selection.mem_cap,
+          "Memory limit per device and process, for example 512M or 4G, for the built-in suites, CuPy "
+          "and JAX; other programs read PROCTOR_MEM_CAP")
+      ->type_name("SIZE");
 }
 
 void add_host_pids_option(CLI::App& command, SelectionOptions& selection) {
   command.add_flag("--host-pids", selection.host_pids,
-                   "No PID and no user namespace for the cases: for MPS, profilers and sudo");
+                   "Run without a PID and a user namespace, for MPS, profilers and sudo");
 }
 
 void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
-  command.add_option("--lease-wait", options.lease_wait_text,
-                     "Longest wait for devices that other runs hold, where a list needs them (default: 10m)");
+  command
+      .add_option("--lease-wait", options.lease_wait_text,
+                  "Longest wait for devices that other runs hold, if listing needs a device (default: 10m)")
+      ->type_name("DURATION");
 }
 
 void add_extent_options(CLI::App& command, Extent& extent) {
-  command.add_option("--size", extent.size,
-                     "How much our checks do: smoke, ci (the default), full or stress");
   command
-      .add_option("--seed", extent.seed,
-                  "Another choice of the points that our checks are tried with (`proctor explain CASE`)")
+      .add_option("--size", extent.size,
+                  "Amount of work per built-in test: smoke, ci (default), full or stress")
+      ->type_name("SIZE");
+  command.add_option("--seed", extent.seed, "Seed for choosing test parameters (default: 0)")
+      ->type_name("N")
       ->check(CLI::Validator(why_no_seed, ""));
 }
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {
-  auto& selection = options.selection;
-  add_hierarchy_option(command, selection);
-  add_mem_cap_option(command, selection);
-  add_host_pids_option(command, selection);
-  command.add_option("suites", selection.suites,
-                     "Suites by name; without any: all of the config, else the built-in ones");
-  command.add_option("--backend", selection.backend,
-                     "Only suites of this backend: cuda, xpu, none or all; default: our own suites on what "
-                     "the machine, or --sim, has. After `--`: whose devices the program gets; default: "
-                     "guessed from the libraries that it needs");
-  command.add_option("--gpus", selection.gpus,
-                     "Devices that each case of a suite with a backend gets, and no others");
-  command.add_option("--process", selection.process,
-                     "What shares a process: case (each has its own), file or suite; default: as configured");
-  command.add_option("--env", selection.env, "NAME=VALUE for each case, over the configuration; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--kind", selection.kind,
-                     "The kind of the program after `--`, where its file does not say: " +
-                         fmt::format("{}", fmt::join(kind_names(), ", ")));
-  command.add_option("--name", selection.name, "The name of its suite (default: the program's)");
-  command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
-      ->allow_extra_args(false);
-  command
-      .add_option("--case", selection.cases,
-                  "The case with exactly this id, or all of the suite of this name; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--exclude", selection.excludes, "Not the cases whose id matches this glob; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--label", selection.labels, "Only suites with this label; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--tag", selection.tags, "Only cases that their framework gives this tag; repeatable")
-      ->allow_extra_args(false);
-  command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
-  command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
+  add_hierarchy_option(command, options.selection);
+  add_mem_cap_option(command, options.selection);
+  add_host_pids_option(command, options.selection);
+  add_suite_options(command, options.selection);
+  add_case_options(command, options.selection);
+  command.add_option("--config", options.config.config_file, "Configuration file (default: proctor.toml)")
+      ->type_name("FILE");
+  command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the configuration")
+      ->type_name("NAME");
   add_extent_options(command, options.extent);
-  command.add_option(
-      "--point", options.extent.point,
-      "Only this point of what our checks are tried with, as a failure names it: AXIS=VALUE,...");
-  command.add_option("--provider", options.provider,
-                     "The library that our checks of collectives work over: gloo, oneccl or nccl; default: "
-                     "each over its own");
+  command
+      .add_option("--point", options.extent.point,
+                  "Run the built-in tests with these parameters only, as a failure prints them")
+      ->type_name("AXIS=VALUE,...");
+  command
+      .add_option("--provider", options.provider,
+                  "Library for the collective tests: gloo, oneccl or nccl (default: that of each test)")
+      ->type_name("LIBRARY");
 }
 
 Result<Layers> read_layers(const MachineOptions& options) {
@@ -165,8 +240,8 @@ Result<Layers> read_layers(const MachineOptions& options) {
   const auto required = parse_layer_option("--require-containment", options.require_containment);
   if (!required) return required.error();
   if (*wanted && *required && **wanted > **required) {  // best first
-    return Error::usage("read --containment: " + options.containment +
-                        " is weaker than --require-containment " + options.require_containment);
+    return Error::refused(fmt::format("--containment {} is weaker than --require-containment {}",
+                                      options.containment, options.require_containment));
   }
   return Layers{.wanted = *wanted, .required = *required};
 }
@@ -175,19 +250,19 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
   const Extent& extent = options.extent;
   if (std::ranges::find(sizes, extent.size) == sizes.end())
-    return Error::usage("read --size: unknown size `" + extent.size + "`",
-                        suggestion(extent.size, sizes, "sizes"));
+    return Error::refused("--size `" + extent.size + "` is not a size",
+                          suggestion(extent.size, sizes, "sizes"));
   if (!extent.point.empty()) {
     if (const auto point = parse_point(extent.point); !point) return point.error();
   }
   const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
   if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
-    return Error::usage("read --provider: unknown provider `" + options.provider + "`",
-                        suggestion(options.provider, providers, "providers"));
+    return Error::refused("--provider `" + options.provider + "` is not a library of collectives",
+                          suggestion(options.provider, providers, "providers"));
   }
   if (options.lease_wait_text) {
     const auto wait = parse_duration(*options.lease_wait_text);
-    if (!wait) return Error::usage("read --lease-wait: " + wait.error().what, wait.error().hint);
+    if (!wait) return Error::refused("--lease-wait: " + wait.error().what, wait.error().hint);
     options.lease_wait = *wait;
   }
   std::error_code error;
@@ -195,7 +270,7 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   if (error) return Error::system("find the current directory", error.value());
   options.config.user_file = user_config_file(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
   if (after_dashes) {
-    if (after_dashes->empty()) return Error::usage("read the command line: no command after `--`");
+    if (after_dashes->empty()) return Error::refused("There is no command after `--`");
     options.selection.command = *after_dashes;
   }
   return {};

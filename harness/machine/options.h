@@ -38,8 +38,13 @@ struct PlanOptions {
   std::function<void(const std::string& why)> on_wait{};
 };
 
+// What CLI11 checks of a value. Its own validators have other words in each of its versions.
+CLI::Validator one_of(std::vector<std::string> choices);
+CLI::Validator from_to(int least, int most);
+
 // The options about the surroundings of every case of a run.
 void add_machine_options(CLI::App& command, MachineOptions& options);
+void add_simulation_options(CLI::App& command, MachineOptions& options);  // those about simulation alone
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_extent_options(CLI::App& command, Extent& extent);

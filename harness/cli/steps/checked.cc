@@ -23,8 +23,7 @@ constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 // --until-fail without --repeat runs until --deadline.
 Result<void> settle_repeat(RepeatSetup& repeats, const StopSetup& stop) {
   if (repeats.repeat == 0 && repeats.until_fail && !stop.deadline) {
-    return Error::usage("read --until-fail: nothing would end the run",
-                        "Add --repeat N or --deadline DURATION.");
+    return Error::refused("`--until-fail` needs a bound", "Add `--repeat N` or `--deadline DURATION`.");
   }
   if (repeats.repeat == 0) repeats.repeat = repeats.until_fail ? std::numeric_limits<int>::max() : 1;
   return {};
@@ -41,7 +40,7 @@ Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
 Result<std::optional<Shard>> read_shard(const RunOptions& typed, const AfterDashes& after_dashes,
                                         const Environment& caller) {
   if (!typed.plan_file.empty() && after_dashes) {
-    return Error::usage("read --plan " + typed.plan_file + ": it says what is run, and so does `--`");
+    return Error::refused("`--plan` cannot be combined with a command after `--`");
   }
   if (typed.shard.empty()) return std::optional<Shard>();
   const auto shard = typed.shard == "auto" ? shard_of_environment(caller) : parse_shard(typed.shard);
@@ -55,7 +54,7 @@ Result<void> check_directories(const RunOptions& typed) {
   }
   std::error_code error;
   if (std::filesystem::is_directory(typed.stack_root, error)) return {};
-  return Error::usage("read --stack-root " + typed.stack_root + ": no such directory");
+  return Error::refused("--stack-root " + typed.stack_root + " does not exist or is not a directory");
 }
 
 Result<AllKnownFailures> load_all_known_failures(const std::string& file) {

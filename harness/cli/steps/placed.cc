@@ -28,8 +28,8 @@ namespace {
 Result<void> check_devices_used(const std::string& chosen, const Plan& plan) {
   const auto gets_some = [](const Case& test) { return test.devices > 0; };
   if (chosen.empty() || std::ranges::any_of(plan.cases, gets_some)) return {};
-  return Error::usage("use --devices " + chosen + ": no chosen case gets a device",
-                      "Add --backend cuda or --backend xpu.");
+  return Error::refused("--devices " + chosen + " has no effect: no selected case uses a device",
+                        "Add --backend cuda or --backend xpu.");
 }
 
 // The run goes on: its reports say which cases were skipped for it.
@@ -42,9 +42,9 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
   for (DeviceShortage& lack :
        device_shortages(placed.planned.plan, placed.devices, {.backend = backend, .count = selection.gpus})) {
     if (!chosen.empty())
-      return Error::usage(
-          fmt::format("use --devices {}: {}, {} named", shell_quote(chosen), requested(lack), lack.present),
-          "Name others, or correct --backend and --gpus.");
+      return Error::refused(fmt::format("--devices {} is not enough: {}, {} named", shell_quote(chosen),
+                                        requested(lack), lack.present),
+                            "Name more devices, or change --backend or --gpus.");
     if (lack.present == 0 && typed.setup.planned.allow_no_device) continue;
     if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
     const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
@@ -59,25 +59,25 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
 Result<std::pair<std::string, std::string>> read_pin(const std::string& pin, const Plan& plan,
                                                      const FoundDevices& devices) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
-    return Error::usage("use --pin " + shell_quote(pin) + ": " + why, hint);
+    return Error::refused("--pin " + shell_quote(pin) + ": " + why, hint);
   };
   const std::size_t equals = pin.rfind('=');
-  if (equals == std::string::npos) return refuse("there is no `=`", "E.g. --pin suite/case=xpu:0.");
+  if (equals == std::string::npos)
+    return refuse("must be CASE=DEVICE", "For example --pin suite/case=xpu:0.");
   const std::string id = pin.substr(0, equals);
   const auto test = std::ranges::find(plan.cases, id, &Case::id);
   if (test == plan.cases.end())
-    return refuse("no chosen case is `" + id + "`", "`proctor list` shows the ids.");
+    return refuse("no selected case is `" + id + "`", "Run `proctor list` to see the ids.");
   if (test->devices != 1) {
-    return refuse(fmt::format("the case gets {} devices", test->devices),
-                  "--devices chooses the devices of a run.");
+    return refuse(fmt::format("the case uses {} devices", test->devices),
+                  "Use --devices to select the devices of a run.");
   }
   const auto chosen = devices.choose(pin.substr(equals + 1));
   if (!chosen) {
-    Error error = chosen.error();
-    error.what = "use --pin " + shell_quote(pin) + error.what.substr(error.what.find(": "));
-    return error;
+    const std::string& what = chosen.error().what;
+    return refuse(what.substr(what.find(": ") + 2), chosen.error().hint);
   }
-  if (chosen->size() != 1) return refuse("it names several devices", "A case is pinned to one.");
+  if (chosen->size() != 1) return refuse("must name exactly one device", "");
   return std::pair(id, chosen->front());
 }
 

@@ -21,8 +21,8 @@ namespace {
 Result<FoundPlan> read_plan(const RunOptions& typed) {
   const auto text = read_file(typed.plan_file);
   if (!text)
-    return Error::usage("read --plan " + typed.plan_file + ": " + text.error().what,
-                        "Make it with `proctor plan -o FILE`.");
+    return Error::refused("--plan " + typed.plan_file + ": " + text.error().message(),
+                          "Make it with `proctor plan -o FILE`.");
   auto file = parse_plan_file(*text, typed.plan_file, plan_directories(typed.plan.config.directory));
   if (!file) return file.error();
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
@@ -67,10 +67,10 @@ Result<void> check_containment(const Checked& checked, const Plan& plan) {
   const Layer weaker = without_pid_namespace((*containment)->layer());
   for (const Suite& suite : plan.suites) {
     if (!suite.host_pids || weaker <= *layers->required) continue;
-    return Error::usage(
-        fmt::format("use --require-containment {}: suite `{}` has `host_pids`, and is held by {}",
+    return Error::refused(
+        fmt::format("--require-containment {} cannot be met: suite `{}` has `host_pids` and runs in {}",
                     to_string(*layers->required), suite.name, to_string(weaker)),
-        "Run this suite by itself, without that option.");
+        "Run this suite separately, without that option.");
   }
   return {};
 }
@@ -79,16 +79,16 @@ Result<void> check_containment(const Checked& checked, const Plan& plan) {
 Result<void> check_terminal(const AttemptSetup& attempts, const Plan& plan) {
   if (!attempts.inherit_stdio) return {};
   if (plan.cases.size() != 1) {
-    return Error::usage(
-        "give the terminal to one case: " + std::to_string(plan.cases.size()) + " are selected",
-        "Select one with --case ID; `proctor list` shows the ids.");
+    return Error::refused("`--no-capture` and `--debugger` need exactly one test case; " +
+                              std::to_string(plan.cases.size()) + " are selected",
+                          "Select one test with --case ID.");
   }
   const Case& test = plan.cases.front();
   if (attempts.debugger.empty() || test.ranks == 0) return {};
-  return Error::usage("give the terminal to the debugger of " + test.id + ": it has " +
-                          std::to_string(test.ranks) + " ranks, each a process",
-                      "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`); RANK in "
-                      "/proc/PID/environ tells which it is.");
+  return Error::refused("`--no-capture` and `--debugger` need a case of one process; " + test.id + " has " +
+                            std::to_string(test.ranks) + " ranks",
+                        "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`). RANK in "
+                        "/proc/PID/environ is its number.");
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_exec_options(CLI::App& command, RunOptions& options);
 
+// Puts the options of this command that `run` or `exec` has, too, below the headings of theirs.
+void group_options(CLI::App& command);
+
 // As the option is marked where the options of `run` and `exec` are declared; none: it is not.
 std::optional<Effect> effect_of(const std::string& option);
 // The options that were typed and are not harmless. One without a mark is not.

@@ -1,0 +1,42 @@
+// The text of `-h` (the options that people use) and `--help` (all), made from what CLI11 knows of a command and from
+// help_text.h. The man page is made of the same pieces. For CLI11 2.1.2 to 2.4.1.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace proctor::cli {
+
+// The columns that help may use: COLUMNS if it is a number, else those of the terminal (0: there is none), else 100;
+// and never fewer than 60.
+std::size_t help_columns(const char* columns, std::size_t terminal);
+
+// "report diff"; "" of proctor itself.
+std::string command_path(const CLI::App& command);
+
+// What stands for the value of an option, "DURATION", or for an argument, "SUITE...". "" of a flag.
+std::string placeholder(const CLI::Option& option);
+// "-j", "--jobs".
+std::vector<std::string> option_names(const CLI::Option& option);
+
+std::vector<const CLI::App*> shown_commands(const CLI::App& app);
+std::vector<const CLI::Option*> shown_arguments(const CLI::App& command);
+// The options with their group, without -h and --help, in the order of use.
+struct OptionGroup {
+  std::string name;
+  std::vector<const CLI::Option*> options;
+};
+std::vector<OptionGroup> shown_groups(const CLI::App& command);
+
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  // CLI11 has two flags for help. Its `help all` is -h here, the short one: mode All.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+};
+
+// Both flags, and the formatter, for a command and those that are added below it afterwards.
+void use_help_formatter(CLI::App& app);
+
+}  // namespace proctor::cli

@@ -1,0 +1,130 @@
+#include "harness/cli/usage_errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/cli/help_formatter.h"
+#include "harness/core/text.h"
+
+namespace proctor::cli {
+namespace {
+
+std::string full_name(const CLI::App& command) {
+  const std::string path = command_path(command);
+  return path.empty() ? "proctor" : "proctor " + path;
+}
+
+std::string see_help(const CLI::App& command) { return fmt::format("See `{} --help`.", full_name(command)); }
+
+Error unknown_option(const CLI::App& command, const std::string& word) {
+  std::vector<std::string> known;
+  for (const auto* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::string bare = word.substr(0, word.find('='));
+  return Error::refused(fmt::format("`{}` is not an option of `{}`", bare, full_name(command)),
+                        did_you_mean(bare, known, see_help(command)));
+}
+
+Error unknown_word(const CLI::App& command, const std::string& word) {
+  if (word.starts_with('-')) return unknown_option(command, word);
+  const std::string name = full_name(command);
+  if (word == "help") return Error::refused("`help` is not a command of `" + name + "`", see_help(command));
+  if (command.get_name() == "exec") {
+    return Error::refused(
+        fmt::format("`{}` takes no argument `{}` before `--`", name, word),
+        fmt::format("Put the command after `--`: {} [OPTIONS] -- {}", name, shell_quote(word)));
+  }
+  std::vector<std::string> known;
+  for (const auto* below : shown_commands(command)) known.push_back(below->get_name());
+  const std::string_view what = known.empty() ? "takes no argument" : "has no command";
+  return Error::refused(fmt::format("`{}` {} `{}`", name, what, word),
+                        did_you_mean(word, known, see_help(command)));
+}
+
+// The option or argument that a message of CLI11 begins with: "--jobs: ...", "run_dir is required".
+const CLI::Option* option_of(const CLI::App& command, std::string_view message) {
+  const std::string name(message.substr(0, message.find_first_of(": ")));
+  return command.get_option_no_throw(name);
+}
+
+std::string name_of(const CLI::Option& option) {
+  return option.get_positional() ? placeholder(option) : option.get_name();
+}
+
+// The first option that is required and was not given; nullptr: there is none.
+const CLI::Option* missing_option(const CLI::App& command) {
+  const auto missing = command.get_options(
+      [](const CLI::Option* option) { return option->get_required() && option->count() == 0; });
+  return missing.empty() ? nullptr : missing.front();
+}
+
+std::string required_text(const CLI::App& command, std::string_view what) {
+  const CLI::Option* missing = missing_option(command);
+  if (missing == nullptr && !shown_commands(command).empty())
+    return fmt::format("`{}` needs a command", full_name(command));
+  if (missing == nullptr)  // a command asked for it by itself: "VALUE is required"
+    return fmt::format("`{}` needs {}", full_name(command), what.substr(0, what.find(' ')));
+  const std::string value = missing->get_positional() ? "" : " " + placeholder(*missing);
+  return fmt::format("`{}` needs {}{}", full_name(command), name_of(*missing), value);
+}
+
+// "--plan excludes --size".
+std::string of_two(std::string text, std::string_view verb, std::string_view instead) {
+  const auto at = text.find(verb);
+  return at == text.npos ? text : text.replace(at, verb.size(), instead);
+}
+
+std::string mismatch_text(const CLI::Option& option) {
+  const std::string name = name_of(option);
+  if (option.get_items_expected_max() == 0) return name + " takes no value";
+  if (option.count() == 0) return fmt::format("{} needs a value: {}", name, placeholder(option));
+  return fmt::format("{} takes one value (got {})", name, option.count());
+}
+
+std::string conversion_text(const CLI::Option& option) {
+  std::string value;
+  for (const auto& result : option.results()) value += (value.empty() ? "" : " ") + result;
+  return fmt::format("{} must be a whole number (got `{}`)", name_of(option), value);
+}
+
+std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
+  std::string what = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) return required_text(command, what);
+  if (dynamic_cast<const CLI::ExcludesError*>(&error))
+    return of_two(std::move(what), " excludes ", " cannot be combined with ");
+  if (dynamic_cast<const CLI::RequiresError*>(&error)) return what;  // "--write requires --online"
+  constexpr std::string_view kNoNumber = "Could not convert: ";
+  const bool is_conversion = what.starts_with(kNoNumber);
+  if (is_conversion) what.erase(0, kNoNumber.size());
+  const CLI::Option* option = option_of(command, what);
+  if (option == nullptr) return what;
+  const bool is_flag = option->get_items_expected_max() == 0;
+  if (is_conversion && !is_flag) return conversion_text(*option);
+  if (is_flag || dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return mismatch_text(*option);
+  if (dynamic_cast<const CLI::ValidationError*>(&error))  // its text is that of a validator of ours
+    return name_of(*option) + " " + what.substr(std::min(what.size(), what.find(": ") + 2));
+  return what;
+}
+
+}  // namespace
+
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const auto unknown = app.remaining(/*recurse=*/true);
+  const bool about_words =
+      dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
+  if (about_words && !unknown.empty()) return unknown_word(command, unknown.front());
+  return Error::refused(text_of(command, error), see_help(command));
+}
+
+}  // namespace proctor::cli

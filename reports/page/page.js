@@ -495,7 +495,7 @@
       (one.failures || []).map((failure) => el("div", { class: "failure" },
         el("p", {}, failure.message || "failed"),
         facts(["At", failure.at], ["Expected", failure.expected], ["Got", failure.got], [words.rule, failure.rule], [words.device, failure.device]))),
-      one.moreFailures ? el("p", {}, counted(one.moreFailures, [words.and_more, words.and_more])) : null,
+      one.moreFailures ? el("p", {}, counted(one.moreFailures, words.and_more)) : null,
       one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence.join("\n")),
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
       await logView(run, one),

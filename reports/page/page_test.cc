@@ -447,7 +447,10 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
 
 TEST(PageTemplate, EachWordIsOneOfThePage) {
   std::set<std::string> known;
-  for (const PageWord& word : all_words()) known.emplace(word.name);
+  for (const PageWord& word : all_words()) {
+    known.emplace(word.name);
+    EXPECT_EQ(word.several.empty(), word.one.find("{}") == std::string_view::npos) << word.name;
+  }
   std::set<std::string> shown = names_in(page_template(), R"(words\.(\w+))");
   shown.merge(names_in(page_script(), R"(\bwords\.(\w+))"));
   for (const std::string& word : shown) EXPECT_TRUE(known.contains(word)) << word;

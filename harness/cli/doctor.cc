@@ -76,7 +76,7 @@ void print_findings(const HostFindings& findings, std::ostream& out) {
         << '\n';
     if (finding.state == HostState::kOk) continue;
     if (!finding.where.empty()) out << clean_text("          at " + finding.where) << '\n';
-    if (!finding.fix.empty()) out << clean_text("          to mend it: " + finding.fix) << '\n';
+    if (!finding.fix.empty()) out << clean_text("          to fix it: " + finding.fix) << '\n';
     for (const auto& source : finding.sources) out << clean_text("          see " + source) << '\n';
   }
 }
@@ -89,7 +89,7 @@ void print_containment(std::ostream& out) {
     if (!probe.signals.empty()) out << "             " << signals_text(probe.signals) << '\n';
     for (const std::string& text : probe.not_guaranteed)
       out << "             not guaranteed: " << text << '\n';
-    for (const std::string& text : probe.how_to_improve) out << "             to mend it: " << text << '\n';
+    for (const std::string& text : probe.how_to_improve) out << "             to fix it: " << text << '\n';
   }
 }
 

@@ -119,7 +119,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     const bool own_end = ended_by_itself(model);
     if (own_end && !spoke_ && shell_code == 0) continue;
     const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
-    say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as it was told" : "") +
+    say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as requested" : "") +
         " · exit " + std::to_string(shell_code) + reports);
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);

@@ -117,7 +117,7 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
   std::vector<std::string> said;
   bool ended = true;
   if (record.boot_id != boot_id()) {
-    said.push_back("the machine was started anew since: nothing of the run is alive");
+    said.push_back("the machine was restarted since: no process of the run is alive");
     if (is_confirmed(record)) ended = sweep_run(record, said);
     say(said);
     return ended;
@@ -335,7 +335,7 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
   if (*record) {
     const auto model = load_run(options.run_dir);
     if (!model) return fail(model.error());
-    limit.doing("somebody looks at the devices");
+    limit.doing("the devices are examined");
     const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
     say(after.said);
     clean = clean && after.back;

@@ -65,7 +65,7 @@ int check(const RenderRequest& request, const std::vector<RenderedFile>& files) 
     std::cout << fmt::format("{} files are what their locks render to\n", files.size());
     return kExitGreen;
   }
-  std::cout << fmt::format("Write them anew: proctor stack render --dir {}\n", request.directory);
+  std::cout << fmt::format("Write them again: proctor stack render --dir {}\n", request.directory);
   return kExitRed;
 }
 

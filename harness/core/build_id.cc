@@ -65,7 +65,7 @@ Result<std::string> read_build_id(const std::string& path) {
   if (!file) return Error::system("read " + path, errno);
   const auto headers = program_headers(file);
   if (headers.empty())
-    return Error{ErrorKind::kSystem, "read " + path + ": it is no ELF file of this machine", {}, 0};
+    return Error{ErrorKind::kSystem, "read " + path + ": it is not an ELF file for this machine", {}, 0};
   for (const auto& header : headers) {
     if (header.p_type != PT_NOTE || header.p_filesz > kMostNotes) continue;
     std::string notes(header.p_filesz, '\0');

@@ -74,7 +74,7 @@ std::string difference(const std::string& path, const JournalSeal& seal) {
   if (!file || ::fstat(file.get(), &info) != 0) {
     return errno == ELOOP ? "it is a link" : fmt::format("it cannot be read: {}", std::strerror(errno));
   }
-  if (!S_ISREG(info.st_mode)) return "it is no file";
+  if (!S_ISREG(info.st_mode)) return "it is not a regular file";
   const auto bytes = static_cast<std::uint64_t>(info.st_size);
   if (bytes < seal.before.bytes) {
     return fmt::format("it lacks {} of the {} bytes that its runner wrote", seal.before.bytes - bytes,

@@ -93,7 +93,7 @@ TEST_F(JournalSealTest, WhatIsNoFileIsNamed) {
   EXPECT_EQ(difference(path_, seal_), "it is a link");
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
-  EXPECT_EQ(difference(path_, seal_), "it is no file");
+  EXPECT_EQ(difference(path_, seal_), "it is not a regular file");
 }
 
 }  // namespace

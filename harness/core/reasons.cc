@@ -67,7 +67,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kGuardLost, "guard_lost", only(kError), kMachine, kOfMachine, kByOutcome,
                   "the process that guards the case died"},
     ReasonMeaning{R::kForeignHolder, "foreign_holder", only(kError), kMachine, kOfMachine, kByOutcome,
-                  "not started: processes that are not ours have memory on its device"},
+                  "not started: other processes hold memory on its device"},
     ReasonMeaning{R::kMaskMismatch, "mask_mismatch", only(kError), kMachine, kOfMachine, kByOutcome,
                   "it sees other devices than it was given"},
     ReasonMeaning{R::kRanks, "ranks", only(kError), kMachine, kOfMachine, kByOutcome,
@@ -105,7 +105,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kDeviceLost, "device_lost", only(kNotrun), kMachine, kOfMachine, kByOutcome,
                   "not run: its device was lost"},
     ReasonMeaning{R::kDeviceSick, "device_sick", only(kNotrun), kMachine, kOfMachine, kByOutcome,
-                  "not run: its device was found sick, and there is no other"},
+                  "not run: its device was found unhealthy, and there is no other"},
     ReasonMeaning{R::kBreaker, "breaker", only(kNotrun), kMachine, kOfMachine, kByOutcome,
                   "not run: the machine had failed too many cases in a row"},
 

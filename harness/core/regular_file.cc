@@ -37,11 +37,11 @@ int write_everything(int fd, std::string_view text) {
 Result<UniqueFd> open_regular(const std::string& path, std::uint64_t most) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd && errno == ELOOP) return not_read(path, "it is a link", ELOOP);
-  if (!fd && errno == ENXIO) return not_read(path, "it is no regular file", ENXIO);  // a socket
+  if (!fd && errno == ENXIO) return not_read(path, "it is not a regular file", ENXIO);  // a socket
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0) return Error::system("read " + path, errno);
   if (S_ISDIR(info.st_mode)) return Error::system("read " + path, EISDIR);
-  if (!S_ISREG(info.st_mode)) return not_read(path, "it is no regular file", EINVAL);
+  if (!S_ISREG(info.st_mode)) return not_read(path, "it is not a regular file", EINVAL);
   if (static_cast<std::uint64_t>(info.st_size) > most)
     return not_read(path, fmt::format("it has {} bytes, and at most {} are read", info.st_size, most), EFBIG);
   return fd;

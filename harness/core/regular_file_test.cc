@@ -52,10 +52,10 @@ TEST_F(RegularFile, IsTheOnlyThingThatIsOpened) {
   make_socket("socket");
   fs::create_directory(path("directory"));
   const auto why = [&](const std::string& name) { return read_regular(name, 1000).error().what; };
-  EXPECT_THAT(why(path("fifo")), HasSubstr("fifo: it is no regular file"));
+  EXPECT_THAT(why(path("fifo")), HasSubstr("fifo: it is not a regular file"));
   EXPECT_THAT(why(path("link")), HasSubstr("link: it is a link"));
-  EXPECT_THAT(why(path("socket")), HasSubstr("socket: it is no regular file"));
-  EXPECT_THAT(why("/dev/zero"), HasSubstr("/dev/zero: it is no regular file"));
+  EXPECT_THAT(why(path("socket")), HasSubstr("socket: it is not a regular file"));
+  EXPECT_THAT(why("/dev/zero"), HasSubstr("/dev/zero: it is not a regular file"));
   EXPECT_EQ(read_regular(path("directory"), 1000).error().sys_errno, EISDIR);
   EXPECT_EQ(read_regular(path("nothing"), 1000).error().sys_errno, ENOENT);
   EXPECT_FALSE(open_regular_stream(path("fifo"), 1000));

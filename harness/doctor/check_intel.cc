@@ -192,7 +192,7 @@ void check_memory_use(Examination& examination) {
   if (!has_intel_card(host) || !host.memory_use_told || !host.library("libze_intel_gpu.so.1")) return;
   if (!host.exposes("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
   if (*host.memory_use_told)
-    return examination.ok("memory-use", "this process is told what memory of Intel's cards is in use");
+    return examination.ok("memory-use", "this process can read how much memory of Intel's devices is in use");
   examination.add(
       {HostState::kWarn,
        "memory-use",

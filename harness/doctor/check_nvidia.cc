@@ -162,7 +162,7 @@ void check_nvidia_versions(Examination& examination) {
          library->path,
          examination.fix(
              "reboot, or: sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",
-             "make the container anew; with CDI first, on the host: sudo nvidia-ctk cdi generate "
+             "recreate the container; with CDI first, on the host: sudo nvidia-ctk cdi generate "
              "--output=/etc/cdi/nvidia.yaml"),
          {}});
   }

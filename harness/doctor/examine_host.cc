@@ -134,7 +134,7 @@ HostState worst_state(const HostFindings& findings) {
 std::string telling_finding(const HostFindings& findings) {
   const auto broken = std::ranges::find(findings, HostState::kBroken, &HostFinding::state);
   if (broken != findings.end())
-    return broken->what + (broken->fix.empty() ? "" : "; to mend it: " + broken->fix);
+    return broken->what + (broken->fix.empty() ? "" : "; to fix it: " + broken->fix);
   const auto cards = std::ranges::find(findings, "cards", &HostFinding::check);
   return cards == findings.end() ? "" : cards->what;
 }

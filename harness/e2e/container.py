@@ -75,7 +75,7 @@ def doctor_says_why(containers, layer):
     check(words["subreaper"] == "works", words)
     check(words["cgroup"].startswith("no: "), words)
     check((words["pidns"] == "works") == (layer == "pidns"), layer, words)
-    check("to mend it: " in layers, "no way out is named:", layers)
+    check("to fix it: " in layers, "no way out is named:", layers)
     check("scope: this container only" in done.stdout, "the scope of the leases is wrong:", done.stdout)
     print(f"ok {layer}: doctor: cgroup {words['cgroup']}; pidns {words['pidns']}")
 

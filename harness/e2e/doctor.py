@@ -48,7 +48,7 @@ def another_machine(sandbox):
     bad = machine(sandbox.path / "bad", "575.57.08")
     done = sandbox.proctor("doctor", "--root", bad)
     check(done.returncode == 1, done.returncode, done.stdout, done.stderr)
-    check("broken  driver-versions" in done.stdout and "to mend it: reboot" in done.stdout, done.stdout)
+    check("broken  driver-versions" in done.stdout and "to fix it: reboot" in done.stdout, done.stdout)
     check("devices\n" not in done.stdout, "this machine is not asked:", done.stdout)
     document = json.loads(sandbox.proctor("doctor", "--root", bad, "--json").stdout)
     check(document["broken"] == 1, document)
@@ -69,7 +69,7 @@ def rules_of_the_user(sandbox):
 
     broken = doctor(RULE.format(id="mine", effect="broken", recheck="2999-01-01"))
     check(broken.returncode == 1 and "known-bad:mine" in broken.stdout, broken.returncode, broken.stdout)
-    check("to mend it: take another" in broken.stdout and "see https://example.org/1" in broken.stdout, broken.stdout)
+    check("to fix it: take another" in broken.stdout and "see https://example.org/1" in broken.stdout, broken.stdout)
     slow = doctor(RULE.format(id="mine", effect="slow", recheck="2999-01-01"))
     check(slow.returncode == 0 and "warn    known-bad:mine" in slow.stdout, slow.returncode, slow.stdout)
     stale = doctor(RULE.format(id="mine", effect="slow", recheck="2020-01-01"))

@@ -238,7 +238,7 @@ def other_machine(sandbox):
         print("this machine has no name: a reboot is not told from another machine")
         return
     change_records(sandbox, out, host=socket.gethostname())
-    finish(sandbox, out, says=["started anew since", "the run's exit code is 3"])
+    finish(sandbox, out, says=["restarted since", "the run's exit code is 3"])
     all_there(out, token)
 
 
@@ -334,7 +334,7 @@ def driver_that_hangs(sandbox):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-    check(done.returncode == 75 and "the limit is over while somebody looks at the devices" in done.stderr, done)
+    check(done.returncode == 75 and "the limit is over while the devices are examined" in done.stderr, done)
     check("the run's exit code is 3" in done.stdout, "not first:", done.stdout)
     (programs / "proctor-probe-xpu").write_text("#!/bin/sh\nexit 9\n")
     done = subprocess.run([programs / "proctor", "finish", out], cwd=sandbox.path, env=sandbox.env,

@@ -92,7 +92,7 @@ void add(std::vector<NeededBackend>& found, Backend backend, std::string why, bo
 
 Result<NeededLibraries> read_needed_libraries(const std::string& file) {
   const auto damaged = [&] {
-    return Error::usage("read " + file + ": it is no complete ELF file of this machine");
+    return Error::usage("read " + file + ": it is not a complete ELF file for this machine");
   };
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return Error::system("read " + file, errno);

@@ -36,7 +36,7 @@ class EntryCheck {
   void look() {
     look_at_days();
     if (trimmed(entry_.owner).empty())
-      say("no_owner", "has no owner: nobody would mend it; write owner = \"NAME\"");
+      say("no_owner", "has no owner: nobody would fix it; write owner = \"NAME\"");
     if (trimmed(entry_.issue).empty())
       say("no_issue", "has no issue: nobody could follow it; write issue = \"https://...\"");
     look_at_patterns();

@@ -90,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(
             "added_later: known failure `memory.xpu/Copy.A` was added on 2026-11-24, which is after "
             "2026-11-23"},
         Row{"NoOwner", "owner", "",
-            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would mend it; write owner = "
+            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would fix it; write owner = "
             "\"NAME\""},
         Row{"BlankOwner", "owner", "\" \\t \"",
-            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would mend it; write owner = "
+            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would fix it; write owner = "
             "\"NAME\""},
         Row{"BlankIssue", "issue", "\"  \"\nsource = \"seen\"",
             "no_issue: known failure `memory.xpu/Copy.A` has no issue: nobody could follow it; write issue = "

@@ -501,7 +501,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   static std::string how_it_ended(int got, const siginfo_t& info) {
-    if (got != 0) return "somebody else has reaped it";
+    if (got != 0) return "another process reaped it";
     if (info.si_code == CLD_EXITED) return "it exited with " + std::to_string(info.si_status);
     return "it was killed by signal " + std::to_string(info.si_status);
   }

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
   }
   Error error =
       Error::usage("use containment " + std::string(to_string(last.layer)) + " here: " + last.why_not);
-  if (!last.how_to_improve.empty()) error.hint = "To mend it, " + last.how_to_improve.front() + ".";
+  if (!last.how_to_improve.empty()) error.hint = "To fix it, " + last.how_to_improve.front() + ".";
   return error;
 }
 

@@ -82,7 +82,7 @@ Result<RankPlan> parse_rank_plan(std::string_view text) {
   } catch (const json::exception&) {
     // Said below.
   }
-  return Error::usage("read the plan of the ranks: it is none");
+  return Error::usage("read the plan of the ranks: it is not valid");
 }
 
 std::vector<std::string> rank_environment(std::vector<std::string> env, int rank, int world, int port,

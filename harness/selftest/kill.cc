@@ -56,7 +56,7 @@ KillResult judge_kill(const FaultedCase& run) {
   if (!kill.fired) {
     const bool at_all = std::any_of(run.firings.begin(), run.firings.end(),
                                     [&](const Firing& firing) { return is_fault_of(firing, run); });
-    kill.message = at_all ? "the fault fired only in the check's set-up" : "the fault never fired";
+    kill.message = at_all ? "the fault fired only in the check's setup" : "the fault never fired";
     return kill;
   }
   if (ended_as_expected(run)) {

@@ -39,14 +39,14 @@ const Row kRows[] = {
     {"OtherFaultFired", [](FaultedCase& run) { run.firings[0].fault = "copy.short"; }, false, false,
      "the fault never fired"},
     {"FiredInSetUpOnly", [](FaultedCase& run) { run.firings[0].t_ns = 99; }, false, false,
-     "the fault fired only in the check's set-up"},
+     "the fault fired only in the check's setup"},
     {"FiredInSetUpAndAfter",
      [](FaultedCase& run) {
        run.firings.push_back({run.fault, 50});
      },
      true, true, "byte 17; expected 0x11, got 0xee"},
     {"NeverBegan", [](FaultedCase& run) { run.set_up_ns = 0; }, false, false,
-     "the fault fired only in the check's set-up"},
+     "the fault fired only in the check's setup"},
     {"FiredAfterTheFailure", [](FaultedCase& run) { run.firings[0].t_ns = 201; }, true, false,
      "the check failed before the fault fired: byte 17; expected 0x11, got 0xee"},
     {"Survived",

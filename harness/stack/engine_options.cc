@@ -144,7 +144,7 @@ std::optional<std::string> why_not(std::string_view name, std::string_view value
 // "-it" is -i -t; "-v" is --volume.
 Result<std::vector<std::string>> in_long(const std::string& word) {
   if (word.starts_with("--")) return std::vector<std::string>{word};
-  if (word.size() < 2 || word[0] != '-') return refused(word, "it is no option");
+  if (word.size() < 2 || word[0] != '-') return refused(word, "it is not an option");
   std::vector<std::string> all;
   for (const char letter : word.substr(1)) {
     const std::string name = {'-', letter};

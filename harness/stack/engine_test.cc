@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("--volume=relative", "where in the container"), std::pair("--gpus=all", "the stack's lock"),
         std::pair("--network=container:other", "another container's"), std::pair("--env", "value is missing"),
         std::pair("--env=", "value is missing"), std::pair("--read-only=false", "takes no value"),
-        std::pair("--frobnicate", "not known to keep"), std::pair("ubuntu:24.04", "it is no option"),
+        std::pair("--frobnicate", "not known to keep"), std::pair("ubuntu:24.04", "it is not an option"),
         std::pair("--", "not known")));
 
 // By whatever name or link: what counts is where it leads.

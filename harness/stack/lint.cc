@@ -78,7 +78,7 @@ void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findin
     }
   }
   if (stage != nullptr && last == nullptr) {
-    findings.push_back({stage->line, "no-user", "the image runs as whoever its base runs as, mostly root",
+    findings.push_back({stage->line, "no-user", "the image runs as the user of its base image, usually root",
                         "End the last stage with USER 10001:10001."});
   }
 }

@@ -74,7 +74,7 @@ Result<void> plan_edits(const toml::table& root, const std::vector<std::string_v
     return Error::internal(
         fmt::format("find the entry {} {} in the lock", change.entry.table, change.entry.name));
   if (table->is_inline())
-    return Error::usage(fmt::format("edit `{}` of the lock: it stands in one line", change.entry.table),
+    return Error::usage(fmt::format("edit `{}` of the lock: it is an inline table", change.entry.table),
                         fmt::format("Write it as a table: [{}].", change.entry.table));
   if (change.verified) {
     for (const auto& [key, value] : *table) {

@@ -38,7 +38,7 @@ class Comparing {
     const auto digest = value("image.lock");
     if (!stack || !digest) {
       result_.notes.emplace_back(
-          "not an image of ours (/etc/proctor/stack): its lock's digest is not compared");
+          "not an image built by Proctor (/etc/proctor/stack): its lock's digest is not compared");
       return;
     }
     if (*stack != lock_.name)

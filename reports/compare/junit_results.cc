@@ -242,7 +242,7 @@ Result<RunResults> load_junit(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
     const bool is_there = std::filesystem::exists(path, error);
-    return bad_file(path, is_there ? "it is no file" : "there is no such file");
+    return bad_file(path, is_there ? "it is not a regular file" : "there is no such file");
   }
   const auto size = std::filesystem::file_size(path, error);
   if (!error && size > kMostJunitBytes)

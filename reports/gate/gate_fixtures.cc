@@ -821,8 +821,8 @@ void add_ways_of_hardware(WrongWays& ways) {
                evidence->simulator = true;
              }
            });
-  hardware(19, "a driver that the loader was told", "hardware",
-           {"B580", "the loader was told another driver, /tmp/sim.so, by the suite"}, [](GateScene& scene) {
+  hardware(19, "a driver that the loader was given", "hardware",
+           {"B580", "the loader was given another driver, /tmp/sim.so, by the suite"}, [](GateScene& scene) {
              scene.run().environment = {{"ZE_ENABLE_ALT_DRIVERS", "/tmp/sim.so", "suite"}};
            });
   hardware(19, "a device that the kernel's driver does not have", "hardware",

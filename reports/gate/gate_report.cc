@@ -467,7 +467,7 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
   const fs::file_status status = fs::symlink_status(journal, ignored);
   if (status.type() == fs::file_type::symlink)
     return error.at(0, "it is a link", "Give the run directory itself.");
-  if (status.type() != fs::file_type::regular) return error.at(0, "it is no file");
+  if (status.type() != fs::file_type::regular) return error.at(0, "it is not a regular file");
   if (fs::file_size(journal, ignored) > kLongestJournal) return error.at(0, "it is longer than 2 GB");
   errno = 0;
   Lines lines(journal);

@@ -238,7 +238,7 @@ void rendered_rule(const CellView& view, GateFinding& finding) {
 void signed_rule(const CellView& view, GateFinding& finding) {
   const auto& digests = view.all.inputs.signed_digests;
   finding.limit =
-      digests ? "the journal's digest stands in " + view.policy().signed_digests : "not asked for";
+      digests ? "the journal's digest is in " + view.policy().signed_digests : "not asked for";
   std::size_t missing = 0;
   for (const GateReport* report : view.reports) {
     if (!digests || digests->contains(report->sha256)) continue;
@@ -374,7 +374,7 @@ void plan_rule(const CellView& view, GateFinding& finding) {
     if (was_joined(its)) {
       values.insert("joined");
       red(finding, fmt::format("{} was joined out of the tests of a call of CTest: which of them CTest left "
-                               "out, and what their options left out, stands in no journal, so it fills no "
+                               "out, and what their options left out, is in no journal, so it fills no "
                                "cell; run the suite by `proctor run`",
                                report->name()));
     } else if (view.plan == nullptr) {
@@ -730,7 +730,7 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
     if (group.simulated) simulated.insert(report.name() + " is simulated");
     if (!group.other_driver.empty())
       simulated.insert(
-          fmt::format("{}: the loader was told another driver, {}", report.name(), group.other_driver));
+          fmt::format("{}: the loader was given another driver, {}", report.name(), group.other_driver));
     if (was_given(report.plan, "--stack-root"))
       simulated.insert(report.name() + " read its stack below another directory: --stack-root");
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);

@@ -35,7 +35,7 @@ class PlanScanner {
     while (!broken_ && next()) {
     }
     digest_.add(compact_);
-    if (broken_ || !open_.empty() || format_ != "proctor-plan") return "it is no plan of Proctor";
+    if (broken_ || !open_.empty() || format_ != "proctor-plan") return "it is not a plan of Proctor";
     if (version_ != kVersion)
       return fmt::format("its format is version {}, and this Proctor reads version {}", version_, kVersion);
     if (digest_.hex() != said_digest_)

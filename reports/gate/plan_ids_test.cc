@@ -99,7 +99,7 @@ TEST(GatePlan, OldIdsAreNamedWithThoseOfToday) {
 TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
   for (const char* text :
        {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})
-    EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is no plan of Proctor")) << text;
+    EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is not a plan of Proctor")) << text;
   json newer = small_plan();
   newer["version"] = 2;
   EXPECT_THAT(complaint_about(plan_file(newer)), HasSubstr("its format is version 2"));

@@ -57,7 +57,7 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
                    "Name the file itself: who made the link decides what would be read or written.");
   }
   if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
-  if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is no ordinary file");
+  if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is not a regular file");
   for (const char* beside :
        {"-journal", "-wal"}) {  // what SQLite writes there first, it would refuse without a name
     if (fs::is_symlink(place + beside, error))
@@ -205,7 +205,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
                     std::chrono::milliseconds wait) {
   switch (failure.code & 255) {
     case SQLITE_NOTADB:
-      return no_history(doing, path, "it is no SQLite file", "The first argument is the history.");
+      return no_history(doing, path, "it is not an SQLite file", "The first argument is the history.");
     case SQLITE_CORRUPT:
       return no_history(doing, path, kDamagedFile + failure.text, kAgain);
     case SQLITE_BUSY:
@@ -291,7 +291,7 @@ Result<History> History::open_to_look(const std::string& path, std::chrono::mill
   } catch (const SqliteFailure& failure) {
     if (other_way == Database::Access::kFrozen) return history_error("read", path, failure, wait);
     return refused("read", path,
-                   "a change of it was cut short, and to undo that it has to be written: " + failure.text);
+                   "a change was cut short, and the file must be written to undo it: " + failure.text);
   }
 }
 

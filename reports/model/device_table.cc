@@ -59,7 +59,7 @@ std::string conclusion(const DeviceRow& row) {
       return "the code: it fails on every device";
     case Suspect::kDevice:
       if (!row.sick.empty()) {
-        return fmt::format("{}: found sick when it had failed there{}", fmt::join(row.sick, "+"),
+        return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.sick, "+"),
                            fails_elsewhere(row) ? "; it fails elsewhere too" : "");
       }
       return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",

@@ -3,7 +3,7 @@
 //
 // A device is blamed when the case failed on it and it fails there more often than elsewhere, by more than
 // chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others). A device
-// that was found sick after an attempt is blamed whatever the numbers are.
+// that was found unhealthy after an attempt is blamed whatever the numbers are.
 #pragma once
 
 #include <map>

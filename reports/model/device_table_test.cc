@@ -55,7 +55,7 @@ TEST(DeviceTable, ACaseThatFailsOnOneOfFourCardsTellsTheCard) {
   EXPECT_EQ(row.counts.at("a").good, 25);
 }
 
-// One bad attempt among 51 is not beyond chance; that the card was found sick is.
+// One bad attempt among 51 is not beyond chance; that the card was found unhealthy is.
 TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
   EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
   RunModel model = model_with({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}});

@@ -62,7 +62,7 @@ std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bo
   if (meaning.reason == Reason::kMaskMismatch && end != nullptr && !end->failures.empty())
     text += ": " + end->failures.front().message;
   if (meaning.reason == Reason::kDeviceSick && started)
-    text = "no verdict: its device was found sick after it, and there is no other";
+    text = "no verdict: its device was found unhealthy after it, and there is no other";
   return text;
 }
 
@@ -123,7 +123,7 @@ std::string suspicion_text(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = verdict_of(*bad);
   const std::string text =
       fmt::format("{} on {}{}, and good on another device; there: {}", to_string(verdict),
-                  fmt::join(bad->start.devices, "+"), is_suspect(*bad) ? ", which was found sick" : "",
+                  fmt::join(bad->start.devices, "+"), is_suspect(*bad) ? ", which was found unhealthy" : "",
                   describe(model, record, verdict, bad));
   return one_line(clean_text(text), kHeadlineBytes);
 }
@@ -241,7 +241,7 @@ Blame blame_in(const RunModel& model, const CaseRecord& record) {
 
 namespace {
 
-// The device of an attempt that was found sick, or on which alone a case is bad.
+// The device of an attempt that was found unhealthy, or on which alone a case is bad.
 std::optional<Culprit> its_device(const RunModel& model, const Attempt* attempt) {
   if (attempt == nullptr || attempt->start.devices.size() != 1) return std::nullopt;
   const std::string& id = attempt->start.devices.front();

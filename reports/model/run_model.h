@@ -11,7 +11,7 @@
 //   the last attempt was bad                     its verdict
 //   fewer executions than --repeat wanted        notrun(interrupted)
 //   otherwise                                    the verdict of the last attempt
-// Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was found sick
+// Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was found unhealthy
 // decides nothing; where no other attempt was made, the case is notrun(device_sick).
 #pragma once
 
@@ -45,7 +45,7 @@ struct Attempt {
 // The verdict of an attempt. Without an end record it is notrun(interrupted).
 const Verdict& verdict_of(const Attempt& attempt);
 
-// Whether its device was found sick after it, so that it says nothing about the code.
+// Whether its device was found unhealthy after it, so that it says nothing about the code.
 bool is_suspect(const Attempt& attempt);
 
 struct CaseRecord {

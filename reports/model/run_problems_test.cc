@@ -94,7 +94,7 @@ TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
                 ended("s/a", kPassed, 2), concluded("s/a", kPassed), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(model), ElementsAre("device_suspect"));
   EXPECT_THAT(run_problems(model)[0].message,
-              HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found sick"));
+              HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found unhealthy"));
 }
 
 TEST(RunProblems, AFileWithoutARunIsRed) {

@@ -22,7 +22,7 @@ class Members {
  public:
   Members(const json& object, std::string place, std::string& mistake)
       : object_(object), place_(std::move(place)), mistake_(mistake) {
-    if (!object.is_object()) miss(place_.empty() ? "it is no object" : place_ + " is no object");
+    if (!object.is_object()) miss(place_.empty() ? "it is not an object" : place_ + " is not an object");
   }
 
   std::string text(const char* key) const {
@@ -99,7 +99,7 @@ constexpr PanelFile kGate{"gate.json", "`proctor gate --json FILE` writes one."}
 constexpr PanelFile kCoverage{"list of what is covered", "`proctor list --coverage --json` prints one."};
 
 Error no_such(const PanelFile& kind, const std::string& name, std::string_view mistake) {
-  return Error::usage(fmt::format("read {}: it is no {}: {}", name, kind.name, mistake),
+  return Error::usage(fmt::format("read {}: it is not a {}: {}", name, kind.name, mistake),
                       std::string(kind.made_by));
 }
 
@@ -111,7 +111,7 @@ Result<Content> parse_panel_file(std::string_view text, const std::string& name,
     return no_such(kind, name, fmt::format("it has more than {} bytes", kMostPanelFileBytes));
   if (const std::string why = beyond_json_limits(text); !why.empty()) return no_such(kind, name, why);
   const json file = parse_json(text);
-  if (file.is_discarded()) return no_such(kind, name, "it is no JSON");
+  if (file.is_discarded()) return no_such(kind, name, "it is not JSON");
   std::string mistake;
   const Members members(file, "", mistake);
   const std::size_t version = members.number("schema_version");

@@ -202,7 +202,7 @@ void Console::on(const Event& event) {
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     const std::string by = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
     print(paint(kYellow, "stopping") + " " + stop->reason.text() + by +
-          (stop->signal == SIGINT ? "; once more: everything is killed at once" : ""));
+          (stop->signal == SIGINT ? "; Ctrl-C again kills everything at once" : ""));
   }
 }
 

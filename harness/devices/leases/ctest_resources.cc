@@ -58,7 +58,7 @@ Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environme
                                       [&](const std::string& id) { return resource_id(id) == wanted; });
       if (found == ids.end()) {
         return Error::usage("use " + name + "=" + value + ": this run has no device '" + wanted + "'",
-                            "Write the specification anew: proctor devices --ctest-resource-spec.");
+                            "Write the specification again: proctor devices --ctest-resource-spec.");
       }
       allocated->push_back(*found);
     }

@@ -318,7 +318,7 @@ Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
   if (!fd) return Error::system("open the lease file " + path, errno);
   struct stat info {};
   if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Error{ErrorKind::kSystem, "use the lease file " + path + ": it is no regular file", "", 0};
+    return Error{ErrorKind::kSystem, "use the lease file " + path + ": it is not a regular file", "", 0};
   }
   return fd;
 }
@@ -348,7 +348,7 @@ Result<std::optional<UniqueFd>> LeaseDirectory::lock_file(const std::string& dev
   }
   return Error{
       ErrorKind::kSystem,
-      fmt::format("lock the lease of {}: somebody replaces {} again and again", device, path_of(device)), "",
+      fmt::format("lock the lease of {}: another process keeps replacing {}", device, path_of(device)), "",
       0};
 }
 

@@ -133,7 +133,7 @@ Resolved resolve_name(const MaskEntry& entry, EntryKind kind, const std::optiona
 
 Resolved resolve(const MaskEntry& entry, EntryKind list_kind, const std::optional<CudaHost>& host) {
   const EntryKind kind = kind_of(entry.text);
-  if (kind != list_kind) return Error::usage("stands in a list of " + std::string(to_string(list_kind)));
+  if (kind != list_kind) return Error::usage("is in a list of " + std::string(to_string(list_kind)));
   return kind == EntryKind::kOrdinal ? resolve_ordinal(entry, host) : resolve_name(entry, kind, host);
 }
 

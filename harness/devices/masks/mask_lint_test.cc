@@ -211,8 +211,8 @@ TEST(LintCuda, WarnsOfTruncationDuplicatesAndMixedKinds) {
   EXPECT_THAT(lint_cuda("0,-1,1").warnings,
               ElementsAre("entry 2 '-1' is negative and ends the list: 1 entry after it hidden ('1')"));
   EXPECT_THAT(lint_cuda("0,0").warnings, ElementsAre(HasSubstr("entry 2 '0' repeats a device")));
-  EXPECT_THAT(lint_cuda("GPU-12,2").warnings, ElementsAre(HasSubstr("stands in a list of GPU- names")));
-  EXPECT_THAT(lint_cuda("0,GPU-12").warnings, ElementsAre(HasSubstr("stands in a list of ordinals")));
+  EXPECT_THAT(lint_cuda("GPU-12,2").warnings, ElementsAre(HasSubstr("is in a list of GPU- names")));
+  EXPECT_THAT(lint_cuda("0,GPU-12").warnings, ElementsAre(HasSubstr("is in a list of ordinals")));
   EXPECT_THAT(lint_cuda("GPU-12, GPU-34").warnings, ElementsAre(HasSubstr("has a blank beside it")));
   const MaskLint past = lint_cuda_mask("7", CudaHost{4, {}, {}});
   EXPECT_TRUE(past.accepted());

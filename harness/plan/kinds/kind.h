@@ -105,7 +105,7 @@ class Kind {
     bool lists_with_devices = false;
     // Before the name of a file to which a listing program writes its list too: "--gtest_output=json:".
     std::string_view list_file = {};
-    // Of what a listing prints, or writes to its file: each stands in a list of this kind alone. A program that prints one
+    // Of what a listing prints, or writes to its file: each is in a list of this kind alone. A program that prints one
     // is refused where its list cannot be read, and not judged by its exit code. None: only a list that can be read is one.
     std::vector<std::string_view> list_marks = {};
     bool any_list_code = false;  // a listing has done what it was asked whatever it exits with

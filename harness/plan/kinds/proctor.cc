@@ -71,7 +71,7 @@ std::string read_devices(const json& event, Case& test) {
       return "has no number of ranks in \"ranks\"";
     test.ranks = ranks->get<int>();
     if (test.ranks > 0 && test.devices % test.ranks != 0)
-      return fmt::format("has {} devices for {} ranks, which is no equal share", test.devices, test.ranks);
+      return fmt::format("{} devices cannot be divided evenly among {} ranks", test.devices, test.ranks);
   }
   return {};
 }

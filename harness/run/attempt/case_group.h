@@ -74,10 +74,10 @@ class CaseGroup {
   // again.
   std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict, const Marks& marks,
                                         bool expected, bool last, const std::vector<std::string>& where = {});
-  // Call this instead when its device was found sick after the attempt: it counts for nothing, and the case
+  // Call this instead when its device was found unhealthy after the attempt: it counts for nothing, and the case
   // goes on.
   void discount(std::size_t which);
-  // Whether a device of the case was found sick before. A second one, which was well when the case began on it, is
+  // Whether a device of the case was found unhealthy before. A second one, which was well when the case began on it, is
   // its own doing rather than bad luck: it would ruin one device after the other.
   bool has_suspect(std::size_t which) const;
   // The same of any case that the next process runs: its devices have to be examined first.

@@ -4,7 +4,7 @@
 // A repeat ends with its first good attempt, or when its retries are used up; its verdict is that of its last
 // attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. Marks:
 // `flaky`: some attempt was bad and another one was not; `device_suspect` instead: all bad ones were on the
-// same devices, and all good ones on others, or a device was found sick after an attempt. Such an attempt
+// same devices, and all good ones on others, or a device was found unhealthy after an attempt. Such an attempt
 // counts for nothing: neither as a retry nor as bad.
 #pragma once
 
@@ -35,7 +35,7 @@ class CaseProgress {
   Next add(const Verdict& verdict, const Marks& marks, bool expected,
            const std::vector<std::string>& where = {});
 
-  // The attempt says nothing about the case: its device was found sick after it. The next one is in its place.
+  // The attempt says nothing about the case: its device was found unhealthy after it. The next one is in its place.
   void discount();
 
   int attempt() const { return attempt_; }

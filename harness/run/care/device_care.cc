@@ -92,7 +92,7 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
     case Settled::kBack:
       if (finding.waited < kNotable) return std::nullopt;
       return Warning{WarningCode::kDeviceWaited,
-                     fmt::format("nobody else was on {} after {}; {} starts", device, waited, case_id)};
+                     fmt::format("{} became free after {}; starting {}", device, waited, case_id)};
     case Settled::kForeign:
       if (finding.waited.count() > 0) {
         return Warning{WarningCode::kDeviceForeignHolder,

@@ -69,7 +69,7 @@ class DeviceVisits {
   struct Left {
     bool any_sick = false;   // some device was taken out
     std::string lost = {};   // a device that the driver says is lost
-    std::string sick = {};   // a device that was found sick by its examination
+    std::string sick = {};   // a device that was found unhealthy by its examination
     std::string words = {};  // of that examination
   };
   using OnLeft = std::function<void(const Left&)>;

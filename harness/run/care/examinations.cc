@@ -41,7 +41,7 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
   if (answer.reset) {
     monitor_->renew();
     tell(device, HealthFact::kReset, case_id, words, WarningCode::kDeviceReset,
-         " was sick and has been reset: " + words);
+         " was unhealthy and has been reset: " + words);
   }
   switch (answer.status) {
     case HealthStatus::kPass:

@@ -56,7 +56,7 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
     group_.avoid(devices_.ids);
     return true;
   }
-  note = "it left " + left.sick + " sick, which was well before it, and is not tried on a third device";
+  note = "it left " + left.sick + " unhealthy, which was healthy before it; it is not retried on a third device";
   return false;
 }
 

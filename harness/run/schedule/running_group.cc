@@ -157,7 +157,7 @@ void RunningGroup::leave_sick_devices() {
   if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
   const bool sick = group_.has_suspect() || !group_.pinned_to().empty();
   give_up({Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
-          sick ? "its device was found sick, and there is no other for it"
+          sick ? "its device was found unhealthy, and there is no other for it"
                : "the devices that it needs are lost to this run");
 }
 

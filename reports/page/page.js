@@ -52,7 +52,7 @@
   }
 
   let data; // of the block `list`
-  let words; // of words.def, in it
+  let words; // those that the page's HTML shows too, in it
   let index;
   let lower; // ids as the search compares them
   const value = (name, i) => (typeof data[name] === "number" ? data[name] : data[name][i]);
@@ -153,10 +153,10 @@
   }
 
   function select() {
-    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const inMessage = words.map((word) => hits(data.messages, word));
-    const inVerdict = words.map((word) => hits(data.verdicts.map((v) => `${v[0]}(${v[1]})`), word));
-    const says = (i) => words.every((word, w) =>
+    const terms = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const inMessage = terms.map((word) => hits(data.messages, word));
+    const inVerdict = terms.map((word) => hits(data.verdicts.map((v) => `${v[0]}(${v[1]})`), word));
+    const says = (i) => terms.every((word, w) =>
       lower[i].includes(word) || inMessage[w][value("message", i)] || inVerdict[w][value("verdict", i)]);
     const outcomes = state.outcome ? new Set(state.outcome.split(",")) : null;
     const ofVerdict = data.verdicts.map((v) => !outcomes || outcomes.has(v[0]));
@@ -176,7 +176,7 @@
       if (state.new && !value("isNew", i)) continue;
       if (device && !device[value("device", i)]) continue;
       if (mark && !mark[value("marks", i)]) continue;
-      if (words.length && !says(i)) continue;
+      if (terms.length && !says(i)) continue;
       found.push(i);
     }
     return found;

@@ -140,7 +140,7 @@ std::string_view to_string(Where where) {
 
 Result<RuleSet> parse_rules(std::string_view text) {
   const auto parsed = parse_toml(text, "rules.toml");
-  if (!parsed) return Error::internal(parsed.error().what);
+  if (!parsed) return Error::internal("read the rules of diagnosis: " + parsed.error().what);
   RuleSet rules;
   const toml::array* array = (*parsed)["rule"].as_array();
   for (std::size_t i = 0; array && i < array->size(); ++i) {

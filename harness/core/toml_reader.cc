@@ -135,7 +135,7 @@ constexpr const char* kNulByte = "`{}` in {} contains a NUL byte";
 Result<std::string> read_text_file(const std::string& path) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) {
-    return Error::usage(fmt::format("read {}: it is a directory", path));
+    return Error::refused(fmt::format("{} is a directory, not a file", path));
   }
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -156,10 +156,9 @@ Result<std::string> read_text_file(const std::string& path) {
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
   if (text.size() > kMostTomlBytes)
-    return Error::usage(
-        fmt::format("read {}: it has {} bytes, and {} are read", name, text.size(), kMostTomlBytes));
+    return Error::refused(fmt::format("{} has {} bytes, more than {}", name, text.size(), kMostTomlBytes));
   if (const std::string deep = Nesting(text).first_too_deep(); !deep.empty())
-    return Error::usage(fmt::format("read {}:{}", name, deep));
+    return Error::refused(fmt::format("{}:{}", name, deep));
   toml::parse_result parsed = toml::parse(text, std::string_view(name));
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
@@ -174,8 +173,8 @@ std::string position(const std::string& file, const toml::node& node) {
 
 Error toml_error(const std::string& file, const toml::source_region& where, const std::string& message,
                  const std::string& hint) {
-  return Error::usage(fmt::format("read {}:{}: {}", file, static_cast<unsigned>(where.begin.line), message),
-                      hint);
+  return Error::refused(fmt::format("{}:{}: {}", file, static_cast<unsigned>(where.begin.line), message),
+                        hint);
 }
 
 std::string value_text(const toml::node& node) {
@@ -285,7 +284,7 @@ void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool z
   if (text == nullptr) return wrong_type(key, "a duration such as \"30s\"");
   const Result<Milliseconds> duration = parse_duration(text->get());
   if (!duration) {
-    return fail(key, fmt::format("`{}` in {}: cannot {}", key, title_, duration.error().what),
+    return fail(key, fmt::format("`{}` in {}: {}", key, title_, duration.error().what),
                 duration.error().hint);
   }
   if (*duration == Milliseconds(0) && !zero_allowed) return wrong_type(key, "a duration above zero");

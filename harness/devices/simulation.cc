@@ -39,7 +39,7 @@ std::vector<std::string> driver_directories(const SimDriver& driver, std::string
 Result<simgpu::Topology> read_machine(const std::string& path) {
   const auto text = read_file(path);
   if (!text) {
-    return Error::usage(fmt::format("read --sim '{}': {}", path, text.error().what), text.error().hint);
+    return Error::refused(fmt::format("--sim {}: {}", path, text.error().message()), text.error().hint);
   }
   return simgpu::parse_machine(*text, path, path);
 }

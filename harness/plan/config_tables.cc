@@ -144,8 +144,8 @@ class FileReader {
     for (const auto& [key, node] : entries) {
       const std::string name(key->str());
       if (!is_suite_name(name)) {
-        keep(toml_error(file_.name, key->source(), fmt::format("`{}` is no name for a suite", name),
-                        "Names consist of letters, digits, `-` and `_`."));
+        keep(toml_error(file_.name, key->source(), fmt::format("`{}` is not a valid suite name", name),
+                        "Use letters, digits, `-` and `_`."));
       } else if (!node->is_table()) {
         keep(toml_error(file_.name, node->source(),
                         fmt::format("`suite.{0}` must be a table, [suite.{0}]", name)));

@@ -45,7 +45,7 @@ void read_driver(TableReader& reader, KnownFailure& entry) {
   if (entry.driver.empty() == !versions.has_value()) {
     if (!versions) return;
     Result<VersionRange> range = VersionRange::parse(*versions);
-    if (!range) return reader.fail("versions", "cannot " + range.error().what, range.error().hint);
+    if (!range) return reader.fail("versions", "failed to " + range.error().what, range.error().hint);
     entry.versions = std::move(*range);
     return;
   }

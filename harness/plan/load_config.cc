@@ -165,7 +165,7 @@ class Loader {
   // What only the merged suite can tell.
   std::optional<Error> finish_suite(SuiteConfig& config) {
     Suite& suite = config.suite;
-    const std::string where = fmt::format("read {}: [suite.{}]", suite.origin, suite.name);
+    const std::string where = fmt::format("{}: [suite.{}]", suite.origin, suite.name);
     if (suite.command.empty()) {
       return Error::refused(where + " needs the key `command`",
                             "Write command = [\"program\", \"argument\"].");

@@ -177,7 +177,7 @@ TEST_P(StackLockMistake, IsRefusedWithValueAndPlace) {
 constexpr Mistake kMistakes[] = {
     {"BaseWithoutDigest",
      "digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"", "",
-     "read docker/stacks/a.toml:4: not pinned: the key `digest` is missing | Where the value is not known "
+     "docker/stacks/a.toml:4: not pinned: the key `digest` is missing | Where the value is not known "
      "yet, "
      "leave it out and write unverified = true."},
     {"ShortDigest", "sha256:11", "sha256:1", "docker/stacks/a.toml:6: `digest` is \"sha256:1"},

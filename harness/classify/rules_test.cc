@@ -44,7 +44,7 @@ TEST(Rules, AreReadStrictly) {
   EXPECT_THAT(complaint("next", "nxt"), HasSubstr("unknown key nxt"));
   EXPECT_THAT(complaint("vendor = \"any\"", "vendor = \"any\"\nbecomes = \"pass\""),
               HasSubstr("becomes cannot be"));
-  EXPECT_THAT(complaint("[[rule]]", "[[rule"), HasSubstr("read rules.toml:"));
+  EXPECT_THAT(complaint("[[rule]]", "[[rule"), HasSubstr("rules.toml:"));
   const auto twice = parse_rules(kGood + kGood);
   ASSERT_FALSE(twice);
   EXPECT_THAT(twice.error().what, HasSubstr("twice"));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kDefaultColumns = 100;
 constexpr std::size_t kLeastColumns = 60;
-constexpr std::size_t kTextColumn = 28;  // where descriptions begin
+constexpr std::size_t kTextColumn = 30;  // where descriptions begin
 constexpr std::size_t kShortExamples = 2;
 
 std::size_t terminal_columns() {

@@ -89,7 +89,7 @@ TEST_F(Help, ShowsPlaceholdersAndGroupsInTheOrderOfUse) {
   const std::string text = help("100");
   EXPECT_THAT(text, HasSubstr("Usage: proctor toy [OPTIONS] RUN_DIR\n"));
   EXPECT_THAT(text,
-              HasSubstr("\nDevices:\n  -a, --action ACTION       What to do: wait (default) or fail\n"));
+              HasSubstr("\nDevices:\n  -a, --action ACTION         What to do: wait (default) or fail\n"));
   EXPECT_LT(text.find("\nDevices:"), text.find("\nReports:"));
   for (const char* word : {"TEXT", "INT", "Excludes", "Needs", "{"}) EXPECT_THAT(text, Not(HasSubstr(word)));
 }
@@ -101,7 +101,7 @@ TEST_F(Help, IsWrappedAtTheWidthAndDescriptionsStayInTheirColumn) {
       EXPECT_TRUE(has_a_long_word || line.size() <= width) << line;
     }
   }
-  EXPECT_THAT(help("60"), HasSubstr("\n" + std::string(28, ' ') + "that goes on"));
+  EXPECT_THAT(help("60"), HasSubstr("\n" + std::string(30, ' ') + "that goes on"));
 }
 
 TEST_F(Help, IsThatOfHundredColumnsWhereTheVariableIsNoNumber) { EXPECT_EQ(help("abc"), help("100")); }

@@ -62,7 +62,7 @@ def page(told):
 
 
 # Words that have a better one, where they cannot mean anything else.
-FORBIDDEN = re.compile(r"\b(candidate|accelerator|stray|set-up|good|well|sick\b(?! \()|somebody|nobody|everybody|who|whose|our|ours|we"
+FORBIDDEN = re.compile(r"\b(candidate|accelerator|stray|set-up|good|well|sick\b(?! \()|somebody|nobody|everybody|who|our|ours|we"
                        r"|mend|mends|look at|lies|stands|told|e\.g\.)\b", re.IGNORECASE)
 MOST_CHARACTERS = 280
 
@@ -73,7 +73,7 @@ def entries(*words):
     for line in help_of(*words, columns="1000").splitlines():
         if re.fullmatch(r"\S.*:", line):
             heading = line[:-1]
-        elif pending and line.startswith(" " * 28):
+        elif pending and line.startswith(" " * 30):
             found.append((heading, pending, line.strip()))
             pending = None
         elif heading not in ("", "Examples") and (entry := re.match(r"  (\S.*?|    -.*?)(?:  +(\S.*))?$", line)):

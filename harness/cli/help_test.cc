@@ -104,8 +104,6 @@ TEST_F(Help, IsWrappedAtTheWidthAndDescriptionsStayInTheirColumn) {
   EXPECT_THAT(help("60"), HasSubstr("\n" + std::string(30, ' ') + "that goes on"));
 }
 
-TEST_F(Help, IsThatOfHundredColumnsWhereTheVariableIsNoNumber) { EXPECT_EQ(help("abc"), help("100")); }
-
 TEST_F(Help, HasTwoFlags) {
   EXPECT_THROW(app_.parse("toy -h"), CLI::CallForAllHelp);
   EXPECT_THROW(app_.parse("toy --help"), CLI::CallForHelp);
@@ -121,7 +119,7 @@ TEST_F(Help, RefusesInSentences) {
   EXPECT_EQ(refused({"a", "--count", "1", "--count", "2"}), "--count takes one value (got 2)");
   EXPECT_EQ(refused({"a", "--count"}), "--count needs a value: N");
   EXPECT_EQ(refused({"a", "--quiet=maybe"}), "--quiet takes no value");
-  EXPECT_EQ(refused({"a", "--action", "wait", "--junit", "x"}), "--action cannot be combined with --junit");
+  EXPECT_EQ(refused({"a", "--action", "wait", "--junit", "x"}), "--junit cannot be combined with --action");
 }
 
 TEST(HelpText, EachCommonOptionStandsOnce) {

@@ -55,6 +55,8 @@ def on_files(files, config):
     for page in GENERATED:
         text = Path(os.environ["PROCTOR_SITE_PAGES"], Path(page).name).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
+    script = Path(__file__).with_name("iframe-worker.js").read_text(encoding="utf-8")
+    files.append(File.generated(config, "assets/iframe-worker.js", content=script))
     return files
 
 

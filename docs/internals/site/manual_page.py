@@ -22,7 +22,7 @@ def code(text):
 
 class Writer:
     def __init__(self):
-        self.out, self.title, self.is_literal, self.next_is_term = [], "", False, False
+        self.out, self.title, self.is_literal, self.is_example, self.next_is_term = [], "", False, False, False
 
     def line(self, text=""):
         self.out.append(text)
@@ -34,6 +34,8 @@ class Writer:
             self.next_is_term = True
         elif name == "PP":
             self.line()
+        elif name in ("RS", "RE"):
+            self.is_example = name == "RS"
         elif name in ("nf", "fi"):
             self.is_literal = name == "nf"
             self.line("\n```text" if self.is_literal else "```\n")
@@ -57,7 +59,7 @@ class Writer:
             self.line(":   ")
         elif self.out and self.out[-1] == ":   ":
             self.out[-1] += prose(text)
-        elif self.title == "Synopsis":
+        elif self.title == "Synopsis" or self.is_example:
             self.line(f"    {plain(text)}")
         else:
             self.line(code(text) if is_code else prose(text))
@@ -74,4 +76,5 @@ def markdown(manual):
         else:
             writer.text(line)
     body = "\n".join(writer.out)
+    body = re.sub(r"\n\n([A-Z][\w ]*):\n\n(?=`)", r"\n\n**\1**\n\n", body)  # a group of options
     return "# Commands\n\n" + re.sub(r"\n{3,}", "\n\n", re.sub(r"^\s*## Name\n\n.*\n", "", body)).lstrip() + "\n"

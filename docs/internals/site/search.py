@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the search of the built site finds, and which pages nothing leads to.
+"""What the search of the built site finds, which pages nothing leads to, and what is loaded from elsewhere.
 
 The search is that of mkdocs-material's worker in lunr.py: the same index, stemmer, stop words and scores, where a word in
 a title counts a thousand times one in the text. Each section is a document; the best of its sections places a page. Not
@@ -57,6 +57,14 @@ def unlinked(site):
     return sorted(pages - linked)
 
 
+def fetched(site):
+    """Pages that load a script, a style or an image from another site."""
+    pattern = re.compile(r'<(?:script|link|img)\b[^>]*?\b(?:src|href)="?(?:https?:)?//[^" >]+')
+    for path in sorted(site.rglob("*.html")):
+        for found in sorted(set(pattern.findall(path.read_text(encoding="utf-8")))):
+            yield f"{path.relative_to(site)}: loads from another site: {found}"
+
+
 def main(arguments):
     site, words = Path(arguments[0]).resolve(), arguments[1:]
     search = searcher(site)
@@ -65,6 +73,7 @@ def main(arguments):
     if words:
         return 0
     wrong = [f"{page}: no page leads to it; add it to the index of its folder" for page in unlinked(site)]
+    wrong += fetched(site)
     for word, page in WANTED.items():
         hits = search(word)
         if hits[:1] != [page]:

@@ -23,7 +23,8 @@ if (location.protocol === "file:") {
       document.body.append(this.frame);
     }
     postMessage(message) {
-      this.loaded.then(() => this.frame.contentWindow.postMessage(message, "*"));
+      // Not the frame's own postMessage, which answers.
+      this.loaded.then(() => window.postMessage.call(this.frame.contentWindow, message, "*"));
     }
     terminate() {
       removeEventListener("message", this.forward);

@@ -52,7 +52,7 @@ def cell(row):
 
 
 def page(table, results):
-    yield """# Torture: programs that hang, leak, daemonise, flood and crash
+    yield """# Torture tests: Proctor and other runners
 
 This page shows measured results of misbehaving programs under Proctor and under other runners.
 `harness/e2e/torture_page.py` writes it:

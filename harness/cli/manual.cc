@@ -131,7 +131,8 @@ std::string exits_text(const CommandHelp& help) {
 
 std::string footer_text(const CLI::App& command) {
   std::string text;
-  for (const std::string_view paragraph : lines_of(command.get_footer()))
+  const std::string footer = command.get_footer();  // outlives its lines
+  for (const std::string_view paragraph : lines_of(footer))
     text += ".PP\n" + roff(paragraph) + "\n";
   return text;
 }

@@ -106,7 +106,7 @@ TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
     EXPECT_EQ(done.exit_code, 2) << report;
   }
   EXPECT_THAT(gate({"--policy", "gate.toml", "lone/report.json"}).err,
-              HasSubstr("A report without its journal is no evidence"));
+              HasSubstr("a report without its journal is not evidence"));
 }
 
 TEST_F(GateCommand, SignedJournalsAreThoseOfTheFile) {
@@ -415,7 +415,7 @@ TEST_F(GateCommand, AJournalThatIsNotWhatItsRunnerWroteIsRefused) {
   write_file(journal, anew);
   const Ended changed = gate({"--policy", "gate.toml", "out"});
   EXPECT_EQ(changed.exit_code, 2);
-  EXPECT_THAT(changed.err, HasSubstr("was changed after its runner wrote it"));
+  EXPECT_THAT(changed.err, HasSubstr("is not what its runner wrote"));
 }
 
 }  // namespace

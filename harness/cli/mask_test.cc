@@ -142,12 +142,12 @@ TEST(MaskCommand, BadRequestsAreUsageErrors) {
     EXPECT_THAT(printed.out, IsEmpty());
     EXPECT_THAT(printed.err, AllOf(HasSubstr(what), HasSubstr(hint)));
   };
-  expect({"lint", "cud", "0"}, "backend 'cud'", "Did you mean `cuda`?");
+  expect({"lint", "cud", "0"}, "(got 'cud')", "Did you mean `cuda`?");
   expect({"explain", "level_zero", "0"}, "must be cuda or xpu", "got 'level_zero'");
   expect({"lint", "xpu", "0", "--hierarchy", "flat"}, "hierarchy 'flat'", "Did you mean 'FLAT'?");
   expect({"lint", "xpu", "0", "--topology", "2x"}, "topology '2x'", "'2x4'");
-  expect({"lint", "cuda", "0", "--topology", "2x2"}, "'2x2' with cuda", "no tiles");
-  expect({"lint", "cuda", "0", "--hierarchy", "FLAT"}, "'FLAT' with cuda", "Level Zero");
+  expect({"lint", "cuda", "0", "--topology", "2x2"}, "'2x2' is not valid for cuda", "no tiles");
+  expect({"lint", "cuda", "0", "--hierarchy", "FLAT"}, "'FLAT' cannot be combined with cuda", "Level Zero");
 }
 
 TEST(MaskCommand, MissingAndSurplusWordsAreParseErrors) {

@@ -193,7 +193,7 @@ TEST_F(StackContainerCommand, PrintsTheLineWhereThereIsNoEngine) {
 }
 
 TEST_F(StackContainerCommand, AnEngineThatIsMissingOldOrNoneIsNamed) {
-  EXPECT_THAT(start("cpu-sim").text, AllOf(HasSubstr("there is no docker, podman or buildah in PATH"),
+  EXPECT_THAT(start("cpu-sim").text, AllOf(HasSubstr("There is no docker, podman or buildah in PATH"),
                                            HasSubstr("sudo apt-get install podman")));
   EXPECT_EQ(start("cpu-sim").code, 2);
   EXPECT_THAT(start("cpu-sim --engine buildah").text, HasSubstr("Install the package buildah."));
@@ -273,14 +273,14 @@ TEST_F(StackContainerCommand, WhatLosesContainmentOrExclusivityIsRefused) {
 TEST_F(StackContainerCommand, PlacesThatCannotBeMountedAreRefused) {
   good_engine();
   fs::permissions(directory_ / "out", fs::perms::owner_all);
-  EXPECT_THAT(start("cpu-sim").text, HasSubstr("the image's user 10001 may not"));
+  EXPECT_THAT(start("cpu-sim").text, HasSubstr("The image's user 10001 cannot write to"));
   fs::permissions(directory_ / "out", fs::perms::all);
   EXPECT_THAT(start("cpu-sim", {"PROCTOR=" + directory_.string()}).text, HasSubstr("has no bin/proctor"));
   const Answer colon = answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--dir", kDocker,
                                   "--print", "--out", "/a:b", "--", "true"});
-  EXPECT_THAT(colon.text, HasSubstr("mount /a:b as OUT"));
+  EXPECT_THAT(colon.text, HasSubstr("/a:b cannot be mounted as OUT"));
   EXPECT_THAT(start("cuda-13 --print", {"CACHE=/a:/run/lock"}).text,
-              HasSubstr("mount /a:/run/lock as CACHE"));
+              HasSubstr("/a:/run/lock cannot be mounted as CACHE"));
   for (const char* cache :
        {"CACHE=/", "CACHE=/var/run/docker.sock", "CACHE=/proc/1/root", "CACHE=../../../../../.."})
     EXPECT_THAT(start("cuda-13 --print", {cache}).text, HasSubstr(" as CACHE: ")) << cache;

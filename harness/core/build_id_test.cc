@@ -78,7 +78,7 @@ TEST_F(BuildIdTest, WhatHasNoneIsAnError) {
         note(NT_GNU_BUILD_ID, "Other", kId), std::string(7, '\xff'), std::string(40, '\xff')})
     EXPECT_THAT(read(elf(notes)), HasSubstr("it has no GNU build id"));
   for (const std::string& bytes : {std::string(), std::string("#!/bin/sh\n"), std::string(4096, '\0')})
-    EXPECT_THAT(read(bytes), HasSubstr("it is no ELF file"));
+    EXPECT_THAT(read(bytes), HasSubstr("it is not an ELF file"));
   const auto missing = read_build_id(directory_ / "missing");
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().what, HasSubstr("missing"));

@@ -77,7 +77,7 @@ def fail_on_decides_the_exit_code(sandbox):
     diff(sandbox, before, after, "--fail-on", "new_failing,slower")
     check("`regression`" in diff(sandbox, before, after, "--fail-on", "regresion", code=2), "a near miss")
     for nothing in ("", " "):
-        check("names no class" in diff(sandbox, before, after, "--fail-on", nothing, code=2), "an empty list")
+        check("needs a value" in diff(sandbox, before, after, "--fail-on", nothing, code=2), "an empty list")
 
 
 def what_nobody_knows_is_not_green(sandbox):

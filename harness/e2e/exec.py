@@ -317,9 +317,9 @@ def dumped(sandbox):
         said, _ = living.communicate(b"now\n", timeout=60)
         check(living.returncode == 0 and said == b"told now\n", layer, "disturbed:", living.returncode, said)
         ended = sandbox.proctor("dump", out)
-        check(ended.returncode == 2 and "it has ended" in ended.stderr, ended.returncode, ended.stderr)
+        check(ended.returncode == 2 and "has ended" in ended.stderr, ended.returncode, ended.stderr)
     stranger = sandbox.proctor("dump", sandbox.path)
-    check(stranger.returncode == 2 and "no run directory" in stranger.stderr, stranger.returncode, stranger.stderr)
+    check(stranger.returncode == 2 and "not a Proctor run directory" in stranger.stderr, stranger.returncode, stranger.stderr)
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ def bad_input(sandbox):
     check(sandbox.proctor("finish", "nothing").returncode == 2, "no run")
     out = sandbox.out()
     check(sandbox.proctor("run", "--out", out, "--", "true").returncode == 0, "not green")
-    finish(sandbox, out, "--limit", "0s", code=2, says=["--limit 0s"])
+    finish(sandbox, out, "--limit", "0s", code=2, says=["--limit must be", "(got 0s)"])
     finish(sandbox, out, "--limit", "soon", code=2, says=["--limit soon"])
     finish(sandbox, out, says=["the run's exit code is 0"])
 

@@ -169,7 +169,7 @@ def each_device(sandbox):
     sick = found(document, "drained")[0]["device"]
     check(counts.pop(sick) == ["fail"], "the sick card got more attempts:", counts)
     check(sorted(counts.values()) == [["pass"] * 3] * 2, "the others did not go on:", counts)
-    check(f"{sick}: found sick" in done.stdout and document["cases"][0]["problem"] == "machine", done.stdout)
+    check(f"{sick}: found unhealthy" in done.stdout and document["cases"][0]["problem"] == "machine", done.stdout)
     print("ok --each-device goes on without the sick card, and counts it")
 
 

@@ -178,7 +178,7 @@ def bad_input(sandbox):
     before = (sandbox.path / "h.sqlite").read_bytes()
     for words, says in [
             (["add", "new.sqlite", "nowhere"], "nowhere"), (["add", "new.sqlite", sandbox.path], "journal.jsonl"),
-            (["add", "new.sqlite", changed], "not what its runner wrote"), (["add", "h.sqlite", changed], "not what its runner wrote"),
+            (["add", "new.sqlite", changed], "was changed after its runner wrote it"), (["add", "h.sqlite", changed], "was changed after its runner wrote it"),
             (["add", "new.sqlite", cut], str(cut)), (["add", "new.sqlite", good, "nowhere"], "nowhere"), (["add", "h.sqlite", good, "nowhere"], "nowhere"),
             (["add", "text", good], "no SQLite file"), (["add", good, good], "it is a directory"),
             (["add", "link", good], "it is a link"), (["add", "fifo", good], "no ordinary file"),

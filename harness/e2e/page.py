@@ -110,9 +110,9 @@ def refusals(sandbox):
     for words, said in ((["missing"], "missing"), (["none"], "no journal.jsonl"), ([one, one, "--against", one], "--against"),
                         ([one, "--against", "none"], "none"), ([one, "--history", "text"], "text"),
                         ([one, "--history", "gone"], "gone"), ([one, "--gate", "gone"], "gone"), ([one, "--coverage", "mine"], "mine"),
-                        ([one, "--gate", "text"], "text: it is no gate.json: it is no JSON"),
-                        ([one, "--gate", one / "report.json"], "report.json: it is no gate.json"),
-                        ([one, "--coverage", one / "report.json"], "report.json: it is no list of what is covered")):
+                        ([one, "--gate", "text"], "text: it is not a gate.json: it is not JSON"),
+                        ([one, "--gate", one / "report.json"], "report.json: it is not a gate.json"),
+                        ([one, "--coverage", one / "report.json"], "report.json: it is not a list of what is covered")):
         done = sandbox.proctor("report", "page", *words, "--out", "page.html")
         check(done.returncode == 2 and said in done.stderr, words, done.returncode, done.stderr)
         check(not (sandbox.path / "page.html").exists(), words, "half a page")

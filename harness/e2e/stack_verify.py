@@ -290,7 +290,7 @@ def refused(verify):
     empty.mkdir()
     done = verify.run(env={**verify.sandbox.env, "PATH": str(empty)})
     check(done.returncode == 2 and "curl" in done.stderr, done.returncode, done.stdout, done.stderr)
-    for arguments, text in ((["demmo"], "Did you mean `demo`?"), (["--mirror", "demo"], "NAME=http://"),
+    for arguments, text in ((["demmo"], "Did you mean `demo`?"), (["--mirror", "demo"], "NAME=URL"),
                             (["--timeout", "0s"], "zero"), (["--root", "/"], "--root")):
         done = verify.run(*arguments)
         check(done.returncode == 2 and text in done.stderr, arguments, done.returncode, done.stderr)

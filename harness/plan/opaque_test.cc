@@ -81,13 +81,13 @@ TEST(PlanOpaque, DevicesAndTheirBackend) {
 }
 
 TEST(PlanOpaque, RefusesWhatContradictsItself) {
-  EXPECT_THAT(refusal(command("", -1)), HasSubstr("below zero"));
+  EXPECT_THAT(refusal(command("", -1)), HasSubstr("must not be negative"));
   EXPECT_THAT(refusal(command("none", 1)), HasSubstr("--backend none"));
   EXPECT_THAT(refusal(command("all")), HasSubstr("--backend all"));
   EXPECT_THAT(refusal(command("rocm")), HasSubstr("rocm"));
   OpaqueCommand empty = command();
   empty.command = {""};
-  EXPECT_THAT(refusal(empty), HasSubstr("empty command"));
+  EXPECT_THAT(refusal(empty), HasSubstr("is empty"));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(SelectCases, ASuiteThatCannotBeListedStaysWhereItsCasesMayBeMeant) {
 TEST(SelectCases, ACaseOfASuitesNameIsAllOfIt) {
   EXPECT_THAT(selected(options({}, {"memory.xpu"})), ElementsAre(kIds[0], kIds[1]));
   EXPECT_THAT(selected(options({}, {"attention/gpt_oss"}))[0],
-              testing::StartsWith("--filter attention/gpt_oss matches none"));
+              testing::StartsWith("--case attention/gpt_oss matches none"));
 }
 
 TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
@@ -105,7 +105,7 @@ TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_EQ(selected(options({"copy.peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi.Peer"}))[1], "Did you mean `Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy`?");
-  EXPECT_EQ(selected(options({"quantum"}))[1], "Run `proctor list` to see the ids.");
+  EXPECT_EQ(selected(options({"quantum"}))[1], "`proctor list` shows the ids.");
   SelectionOptions ad_hoc = options({"quantum"});
   ad_hoc.command = {"./prog", "a b"};
   EXPECT_EQ(selected(ad_hoc)[1], "`proctor list -- ./prog 'a b'` shows the ids.");
@@ -115,7 +115,7 @@ TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
 
 TEST(SelectCases, AnEmptyPatternIsAnErrorThatSaysSo) {
   EXPECT_THAT(selected(options({""})),
-              ElementsAre("--filter must not be empty (got '')", "Run `proctor list` to see the ids."));
+              ElementsAre("--filter must not be empty (got '')", "`proctor list` shows the ids."));
   EXPECT_EQ(selected(options({}, {""}))[0], "--case must not be empty (got '')");
   EXPECT_EQ(selected(options({}, {}, {""}))[0], "--exclude must not be empty (got '')");
 }

@@ -79,17 +79,17 @@ TEST(Shard, SchedulersSayWhichOneThisIs) {
   both["PROCTOR_SHARD"] = "2/9";
   EXPECT_EQ(*shard_of_environment(both), (Shard{2, 9}));
 
-  EXPECT_THAT(refused({}), HasSubstr("none of PROCTOR_SHARD"));
+  EXPECT_THAT(refused({}), HasSubstr("needs PROCTOR_SHARD, SLURM_ARRAY_TASK_ID"));
   EXPECT_THAT(refused({{"PROCTOR_SHARD", "5/4"}}), HasSubstr("PROCTOR_SHARD: --shard 5/4"));
-  EXPECT_THAT(refused({{"JOB_COMPLETION_INDEX", "1"}}), HasSubstr("PROCTOR_SHARD_COUNT is not"));
+  EXPECT_THAT(refused({{"JOB_COMPLETION_INDEX", "1"}}), HasSubstr("needs PROCTOR_SHARD_COUNT"));
   EXPECT_THAT(refused({{"JOB_COMPLETION_INDEX", "3"}, {"PROCTOR_SHARD_COUNT", "3"}}),
               HasSubstr("shard 4 of 3"));
   EXPECT_THAT(refused({{"JOB_COMPLETION_INDEX", "x"}, {"PROCTOR_SHARD_COUNT", "3"}}),
-              HasSubstr("=x is no number"));
+              HasSubstr(" must be a number (got x)"));
   for (const char* name : {"SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT"}) {
     Environment without = slurm;
     without.erase(name);
-    EXPECT_THAT(refused(without), HasSubstr(std::string(name) + " is not"));
+    EXPECT_THAT(refused(without), HasSubstr("needs " + std::string(name)));
   }
 }
 
@@ -121,7 +121,8 @@ TEST(Shard, EveryTaskOfASlurmArrayWithGapsIsRefusedAlike) {
   }
   EXPECT_THAT(refused(slurm_task(4, {1, 3, 5}, 2)), HasSubstr("does not contain SLURM_ARRAY_TASK_ID=4"));
   EXPECT_THAT(refused(slurm_task(9, {1, 3, 5}, 2)), HasSubstr("does not contain SLURM_ARRAY_TASK_ID=9"));
-  EXPECT_THAT(refused(slurm_task(1, {1, 2}, 0)), HasSubstr("SLURM_ARRAY_TASK_STEP=0"));
+  EXPECT_THAT(refused(slurm_task(1, {1, 2}, 0)),
+              HasSubstr("SLURM_ARRAY_TASK_STEP must be greater than zero"));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ const Expected kExpected[] = {
     {"KilledThoughItsRuleOnlyWarns", true, true, Outcome::kFail, "byte 17"},
     {"Survives", true, false, Outcome::kPass, "survived"},
     {"NeverReached", false, false, Outcome::kPass, "never fired"},
-    {"FiresInSetUp", false, false, Outcome::kFail, "only in the check's set-up"},
+    {"FiresInSetUp", false, false, Outcome::kFail, "only in the check's setup"},
     {"Crashes", true, false, Outcome::kCrash, "is no kill"},
     {"CrashesAsExpected", true, true, Outcome::kCrash, "as the check expects"},
     {"HangsAsExpected", true, true, Outcome::kTimeout, "as the check expects"},

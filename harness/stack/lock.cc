@@ -410,8 +410,8 @@ Result<StackLock> read_stack_lock(const std::string& directory, const std::strin
   const auto names = stack_names(directory);
   if (!names) return names.error();
   if (std::find(names->begin(), names->end(), name) == names->end()) {
-    return Error::usage(fmt::format("find the stack `{}` in {}", name, directory),
-                        suggestion(name, *names, "stacks"));
+    return Error::refused(fmt::format("There is no stack `{}` in {}", name, directory),
+                          suggestion(name, *names, "stacks"));
   }
   const std::string file = (std::filesystem::path(directory) / (name + ".toml")).string();
   const auto text = read_text_file(file);

@@ -373,15 +373,15 @@ TEST(HistoryTest, WhatIsNoHistoryIsNamedAndLeftAlone) {
   const TempDir directory(kInMemory);
   const std::string text = (directory / "text").string();
   write_file(text, std::string(5000, 'x'));
-  EXPECT_THAT(why_not_written(text), HasSubstr("no SQLite file"));
-  EXPECT_THAT(why_not_read(text), HasSubstr("no SQLite file"));
+  EXPECT_THAT(why_not_written(text), HasSubstr("not an SQLite file"));
+  EXPECT_THAT(why_not_read(text), HasSubstr("not an SQLite file"));
   EXPECT_EQ(bytes_of(text), std::string(5000, 'x'));
 
   EXPECT_THAT(why_not_written(directory.string()), HasSubstr("it is a directory"));
   EXPECT_THAT(why_not_written((directory / "none" / "x").string()), HasSubstr("none"));
   EXPECT_THAT(why_not_read((directory / "missing").string()), HasSubstr("there is no such file"));
   EXPECT_FALSE(fs::exists(directory / "missing"));
-  EXPECT_THAT(why_not_written("/dev/null"), HasSubstr("no ordinary file"));
+  EXPECT_THAT(why_not_written("/dev/null"), HasSubstr("not a regular file"));
 
   {
     Database other((directory / "other").string(), Database::Access::kCreate, 1s);

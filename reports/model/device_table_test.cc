@@ -62,7 +62,7 @@ TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
   model.on(AttemptSuspected{kId, 1, 1, "a", "wrong bytes"});
   EXPECT_EQ(device_row(model.cases()[0]).suspect, Suspect::kDevice);
   EXPECT_THAT(device_row(model.cases()[0]).devices, ElementsAre("a"));
-  EXPECT_THAT(device_table(model), HasSubstr("a: found sick"));
+  EXPECT_THAT(device_table(model), HasSubstr("a: found unhealthy"));
 }
 
 TEST(DeviceTable, ACaseThatFailsEverywhereTellsTheCode) {

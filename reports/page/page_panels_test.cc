@@ -204,7 +204,7 @@ void expect_needed(json file, const json::json_pointer& place, Parse parse) {
   const auto read = parse(file.dump(), "x.json");
   ASSERT_FALSE(read) << place.to_string();
   EXPECT_EQ(read.error().kind, ErrorKind::kUsage);
-  EXPECT_THAT(read.error().what, testing::StartsWith("read x.json: it is no "));
+  EXPECT_THAT(read.error().what, testing::StartsWith("read x.json: it is not a "));
   EXPECT_THAT(read.error().what, HasSubstr(place.back() + " is missing"));
 }
 
@@ -240,10 +240,10 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
   json empty = gate_file();
   empty["cells"] = json::array();
   const std::string deep = std::string(1'000'000, '[');
-  for (const auto& [text, said] : {std::pair<std::string, std::string>("", "no JSON"),
-                                   {"{", "no JSON"},
-                                   {"[]", "no object"},
-                                   {"null", "no object"},
+  for (const auto& [text, said] : {std::pair<std::string, std::string>("", "not JSON"),
+                                   {"{", "not JSON"},
+                                   {"[]", "not an object"},
+                                   {"null", "not an object"},
                                    {deep, "deep"},
                                    {newer.dump(), "schema_version 2"},
                                    {lying.dump(), "its verdict is not what its rules say"},
@@ -254,7 +254,7 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
     const auto read = parse_page_gate(text, "x.json");
     ASSERT_FALSE(read) << said;
     EXPECT_EQ(read.error().kind, ErrorKind::kUsage);
-    EXPECT_THAT(read.error().what, HasSubstr("read x.json: it is no gate.json: "));
+    EXPECT_THAT(read.error().what, HasSubstr("read x.json: it is not a gate.json: "));
     EXPECT_THAT(read.error().what, HasSubstr(said));
   }
   EXPECT_THAT(parse_page_coverage(gate_file().dump(), "x").error().what,
@@ -263,7 +263,7 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
 
 TEST(PanelFiles, NoMoreIsReadThanTheLimit) {
   EXPECT_THAT(read_page_gate("/dev/zero").error().what,
-              HasSubstr("/dev/zero: it is no gate.json: it has more"));
+              HasSubstr("/dev/zero: it is not a gate.json: it has more"));
   TempDir directory;
   const std::string path = directory.path().string();
   EXPECT_EQ(read_page_gate(path).error().kind, ErrorKind::kUsage);

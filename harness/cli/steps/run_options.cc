@@ -67,7 +67,7 @@ void add_device_options(CLI::App& command, RunOptions& options) {
   command
       .add_option_function<std::string>(
           "--reset", [&policy](const std::string& text) { policy.reset_sick = text == "sick"; },
-          "If a device fails its health probe: never (default, drain it), or `sick` (reset its card first)")
+          "If a device fails its health probe: never (default, drain it), or sick (reset its card first)")
       ->type_name("ACTION")
       ->check(one_of({"never", "sick"}));
 }

@@ -152,7 +152,7 @@ def bad_runs_are_refused_by_name(sandbox):
     text = (after / "journal.jsonl").read_text()
     bad = sandbox.path / "broken"
     bad.mkdir()
-    for journal, words in ((text.replace('"v":1', '"v":2', 1), "version 2"), (text + text.splitlines()[0] + "\n", "second plan"),
+    for journal, words in ((text.replace('"v":1', '"v":2', 1), "version 2"), (text + text.splitlines()[0] + "\n", "more than one plan"),
                            ("", "no plan"), ("\x00" * 4096, "no plan"), ('{"v":1}\n' * 10, "no plan")):
         (bad / "journal.jsonl").write_text(journal)
         message = diff(sandbox, before, bad, code=2)

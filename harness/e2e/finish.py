@@ -280,7 +280,7 @@ def bad_input(sandbox):
     out = sandbox.out()
     check(sandbox.proctor("run", "--out", out, "--", "true").returncode == 0, "not green")
     finish(sandbox, out, "--limit", "0s", code=2, says=["--limit must be", "(got 0s)"])
-    finish(sandbox, out, "--limit", "soon", code=2, says=["--limit soon"])
+    finish(sandbox, out, "--limit", "soon", code=2, says=["(got soon)"])
     finish(sandbox, out, says=["the run's exit code is 0"])
 
 

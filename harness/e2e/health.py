@@ -194,7 +194,7 @@ def lost_and_reset(sandbox):
     check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
     # It is taken again on the card that is well now, and loses it again: then it is the case.
     check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"] * 2, document["health"])
-    check("well before it" in document["cases"][0]["note"] and done.returncode == 1, document["cases"][0])
+    check("healthy before it" in document["cases"][0]["note"] and done.returncode == 1, document["cases"][0])
     check("device_reset" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     print("ok", found(document, "reset")[0]["evidence"])
 

@@ -258,7 +258,7 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
     EXPECT_THAT(read.error().what, HasSubstr(said));
   }
   EXPECT_THAT(parse_page_coverage(gate_file().dump(), "x").error().what,
-              HasSubstr("no list of what is covered"));
+              HasSubstr("not a list of what is covered"));
 }
 
 TEST(PanelFiles, NoMoreIsReadThanTheLimit) {

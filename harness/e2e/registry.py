@@ -81,7 +81,7 @@ class ToyKind final : public Kind {
     return cases;
   }
   Verdict judge(const CaseEnd& end) const override {
-    return end.exit_code == 0 ? Verdict{Outcome::kPass, {}} : Verdict{Outcome::kFail, exit_reason(end.exit_code)};
+    return end.exit_code == 0 ? Verdict{Outcome::kPass, {}} : Verdict{Outcome::kFail, {Reason::kExit, end.exit_code}};
   }
 };
 

@@ -132,8 +132,7 @@ std::string exits_text(const CommandHelp& help) {
 std::string footer_text(const CLI::App& command) {
   std::string text;
   const std::string footer = command.get_footer();  // outlives its lines
-  for (const std::string_view paragraph : lines_of(footer))
-    text += ".PP\n" + roff(paragraph) + "\n";
+  for (const std::string_view paragraph : lines_of(footer)) text += ".PP\n" + roff(paragraph) + "\n";
   return text;
 }
 

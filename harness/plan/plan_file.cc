@@ -350,7 +350,8 @@ Result<void> check_header(const Json& json, const std::string& path) {
     return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>()
                                                                            : "";
   };
-  if (json.is_discarded() || text("format") != kFormat) return not_a_plan(path, "it is not a plan of Proctor");
+  if (json.is_discarded() || text("format") != kFormat)
+    return not_a_plan(path, "it is not a plan of Proctor");
   const bool has_version = json.contains("version") && json["version"].is_number_integer();
   if (!has_version || json["version"] != kPlanFileVersion) {
     return not_a_plan(path,

@@ -237,8 +237,7 @@ void rendered_rule(const CellView& view, GateFinding& finding) {
 
 void signed_rule(const CellView& view, GateFinding& finding) {
   const auto& digests = view.all.inputs.signed_digests;
-  finding.limit =
-      digests ? "the journal's digest is in " + view.policy().signed_digests : "not asked for";
+  finding.limit = digests ? "the journal's digest is in " + view.policy().signed_digests : "not asked for";
   std::size_t missing = 0;
   for (const GateReport* report : view.reports) {
     if (!digests || digests->contains(report->sha256)) continue;

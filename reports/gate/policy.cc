@@ -385,6 +385,7 @@ class PolicyReader {
           continue;
         GateCell& split = policy_.cells.emplace_back(cell);
         split.suite = suite;
+        split.split_from = cell.suite;
         split.name = fmt::format("{}.{}, once part of {}", suite, cell.backend, cell.name);
         split.min_executed.reset();  // these are of the old suite as a whole
         split.program.clear();

@@ -56,7 +56,8 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
     group_.avoid(devices_.ids);
     return true;
   }
-  note = "it left " + left.sick + " unhealthy, which was healthy before it; it is not retried on a third device";
+  note =
+      "it left " + left.sick + " unhealthy, which was healthy before it; it is not retried on a third device";
   return false;
 }
 

@@ -127,15 +127,17 @@ def spelling(directory):
     command = [sys.executable, "-m", "codespell_lib"]
     environment = {**os.environ, "PYTHONPATH": str(directory)}
     require("codespell", command, env=environment)
-    files = run(["git", "ls-files", "-z", "--", "*.md", "*.cc", "*.h", "*.sh", "*.toml", "*.yml", "*.cmake", "dev",
-                 ":!*_test.cc", ":!**/testdata/*"],
-                cwd=ROOT).stdout.split("\0")
+    tracked = run(["git", "ls-files", "-z", "--", "*.md", "*.cc", "*.h", "*.sh", "*.toml", "*.yml", "*.cmake", "dev",
+                   ":!*_test.cc", ":!**/testdata/*"], cwd=ROOT)
+    files = list(filter(None, tracked.stdout.split("\0")))
+    if tracked.returncode or not files:
+        sys.exit(f"git lists no files: {tracked.stdout}")
     known = [f"--ignore-words={ROOT}/.github/lint/spelling.txt"]
     with tempfile.TemporaryDirectory() as sample:
         path = Path(sample) / "page.md"
         path.write_text("Teh last occurence\n")
         bad = run([*command, path], env=environment)
-    judge(bad, run([*command, *known, *filter(None, files)], env=environment, cwd=ROOT), ["occurence", "Teh"])
+    judge(bad, run([*command, *known, *files], env=environment, cwd=ROOT), ["occurence", "Teh"])
 
 
 if __name__ == "__main__":

@@ -317,6 +317,8 @@ COMPARED = re.compile(r"""(\.text\(\)\s*)?(?:[=!]==?|includes\()\s*"(\w+)"|"(\w+
 
 def compared_spellings(tree, _):
     spelled = set(re.findall(r'^ +\{\w+::k\w+, "(\w+_\w+)"\},$', (tree.root / WORDS).read_text(encoding="utf-8"), re.M))
+    if not spelled:
+        yield f"{WORDS}: no row of a table is found"
     scripts = [str(path.relative_to(tree.root)) for path in (tree.root / "reports").rglob("*.js")]
     for source in (*sorted(tree.sources), *scripts):
         if unit_of(source) in tree.tests or source.startswith("fixtures/"):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/core/whole_table.h"
+
 namespace proctor {
 namespace {
 
@@ -119,18 +121,6 @@ constexpr auto kGravityWords = std::to_array<Spelled<Gravity>>({
     {Gravity::kSuspect, "suspect"},
     {Gravity::kNote, "note"},
 });
-
-// Each enumerator has the row in its place, and no two rows have one spelling.
-template <std::size_t N, typename Known>
-constexpr bool is_whole(const std::array<Spelled<Known>, N>& rows, std::size_t count) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (rows[i].known != static_cast<Known>(i) || rows[i].spelling.empty()) return false;
-    for (std::size_t j = 0; j < i; ++j) {
-      if (rows[j].spelling == rows[i].spelling) return false;
-    }
-  }
-  return N == count;
-}
 
 static_assert(is_whole(kWarnings, kWarningCodes));
 static_assert(is_whole(kFacts, kHealthFacts));

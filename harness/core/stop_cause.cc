@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/core/whole_table.h"
+
 namespace proctor {
 namespace {
 
 struct StopRow {
-  StopCause cause;
+  StopCause known;
   std::string_view spelling;
   Reason rest;
 };
@@ -20,13 +22,7 @@ constexpr auto kStops = std::to_array<StopRow>({
     {StopCause::kBreaker, "breaker", Reason::kBreaker},
 });
 
-constexpr bool each_has_its_row() {
-  for (std::size_t i = 0; i < kStops.size(); ++i) {
-    if (kStops[i].cause != static_cast<StopCause>(i)) return false;
-  }
-  return kStops.size() == kStopCauses;
-}
-static_assert(each_has_its_row());
+static_assert(is_whole(kStops, kStopCauses));
 
 }  // namespace
 

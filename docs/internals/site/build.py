@@ -2,7 +2,8 @@
 """Builds the site of docs/ and checks that its search finds the pages that people look for.
 
     build.py BIN TOOLS SITE    BIN has the executables, TOOLS what requirements.txt lists; the site is written to SITE
-    build.py pages BIN PAGES   only the generated pages, for mike
+
+The generated pages are in SITE-pages, where the workflow that publishes finds them.
 """
 
 import os
@@ -27,9 +28,6 @@ def generate(bin_directory, pages):
 
 
 def main(arguments):
-    if arguments[0] == "pages":
-        generate(Path(arguments[1]), Path(arguments[2]))
-        return
     bin_directory, tools, site = (Path(argument).resolve() for argument in arguments)
     pages = site.with_name(site.name + "-pages")
     generate(bin_directory, pages)

@@ -12,6 +12,7 @@
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/plan/known_failures_check.h"
+#include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
 
 namespace proctor::cli {

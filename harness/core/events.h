@@ -288,12 +288,19 @@ struct CoreInfo {
   std::uint64_t bytes = 0;
 };
 
+// One frame of a stack, native or Python.
+struct StackFrame {
+  std::string function{};
+  std::string location{};  // "train.py:12", "wait.c:40", or ""
+};
+
 // What was seen of the processes before a timeout or a stall ended them, or after a crash in their core.
 struct EvidenceInfo {
   std::string file;                // relative to the run directory; "": none was gathered
   std::vector<std::string> lines;  // at most ten, for people
   std::int64_t duration_ms = 0;
   CoreInfo core{};
+  std::optional<StackFrame> frame{};  // the innermost of the program's own, not of the C library or a runtime
 };
 
 // Who made a bad end, as far as it is known: for a conformance check that failed the stack under test, and not the
@@ -410,6 +417,16 @@ struct CaseEnded {
   std::string known_failure_at{};  // where that entry stands: "known.toml:12"
 };
 
+// What the history of --history knows of a case that failed or was flaky. It is read after the last case.
+struct CasePast {
+  std::string case_id;
+  int runs = 0;          // earlier runs in which the case passed or failed
+  int failing_runs = 0;  // of them, the last ones in a row in which it failed; 0: the failure is new
+  int flaky_runs = 0;    // of `runs`: failed and then passed
+  std::string since{};  // the commit of the first failing one, or its run where no commit is known; "" if new
+  std::string passed{};  // the same, of the last run before in which it passed; "" none is known
+};
+
 // What was found out about a device, after the case `case_id` or before it began.
 struct DeviceHealth {
   std::string device;
@@ -463,7 +480,7 @@ struct RunEnded {
   std::int64_t at_ms = 0;
 };
 
-using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, AttemptSuspected, CaseEnded,
+using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, AttemptSuspected, CaseEnded, CasePast,
                            DeviceHealth, HardwareEvidence, ProgramRead, Warning, StopRequested, RunEnded>;
 
 // One line of JSON, without the newline. The strings may hold any bytes: those that are not UTF-8 are written

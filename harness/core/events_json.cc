@@ -135,8 +135,11 @@ void fields(auto& io, Is<CoreInfo> auto& r) {
   io("file", r.file), io("program", r.program), io("bytes", r.bytes);
 }
 
+void fields(auto& io, Is<StackFrame> auto& r) { io("function", r.function), io("location", r.location); }
+
 void fields(auto& io, Is<EvidenceInfo> auto& r) {
   io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms), io("core", r.core);
+  io("frame", r.frame);
 }
 
 void fields(auto& io, Is<Culprit> auto& r) {
@@ -185,6 +188,11 @@ void fields(auto& io, Is<AttemptSuspected> auto& r) {
 void fields(auto& io, Is<CaseEnded> auto& r) {
   io("case", r.case_id), io("verdict", r.verdict), io("marks", r.marks), io("known_failure", r.known_failure);
   io("note", r.note), io("known_failure_at", r.known_failure_at);
+}
+
+void fields(auto& io, Is<CasePast> auto& r) {
+  io("case", r.case_id), io("runs", r.runs), io("failing_runs", r.failing_runs);
+  io("flaky_runs", r.flaky_runs), io("since", r.since), io("passed", r.passed);
 }
 
 void fields(auto& io, Is<HardwareEvidence> auto& r) {
@@ -375,6 +383,8 @@ template <>
 constexpr const char* kTypeName<AttemptSuspected> = "attempt_suspected";
 template <>
 constexpr const char* kTypeName<CaseEnded> = "case_ended";
+template <>
+constexpr const char* kTypeName<CasePast> = "case_past";
 template <>
 constexpr const char* kTypeName<DeviceHealth> = "device_health";
 template <>

@@ -77,7 +77,8 @@ AttemptEnded full_attempt() {
   end.evidence = {"evidence/x.txt",
                   {"python3 (pid 1): state D", "native: ioctl"},
                   812,
-                  {"evidence/x.core", "/usr/bin/python3", 12'345}};
+                  {"evidence/x.core", "/usr/bin/python3", 12'345},
+                  StackFrame{"wait_for_it", "queue.cc:40"}};
   end.telemetry = {{{"cpu_time", "s", "cgroup", 1, 0.5, 1.5, 1.25, 1.5, 1.0, {"word"}, "of the tree"}},
                    {{"xpu-sim:0", {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, "not offered"}}}}};
   end.last_step = "touch 3/8";
@@ -131,6 +132,7 @@ std::vector<Event> all_events() {
                     "bugs.example/1",
                     "a note",
                     "known.toml:1"},
+          CasePast{"m.xpu/A.B", 7, 2, 1, "0123abc", "456def"},
           DeviceHealth{"xpu-sim:1", HealthFact::kNotBack, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
           HardwareEvidence{"xpu:0000:03:00.0",
                            "start",
@@ -183,7 +185,8 @@ PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Termination, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(CoreInfo, 3, f1, f2, f3)
-PROCTOR_COUNT_FIELDS(EvidenceInfo, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(StackFrame, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(EvidenceInfo, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Culprit, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Diagnosis, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
@@ -195,6 +198,7 @@ PROCTOR_COUNT_FIELDS(AttemptEnded, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, 
 PROCTOR_COUNT_FIELDS(AttemptSuspected, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(CaseEnded, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(HardwareEvidence, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
+PROCTOR_COUNT_FIELDS(CasePast, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StopRequested, 3, f1, f2, f3)
@@ -227,6 +231,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
   EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
   EXPECT_EQ(end["evidence"]["core"].size(), field_count(CoreInfo{}));
+  EXPECT_EQ(end["evidence"]["frame"].size(), field_count(StackFrame{}));
   EXPECT_EQ(end["diagnosis"].size(), field_count(Diagnosis{}));
   EXPECT_EQ(end["telemetry"].size(), field_count(TelemetryInfo{}));
   EXPECT_EQ(end["telemetry"]["host"][0].size(), field_count(TelemetryFigure{}));
@@ -285,6 +290,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
   EXPECT_EQ(end.evidence.core.program, "/usr/bin/python3");
   EXPECT_EQ(end.evidence.core.bytes, 12'345u);
+  EXPECT_EQ(end.evidence.frame->location, "queue.cc:40");
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
   EXPECT_EQ(end.termination.left_by.at(0), "m.xpu/A.C");
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");

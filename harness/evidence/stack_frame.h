@@ -1,15 +1,12 @@
-// One line of a stack, native or Python, innermost first in a list of them.
+// The stack of one thread, innermost frame first.
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace proctor {
+#include "harness/core/events.h"
 
-struct StackFrame {
-  std::string function;
-  std::string location;  // "train.py:12", "wait.c:40", or ""
-};
+namespace proctor {
 
 struct ThreadStack {
   int tid = 0;  // as the runner sees it, 0 when unknown

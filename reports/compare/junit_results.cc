@@ -14,6 +14,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/truncate.h"
 

@@ -11,6 +11,7 @@
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/truncate.h"

@@ -290,6 +290,10 @@ void write_evidence(JsonWriter& json, const EvidenceInfo& evidence) {
   if (evidence.file.empty() && evidence.lines.empty() && core.file.empty()) return;
   json.open_object("evidence").member("file", evidence.file).member("lines", evidence.lines);
   json.member("duration_ms", evidence.duration_ms);
+  if (evidence.frame) {
+    json.open_object("frame").member("function", evidence.frame->function);
+    json.member("location", evidence.frame->location).close();
+  }
   if (core.file.empty()) {
     json.member("core", nullptr);
   } else {

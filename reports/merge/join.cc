@@ -251,6 +251,7 @@ void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
   CaseEnded end = last.copy->end_of(*last.record);
   end.marks.assign(marks.begin(), marks.end());
   out.emplace_back(std::move(end));
+  if (const CasePast* past = last.copy->model().past(*last.record)) out.emplace_back(*past);
 }
 
 }  // namespace

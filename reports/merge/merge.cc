@@ -211,6 +211,7 @@ void copy(const MergeInput& input, const Whole& whole, std::vector<Event>& out) 
   for (const CaseRecord& record : input.model.cases()) {
     records.copy_attempts(record, 0, out);
     out.emplace_back(records.end_of(record));
+    if (const CasePast* past = input.model.past(record)) out.emplace_back(*past);
   }
   records.copy_health(out);
   records.copy_hardware(out);

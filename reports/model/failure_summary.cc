@@ -337,29 +337,6 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record, const
   return one_line(clean_text(locations), 4 * kHeadlineBytes);
 }
 
-std::string without_numbers(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool hex = text.substr(i, 2) == "0x";
-    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
-    out += '#';
-    i = std::min(end, text.size());
-  }
-  return out;
-}
-
-std::string cause_key(const RunModel& model, const CaseRecord& record) {
-  const Verdict verdict = model.verdict(record);
-  const std::string outcome(to_string(verdict.outcome));
-  if (!cause_text(diagnosis_of(model, record)).empty())
-    return outcome + "\n" + diagnosis_of(model, record)->rule;
-  return outcome + "\n" + verdict.reason.text() + "\n" + without_numbers(headline(model, record));
-}
-
 namespace {
 
 // "on:            xpu:0000:03:00.0 (Intel Arc Pro B60 · 8086:e211)", or "" for an attempt without devices.

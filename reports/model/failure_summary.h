@@ -24,12 +24,6 @@ bool is_flaky(const RunModel& model, const CaseRecord& record);
 // later. Null when nothing was started.
 const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record);
 
-// The text with each number as "#": what differs in nothing else is said of the same thing.
-std::string without_numbers(std::string_view text);
-
-// Equal for cases that ended alike: by their diagnosis, or by their words without the numbers in them.
-std::string cause_key(const RunModel& model, const CaseRecord& record);
-
 // "NVIDIA H100 PCIe · 0000:4d:00.0 · 10de:2331 · 9.0", as far as its driver says it; "" when it says nothing.
 std::string model_text(const PlannedDevice& device);
 

@@ -32,17 +32,18 @@ struct Option {
 };
 
 constexpr std::array kOptions = {
-    Option{"--out", true, Role::kReports},           Option{"--join", true, Role::kReports},
-    Option{"--junit", true, Role::kReports},         Option{"--subject", true, Role::kReports},
-    Option{"--dry-run", false, Role::kReports},      Option{"--show-output", true, Role::kReports},
-    Option{"--durations", true, Role::kReports},     Option{"--color", true, Role::kReports},
-    Option{"--verbose", false, Role::kReports},      Option{"-v", false, Role::kReports},
-    Option{"--quiet", false, Role::kReports},        Option{"-q", false, Role::kReports},
-    Option{"--filter", true, Role::kSelection},      Option{"--case", true, Role::kSelection},
-    Option{"--exclude", true, Role::kSelection},     Option{"--label", true, Role::kSelection},
-    Option{"--tag", true, Role::kSelection},         Option{"--shard", true, Role::kShard},
-    Option{"--min-executed", true, Role::kWholeRun}, Option{"--deadline", true, Role::kClock},
-    Option{"--devices", true, Role::kDevices},       Option{"--pin", true, Role::kDevices}};
+    Option{"--out", true, Role::kReports},         Option{"--join", true, Role::kReports},
+    Option{"--junit", true, Role::kReports},       Option{"--history", true, Role::kReports},
+    Option{"--subject", true, Role::kReports},     Option{"--dry-run", false, Role::kReports},
+    Option{"--show-output", true, Role::kReports}, Option{"--durations", true, Role::kReports},
+    Option{"--color", true, Role::kReports},       Option{"--verbose", false, Role::kReports},
+    Option{"-v", false, Role::kReports},           Option{"--quiet", false, Role::kReports},
+    Option{"-q", false, Role::kReports},           Option{"--filter", true, Role::kSelection},
+    Option{"--case", true, Role::kSelection},      Option{"--exclude", true, Role::kSelection},
+    Option{"--label", true, Role::kSelection},     Option{"--tag", true, Role::kSelection},
+    Option{"--shard", true, Role::kShard},         Option{"--min-executed", true, Role::kWholeRun},
+    Option{"--deadline", true, Role::kClock},      Option{"--devices", true, Role::kDevices},
+    Option{"--pin", true, Role::kDevices}};
 
 // The variables by which a caller hides devices, as the stack of a run names them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = {

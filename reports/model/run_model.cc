@@ -206,6 +206,15 @@ void RunModel::add(const CaseEnded& end) {
   add_marks(end.marks);
 }
 
+void RunModel::add(const CasePast& past) {
+  if (planned_case(past.case_id) != nullptr) pasts_[past.case_id] = past;
+}
+
+const CasePast* RunModel::past(const CaseRecord& record) const {
+  const auto found = pasts_.find(record.planned.id);
+  return found == pasts_.end() ? nullptr : &found->second;
+}
+
 void RunModel::add(const DeviceHealth& health) {
   elapsed_ms_ = std::max(elapsed_ms_, health.at_ms);
   if (health.what == HealthFact::kBaseline) {

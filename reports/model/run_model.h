@@ -104,6 +104,9 @@ class RunModel : public EventSink {
   const std::vector<HardwareEvidence>& hardware() const { return hardware_; }
   // The entry of the list of --known-failures that expected how the case ended; null where there is none.
   const KnownFailureEntry* known_failure(const CaseRecord& record) const;
+  // What a history knows of the case; null where the run had none, or the case passed at once.
+  const CasePast* past(const CaseRecord& record) const;
+  bool has_past() const { return !pasts_.empty(); }
   // The bytes in use on each device before the first case, where the driver tells.
   const std::map<std::string, std::uint64_t>& device_baseline() const { return baseline_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
@@ -132,6 +135,7 @@ class RunModel : public EventSink {
   void add(const AttemptEnded& end);
   void add(const AttemptSuspected& suspected);
   void add(const CaseEnded& end);
+  void add(const CasePast& past);
   void add(const DeviceHealth& health);
   void add(const HardwareEvidence& evidence);
   void add(const ProgramRead& read);
@@ -152,6 +156,7 @@ class RunModel : public EventSink {
   std::vector<DeviceHealth> health_;
   std::vector<HardwareEvidence> hardware_;
   std::map<std::string, std::uint64_t> baseline_;
+  std::map<std::string, CasePast> pasts_;
   std::map<std::string, ProgramRead> programs_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;

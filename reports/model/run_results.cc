@@ -15,6 +15,7 @@
 #include "harness/core/regular_file.h"
 #include "harness/core/words.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
 

@@ -95,7 +95,7 @@ std::vector<Event> rich_journal() {
     end.termination = {15, true, false, 12, {{4711, text}}};
     end.output = {end.output.log, text.size() + 70'000,   5,
                   true,           text.substr(0, 65'536), text.substr(0, 65'536)};
-    end.evidence = {text, {text, "native: ioctl"}, 812, {text, text, 4096}};
+    end.evidence = {text, {text, "native: ioctl"}, 812, {text, text, 4096}, StackFrame{text, text}};
     end.telemetry = {{{text, text, text, 1, 0.5, 1.5, 1.25, 1.5, 1.0, {text}, text}},
                      {{text, {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, text}}}}};
     end.last_step = text;
@@ -173,6 +173,7 @@ std::vector<Event> rich_journal() {
                                            {awkward_text(), {}, "", "", "", "", awkward_text()}}};
   plan.size = "ci";
   events.front() = std::move(plan);
+  events.push_back(CasePast{thrice, 9, 2, 1, awkward_text(), awkward_text()});
   events.push_back(DeviceHealth{"xpu-sim:0", HealthFact::kL1Fail, thrice, 1500, 0, 0, awkward_text()});
   events.push_back(
       DeviceHealth{awkward_text(), HealthFact::kDrained, thrice, 1500, 250, 1 << 20, awkward_text()});

@@ -15,6 +15,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/model/cause.h"
 #include "reports/model/device_table.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"

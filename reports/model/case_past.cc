@@ -1,0 +1,65 @@
+#include "reports/model/case_past.h"
+
+#include <fmt/core.h>
+
+#include "harness/core/count_text.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+std::string name_of(const PastRun& run) {
+  constexpr std::size_t kCommitDigits = 12;
+  return run.commit.empty() ? run.run_id : run.commit.substr(0, kCommitDigits);
+}
+
+CasePast past_of_case(const std::string& id, const std::vector<PastOutcome>& outcomes, const Past& past) {
+  CasePast said;
+  said.case_id = id;
+  bool is_streak = true;
+  for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
+    const bool failed = outcome->standing == Standing::kFailing;
+    if (!failed && outcome->standing != Standing::kPassing) {
+      is_streak = is_streak && outcome->standing == Standing::kUnrun;  // an expected failure ends it
+      continue;
+    }
+    ++said.runs;
+    if (outcome->flaky) ++said.flaky_runs;
+    if (!failed && said.passed.empty()) said.passed = name_of(past.runs[outcome->run]);
+    is_streak = is_streak && failed;
+    if (!is_streak) continue;
+    ++said.failing_runs;
+    said.since = name_of(past.runs[outcome->run]);
+  }
+  return said;
+}
+
+}  // namespace
+
+bool is_new(const CasePast& past) { return past.failing_runs == 0; }
+
+std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
+  std::vector<CasePast> pasts;
+  if (past.runs.empty()) return pasts;
+  for (std::size_t i = 0; i < results.cases.size(); ++i) {
+    const CaseResult& result = results.cases[i];
+    if (result.standing != Standing::kFailing && !result.flaky) continue;
+    pasts.push_back(
+        past_of_case(result.id, i < past.cases.size() ? past.cases[i] : std::vector<PastOutcome>(), past));
+  }
+  return pasts;
+}
+
+std::string age_text(const CasePast& past) {
+  if (is_new(past)) return "new";
+  const auto runs = static_cast<std::size_t>(past.failing_runs) + 1;  // with this one
+  return fmt::format("since {} ({})", clean_text(past.since), count_text(runs, "run"));
+}
+
+std::string flaky_text(const CasePast& past) {
+  if (past.flaky_runs == 0) return "";
+  return fmt::format("flaky in {} of {}", past.flaky_runs,
+                     count_text(static_cast<std::size_t>(past.runs), "earlier run"));
+}
+
+}  // namespace proctor

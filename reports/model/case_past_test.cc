@@ -1,0 +1,66 @@
+#include "reports/model/case_past.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+PastOutcome outcome(std::uint32_t run, Standing standing, bool flaky = false) {
+  return {.run = run, .outcome = Outcome::kPass, .standing = standing, .flaky = flaky};
+}
+
+RunResults failing_run() {
+  RunResults results;
+  CaseResult result;
+  result.id = "s/a";
+  result.standing = Standing::kFailing;
+  results.cases = {result};
+  return results;
+}
+
+CasePast past_with(std::vector<PastOutcome> outcomes) {
+  Past past;
+  past.runs = {{.run_id = "r0", .commit = "0123456789abcdef"}, {.run_id = "r1"}, {.run_id = "r2"}};
+  past.cases = {std::move(outcomes)};
+  const auto pasts = case_pasts(failing_run(), past);
+  EXPECT_THAT(pasts, SizeIs(1));
+  return pasts.empty() ? CasePast{} : pasts.front();
+}
+
+TEST(CasePast, AFailureAfterAPassIsNew) {
+  const CasePast past = past_with({outcome(0, Standing::kFailing), outcome(1, Standing::kPassing)});
+  EXPECT_TRUE(is_new(past));
+  EXPECT_EQ(past.passed, "r1");
+  EXPECT_EQ(age_text(past), "new");
+}
+
+TEST(CasePast, AStreakGoesBackOverRunsThatSayNothing) {
+  const CasePast past = past_with(
+      {outcome(0, Standing::kFailing), outcome(1, Standing::kUnrun), outcome(2, Standing::kFailing)});
+  EXPECT_FALSE(is_new(past));
+  EXPECT_EQ(age_text(past), "since 0123456789ab (3 runs)");
+}
+
+TEST(CasePast, AnExpectedFailureEndsAStreak) {
+  const CasePast past = past_with(
+      {outcome(0, Standing::kFailing), outcome(1, Standing::kExpected), outcome(2, Standing::kFailing)});
+  EXPECT_EQ(past.failing_runs, 1);
+  EXPECT_EQ(past.since, "r2");
+}
+
+TEST(CasePast, FlakyRunsAreCounted) {
+  const CasePast past = past_with({outcome(0, Standing::kPassing, true), outcome(1, Standing::kPassing),
+                                   outcome(2, Standing::kPassing, true)});
+  EXPECT_EQ(flaky_text(past), "flaky in 2 of 3 earlier runs");
+}
+
+TEST(CasePast, ACaseThatTheHistoryDoesNotHaveIsNew) { EXPECT_TRUE(is_new(past_with({}))); }
+
+TEST(CasePast, WithoutAnEarlierRunNothingIsNew) { EXPECT_THAT(case_pasts(failing_run(), Past{}), IsEmpty()); }
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,99 @@
+#include "reports/model/cause.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "harness/core/text.h"
+#include "reports/model/failure_summary.h"
+
+namespace proctor {
+namespace {
+
+// "src/wait.c:40", or a file without a line.
+void read_location(const std::string& location, Place& place) {
+  place.file = location;
+  const std::size_t colon = location.rfind(':');
+  if (colon == location.npos) return;
+  const char* end = location.data() + location.size();
+  const auto read = std::from_chars(location.data() + colon + 1, end, place.line);
+  if (read.ec != std::errc{} || read.ptr != end) {
+    place.line = 0;
+    return;
+  }
+  place.file.resize(colon);
+}
+
+bool has_words(const Failure& failure) {
+  return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
+}
+
+}  // namespace
+
+Place place_of(const Attempt& attempt) {
+  Place place;
+  if (!attempt.end) return place;
+  const auto& failures = attempt.end->failures;
+  const auto failure = std::ranges::find_if(failures, [](const Failure& one) { return !one.file.empty(); });
+  if (failure != failures.end()) {
+    place.file = failure->file;
+    place.line = failure->line;
+  } else if (const auto& frame = attempt.end->evidence.frame) {
+    place.function = frame->function;
+    read_location(frame->location, place);
+  }
+  return place;
+}
+
+Place place_of(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  return attempt != nullptr ? place_of(*attempt) : Place{};
+}
+
+std::string to_string(const Place& place) {
+  std::string where = clean_text(place.file);
+  if (place.line > 0) where += fmt::format(":{}", place.line);
+  if (place.function.empty()) return where;
+  const std::string function = clean_text(place.function);
+  return where.empty() ? function : function + " at " + where;
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
+}
+
+std::string cause_key(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const std::string outcome(to_string(verdict.outcome));
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const bool has_rule = !cause_text(diagnosis).empty();
+  if (has_rule && diagnosis->problem == Blame::kMachine) return outcome + "\nrule\n" + diagnosis->rule;
+  if (const std::string place = to_string(place_of(model, record)); !place.empty())
+    return outcome + "\nplace\n" + place;
+  if (has_rule) return outcome + "\nrule\n" + diagnosis->rule;
+  return outcome + "\n" + verdict.reason.text() + "\n" + without_numbers(whole_message(model, record));
+}
+
+std::string whole_message(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  if (attempt != nullptr && attempt->end) {
+    const auto& failures = attempt->end->failures;
+    const auto failure = std::ranges::find_if(failures, has_words);
+    if (failure != failures.end()) return clean_text(failure->message);
+  }
+  return headline(model, record);
+}
+
+}  // namespace proctor

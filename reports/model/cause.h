@@ -1,0 +1,43 @@
+// Where a case went wrong, and which cases went wrong for one cause.
+//
+// A cause is the outcome with the first of these that is known:
+//   1. the rule of a diagnosis that blames the machine: one dead device is one cause
+//   2. the source line of the first failed expectation
+//   3. the innermost frame of the program's own, of a crash or a process that hung
+//   4. the rule of any other diagnosis
+//   5. the reason with the whole message, in which numbers do not count
+// The words of a message decide last: two lines may say the same, and one line says something else each time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+struct Place {
+  std::string file{};  // "" unknown
+  int line = 0;        // 0: unknown
+  std::string function{};
+};
+
+// Of the first failed expectation or, if none has a file, of the frame; all empty if neither is known.
+Place place_of(const Attempt& attempt);
+// Of the attempt that says most about the case.
+Place place_of(const RunModel& model, const CaseRecord& record);
+
+// "src/kernels_test.cc:26", "wait_for_it at src/queue.cc:40", "wait_for_it"; "" unknown.
+std::string to_string(const Place& place);
+
+// The text with each number as "#".
+std::string without_numbers(std::string_view text);
+
+// Equal for cases of one cause.
+std::string cause_key(const RunModel& model, const CaseRecord& record);
+
+// The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
+// headline(). Clean text.
+std::string whole_message(const RunModel& model, const CaseRecord& record);
+
+}  // namespace proctor

@@ -1,0 +1,93 @@
+#include "reports/model/cause.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+AttemptEnded failing(const std::string& id, const std::string& message, const std::string& file, int line) {
+  AttemptEnded end = ended(id, {Outcome::kFail, ""});
+  end.failures = {{"", message, file, line, "", "", ""}};
+  return end;
+}
+
+AttemptEnded hanging(const std::string& id, std::optional<StackFrame> frame) {
+  AttemptEnded end = ended(id, {Outcome::kTimeout, ""});
+  end.failures.clear();
+  end.evidence = {};
+  end.evidence.frame = std::move(frame);
+  return end;
+}
+
+std::size_t causes_of(const std::vector<AttemptEnded>& ends) {
+  std::vector<PlannedCase> cases;
+  for (const AttemptEnded& end : ends) cases.push_back(planned(end.case_id));
+  std::vector<Event> events = {plan_of(std::move(cases))};
+  for (const AttemptEnded& end : ends) {
+    events.push_back(started(end.case_id));
+    events.push_back(end);
+  }
+  const RunModel model = model_of(events);
+  std::set<std::string> keys;
+  for (const CaseRecord& record : model.cases()) keys.insert(cause_key(model, record));
+  return keys.size();
+}
+
+TEST(Cause, TheSameWordsFromTwoLinesAreTwoCauses) {
+  EXPECT_EQ(causes_of({failing("s/a", "expected 1", "a.cc", 3), failing("s/b", "expected 1", "a.cc", 4)}),
+            2u);
+}
+
+TEST(Cause, DifferentWordsFromOneLineAreOneCause) {
+  EXPECT_EQ(causes_of({failing("s/a", "read x", "a.cc", 3), failing("s/b", "read y", "a.cc", 3)}), 1u);
+}
+
+// One of them is cut in the headline, within its numbers.
+TEST(Cause, LongWordsThatDifferInNumbersAreOneCause) {
+  const std::string words(195, 'x');
+  EXPECT_EQ(causes_of({failing("s/a", words + " 7 and more", "", 0),
+                       failing("s/b", words + " 12345 and more", "", 0)}),
+            1u);
+}
+
+TEST(Cause, LongWordsThatDifferBehindTheHeadlineAreTwoCauses) {
+  const std::string words(400, 'x');
+  EXPECT_EQ(causes_of({failing("s/a", words + " here", "", 0), failing("s/b", words + " there", "", 0)}), 2u);
+}
+
+TEST(Cause, ProcessesThatHangInTwoFunctionsAreTwoCauses) {
+  EXPECT_EQ(causes_of({hanging("s/a", StackFrame{"wait_for_copy", "q.cc:3"}),
+                       hanging("s/b", StackFrame{"wait_for_event", "q.cc:9"}),
+                       hanging("s/c", StackFrame{"wait_for_copy", "q.cc:3"})}),
+            2u);
+}
+
+TEST(Cause, APlaceIsTheFirstFailureWithAFileOrTheFrame) {
+  Attempt attempt;
+  attempt.end = failing("s/a", "x", "src/a.cc", 3);
+  EXPECT_EQ(to_string(place_of(attempt)), "src/a.cc:3");
+  attempt.end = hanging("s/a", StackFrame{"wait_for_copy", "src/q.cc:40"});
+  EXPECT_EQ(to_string(place_of(attempt)), "wait_for_copy at src/q.cc:40");
+  attempt.end = hanging("s/a", StackFrame{"wait_for_copy", ""});
+  EXPECT_EQ(to_string(place_of(attempt)), "wait_for_copy");
+  attempt.end = hanging("s/a", StackFrame{"run", "C:\\a.py"});
+  EXPECT_EQ(to_string(place_of(attempt)), "run at C:\\a.py");
+  attempt.end = hanging("s/a", {});
+  EXPECT_EQ(to_string(place_of(attempt)), "");
+}
+
+TEST(Cause, AMessageIsWholeWithItsLines) {
+  const auto end = failing("s/a", "line one\nline two " + std::string(500, 'x'), "a.cc", 3);
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), end});
+  EXPECT_EQ(whole_message(model, model.cases()[0]), end.failures[0].message);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -38,6 +38,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kGtestListener, "gtest_listener"},
     {WarningCode::kGuardLost, "guard_lost"},
     {WarningCode::kGuardSlow, "guard_slow"},
+    {WarningCode::kHistory, "history"},
     {WarningCode::kJournalChanged, "journal_changed"},
     {WarningCode::kJournalLost, "journal_lost"},
     {WarningCode::kJournalSeal, "journal_seal"},

@@ -36,6 +36,7 @@ enum class WarningCode {
   kGtestListener,
   kGuardLost,
   kGuardSlow,
+  kHistory,
   kJournalChanged,  // the journal is not what its runner wrote
   kJournalLost,
   kJournalSeal,

@@ -39,7 +39,7 @@ POINT = "from=host,to=device,bytes=2097152,from_offset=13,to_offset=1"
 # What a run had and its rerun does not, on purpose.
 LEFT_OUT = {"--shard", "--deadline", "--min-executed"}
 # Where reports go, what is shown, what is tested; and what starts nothing.
-NOT_REPEATED = {"--out", "--join", "--keep", "--junit", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
+NOT_REPEATED = {"--out", "--join", "--keep", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
                 "--color", "--dry-run"}
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture", "--sim-driver": "Intel's driver has no cards of its own",

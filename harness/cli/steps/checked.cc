@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "harness/cli/steps/history_of_run.h"
 #include "harness/core/digest.h"
 #include "harness/core/held_directory.h"
 #include "harness/core/read_file.h"
@@ -100,6 +101,7 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
   if (auto usable = check_directories(typed); !usable) return usable.error();
   auto known = load_all_known_failures(typed.known_failures);
   if (!known) return known.error();
+  if (auto readable = check_history(typed.history); !readable) return readable.error();
   if (auto checked = manner.check(typed, after_dashes); !checked) return checked.error();
   return Checked{.typed = std::move(typed),
                  .after_dashes = after_dashes,

@@ -9,6 +9,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/steps/first_record.h"
+#include "harness/cli/steps/history_of_run.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/hardware_evidence.h"
 #include "harness/run/record/journal_seal.h"
@@ -171,6 +172,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
     run_plan(setup, events);
   }
   const RunModel& model = memory.recall();
+  tell_past(checked.typed.history, model, events);
   const auto rendered = write_reports(model, prepared, checked.typed.junit, events);
   const int code = shell_exit_code(model);
   display->finish(model, code, rendered);

@@ -97,6 +97,10 @@ void add_report_options(CLI::App& command, RunOptions& options) {
       ->type_name("DIR");
   command.add_option("--junit", options.junit, "Also write the JUnit report to this file")->type_name("FILE");
   command
+      .add_option("--history", options.history,
+                  "Mark the failures that are new compared with this history (proctor history)")
+      ->type_name("FILE");
+  command
       .add_option("--subject", options.subject,
                   "What is tested: commit, dirty, branch, repository or build (default: from the CI "
                   "variables, else the checkout); repeatable")
@@ -296,6 +300,7 @@ const std::vector<Heading>& headings() {
         {"--join", kRuleTells},
         {"--keep", kHarmless},
         {"--junit", kHarmless},
+        {"--history", kHarmless},
         {"--subject", kHarmless},
         {"--telemetry", kHarmless},
         {"--stack-root", kRuleTells}}},

@@ -42,6 +42,7 @@ struct RunOptions {
   int keep = kKeptRuns;
   std::string join;  // --join: this run is a part of the one that is open below this directory
   std::string junit;
+  std::string history;
   std::vector<std::string> subject;  // --subject, as typed
   std::string stack_root = "/";
   std::optional<std::string> ready_regex;

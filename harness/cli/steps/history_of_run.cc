@@ -1,0 +1,42 @@
+#include "harness/cli/steps/history_of_run.h"
+
+#include <filesystem>
+
+#include "reports/history/questions.h"
+#include "reports/model/case_past.h"
+#include "reports/model/run_results.h"
+
+namespace proctor::cli {
+namespace {
+
+bool exists(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::exists(file, error) || error;
+}
+
+Result<Past> read_past(const std::string& file, const RunResults& results) {
+  auto history = History::open_to_read(file, kHistoryWait);
+  if (!history) return history.error();
+  return past_of(*history, results);
+}
+
+}  // namespace
+
+Result<void> check_history(const std::string& file) {
+  if (file.empty() || !exists(file)) return {};
+  const auto history = History::open_to_read(file, kHistoryWait);
+  return history ? Result<void>() : history.error();
+}
+
+void tell_past(const std::string& file, const RunModel& model, EventSink& events) {
+  if (file.empty() || !exists(file)) return;
+  const RunResults results = results_of(model);
+  const auto past = read_past(file, results);
+  if (!past) {
+    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + past.error().message()});
+    return;
+  }
+  for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
+}
+
+}  // namespace proctor::cli

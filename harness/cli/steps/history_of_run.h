@@ -1,0 +1,21 @@
+// What a history knows of the cases that failed (`--history FILE`): checked before the run, told after its last case.
+#pragma once
+
+#include <string>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+class RunModel;
+}
+
+namespace proctor::cli {
+
+// A file that does not exist is no mistake: the first run of a project has no history. "" is none.
+Result<void> check_history(const std::string& file);
+
+// As CasePast events. A history that cannot be read any more is a warning.
+void tell_past(const std::string& file, const RunModel& model, EventSink& events);
+
+}  // namespace proctor::cli

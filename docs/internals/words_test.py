@@ -41,6 +41,10 @@ class AListOfWords(unittest.TestCase):
         self.assertEqual(self.found(), ["README.md:3: `mends`: fixes", "README.md:4: `exit 75`: exit code 75",
                                         "harness/run/run.cc:1: `mends`: fixes", "reports/page.cc:1: `are tried with`: checks"])
 
+    def test_the_comments_of_the_defaults(self):
+        self.write("harness/plan/defaults.toml", '# It mends\nkey = "mend"\n#: mends = 1\n# `mends`, and\n# mends it.\n')
+        self.assertEqual(self.found(), [f"harness/plan/defaults.toml:{line}: `mends`: fixes" for line in (1, 5)])
+
     def test_what_nobody_reads_as_prose(self):
         self.write("docs/page.md", "`mend` and [x](mend.md)\n\n    mend x\n\n```sh\nmend\n```\n<!-- mends -->\namend, mend-all\n")
         self.write("harness/run/run_test.cc", 'f("it mends");\n')

@@ -31,7 +31,7 @@ CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const 
 // may be null.
 std::string user_config_file(const char* xdg_config_home, const char* home);
 
-// The text of defaults.toml, which is also the reference page.
+// The text of defaults.toml, from which docs/internals/site/config_page.py makes the reference page of keys.
 std::string_view embedded_defaults();
 
 }  // namespace proctor

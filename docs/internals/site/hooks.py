@@ -16,6 +16,7 @@ SECTIONS = ("tutorials", "how-to", "reference", "explanation", "internals")
 GENERATED = {  # the page: what it is made from
     "reference/commands.md": "harness/cli/manual.cc",
     "reference/rules.md": "suites/rules.toml",
+    "reference/config-keys.md": "harness/plan/defaults.toml",
 }
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ from pathlib import Path
 from lunr import lunr
 
 WANTED = {  # the word: the page that it finds first
-    "timeout": "reference/config.html",
+    "timeout": "reference/config-keys.html",
     "hang": "reference/evidence.html",
     "MIG": "reference/devices.html",
     "drained": "reference/devices.html",

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""The page of keys: each key of defaults.toml is a row with a meaning, and the pages that a comment names exist."""
+
+import re
+import tomllib
+import unittest
+from pathlib import Path
+
+import config_page
+
+ROOT = Path(__file__).resolve().parents[3]
+DEFAULTS = (ROOT / "harness/plan/defaults.toml").read_text(encoding="utf-8")
+
+
+class ThePageOfKeys(unittest.TestCase):
+    def test_each_key_has_a_row(self):
+        page = config_page.markdown(DEFAULTS)
+        tables = tomllib.loads(DEFAULTS.replace("\n#: ", "\n"))
+        for name, table in (("[run]", tables["run"]), ("[defaults]", tables["defaults"]), ("[defaults.KIND]", {"stall": "60s"}),
+                            ("[suite.NAME]", tables["suite"]["attention"]), ("[[override]]", tables["override"][0]),
+                            ("[profile.NAME]", tables["profile"]["ci"])):
+            section = page.partition(f": `{name}`\n")[2].partition("\n## ")[0]
+            rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+            keys = [key for names, *_ in rows for key in re.findall("`(.*?)`", names)]
+            self.assertEqual(sorted(keys), sorted(set(table) - {"proctor"}), name)
+            for names, _, meaning in rows:
+                self.assertGreater(len(meaning), 10, names)
+
+    def test_links_lead_to_pages(self):
+        links = re.findall(r"\]\(([^)#]+)", config_page.markdown(DEFAULTS))
+        self.assertIn("../how-to/retry.md", links)
+        for link in links:
+            self.assertTrue((ROOT / "docs/reference" / link).exists(), link)
+
+    def test_a_key_without_a_comment(self):
+        with self.assertRaisesRegex(ValueError, "grace"):
+            config_page.markdown('# This file.\n\n# Limits.\n[defaults]\n# A limit.\ntimeout = "1s"\n\ngrace = "1s"\n')
+        with self.assertRaisesRegex(ValueError, "defaults"):
+            config_page.markdown('# This file.\n\n[defaults]\n# A limit.\ntimeout = "1s"\n')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,9 +1,12 @@
 #include "harness/classify/rules.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "harness/core/read_file.h"
@@ -72,9 +75,15 @@ TEST(Rules, OnlySixXidAreTheTests) {
   EXPECT_EQ(tests, (std::set<std::string>{"xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:109"}));
 }
 
+// The table of classes in docs/reference/diagnosis.md: a row for each cause, with the classes of its rules, sorted.
 TEST(Rules, EveryClassIsDocumented) {
   const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/reference/diagnosis.md");
-  for (const Rule& rule : rules()) EXPECT_THAT(page, HasSubstr("`" + rule.error_class + "`")) << rule.id;
+  std::map<Blame, std::set<std::string>> classes;
+  for (const Rule& rule : rules()) classes[rule.problem].insert("`" + rule.error_class + "`");
+  const std::map<Blame, std::string> rows = {
+      {Blame::kMachine, "machine"}, {Blame::kCode, "code"}, {Blame::kSetup, "setup"}};
+  for (const auto& [cause, row] : rows)
+    EXPECT_THAT(page, HasSubstr(fmt::format("\n| {} | {} |\n", row, fmt::join(classes[cause], ", "))));
 }
 
 TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {

@@ -23,7 +23,7 @@ messages of failures name the rule by its id. The letter shows where a rule belo
 collectives, K kernels, S failures seen in the field, B all calls. An id is never given to another rule.
 
 `proctor explain` lists the faults that a check must detect; [the self-test](../explanation/selftest.md) proves it. Rules
-of a diagnosis, such as `xid:79`, are in [Diagnosis](diagnosis.md).
+of a diagnosis, such as `xid:79`, are in [Rules of a diagnosis](diagnosis-rules.md).
 
 | rule | sentence | source | checks |
 | --- | --- | --- | --- |

@@ -18,6 +18,7 @@ ROOT = HERE.parents[2]
 def generate(bin_directory, pages):
     """The pages that are not in the tree."""
     import config_page
+    import diagnosis_page
     import manual_page
 
     pages.mkdir(parents=True, exist_ok=True)
@@ -26,7 +27,8 @@ def generate(bin_directory, pages):
     rules = subprocess.run([sys.executable, "-B", ROOT / "harness/e2e/rules_page.py"], stdout=subprocess.PIPE, text=True,
                            check=True, env={**os.environ, "PROCTOR_BIN_DIR": str(bin_directory.resolve())}).stdout
     (pages / "rules.md").write_text(rules, encoding="utf-8")
-    for page, source, markdown in (("config-keys.md", "harness/plan/defaults.toml", config_page.markdown),):
+    for page, source, markdown in (("config-keys.md", "harness/plan/defaults.toml", config_page.markdown),
+                                   ("diagnosis-rules.md", "harness/classify/rules.toml", diagnosis_page.markdown)):
         (pages / page).write_text(markdown((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of keys: each key of defaults.toml is a row with a meaning, and the pages that a comment names exist."""
+"""The pages that are made from TOML files: each key or rule is a row, and their links lead to pages."""
 
 import re
 import tomllib
@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import config_page
+import diagnosis_page
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULTS = (ROOT / "harness/plan/defaults.toml").read_text(encoding="utf-8")
@@ -37,6 +38,17 @@ class ThePageOfKeys(unittest.TestCase):
             config_page.markdown('# This file.\n\n# Limits.\n[defaults]\n# A limit.\ntimeout = "1s"\n\ngrace = "1s"\n')
         with self.assertRaisesRegex(ValueError, "defaults"):
             config_page.markdown('# This file.\n\n[defaults]\n# A limit.\ntimeout = "1s"\n')
+
+
+class ThePageOfDiagnosis(unittest.TestCase):
+    def test_each_rule_has_a_row(self):
+        text = (ROOT / "harness/classify/rules.toml").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| \[?`([^`]+:[^`]+)`", diagnosis_page.markdown(text), re.MULTILINE)
+        self.assertEqual(rows, [rule["id"] for rule in tomllib.loads(text)["rule"]])
+
+    def test_a_rule_above_the_first_heading(self):
+        with self.assertRaisesRegex(ValueError, "heading"):
+            diagnosis_page.markdown('[[rule]]\nid = "a:1"\n')
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ def generate(bin_directory, pages):
     """The pages that are not in the tree."""
     import config_page
     import diagnosis_page
+    import files_page
     import manual_page
 
     pages.mkdir(parents=True, exist_ok=True)
@@ -30,6 +31,7 @@ def generate(bin_directory, pages):
     for page, source, markdown in (("config-keys.md", "harness/plan/defaults.toml", config_page.markdown),
                                    ("diagnosis-rules.md", "harness/classify/rules.toml", diagnosis_page.markdown)):
         (pages / page).write_text(markdown((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")
+    (pages / "files.md").write_text(files_page.markdown(ROOT / "reports/schema"), encoding="utf-8")
 
 
 def main(arguments):

@@ -18,6 +18,7 @@ GENERATED = {  # the page: what it is made from
     "reference/rules.md": "suites/rules.toml",
     "reference/config-keys.md": "harness/plan/defaults.toml",
     "reference/diagnosis-rules.md": "harness/classify/rules.toml",
+    "reference/files.md": "reports/schema",
 }
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)

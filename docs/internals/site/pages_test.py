@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages that are made from TOML files: each key or rule is a row, and their links lead to pages."""
+"""The pages that are made from files of the tree: each key, rule or member is a row, and their links lead to pages."""
 
 import re
 import tomllib
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import config_page
 import diagnosis_page
+import files_page
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULTS = (ROOT / "harness/plan/defaults.toml").read_text(encoding="utf-8")
@@ -49,6 +50,19 @@ class ThePageOfDiagnosis(unittest.TestCase):
     def test_a_rule_above_the_first_heading(self):
         with self.assertRaisesRegex(ValueError, "heading"):
             diagnosis_page.markdown('[[rule]]\nid = "a:1"\n')
+
+
+class ThePageOfFiles(unittest.TestCase):
+    def test_members_and_links(self):
+        page = files_page.markdown(ROOT / "reports/schema")
+        for row in ("| `run.known_failures.entries[].at` | string | file and line |",
+                    "| `culprit`? | [culprit](#report-culprit) |", "| `environment.*.by` | string |"):
+            self.assertIn(row, page)
+        for file, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page):
+            if file:
+                self.assertTrue((ROOT / "docs/reference" / file).exists(), file)
+            else:
+                self.assertIn(f"{{ #{anchor} }}", page)
 
 
 if __name__ == "__main__":

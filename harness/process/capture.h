@@ -1,14 +1,16 @@
-// What a case printed: one log with both streams in order, and the last 64 KiB of each stream in memory.
+// Stores the output of a case: one log with both streams in order, and the last 64 KiB of each stream in
+// memory.
 //
-// Log format, one entry per line of output, readable as it is and exact when taken apart:
+// Log format, one entry per line of output:
 //
 //      0.001234 out| a full line
 //      0.001301 err\ a piece without a newline at its end
 //
-// seconds since the start, stream, `|` (a newline followed) or `\` (none did), one blank, the bytes
-// themselves. What a program writes in pieces is one entry, with the time of its first byte, unless the other stream
-// comes between. The first and at least the last 4 MiB of output are kept; what lies between is counted, and the
-// log says where. A log that cannot be written to disk never fails the case: it is marked as lost.
+// The entry has the seconds since the start, the stream, `|` (a newline followed) or `\` (no newline), one
+// blank and the bytes. A line written in pieces is one entry with the time of its first byte, unless output
+// of the other stream comes between. The first 4 MiB and at least the last 4 MiB of output are kept. The log
+// marks the gap with its size. If the log cannot be written to disk, it is marked as lost and the case does
+// not fail.
 #pragma once
 
 #include <sys/types.h>
@@ -42,7 +44,7 @@ class TailRing {
 
 class Capture {
  public:
-  // `path` empty: nothing goes to disk. `part` is a parameter for tests.
+  // If `path` is empty, no log is written to disk. `part` is a parameter for tests.
   Capture(std::string path, Clock::time_point start, std::uint64_t part = kLogPartBytes);
 
   void append(Stream stream, std::string_view bytes, Clock::time_point now);
@@ -51,17 +53,17 @@ class Capture {
   OutputInfo finish();
 
  private:
-  // A spill file of at most `part` bytes of output. Two of them hold the tail; the older one is dropped.
+  // A file of at most `part` bytes of output. Two of them hold the tail; a third replaces the older one.
   struct Segment {
     UniqueFd fd;
     std::uint64_t bytes = 0;
   };
 
-  // An entry at the end of the log whose line may go on.
+  // The last entry of the log, whose line can continue.
   struct OpenLine {
-    int fd = -1;  // of the file that ends with it; -1: there is none
+    int fd = -1;  // file that ends with this entry; -1: none
     Stream stream = Stream::kOut;
-    off_t mark = 0;  // where its `\` stands
+    off_t mark = 0;  // offset of its `\`
   };
 
   void write_log(Stream stream, std::string_view bytes, Clock::time_point now);

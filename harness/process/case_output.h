@@ -1,5 +1,5 @@
-// Takes what a case writes while it runs: stdout and stderr go into the capture, the events pipe goes line by
-// line to the callback. Reading takes at most 64 KiB per turn of the loop, so a flood never starves a timer.
+// Reads the output of a running case: stdout and stderr go to the capture, the lines of the events pipe to
+// the callback. One turn of the loop reads at most 64 KiB, so much output does not delay timers.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -19,32 +19,32 @@ namespace proctor {
 
 class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
  public:
-  // `spec` must outlive this; its log_path, captured_in, events, keep_stdout, max_kept_stdout,
-  // pass_through, on_output and on_event_line are used.
+  // `spec` must outlive this object. It uses log_path, captured_in, events, keep_stdout, max_kept_stdout,
+  // pass_through, on_output and on_event_line.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
-  // The case's ends of the pipes, to be closed when the guard has them. Sets in, out, err and events of
-  // `setup`.
+  // The case's ends of the pipes. Close them once the guard has them. make_pipes() sets in, out, err and
+  // events of `setup`.
   struct ChildEnds {
     UniqueFd in, out, err, events;
   };
   std::optional<SpawnError> make_pipes(GuardSetup& setup, ChildEnds& ends);
 
-  // Starts reading. `on_closed` is called after each end-of-file, and is kept until close().
+  // Starts to read. Calls `on_closed` after each end-of-file, until close().
   void watch(std::function<void()> on_closed);
 
   bool is_open() const { return out_.is_open() || err_.is_open() || events_.is_open(); }
-  // While a case waits for the reader of its output, it does not count as silent.
+  // A case that waits for the reader of its output does not count as silent.
   Clock::time_point last_activity() const { return paused_ ? Clock::now() : last_activity_; }
   void forgive_silence() { last_activity_ = Clock::now(); }
 
-  // For use once everything is dead: reads the rest in the pipes, up to a bound because somebody outside may
-  // hold an end, and closes them. True if all of it has been passed through; otherwise `then` is called when
-  // it has been.
+  // After the end of all processes: reads the rest of the pipes and closes them. The amount is limited,
+  // because a process outside of the case may hold an end. Returns true if all of it has been passed through.
+  // Otherwise calls `then` later, when it has been.
   bool read_rest(std::function<void()> then);
-  // Stops waiting for a reader that takes nothing.
+  // Stops waiting for readers that do not read.
   void abandon_readers();
-  // Moves all that was read into `end`. Call once.
+  // Moves the output into `end`. Call once.
   void finish(ProcessEnd& end);
   void close();
 

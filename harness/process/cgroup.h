@@ -1,6 +1,5 @@
-// cgroup v2 as Proctor uses it: one directory for the run, one leaf for each case, `cgroup.kill`
-// as the kill. Kernel rules: Documentation/admin-guide/cgroup-v2.rst ("cgroup.kill",
-// "cgroup.events", "No Internal Process").
+// cgroup v2: one directory for the run, one leaf for each case, `cgroup.kill` to kill a case. Kernel rules:
+// Documentation/admin-guide/cgroup-v2.rst ("cgroup.kill", "cgroup.events", "No Internal Process").
 #pragma once
 
 #include <sys/types.h>
@@ -17,14 +16,13 @@ namespace proctor {
 
 std::optional<std::string> cgroup2_mount();
 
-// Where this process may create cgroups: the cgroup2 mount (found in /proc/self/mountinfo: hybrid hosts have
-// it elsewhere) joined with its own path. An error if there is no cgroup2 mount, or no entry in
-// /proc/self/cgroup.
+// Where this process may create cgroups: its own path below the cgroup2 mount, which /proc/self/mountinfo
+// names. An error if there is no cgroup2 mount, or no entry in /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();
 
-// A directory that this process made. It is killed and looked at through descriptors, whatever has become of
-// its path: they are opened with it, since a test may take the right to open files from its runner. Destroying it
-// removes it, with those that a test made below it; what still has processes stays.
+// A cgroup that this process made. Its descriptors are opened at creation and used for kill() and empty():
+// they work even if a test changes the path, or lowers the runner's limit of open files. The destructor
+// removes the cgroup and those that a test made in it, except cgroups that still have processes.
 class Cgroup {
  public:
   static Result<Cgroup> create(const std::string& path, mode_t mode = 0755);
@@ -34,12 +32,12 @@ class Cgroup {
 
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  // SIGKILL to every member, also of the cgroups below, atomically against fork.
+  // Sends SIGKILL to every member, also in nested cgroups. A concurrent fork cannot escape it.
   bool kill() const;
-  // `populated 0` in cgroup.events: the proof that no member is left, here or below. What cannot be read is not
-  // empty.
+  // True if cgroup.events has `populated 0`, which proves that no member is left, also in nested cgroups. A
+  // file that cannot be read counts as not empty.
   bool empty() const;
-  // Those in the directory itself. Only for their names: some may be missing.
+  // Members of this cgroup itself, for messages. Some may be missing.
   std::vector<pid_t> members() const;
 
  private:
@@ -50,8 +48,8 @@ class Cgroup {
   UniqueFd events_;
 };
 
-// Directory of one run. It is locked (flock) while the run lives. A run that dies before it has written its
-// record leaves it without a lock, and whoever makes the next one removes it.
+// The cgroup of one run, locked (flock) while the run lives. If a run dies before it has written its record,
+// the next run removes the unlocked cgroup.
 class RunCgroup {
  public:
   static Result<RunCgroup> create(const std::string& parent, const std::string& run_id);

@@ -1,9 +1,11 @@
-// What holds the process tree of one case. Several layers stand behind one interface: what each is made of is a row of
-// harness/core/containment_layer.h, how it is tried and what it does not guarantee one of process/layers.cc. Each is
-// probed once as a whole with a real child (process/try_recipe.h).
+// Contains the process tree of one case. There are several layers behind one interface. A row of
+// harness/core/containment_layer.h lists the parts of a layer; a row of process/layers.cc has its probe and
+// what it does not guarantee. Each layer is probed once, as a whole, with a real child
+// (process/try_recipe.h).
 //
-// In every layer a signal scope keeps what the case signals and traces inside the case, as far as the kernel has one
-// (process/guard/signal_scope.h), and the parent of the case's leader is the guard (process/guard/), a small static program.
+// In every layer, the parent of the case's leader is the guard (process/guard/), a small static program. If
+// the kernel supports it, a signal scope (process/guard/signal_scope.h) keeps the case from signalling or
+// tracing other processes.
 #pragma once
 
 #include <memory>
@@ -19,16 +21,16 @@
 
 namespace proctor {
 
-// The layer in use, with what the runner keeps open for it (the directory of the run's cgroup). The
-// destructor removes that cgroup, so every process that was started through this object must be gone by then.
+// The layer in use, and the run's cgroup. The destructor removes the cgroup: all processes that were started
+// through this object must have ended before.
 class Containment {
  public:
   // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's cgroup. If `wanted` (or
-  // the layer of --require-containment) does not work here, the result is a usage error that says why and how
-  // to mend it.
+  // the layer of --require-containment) does not work here, returns a usage error with the reason and the
+  // fix.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id);
 
-  // Tries every layer with a real child, for `proctor doctor`.
+  // Probes every layer with a real child, for `proctor doctor`.
   static std::vector<LayerProbe> probe_all();
 
   ~Containment();
@@ -42,15 +44,16 @@ class Containment {
   const std::string& run_cgroup() const { return run_cgroup_; }
   // Whether a pids limit can be set for a case (pids.max in the leaf).
   bool has_pids_limit() const { return has_pids_limit_; }
-  // At the end of a run: ends what is not over, blocking for at most `limit`. What is alive then is returned.
+  // At the end of a run: kills the remaining processes, blocking for at most `limit`. Returns those still
+  // alive.
   std::vector<Stray> end_rest(Milliseconds limit);
-  // From here on frozen time is known.
+  // Starts to measure frozen time.
   void watch_frozen_time();
-  // For how long this process has not run although it could have (process/frozen_time.h).
+  // How long this process was frozen (process/frozen_time.h).
   Clock::duration frozen() const;
-  // Why nobody can tell that a case was kept from the processors; "" where somebody can.
+  // Why it cannot be measured how long a case waited for a CPU; "": it can.
   std::string why_no_pressure() const;
-  // How ContainedProcess starts a guard in this containment (process/recipe.h).
+  // With which ContainedProcess starts a guard (process/recipe.h).
   Recipe& recipe() { return *recipe_; }
 
  private:

@@ -1,5 +1,6 @@
-// How long the runner waits for its own parts: their limits count the time in which they could run. What waits for a
-// processor on a busy machine is late and not stuck. It counts as stuck after ten times its limit all the same.
+// Time limits for the runner's own parts. They do not count the time in which a process waited for a CPU, so
+// that a busy machine does not make it look stuck. After ten times the limit, a process counts as stuck in
+// any case.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +17,12 @@ namespace proctor {
 
 inline constexpr int kMostPatience = 10;  // times a limit, in real time
 
-// Of a process tree, since this was made: without what was frozen, and without its waits for a processor.
+// Time of a process tree since construction, without frozen time and without its waits for a CPU.
 class FairTime {
  public:
   FairTime(const PressureGauge& gauge, const FrozenTime& frozen);
 
-  // Zero: it is over.
+  // Zero: the limit is reached.
   Milliseconds left_of(Milliseconds limit) const;
 
  private:
@@ -31,13 +32,13 @@ class FairTime {
   Pressure before_;
 };
 
-// Of one process that was told something and has not answered yet.
+// Time that one process has taken for an answer.
 class Patience {
  public:
-  // Looks at it; 0: nobody knows its pid yet. Call it about once a second: a longer time between two looks counts as one
-  // second, whatever has kept the caller.
+  // Checks the process; 0: its pid is not known yet. Call it about once a second. A longer time between two
+  // calls counts as one second.
   void look(pid_t pid);
-  // In which it could run and did nothing, of the looks so far.
+  // Whether it could run and did nothing for as long as `limit`.
   bool is_over(Milliseconds limit) const { return idle_ >= limit || real_ >= kMostPatience * limit; }
 
  private:
@@ -48,12 +49,12 @@ class Patience {
   Clock::duration real_{0};
 };
 
-// How long somebody waits for what was killed: what wants a processor is on its way to its end.
+// Time limit for the end of killed processes. A process that waits for a CPU does not use it up.
 class KillWait {
  public:
   explicit KillWait(Milliseconds limit) : limit_(limit), last_(Clock::now()) {}
 
-  // `left`: what is still there. Call it between two looks.
+  // `left`: the processes that have not ended. Call it between two checks.
   bool is_over(const std::vector<pid_t>& left);
 
  private:
@@ -63,7 +64,7 @@ class KillWait {
   Clock::duration real_{0};
 };
 
-// Who keeps a process from running, as a fact: "it is stopped", "process 7 traces it"; "" where nobody does.
+// What keeps a process from running: "it is stopped", "process 7 traces it"; "": nothing.
 std::string held_by(pid_t pid);
 
 }  // namespace proctor

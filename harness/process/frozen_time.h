@@ -1,9 +1,9 @@
-// Time in which the runner did not run although nothing kept it from a processor: its container was frozen, it was
-// stopped, its virtual machine stood still. Its cases were frozen with it, or it could not hear them: no limit counts
-// this time.
+// Frozen time: the runner did not run, although it did not wait for a CPU. Its container was frozen, it was
+// stopped, or its virtual machine was paused. The cases were frozen too, or the runner could not read their
+// output. No limit counts this time.
 //
-// A thread sleeps in short beats and looks how late it wakes up. What it waited for a processor meanwhile
-// (proc_pid_schedstat: the second number) is the doing of a busy machine, and no frozen time.
+// A thread sleeps for short intervals and measures how late it wakes up. Its waits for a CPU (the second
+// number of /proc/PID/schedstat) are caused by a busy machine, and do not count as frozen time.
 #pragma once
 
 #include <atomic>
@@ -20,26 +20,27 @@ namespace proctor {
 
 class FrozenTime {
  public:
-  FrozenTime() = default;  // knows of no frozen time
+  FrozenTime() = default;  // measures nothing until watch()
   ~FrozenTime();
   FrozenTime(const FrozenTime&) = delete;
   FrozenTime& operator=(const FrozenTime&) = delete;
 
-  // Starts to look. Only for a process that runs cases: the kernel takes one with two threads apart more slowly, and a
-  // tool that looks at a case ends with it.
+  // Starts the thread. Only for a process that runs cases: a process with two threads ends more slowly, and a
+  // tool that inspects a case ends with it.
   void watch();
 
-  // Less is the noise of a busy machine, and nobody is told.
+  // Less is normal on a busy machine, and is not reported.
   static constexpr Milliseconds kNotable{1'000};
-  // For who got nullopt from now(): when to ask again.
+  // When to call now() again after nullopt.
   static constexpr Milliseconds kAskAgain{10};
 
-  // The monotonic clock without the frozen time, also where that clock jumps. nullopt: the thread has not been awake
-  // for some beats, so that nobody knows yet.
+  // The monotonic clock without the frozen time, even if that clock jumps. nullopt: not known yet, because
+  // the thread has not woken up for several intervals.
   std::optional<Clock::time_point> now() const;
-  // As now(), as far as it is known: for the beginning of a limit.
+  // As now(), up to the last known time: for the beginning of a limit.
   Clock::time_point known_now() const;
-  // All of it since the beginning. A suspended machine is in it, although the monotonic clock stands still meanwhile.
+  // All frozen time since the beginning. It includes a suspended machine, although the monotonic clock does
+  // not.
   Clock::duration total() const;
 
  private:
@@ -48,10 +49,10 @@ class FrozenTime {
   UniqueFd beat_;  // a timerfd
   std::atomic<bool> stop_ = false;
   mutable std::mutex mutex_;
-  bool blind_ = true;  // nobody looks
+  bool blind_ = true;  // nothing is measured
   Clock::time_point last_beat_;
   Clock::duration skipped_{0};    // of the monotonic clock
-  Clock::duration suspended_{0};  // which that clock leaves out
+  Clock::duration suspended_{0};  // which that clock does not count
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// What each layer of containment does: one table in layers.cc, a row a layer.
+// The containment layers: one table in layers.cc, with a row for each layer.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ struct Recipe;
 struct LayerProbe {
   Layer layer = Layer::kSubreaper;
   bool works = false;
-  std::string why_not;                      // when it does not work: one sentence with the failing step
-  std::vector<std::string> not_guaranteed;  // when it works: what it does not guarantee, a sentence each
-  std::vector<std::string> how_to_improve;  // what would help, one line each
-  std::string signals;                      // what keeps them in the case: "landlock", "seccomp" or ""
+  std::string why_not;                      // if it does not work: one sentence with the failed step
+  std::vector<std::string> not_guaranteed;  // if it works: what it does not guarantee, one sentence each
+  std::vector<std::string> how_to_improve;  // fixes, one line each
+  std::string signals;                      // what confines signals to the case: "landlock", "seccomp" or ""
 };
 
 struct LayerTrial {
   LayerProbe probe;
-  std::unique_ptr<Recipe> recipe;  // when it works
+  std::unique_ptr<Recipe> recipe;  // if it works
 };
 
 LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id);

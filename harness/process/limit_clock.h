@@ -1,5 +1,5 @@
-// The clocks of one attempt: how long it may take, and how long it may be silent. Both run in real time, without the
-// time in which everything was frozen. At a limit they say what the case waited for meanwhile.
+// The two limits of one attempt: its total time, and its time without output. Both count real time without
+// frozen time. At a limit, the clock also reports what the case waited for.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -18,20 +18,20 @@ namespace proctor {
 
 class LimitClock : public std::enable_shared_from_this<LimitClock> {
  public:
-  // kTimeout or kStall, and what the case waited for until then.
+  // kTimeout or kStall, and what the case had waited for.
   using OnHit = std::function<void(EndCause, const Starvation&)>;
 
   LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, const FrozenTime& frozen,
              PressureGauge gauge, OnHit on_hit);
 
-  // Sets new limits and forgets the old ones. Both count from now. `before`: what the case had waited for by now. It is
-  // measured after an eighth of the limit where nobody knows it: most cases have ended by then.
+  // Replaces the limits. Both count from now. `before`: what the case had waited for until now. If it is
+  // nullopt, it is measured after an eighth of the limit, because most cases have ended by then.
   void start(const ProcessLimits& limits, std::optional<Pressure> before);
-  // No limit is reported after this, also none that has expired already.
+  // After this no limit is reported, not even one that has already expired.
   void stop();
 
  private:
-  // Where a limit begins, on the clock without frozen time.
+  // The beginning of a limit, on the clock without frozen time.
   struct Begin {
     Clock::time_point at;
     std::optional<Pressure> before;
@@ -41,7 +41,7 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   void look_at_timeout();
   void look_at_stall();
   void hear();
-  // Zero: the limit is over.
+  // Zero: the limit is reached.
   Milliseconds left_of(Milliseconds limit, const Begin& begin) const;
   Milliseconds left_of_timeout() const;
   void hit(EndCause cause, Milliseconds limit, const Begin& begin);
@@ -55,10 +55,10 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   ProcessLimits limits_;
   Begin started_{};
   Begin silent_{};
-  std::optional<FairTime> fair_;       // of a limit that counts only when the process could run
+  std::optional<FairTime> fair_;       // of a limit that does not count waits for a CPU
   Clock::time_point last_activity_{};  // at which `silent_` begins
-  Clock::time_point last_look_{};      // at whether there is some, on the clock without frozen time
-  bool timeout_seen_ = false;          // once: what has come meanwhile is read first
+  Clock::time_point last_look_{};      // last check for activity, on the clock without frozen time
+  bool timeout_seen_ = false;          // seen once: pending output is read first
   bool stall_seen_ = false;
   bool running_ = false;
 };

@@ -1,4 +1,4 @@
-// Cuts a byte stream into lines with a bound: a longer line is cut, delivered and counted.
+// Splits a byte stream into lines of limited length. A longer line is truncated, delivered and counted.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ class LineSplitter {
   explicit LineSplitter(std::size_t max_line) : max_line_(max_line) {}
 
   void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line);
-  // Delivers a last line without a newline, if there is one.
+  // Delivers the last line if it has no newline.
   void finish(const std::function<void(std::string_view)>& on_line);
-  // The bytes so far of a line that has not ended yet.
+  // The bytes of a line that has not ended yet.
   std::string_view partial() const { return partial_; }
   std::uint64_t too_long() const { return too_long_; }
 

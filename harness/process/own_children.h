@@ -1,5 +1,6 @@
-// The runner's own children, for who ends what a guard has lost: as the nearest subreaper the runner adopts it. The
-// kernel's list of them is opened once, since a test may take the right to open files from its runner (prlimit).
+// The children of the runner. As the nearest subreaper, the runner adopts the processes of a lost guard, and
+// must kill them. The kernel's list of children is opened once, because a test may lower the runner's limit
+// of open files (prlimit).
 #pragma once
 
 #include <sys/types.h>
@@ -14,17 +15,18 @@ namespace proctor {
 
 class OwnChildren {
  public:
-  // Remembers what hangs below this process by now: `server & exec proctor ...` starts as the parent of a server.
+  // Stores the children that exist already: after `server & exec proctor ...` the server is a child of the
+  // runner.
   OwnChildren();
 
-  // Those of now, without what is remembered.
+  // The current children, without the stored ones.
   guard::PidList now() const;
 
  private:
   bool was_there(pid_t pid) const;
 
   UniqueFd list_;
-  std::map<pid_t, std::uint64_t> before_;  // start times, which tell it from what gets its pid later
+  std::map<pid_t, std::uint64_t> before_;  // with start times, because a pid can be reused
 };
 
 }  // namespace proctor

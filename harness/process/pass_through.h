@@ -1,11 +1,11 @@
-// Writes what a case prints to a descriptor of the runner's own, as it comes and byte for byte.
+// Copies the output of a case to a descriptor of the runner, byte for byte and without delay.
 //
-// The loop never blocks on a slow reader: bytes for which the reader has no room are kept, and once there are
-// many the case's pipe is not read any more. So the command waits for its reader, exactly as it would without
-// a runner in between. A reader that is gone closes the case's pipe: the command gets SIGPIPE, as it would.
+// The loop never blocks on a slow reader. Bytes that do not fit are kept. If there are many, the case's pipe
+// is no longer read, so the command waits for its reader as it would without a runner. If the reader is gone,
+// the case's pipe is closed, and the command gets SIGPIPE as it would without a runner.
 //
-// With `break_commands`, for a log whose reader obeys what it reads, a command in the output is broken
-// (core/workflow_commands.h); a regular file is no such log.
+// `break_commands` is for a log in which the CI system executes commands: commands in the output are made
+// ineffective (core/workflow_commands.h). A regular file is not such a log.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -26,18 +26,18 @@ class PassThrough : public std::enable_shared_from_this<PassThrough> {
 
   void write(std::string_view bytes);
 
-  // Whether so much is waiting that no more should be read.
+  // Whether so many bytes are pending that no more should be read.
   bool is_full() const;
   bool is_empty() const { return pending_.empty(); }
-  // Whether the reader closed its end. Nothing is kept then.
+  // Whether the reader closed its end. No bytes are kept then.
   bool is_gone() const { return gone_; }
-  // Why bytes were lost ("No space left on device"), or "". A reader that is gone does not count as a loss.
+  // Why bytes were lost ("No space left on device"), or "". A closed reader is not a loss.
   const std::string& lost() const { return lost_; }
   std::size_t broken_commands() const { return guard_ ? guard_->broken() : 0; }
 
-  // Calls `then` once, from the loop, when everything is written, gone or lost.
+  // Calls `then` once, from the loop, when all bytes are written or lost, or the reader is gone.
   void on_empty(std::function<void()> then);
-  // Drops the bytes that still wait, and never calls `then`.
+  // Drops the pending bytes, and never calls `then`.
   void abandon();
 
  private:

@@ -1,7 +1,7 @@
-// What the processes of a case waited for, and what they got: the kernel's pressure stall information
-// (Documentation/accounting/psi.rst) of the cgroup that holds them. Where no cgroup does, the waits of each task for a
-// processor (Documentation/scheduler/sched-stats.rst) are added up: those of tasks that have ended are missing, so that
-// too little is found and never too much. Memory and disk are then those of the whole machine.
+// How long the processes of a case waited for CPU, memory and disk, and their CPU time. The source is the
+// kernel's pressure stall information (Documentation/accounting/psi.rst) of their cgroup. Without a cgroup,
+// the CPU waits of all tasks are added up (Documentation/scheduler/sched-stats.rst). Ended tasks are missing,
+// so the sum can be too small but not too large. Memory and disk are then the values of the whole machine.
 #pragma once
 
 #include <sys/types.h>
@@ -17,24 +17,24 @@ namespace proctor {
 using Microseconds = std::chrono::microseconds;
 
 struct Pressure {
-  Microseconds cpu{0};     // in which at least one task waited for a processor
+  Microseconds cpu{0};     // in which at least one task waited for a CPU
   Microseconds used{0};    // CPU time of all tasks
-  Microseconds memory{0};  // in which at least one waited for memory,
-  Microseconds disk{0};    // and for a disk
+  Microseconds memory{0};  // in which at least one task waited for memory
+  Microseconds disk{0};    // in which at least one task waited for a disk
 };
 
-// Each figure, and never less than nothing.
+// The difference of each value, at least 0.
 Pressure operator-(const Pressure& later, const Pressure& earlier);
 
 class PressureGauge {
  public:
   PressureGauge() = default;
-  // `leaf`: the case's cgroup, "" where there is none. `guard`: its tree is the case's.
+  // `leaf`: the case's cgroup; "": none. `guard`: the root of the case's process tree.
   PressureGauge(std::string leaf, pid_t guard);
 
-  // All that the cgroup or the tree has had, and of memory and disk what the machine has had where no cgroup tells.
+  // Totals of the cgroup or the tree. Without a cgroup, memory and disk are those of the machine.
   Pressure now() const;
-  // The same of a tree that is new, or gone: nothing but what the machine had.
+  // The same for a tree that is new or gone: only the values of the machine.
   Pressure without_tree() const;
 
  private:
@@ -42,30 +42,29 @@ class PressureGauge {
   pid_t guard_ = 0;
 };
 
-// Whether this machine can tell that a process waits for a processor: neither the pressure of `leaf` nor schedstat may
-// be there.
+// Whether waits for a CPU can be measured here: by the pressure of `leaf`, or by schedstat.
 bool tells_pressure(const std::string& leaf);
 
-// What one limit saw.
+// What the case waited for during one limit.
 struct Starvation {
   Microseconds window{0};  // the limit
   Pressure during{};
   bool throttled = false;  // by a quota (cpu.max)
 
-  // The machine kept the case from its work: for at least half of the time it waited for a processor, and it got less
-  // than half of one.
+  // The machine gave the case too little CPU time: it waited for a CPU for at least half of the time, and got
+  // less than half of one CPU.
   bool is_starved() const {
     return window.count() > 0 && 2 * during.cpu >= window && 2 * during.used < window;
   }
 };
 
-// Tells whether a quota throttled this process's cgroup, or one above it (cgroup-v2.rst, cpu.max and cpu.stat).
+// How long a quota throttled this process's cgroup or a parent of it (cgroup-v2.rst, cpu.max and cpu.stat).
 class Quota {
  public:
   Quota() = default;
   // The nearest directory from `cgroup` up to `mount` that has a quota.
   Quota(std::string cgroup, const std::string& mount);
-  // So far.
+  // Total until now.
   Microseconds throttled() const;
 
  private:

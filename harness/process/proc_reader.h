@@ -1,11 +1,13 @@
-// Reads files below /proc/PID that wait for a lock of that process: that of its address space (cmdline, environ, maps) or
-// of its exec (syscall, stack). A process that is stuck in mmap() holds the first one, and whoever reads sleeps until it
-// lets go, deaf to every timer of his loop. So a thread reads. One that does not answer in time is left behind: its sleep
-// is killable (fs/proc/base.c), so that it ends with the process that it asked for, or with this one.
+// Reads files of /proc/PID that wait for a lock of that process: the lock of its address space (cmdline,
+// environ, maps) or of its exec (syscall, stack). A process that hangs in mmap() holds the first lock, and
+// would block the event loop of the reader. A separate thread therefore reads. A thread that does not finish
+// in time is abandoned. Its wait is killable (fs/proc/base.c), so it ends with the process that it reads, or
+// with this one.
 //
-// comm, stat, status, cgroup, children and the links exe, cwd and fd/N wait for nothing, and need none of this.
+// comm, stat, status, cgroup, children and the links exe, cwd and fd/N never block. Read them directly.
 //
-// For one thread. A call takes at most the patience, and all of them together the patience of kMostLeftBehind.
+// For use from one thread. A call blocks for at most `patience`, and all calls together for kMostLeftBehind
+// times that.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +27,8 @@ class ProcReader {
 
   explicit ProcReader(Milliseconds patience = Milliseconds(100)) : patience_(patience) {}
 
-  // The file `name` of /proc/`pid`. ETIMEDOUT: it did not come in time, or an earlier one of that process has not come
-  // yet, or too many others have not; ask again later.
+  // The file `name` of /proc/`pid`. ETIMEDOUT: it took too long, or an earlier read of that process or too
+  // many other reads are unfinished. Try again later.
   Result<std::string> read(pid_t pid, const std::string& name);
 
  private:

@@ -22,7 +22,7 @@
 
 namespace proctor {
 
-// A layer that does not work here says why.
+// Skips a layer that does not work here, with the reason.
 class ContainedProcessTest : public testing::TestWithParam<Layer> {
  protected:
   void SetUp() override {
@@ -33,7 +33,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   void TearDown() override {
     if (containment_ == nullptr) return;
     containment_.reset();
-    // Nothing of ours may be left, not even a zombie.
+    // No child process may be left, not even a zombie.
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
   }
@@ -46,7 +46,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     spec.limits.grace = Milliseconds(5'000);
     return spec;
   }
-  // As where neither a signal scope nor a PID namespace keeps it from its guard.
+  // Without a signal scope and a PID namespace: the command can reach its guard.
   static ProcessSpec unconfined(const std::string& script) {
     ProcessSpec spec = shell(script);
     spec.reach = Reach::kMachine;
@@ -64,8 +64,8 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     return *std::move(end);
   }
 
-  // For scripts that print "up" once they are ready for the limit: if the machine is so slow that the limit
-  // comes first, it gets another try with twice the time.
+  // For scripts that print "up" when they are ready for the limit. If the limit comes first, it tries again
+  // with twice the time.
   ProcessEnd run_past_up(ProcessSpec spec) {
     spec.keep_stdout = true;
     for (;; spec.limits.timeout = *spec.limits.timeout * 2) {
@@ -74,7 +74,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     }
   }
 
-  // A FIFO whose reader sees end-of-file exactly when no process of the case holds it any more.
+  // A FIFO whose reader gets end-of-file exactly when no process of the case holds it.
   std::string make_fifo() const {
     const std::string path = directory_ + "/alive";
     EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);

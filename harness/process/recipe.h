@@ -1,5 +1,5 @@
-// How one containment layer starts and ends the guard of a case. Shared by the probe (which tries the whole
-// recipe with a real child) and by ContainedProcess.
+// How a containment layer starts the guard of a case. The probe of the layer uses it with a test child, and
+// ContainedProcess with the command of a case.
 #pragma once
 
 #include <sys/resource.h>
@@ -26,18 +26,18 @@
 
 namespace proctor {
 
-// Path of the guard: beside the running executable. Error when it is not there.
+// Path of the guard, beside the running executable. An error if it does not exist.
 Result<std::string> guard_path();
 
 rlimit limit_of_open_files();
 
-// Facts that a layer's probe found and that every spawn uses.
+// What the probe of a layer found out, for every spawn.
 struct Recipe {
   Layer layer = Layer::kSubreaper;
   std::string guard;
   bool user_namespace = false;
   bool fresh_proc = false;
-  // The guard can be traced by who it guards: for a /proc that hides (hidepid) what its reader may not trace.
+  // The case can trace the guard. Needed if /proc hides processes that its reader may not trace (hidepid).
   bool dumpable_guard = false;
   guard::SignalScope signal_scope = guard::SignalScope::kNone;
   std::string run_id;
@@ -45,16 +45,16 @@ struct Recipe {
   int next_case = 0;
   OwnChildren children;  // of the runner
   ProcReader reader;
-  rlimit open_files = limit_of_open_files();  // of the runner; a test of the same user may lower it
-  // Guards that are alive: any other child of the runner is an orphan of a lost guard.
+  rlimit open_files = limit_of_open_files();  // of the runner, at its start; a test may lower it later
+  // Living guards. Any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
   std::unique_ptr<FrozenTime> frozen;  // of a recipe in use
   Quota quota;
-  bool unfinished = false;  // a case could not be ended: at the end of the run somebody looks again
+  bool unfinished = false;  // a case could not be killed: try again at the end of the run
 };
 
-// Gives the runner back the right to open files, which a test may have taken (prlimit). Where the hard limit was lowered
-// as well, that takes CAP_SYS_RESOURCE.
+// Restores the runner's limit of open files, which a test may have lowered (prlimit). If the hard limit was
+// lowered too, this requires CAP_SYS_RESOURCE.
 void restore_open_files(const Recipe& recipe);
 
 struct GuardProcess {
@@ -79,7 +79,7 @@ struct GuardSetup {
 // Whether the guard is PID 1 of a namespace.
 bool in_pid_namespace(const Recipe& recipe, Reach reach);
 
-// Starts the guard, which starts `argv`. An error in starting `argv` itself comes as a kSpawnFailed report.
+// Starts the guard, which starts `argv`. If `argv` cannot be started, the guard reports kSpawnFailed.
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
                                                    const std::string& directory, const GuardSetup& setup);

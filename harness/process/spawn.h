@@ -1,15 +1,15 @@
-// Starts the guard of one case with vfork semantics: CLONE_VM|CLONE_VFORK (to fork a runner with 1 GiB
-// resident costs 59 ms, this way costs 0.5 ms) and CLONE_PIDFD. Errors between clone and exec come back
-// through shared memory as {step, errno}; "exit 127" never stands for a failure to start.
+// Starts the guard of one case with vfork semantics: CLONE_VM|CLONE_VFORK and CLONE_PIDFD. With a runner of 1
+// GiB this takes 0.5 ms, and a fork 59 ms. Errors between clone and exec are returned through shared memory
+// as {step, errno}. An exit code of 127 never means a failure to start.
 //
-// Must be called from the thread that lives as long as the runner: PDEATHSIG fires at the
-// death of the thread that cloned.
+// Call it from the thread that lives as long as the runner: PDEATHSIG is sent when the thread ends that
+// cloned.
 //
-// Child-side order: /proc, default signal dispositions, descriptors 0..5, close the rest, working directory,
-// exec. No step allocates or locks.
+// Order of steps in the child: /proc, default signal dispositions, descriptors 0..5, close the rest, working
+// directory, exec. No step allocates or locks.
 //
-// The id maps of a user namespace are written after the exec, by write_id_maps(). Until then the child shares the
-// runner's memory, and the runner is not dumpable, so that /proc/self/uid_map is root's.
+// write_id_maps() writes the id maps of a user namespace after the exec. Before that the child shares the
+// memory of the runner, which is not dumpable, so /proc/self/uid_map belongs to root.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct SpawnSpec {
   std::vector<std::string> env;
   std::string directory;
   int umask = -1;  // -1: inherit
-  // Placed at descriptors 0, 1, 2, ... ; -1 leaves that number closed. Everything else is closed.
+  // Become descriptors 0, 1, 2, ... ; -1: that number stays closed. All others are closed.
   std::vector<int> fds;
   bool pid_namespace = false;
   bool user_namespace = false;  // without id maps: the child waits until they are written
@@ -37,14 +37,14 @@ struct SpawnSpec {
 
 struct Spawned {
   pid_t pid = 0;
-  UniqueFd pidfd;  // empty where the kernel or a filter refuses pidfds
+  UniqueFd pidfd;  // empty if the kernel or a filter refuses pidfds
 };
 
 // The child has executed argv[0] when this returns a value.
 std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec);
 
-// Maps the caller's uid and gid to themselves in the user namespace of `pid`, which has executed its program and is
-// dumpable still.
+// Maps the caller's uid and gid to themselves in the user namespace of `pid`, which must have executed its
+// program and still be dumpable.
 std::optional<SpawnError> write_id_maps(pid_t pid);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// Names of the processes that a case left behind, and what /proc/PID/stat says of one. What cannot be read may be
+// Leaked processes of a case, and the content of /proc/PID/stat. A process that cannot be read counts as
 // alive.
 #pragma once
 
@@ -16,32 +16,32 @@ namespace proctor {
 
 struct ProcessStat {
   char state = '?';
-  std::int64_t cpu_ticks = 0;    // of all its threads, and of the children that it has waited for
+  std::int64_t cpu_ticks = 0;    // of all its threads, and of the children that it waited for
   int threads = 0;               // that have not been reaped
   std::uint64_t start_time = 0;  // in clock ticks since the machine started
 };
 
 Result<ProcessStat> read_stat(pid_t pid);
 
-// Nothing runs any more, whether somebody has reaped it or not. A process is a zombie once its first thread has ended,
-// whatever the others do.
+// Whether no thread runs any more. It may not have been reaped. The state alone is not enough: a process is a
+// zombie once its first thread has ended, even if others run.
 bool has_ended(const ProcessStat& stat);
 
-// Below /proc/PID, the file that has its environment: that of another thread once the first one has ended.
+// The file with its environment, relative to /proc/PID: that of another thread if the first one has ended.
 std::string environ_file(pid_t pid);
 
-// Whether the failure of a reading below /proc/PID means that the process is gone.
+// Whether a failed read of /proc/PID means that the process is gone.
 bool means_gone(const Error& error);
 
-// Every living descendant of `guard` except `leader`; zombies do not count. At most 64 are named. Where there may be
-// more, because something cannot be read, a last one without a pid says so. `children_fd` is as in guard/tree.h.
+// Every living descendant of `guard` except `leader`, without zombies. At most 64. If there may be more
+// because something cannot be read, the last entry has no pid. `children_fd` is as in guard/tree.h.
 std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd = -1);
 
-// Also true of a process that nobody has reaped yet.
+// Also true for a process that has not been reaped.
 bool is_zombie_or_gone(pid_t pid);
 
-// Its command line, made safe to show; its name in brackets when it has none or does not show it in time; "" when it is
-// gone.
+// Its command line, safe to print. Its name in brackets if it has none, or if it cannot be read in time. ""
+// if the process is gone.
 std::string command_of(ProcReader& reader, pid_t pid);
 
 // The leader of `guard`'s case as the runner sees it: its first living child, or 0.

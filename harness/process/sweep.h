@@ -1,6 +1,7 @@
-// How the runner ends processes itself, when a guard is dead, is held by somebody, or does not say the truth:
-// by the cgroup's own kill, by descent from the guard and from the runner, and by the containment id in the environment
-// (core/child_protocol.h, kContainmentVariable). Round after round, until a round finds nothing.
+// Kills the processes of a case from the runner, if the guard is dead, stopped or traced, or reports
+// something false. It finds them through the cgroup, as descendants of the guard and of the runner, and by
+// the containment id in their environment (core/child_protocol.h, kContainmentVariable). It repeats this
+// until a round finds none.
 #pragma once
 
 #include <sys/types.h>
@@ -17,21 +18,22 @@ namespace proctor {
 
 struct Recipe;
 
-// Ends one case.
+// Kills one case.
 class Sweep {
  public:
-  // `leaf` may be null; it and `recipe` must live as long as this.
+  // `leaf` may be null. `leaf` and `recipe` must outlive this object.
   Sweep(Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string containment_id)
       : recipe_(recipe), guard_(guard), leaf_(leaf), containment_id_(std::move(containment_id)) {}
 
-  // SIGKILL to all that is found, and to the guard unless it is `reaped` by now. True when nothing was found.
-  // Takes a bounded time; what is killed needs a moment to be gone, so the caller waits between two rounds.
+  // Sends SIGKILL to all processes found, and to the guard unless it is already `reaped`. Returns true if
+  // none was found. Takes a limited time. The caller waits between two rounds, because killed processes need
+  // time to end.
   bool round(bool reaped);
 
-  // What it has sent SIGKILL to, without the guard; at most 64 are named.
+  // The processes to which it has sent SIGKILL, without the guard; at most 64.
   const std::vector<Stray>& found() const { return found_; }
 
-  // What the last round could not look at, which may be of the case: then it has not found everything. "": nothing.
+  // What the last round could not read, and may belong to the case. "": it read everything.
   const std::string& doubt() const { return doubt_; }
 
  private:
@@ -50,8 +52,8 @@ class Sweep {
   std::string doubt_;
 };
 
-// The last net, at the end of a run: ends every case that is not over, with its guard, and what was left of
-// those that could not be ended. Blocks for at most `limit`. What is alive then is returned.
+// At the end of a run: kills every case that has not ended, its guard, and the processes that could not be
+// killed before. Blocks for at most `limit`. Returns the processes still alive.
 std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit);
 
 }  // namespace proctor

@@ -1,5 +1,6 @@
-// Tries a recipe as a whole with a real child, which leaves a daemon behind, because a feature that exists may still be
-// refused (seccomp, sysctl, delegation). What works is then in the recipe; otherwise the answer says why not.
+// Tests a recipe as a whole with a real child that leaves a daemon behind. A feature that exists can still be
+// refused (seccomp, sysctl, delegation). Both functions store in the recipe what works, and return the reason
+// of a failure.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@ namespace proctor {
 
 struct Recipe;
 
-// From the best signal scope that the kernel knows to none; whether it may be used is seen by using it.
+// Tries the signal scopes from the best that the kernel knows to none.
 std::string try_signal_scopes(Recipe& recipe);
 
-// From the fullest recipe to the barest: without a user namespace (root), then with; with a /proc of its own, then
-// without (a container that masks parts of /proc refuses the mount).
+// Tries without a user namespace (root), then with one; with a new /proc, then without (a container that
+// masks parts of /proc refuses the mount).
 std::string try_pid_namespaces(Recipe& recipe);
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// The devices that a probe found and that the caller's own mask leaves, never more. A batch system or a shell
-// gave this process some of the machine's devices, and the others belong to somebody else.
+// The devices that a probe found, narrowed by the caller's own mask. A batch system or a shell may have given
+// this process only some of the machine's devices.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ LeasedDevice to_leased(const Device& device, int ordinal);
 using DeviceProbe = std::function<Inventory(const Environment&)>;
 
 // `devices` are those of the whole machine, as probed in unmasked(backend, caller). Ordinals in
-// CUDA_VISIBLE_DEVICES count in the order that the caller's CUDA_DEVICE_ORDER gives; if that order is not
-// known, `probe` finds it out. A mask that the linter refuses and ordinals that cannot be translated are
-// usage errors.
+// CUDA_VISIBLE_DEVICES count in the order of the caller's CUDA_DEVICE_ORDER. If that order is not known,
+// `probe` determines it. A mask that the linter refuses, or an ordinal that cannot be translated, is a usage
+// error.
 Result<std::vector<LeasedDevice>> caller_devices(Backend backend, const std::vector<Device>& devices,
                                                  const Environment& caller, const DeviceProbe& probe);
 

@@ -1,5 +1,4 @@
-// Which vendors' device nodes this process could open. For a guess that must be made before anything is
-// loaded.
+// Which vendors' device nodes this process can open, to guess the vendor before a driver is loaded.
 #pragma once
 
 namespace proctor {

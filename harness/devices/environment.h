@@ -1,15 +1,13 @@
-// The environment of a child, built from an explicit plan: which devices it sees, and what else it may read.
-// No variable of the caller is dropped as a side effect. On a machine with both vendors,
-// CUDA_VISIBLE_DEVICES='' may be how the user keeps NVIDIA out, and without it the child would fall back to
-// CUDA. What becomes of each variable that decides which devices are seen, one table says
-// (masks/visibility_variables.h). It is applied after everything else, so that nothing moves a case to another
-// device than the one that it has leased.
+// The environment of a child process: which devices it sees, and which variables it gets. A plan lists every
+// change, and no other variable of the caller is dropped: with CUDA_VISIBLE_DEVICES='' a user may hide the
+// NVIDIA devices. masks/visibility_variables.h lists how each variable that selects devices is handled. This
+// is applied last, so that no other variable can move a case to a device that it has not leased.
 //
-// The devices of one vendor are shown, those of the other are hidden:
+// The devices of one vendor are visible, those of the other are hidden:
 //   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
-//   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no
-//               driver and zeInit returns 0x78000001. Never by a mask that selects nothing, because Intel's
-//               26.27 driver crashes on it, and never by '', which means all.
+//   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS with a file that cannot exist: the loader finds no
+//               driver and zeInit returns 0x78000001. Not by a mask that selects nothing, because Intel's
+//               26.27 driver crashes on it, and not by '', which selects all.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +33,15 @@ std::vector<std::string> to_list(const Environment& environment);
 
 struct LeasedDevice {
   std::string id;    // "xpu:0000:03:00.0", "cuda:GPU-…"
-  std::string uuid;  // CUDA: the mask name, "GPU-…" or "MIG-…"
+  std::string uuid;  // CUDA: the name in masks, "GPU-…" or "MIG-…"
   std::string pci;
-  int ordinal =
-      -1;         // from a probe without a mask, under the same hierarchy and PCI order that the child gets
-  int tiles = 1;  // Level Zero, COMPOSITE: sub-devices of the card
-  // Level Zero, COMPOSITE: the only tiles that the caller's own mask left of the card; empty: the whole card.
+  int ordinal = -1;  // from a probe without a mask, with the hierarchy and PCI order of the child
+  int tiles = 1;     // Level Zero, COMPOSITE: sub-devices of the card
+  // Level Zero, COMPOSITE: the tiles of the card that the caller's own mask leaves; empty: all.
   std::vector<int> only_tiles;
   // Level Zero, FLAT and COMBINED: the ordinal of its first tile, counted over all cards of the machine.
   int first_leaf = -1;
-  std::uint64_t memory_bytes = 0;  // 0: nobody knows
+  std::uint64_t memory_bytes = 0;  // 0: not known
 };
 
 enum class MaskMode { kUuid, kIndex };
@@ -59,26 +56,26 @@ struct VariableChange {
 struct VisibilityRequest {
   Backend backend = Backend::kNone;
   std::vector<LeasedDevice> devices;
-  MaskMode mode = MaskMode::kUuid;              // Level Zero knows ordinals only and ignores it
-  Hierarchy hierarchy = Hierarchy::kComposite;  // Level Zero: that of the child
-  bool simulated_intel = false;  // Intel's driver without hardware: nothing is leased, nothing masked
-  bool hierarchy_given = false;  // simulated_intel: not the driver's own default, but `hierarchy`
+  MaskMode mode = MaskMode::kUuid;              // ignored for Level Zero, which has only ordinals
+  Hierarchy hierarchy = Hierarchy::kComposite;  // Level Zero: of the child
+  bool simulated_intel = false;                 // Intel's driver without hardware: no leases, no masks
+  bool hierarchy_given = false;  // simulated_intel: use `hierarchy` instead of the driver's default
 };
 
-// A pure function. A lease that no mask can express is an internal error: a device lacks the name or the
-// ordinal that the mode needs, or two devices have the same one.
+// A pure function. If no mask can express the lease, this is an internal error: a device has no name or
+// ordinal for the mode, or two devices have the same one.
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
 
-// What a child with this environment has of the variables that decide which devices it sees, and who says so:
-// "proctor" (it set or cleared it, as in `plan`), "simulation", "caller", "suite", or "nobody". The masks are always
-// among them, the others where anybody has said something. `simulated` are the names that a simulation sets.
+// The variables that select devices in this environment, each with its origin: "proctor" (set or cleared by
+// `plan`), "simulation", "caller", "suite", or "nobody". The masks are always included, the others if they
+// have an origin. `simulated`: the names that a simulation sets.
 std::vector<EnvironmentVariable> effective_variables(const Environment& child, const Environment& caller,
                                                      const std::vector<VariableChange>& plan,
                                                      const std::vector<std::string>& simulated);
-// One line for people about each variable of the caller that cases with devices do not get.
+// One line for users about each variable of the caller that cases with devices do not get.
 std::vector<std::string> describe_cleared(const Environment& caller);
-// A usage error if the caller has a variable by which the backend's devices cannot be used.
+// A usage error if a variable of the caller makes the devices of the backend unusable.
 Result<void> check_caller(Backend backend, const Environment& caller);
 
 inline constexpr const char* kCudaOrderVariable = "CUDA_DEVICE_ORDER";
@@ -87,50 +84,49 @@ inline constexpr const char* kXpuOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER"
 // CUDA_VISIBLE_DEVICES or ZE_AFFINITY_MASK.
 const char* mask_variable(Backend backend);
 
-// The environment for a probe of the whole machine: no mask, the given hierarchy and PCI order. An ordinal
-// that the probe finds means the same device to a child whose visibility plan_visibility() made.
+// Prepares the environment of a probe of the whole machine: no mask, the given hierarchy, PCI order. An
+// ordinal from the probe means the same device in a child whose environment plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
 void unmask_cuda(Environment& environment);
-// Calls the one of the two functions above that belongs to the backend; Level Zero is probed as COMPOSITE. Both also
-// drop what would change or reorder what is there.
+// Calls one of the two functions above, for Level Zero with COMPOSITE. Both also remove variables that would
+// change or reorder the devices.
 Environment unmasked(Backend backend, Environment environment);
 
-// What a driver would read for one of the variables of the table, of all the names under which it looks, and under
-// which of them. None: it is not set.
+// The name and the value that a driver would use for a variable of the table, which it reads under several
+// names. nullopt: it is not set.
 std::optional<std::string> name_in_force(std::string_view variable, const Environment& environment);
 std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment);
-// The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with
-// the prefixes NEO_L0_ and NEO_, and prefers them to the plain one.
+// The effective mask in the caller's environment, or nullopt. Intel's driver also reads the name with the
+// prefixes NEO_L0_ and NEO_, which take precedence.
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller);
 
-// The caller's ZE_FLAT_DEVICE_HIERARCHY, or none when it is not set. A value that the driver does not know is a usage
-// error: the driver would ignore it in silence.
+// The caller's ZE_FLAT_DEVICE_HIERARCHY, or nullopt if it is not set. A value that the driver would ignore is
+// a usage error.
 Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller);
 
-// Whether the ordinals in the caller's mask count like those of LeasedDevice. They may not when the caller's
-// variable for the order differs from that of the probe and the cards are not all alike, or when nobody says what
-// the hierarchy is.
+// Whether the ordinals in the caller's mask have the order of those in LeasedDevice. This is unknown if the
+// caller sets another order than the probe and the cards differ, or if the hierarchy is not known.
 enum class CallerOrdinals { kSameAsProbe, kUnknown };
 
-// The part of the pool that the caller's own mask leaves, never more. The pool is the whole machine as probed
-// without a mask; `hierarchy` is the caller's. A mask that the linter refuses and ordinals that cannot be translated are usage errors.
+// Narrows the pool by the caller's own mask. The pool is the whole machine, probed without a mask.
+// `hierarchy` is the caller's. A mask that the linter refuses, or an ordinal that cannot be translated, is a
+// usage error.
 Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
                                               const Environment& caller, CallerOrdinals ordinals,
                                               Hierarchy hierarchy);
 
-// The environment that a child starts from. Visibility, the protocol's variables and the suite's own `env`
-// are added to it.
+// The initial environment of a child. Visibility, the protocol's variables and the suite's own `env` are
+// added later.
 //   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters,
 //                   because of socket paths)
-//   foreign kinds   the caller's whole environment, without the rank variables of a job that the caller
-//                   may be in, and without the channels to the CI system that it may be a step of
+//   other kinds     the caller's environment, without rank variables and without channels to the CI system
 Result<Environment> base_environment(bool strict, const Environment& caller, const std::string& tmpdir);
 
 // The names of the strict allow-list and of the rank variables, for the reference page and for tests.
 const std::vector<std::string>& strict_allow_list();
 const std::vector<std::string>& rank_variables();
-// By which a process speaks to the CI system that runs it: what it writes there becomes variables, PATH, outputs and
-// summaries of the steps that follow. A test has nothing to say there.
+// Names of the files through which a process sets variables, PATH, outputs and summaries of the CI system.
+// Tests do not get them.
 const std::vector<std::string>& channel_variables();
 
 }  // namespace proctor

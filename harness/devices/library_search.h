@@ -1,4 +1,4 @@
-// Where the dynamic linker of a child would look for a library. The runner itself is static and loads none.
+// Where the dynamic linker of a child searches for a library. The runner itself is static and loads none.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 namespace proctor {
 
 // LD_LIBRARY_PATH, then /etc/ld.so.conf and ld.so.conf.d, then the linker's own defaults (source: ld.so(8)),
-// all as they are on the machine to which `files` belong.
+// as on the machine of `files`.
 std::vector<std::string> system_library_directories(std::string_view ld_library_path,
                                                     const RootedFiles& files = RootedFiles({}));
 
-// The directories of a library tree that is unpacked below `prefix`: the prefix itself, lib, lib64 and the
-// multiarch directories, with and without usr.
+// The library directories of a tree unpacked in `prefix`: the prefix itself, lib, lib64 and the multiarch
+// directories, with and without usr.
 std::vector<std::string> prefix_library_directories(const std::string& prefix);
 
 // The first readable file of that name, or "".

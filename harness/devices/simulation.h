@@ -1,18 +1,18 @@
-// Simulated devices as --sim and --sim-driver request them, and the environment that makes them appear.
+// Simulated devices, as selected by --sim and --sim-driver, and the environment in which a program sees them.
 //
 //   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
 //   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
-//   --sim-driver simgpu        our simulator (the default), for Intel cards below the real Level Zero loader,
-//                              for NVIDIA cards in the place of the CUDA Runtime and NVML: kernels execute,
-//                              faults can be injected. The devices are leased and masked as hardware is.
+//   --sim-driver simgpu        Proctor's simulator (the default). Intel: a driver for the real Level Zero
+//                              loader. NVIDIA: replaces the CUDA Runtime and NVML. Kernels execute, and faults can be
+//                              injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
-//                              memory are the vendor's code, nothing executes. Each process has a topology of
-//                              its own, which no lease can narrow. @DIR: a driver unpacked below DIR, which
-//                              may be a whole root with a C library of its own.
+//                              memory are the vendor's code, nothing executes. Each process has its own
+//                              topology, which a lease cannot narrow. @DIR: a driver unpacked in DIR, which
+//                              may be a whole root with its own C library.
 //
 // The no-hardware mode is a set of debug keys of Intel's compute-runtime (source: intel/compute-runtime,
-// shared/source/debug_settings/debug_variables_base.inl); it writes *.aub files into the working directory,
-// so every process that uses it needs a scratch directory of its own.
+// shared/source/debug_settings/debug_variables_base.inl). It writes *.aub files into the working directory,
+// so every process with it needs its own scratch directory.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ inline constexpr const char* kSimStateVariable = "PROCTOR_SIM_STATE";
 inline constexpr const char* kSimLogVariable = "PROCTOR_SIM_LOG";
 inline constexpr const char* kSimFaultsVariable = "PROCTOR_SIM_FAULTS";
 
-// The dynamic loader of the C library that a directory of drivers may have.
+// The dynamic loader of the C library that a directory of drivers can contain.
 #if defined(__aarch64__)
 inline constexpr const char* kDynamicLoader = "ld-linux-aarch64.so.1";
 #else
@@ -45,10 +45,10 @@ enum class SimDriverKind { kSimgpu, kIntel };
 
 struct SimDriver {
   SimDriverKind kind = SimDriverKind::kSimgpu;
-  std::string prefix;  // Intel's: of an unpacked driver; "" = the system's
+  std::string prefix;  // Intel's driver: where it is unpacked; "": the system's
 };
 
-// What Intel's no-hardware mode can make.
+// What Intel's no-hardware mode can simulate.
 struct EqualCards {
   int cards = 0;
   int tiles = 1;  // per card
@@ -60,18 +60,18 @@ struct Simulation {
   std::string faults;  // simgpu: PROCTOR_SIM_FAULTS, checked
 };
 
-// Errors are usage errors that name the value, where in it the mistake is, and the near miss.
+// Errors are usage errors with the value, the place of the mistake in it, and the nearest valid word.
 Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Reads both options together. It also refuses what the driver cannot simulate: Intel's driver has no cuda
-// cards and no cards that differ from each other or are described in a file. An empty `driver` is simgpu.
+// Parses both options together. Refuses what the driver cannot simulate: for Intel's driver, cuda cards,
+// cards that differ from each other, and files. An empty `driver` is simgpu.
 Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
 
-// What the journal says about the simulation.
+// The simulation, for the journal.
 SimInfo to_sim_info(const Simulation& simulation);
 // The same for a simulation by Intel's driver.
 EqualCards equal_cards(const simgpu::Topology& topology);
-// The devices that Intel's driver provides, without asking it: "xpu-sim:0" ... in card order.
+// The devices that Intel's driver will provide: "xpu-sim:0" ... in card order. Does not start the driver.
 std::vector<Device> simulated_devices(const Simulation& simulation);
 
 // "xpu-sim:1", "cuda-sim:1": the id of a simulated card.
@@ -79,53 +79,53 @@ std::string simulated_id(Backend backend, std::size_t card);
 // The backends for which `topology` has cards.
 std::vector<Backend> backends_of(const simgpu::Topology& topology);
 
-// How the children of a run reach the simulated devices.
+// The environment in which the child processes of a run see the simulated devices.
 struct SimEnvironment {
   std::vector<std::pair<std::string, std::string>> set;
   std::vector<std::string> unset;
-  // Why it cannot work here ("library_missing:libze_intel_gpu.so.1"), or "". Cases that need the backend are
-  // skipped with this reason.
+  // Why the simulation does not work here ("library_missing:libze_intel_gpu.so.1"), or "". Cases that need
+  // the backend are skipped with this reason.
   std::string missing;
   std::string driver_path;  // the driver library that was found
   // The directory that is searched for libraries before all others, or "".
   std::string library_directory;
-  bool whole = false;  // the topology is whole in every process: no mask
-  // If the driver comes with a C library of its own, only the dynamic loader of that library can start a
-  // program with it. These words then stand before each program. Empty: programs start as they are.
+  bool whole = false;  // every process sees the whole topology: no mask
+  // If the driver has its own C library, only the dynamic loader of that library can start a program with it.
+  // These words then precede each command. Empty: no loader is needed.
   std::vector<std::string> loader_words;
 };
 
-// `library_path` is the caller's LD_LIBRARY_PATH. It is searched first, and stays behind the driver's
-// directories in the child's own.
+// `library_path` is the caller's LD_LIBRARY_PATH. It is searched first. In the child's LD_LIBRARY_PATH it
+// follows the driver's directories.
 SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& driver,
                                  std::string_view library_path);
 
-// `directories` are searched for the libraries of the simulator. The environment has no
-// faults: a probe must see none.
+// `directories` are searched for the libraries of the simulator. The environment has no faults, because a
+// probe must see none.
 SimEnvironment simgpu_environment(const simgpu::Topology& topology,
                                   const std::vector<std::string>& directories);
 SimEnvironment cuda_environment(const simgpu::Topology& topology,
                                 const std::vector<std::string>& directories);
-// Calls the function above that provides the devices of `backend`.
+// Calls the function above for `backend`.
 SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path);
-// The directory of the running executable, and the directory lib beside that one.
+// The directory of the running executable, and the directory lib beside it.
 std::vector<std::string> simulator_directories();
 
-// What the processes of one run share: the directory that holds the ledger of their memory, the log of the
-// faults that fired, and the faults themselves ("" for none).
+// Shared by the processes of one run: the directory with the state of the simulated memory, the log of the
+// faults that fired, and the faults ("" for none).
 struct SimSession {
   std::string state;
   std::string log;
   std::string faults;
 };
-// It is not called `bind`, because with a std::map as argument that name finds std::bind, which does nothing.
+// Not named `bind`, because with a std::map as argument that name finds std::bind, which does nothing.
 void bind_session(SimEnvironment& environment, const SimSession& session);
 
-// How the children of each backend reach its simulated devices.
+// The simulated devices of each backend.
 using SimEnvironments = std::map<Backend, SimEnvironment>;
 void bind_session(SimEnvironments& environments, const SimSession& session);
 
-// `directory`, followed by what LD_LIBRARY_PATH holds already.
+// `directory`, followed by the entries of LD_LIBRARY_PATH.
 std::string prepended(const std::string& directory, const std::string& library_path);
 
 }  // namespace proctor

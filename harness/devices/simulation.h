@@ -3,8 +3,8 @@
 //   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
 //   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
 //   --sim-driver simgpu        Proctor's simulator (the default). Intel: a driver for the real Level Zero
-//                              loader. NVIDIA: replaces the CUDA Runtime and NVML. Kernels execute, and faults can be
-//                              injected. The devices are leased and masked as hardware is.
+//                              loader. NVIDIA: replaces the CUDA Runtime and NVML. Kernels execute,
+//                              and faults can be injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
 //                              memory are the vendor's code, nothing executes. Each process has its own
 //                              topology, which a lease cannot narrow. @DIR: a driver unpacked in DIR, which

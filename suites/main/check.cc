@@ -13,7 +13,7 @@
 namespace proctor::suite {
 namespace {
 
-// How fail_because() leaves a check; never seen outside TestBody.
+// Thrown by fail_because(), caught in TestBody.
 struct Ended {};
 
 }  // namespace
@@ -29,7 +29,7 @@ void Check::TestBody() {
     Session::get().skip(skipped.reason());
     GTEST_SKIP() << skipped.reason();
   } catch (const Ended&) {
-    // fail_because() has reported it.
+    // fail_because() has reported the failure.
   } catch (const std::exception& error) {
     report({.message = std::string("exception: ") + error.what(), .reason = kException});
   }
@@ -73,7 +73,7 @@ void report(Mismatch mismatch, const char* file, int line) {
   const bool ours = info == nullptr || info->severity == kGate || on_simgpu();
   const bool opinion = mismatch.reason.empty() || mismatch.reason == kException;
   if (!ours && opinion) return warn(text);
-  // The listener turns the assertion into the event; this adds what the assertion cannot carry.
+  // The listener makes an event of the assertion. This adds the details that the assertion does not contain.
   Session::get().expect_failure(std::move(mismatch));
   ADD_FAILURE_AT(file, line) << text;
 }

@@ -9,9 +9,9 @@
 //     expect_same("what '0,0' selects", expected, got);
 //   }
 //
-// This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also knows its rule, the source of the rule
-// and how serious a failure is, and it tells Proctor what happens (harness/core/child_protocol.h). Started by
-// hand, the program is an ordinary GoogleTest binary.
+// This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also has a rule, the source of the rule and a
+// severity, and it reports its events to Proctor (harness/core/child_protocol.h). Started by hand, the
+// program is a normal GoogleTest program.
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
 //
@@ -25,7 +25,7 @@
 //     expect_true(bytes > 0, "there is something to copy");
 //   }
 //
-// What a check is tried with are its axes (suites/main/axes.h has those that several checks share). Example:
+// The axes of a check list the values with which it runs (suites/main/axes.h has shared axes). Example:
 //
 //   PROCTOR_CHECK(Fill, IsItsPatternEverywhere, "M24", "Level Zero specification, AppendMemoryFill", kGate,
 //                 .faults = {"memory.corrupt_fill:at=17"},
@@ -35,8 +35,8 @@
 //     });
 //   }
 //
-// The set-up of a check ends with its first step(). A fault of the simulator counts as the cause of a failure
-// only if it fired after that. A check without steps has no set-up.
+// The setup of a check ends with its first step(). A fault of the simulator counts as the cause of a failure
+// only if it fired after that. A check without steps has no setup.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@
 #include "suites/main/lease_check.h"
 #include "suites/main/require_added.h"
 
-// A plain TEST has no rule, and its report of an exception says nothing that a machine can read.
+// A plain TEST has no rule, and its report of an exception is not machine-readable.
 #undef TEST
 #undef TEST_F
 #define TEST(...) static_assert(false, "use PROCTOR_CHECK")
@@ -68,8 +68,8 @@ class Check : public testing::Test {
   void TestBody() final;
 };
 
-// Registers one check. Tables call it in a loop before main runs the tests. A second check of the same name
-// aborts the program, because two cases with one id would share a verdict.
+// Registers one check. Tables call it in a loop before main runs the tests. A second check with the same name
+// aborts the program, because case ids must be unique.
 bool add_check(CheckInfo info, std::function<Check*()> make);
 
 // ---- inside a check ----
@@ -82,23 +82,22 @@ void warn(std::string_view message);
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);
 
-// A failure. Execution goes on. On hardware and on a vendor's driver, a failure of severity warn or info is
-// only a warning, unless it has a machine-readable `reason` other than kException: a driver that crashes is never a
-// matter of opinion.
+// Reports a failure and continues. On hardware and on a vendor's driver, a failure of severity warn or info
+// is only a warning, unless it has a machine-readable `reason` other than kException, for example a crash of
+// the driver.
 void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Ends the check as fail(reason), for example fail_because("driver_crash:11", "zeInit under ',0'").
 [[noreturn]] void fail_because(std::string reason, std::string message, const char* file = __builtin_FILE(),
                                int line = __builtin_LINE());
 
-// Announces that this rank will end as `how` says, because the check wants it to: "signal:9", "exit:3", or
-// "ended" by the runner once the others are through. If it ends like that, this is not a failure.
+// Announces the intended end of this rank: "signal:9", "exit:3", or "ended" (killed by the runner when the
+// other ranks have ended). An end as announced is not a failure.
 void leave(std::string_view how);
 
-// Whether the devices are those of simgpu, so that every rule must hold (PROCTOR_SIM_DRIVER says so).
+// Whether the devices are those of simgpu (PROCTOR_SIM_DRIVER). Every rule must then hold.
 bool on_simgpu();
-// How much work to do: the amount that the Sizes of the check give for the --size of the run, or 0 if it has
-// none.
+// The amount of work: that of the check's Sizes for the --size of the run, or 0 if it has no Sizes.
 std::int64_t sized();
 // One value for each axis of the check.
 class Point {
@@ -112,14 +111,14 @@ class Point {
   const std::vector<Axis>& axes_;
   const std::vector<std::string>& row_;
 };
-// Tries the check at points of its axes: at as many as --size asks for, or at that of --point. Every failure names
-// its point. skip() within `body` leaves out its point alone, and skips the check if it leaves out all of them. After
-// three points that failed the others are left out.
+// Runs `body` at points of the check's axes: as many as --size selects, or the one of --point. Every failure
+// names its point. skip() in `body` skips only this point. If all points are skipped, the check is skipped.
+// After three failed points, the others are not run.
 void at_each_point(const std::function<void(const Point& at)>& body);
 // The text after '/' in the name of a check of PROCTOR_CHECK_EACH.
 const std::string& parameter();
 
-// Reports when the two differ; `what` names what was compared.
+// Reports a failure if the two differ. `what` names the compared value.
 void expect_same(const std::string& what, const std::string& expected, const std::string& got,
                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
 void expect_true(bool condition, const std::string& what, const char* file = __builtin_FILE(),
@@ -137,7 +136,7 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                           \
   void group##_##name::body()
 
-// One case for each text in `parameters`, named group.name/TEXT. `parameters` is any range of texts. It needs
+// One case for each text in `parameters`, named group.name/TEXT. `parameters` is any range of texts, in
 // parentheses if it contains a comma.
 #define PROCTOR_CHECK_EACH(parameters, group, name, rule, source, severity, ...)                          \
   namespace {                                                                                             \
@@ -157,9 +156,9 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                                       \
   void group##_##name::body()
 
-// The main() of every suite. It understands --proctor-list and --proctor-case=NAME, and otherwise
-// GoogleTest's own options. `needs` is what every check of the suite needs in addition to its own needs. With
-// `visible`, each check first compares what it sees with its lease (lease_check.h).
+// The main() of every suite. It accepts --proctor-list, --proctor-case=NAME and GoogleTest's own options.
+// `needs` applies to every check of the suite, in addition to its own needs. With `visible`, each check first
+// compares the visible devices with its lease (lease_check.h).
 int run_main(int argc, char** argv, const std::vector<std::string>& needs = {},
              const VisibleDevices& visible = nullptr);
 

@@ -12,7 +12,7 @@
 namespace proctor::suite {
 namespace {
 
-// Few fields are long; this keeps every line below kMaxEventBytes even when each byte is escaped.
+// Keeps every line below kMaxEventBytes, even if each byte is escaped. Few fields are long.
 constexpr std::size_t kMaxTextBytes = 1800;
 
 }  // namespace
@@ -33,7 +33,7 @@ EventWriter EventWriter::from_environment() {
     std::cerr << child::kEventsFdVariable << "='" << text << "' is no open descriptor\n";
     std::exit(2);
   }
-  // What the check starts must not write events, or keep the pipe open.
+  // Processes that the check starts must not write events or keep the pipe open.
   fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
   return EventWriter(static_cast<int>(fd));
 }

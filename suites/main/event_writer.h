@@ -1,4 +1,4 @@
-// Writes the events of one case to the descriptor that Proctor gave, one write() for each line. Without a
+// Writes the events of one case to the descriptor from Proctor, with one write() per line. Without a
 // descriptor it writes nothing.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace proctor::suite {
 
 class EventWriter {
  public:
-  // `fd` < 0: no one listens.
+  // `fd` < 0: nothing is written.
   explicit EventWriter(int fd) : fd_(fd) {}
-  // From PROCTOR_EVENTS_FD. If the variable is set but names no open descriptor, that is an error that the
+  // From PROCTOR_EVENTS_FD. If the variable is set but is not an open descriptor, this is an error that the
   // caller must not ignore.
   static EventWriter from_environment();
 
   bool listening() const { return fd_ >= 0; }
-  // Adds "v", "case" and "event". Texts too long for one line are shortened.
+  // Adds "v", "case" and "event". Shortens texts that are too long for one line.
   void write(std::string_view case_name, std::string_view event,
              nlohmann::json fields = nlohmann::json::object());
 
@@ -25,7 +25,7 @@ class EventWriter {
   int fd_;
 };
 
-// At most `most` bytes, with a visible mark where text was left out.
+// At most `most` bytes, with a visible mark at removed text.
 std::string shortened(const std::string& text, std::size_t most);
 
 }  // namespace proctor::suite

@@ -1,5 +1,5 @@
-// The suite's own program in a second process. What a check does there cannot hurt the process of the check,
-// and a deadline ends it. The process is started anew and never forked, because no driver survives a fork.
+// The suite's own program in a second process. What it does there cannot affect the process of the check, and
+// it has a deadline. The process is started, not forked, because no driver survives a fork.
 //
 // In the second process. Example:
 //
@@ -15,8 +15,8 @@
 //   const auto held = holder.answer().at("held");
 //   holder.kill();
 //
-// Answers are lines of JSON on descriptor 3, orders are lines on the standard input. self.h
-// says how the program is started.
+// Answers are lines of JSON on descriptor 3. Orders are lines on stdin. self.h has the command that starts
+// the program.
 #pragma once
 
 #include <chrono>
@@ -44,9 +44,9 @@ class Helper {
   explicit Helper(const std::string& name, const std::vector<std::string>& words = {},
                   const Variables& variables = {});
 
-  // The next answer, or nothing when the helper ended first or the deadline came.
+  // The next answer; nullopt: the helper ended, or the deadline passed.
   std::optional<nlohmann::json> try_answer(std::chrono::milliseconds deadline = kHelperDeadline);
-  // The next answer. If there is none, the check ends: as skip(REASON) when the helper skipped, else as
+  // The next answer. If there is none, the check ends as skip(REASON) if the helper skipped, else as
   // fail(helper_crash:N), fail(helper_hang) or fail(helper_error).
   nlohmann::json answer();
   void order(const std::string& line) { process_.order(line); }
@@ -62,9 +62,9 @@ class Helper {
 using HelperBody = std::function<void(const std::vector<std::string>& words)>;
 bool add_helper(const std::string& name, HelperBody body);
 void answer(const nlohmann::json& document);
-std::string wait_for_input();  // the next order, or "" when there are no more
-bool in_helper();              // whether this process is a second one
-// The whole life of one; its exit code.
+std::string wait_for_input();  // the next order; "": no more
+bool in_helper();              // whether this process is a helper
+// Runs a helper; returns its exit code.
 int run_helper(const std::string& name, const std::vector<std::string>& words);
 
 #define PROCTOR_HELPER(name)                                        \
@@ -73,7 +73,7 @@ int run_helper(const std::string& name, const std::vector<std::string>& words);
       ::proctor::suite::add_helper(#name, helper_##name);           \
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
-// The main() of a suite with helpers. It runs a helper when the command line names one, else run_main().
+// The main() of a suite with helpers. Runs the helper that the command line names, else run_main().
 int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {},
                           const VisibleDevices& visible = nullptr);
 

@@ -18,7 +18,7 @@ std::string to_text(const std::vector<Identity>& devices) {
   return text.empty() ? "none" : text;
 }
 
-// By name only: parts of a card have one address.
+// By name only, because the parts of a card share one address.
 bool has_one_of(const std::vector<Identity>& others, const std::vector<Identity>& seen) {
   return std::ranges::any_of(seen, [&](const Identity& device) {
     return std::ranges::any_of(others, [&](const Identity& other) { return has_same_uuid(device, other); });
@@ -32,7 +32,7 @@ std::vector<Identity> left_of(std::vector<Identity> pool, const std::vector<Iden
   return pool;
 }
 
-// A driver without a device says so by an error; beside a lease, that is a device that is hidden.
+// A driver without devices returns an error. With a lease, this means that the device is hidden.
 std::vector<Identity> ask(const VisibleDevices& visible, bool with_uuid) {
   try {
     return visible(with_uuid);
@@ -60,10 +60,10 @@ std::string difference_from_lease(std::string_view lease, std::string_view pool,
   const std::vector<Identity> others = left_of(read_devices(pool), leased);
   const auto is_nameless = [](const Identity& device) { return device.uuid.empty() && device.pci.empty(); };
   if (leased.empty() || std::ranges::any_of(leased, is_nameless)) return {};
-  const bool parts = std::ranges::any_of(leased, is_part_of_card);  // those of one card have one address
+  const bool parts = std::ranges::any_of(leased, is_part_of_card);  // the parts of a card share one address
   std::vector<Identity> seen = ask(visible, parts);
   if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
-  if (!parts) seen = ask(visible, true);  // an address may be wrong where the device is right
+  if (!parts) seen = ask(visible, true);  // the address can be wrong although the device is right
   if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
   return "this process sees " + to_text(seen) + ", and has leased " + to_text(leased);
 }

@@ -1,7 +1,7 @@
-// Whether a process sees exactly the devices that it has leased (PROCTOR_DEVICES). The runner masks devices by
-// identity; a driver, a library under the program, or a variable that nobody thought of may still show others, and
-// then every result would be about a device that somebody else holds. So each check asks first:
-// error(mask_mismatch) is the machine's, and no step of the check is made.
+// Verifies that a process sees exactly its leased devices (PROCTOR_DEVICES). The runner masks devices by
+// identity, but a driver, a library or an unknown variable can still show other devices. The result would
+// then be about a device that another process holds. Each check therefore verifies first. On a difference it
+// ends as error(mask_mismatch), cause machine, before its first step.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,14 @@ namespace proctor::suite {
 
 using Identity = DeviceIdentity;
 
-// The devices that this process can see. `with_uuid`: also where that is dear. May throw what a check would.
+// The devices that this process can see. `with_uuid`: include UUIDs even if that is slow. May throw, as a
+// check may.
 using VisibleDevices = std::function<std::vector<Identity>(bool with_uuid)>;
 
-// What differs between the devices of `lease`, as in PROCTOR_DEVICES, and those that are visible; "" when nothing
-// does, or when the lease says of some device only what no driver knows. A device is the leased one by its UUID or its address:
-// a tile has the address of its card. So have the parts of a divided GPU: one of them is another one's only when it has
-// a name of `pool`, as in PROCTOR_POOL, that is not leased.
+// The difference between the devices of `lease` (as in PROCTOR_DEVICES) and the visible ones; "": none, or
+// the lease has a device without UUID and address. A device matches by its UUID or its address. A tile has
+// the address of its card. The parts of a divided GPU also share one address: a part is not leased only if
+// its name is in `pool` (as in PROCTOR_POOL) and not in the lease.
 std::string difference_from_lease(std::string_view lease, std::string_view pool,
                                   const VisibleDevices& visible);
 

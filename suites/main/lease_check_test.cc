@@ -34,7 +34,7 @@ TEST(LeaseCheck, WhatIsLeasedIsSeenAndNothingElse) {
                                             "), and has leased 0000:03:00.0 (" + kOne.uuid + ")");
 }
 
-// As a driver says it.
+// As a driver reports it.
 TEST(LeaseCheck, NoDeviceIsADifference) {
   const auto none = [](bool) -> std::vector<Identity> { throw Skipped("no_device"); };
   EXPECT_NE(difference_from_lease(lease_of({kOne}), "[]", none), "");
@@ -52,7 +52,7 @@ TEST(LeaseCheck, DriversSpellADeviceInOtherWays) {
       << "tiles have the address of their card";
 }
 
-// Parts of one card have one address, so only a name tells that one is another's.
+// The parts of a card share one address, so only the name shows that a part is not leased.
 TEST(LeaseCheck, PartsOfACardAreToldApartByName) {
   const Identity part{"MIG-11111111-0000-0000-0000-00000000000a", "0000:03:00.0"};
   const Identity other{"MIG-22222222-0000-0000-0000-00000000000b", "0000:03:00.0"};
@@ -81,7 +81,7 @@ TEST(LeaseCheck, WhereAnAddressDiffersTheNameIsAsked) {
   EXPECT_EQ(asked, 2);
 }
 
-// The devices of a simulation that each process makes for itself have no identity.
+// Devices of a simulation that each process creates for itself have no identity.
 TEST(LeaseCheck, WithoutNamesNothingCanBeCompared) {
   const auto never = [](bool) -> std::vector<Identity> {
     ADD_FAILURE() << "the driver was asked";

@@ -1,6 +1,6 @@
-// Records what a device does if no document says what it must do. The answer goes into the report as a
-// measure, from which suites/hardware/observed.py makes a table of drivers; a check asserts it on the
-// simulator only, whose model is ours to fix.
+// Records the behaviour of a device for which no document has a rule. The answer is a measure in the report.
+// suites/hardware/observed.py makes a table of drivers from these measures. Checks assert the behaviour only
+// on the simulator.
 //
 //   observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", 0, "bool");
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace proctor::suite {
 
-// The name of the measure. `part` is a word, for questions whose answer needs more than one number.
+// The name of the measure. `part` is a word that names one number of the answer.
 inline std::string observation(std::string_view question, std::string_view part) {
   return std::string("observed: ").append(question).append(" -> ").append(part);
 }

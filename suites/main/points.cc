@@ -1,4 +1,4 @@
-// The points at which a check is tried.
+// The points at which a check runs.
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -71,7 +71,7 @@ void at_each_point(const std::function<void(const Point& at)>& body) {
   const PairTable table =
       cover_pairs(axes, asked_seed(), one ? static_cast<std::size_t>(-1) : most_points(traits, size));
 
-  std::string skipped;  // the reason of the first point that was left out
+  std::string skipped;  // the reason of the first skipped point
   std::size_t tried = 0;
   std::size_t failed = 0;
   std::string left_out;

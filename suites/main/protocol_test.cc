@@ -1,4 +1,4 @@
-// Runs the sample suite as Proctor does, and reads what it says.
+// Runs the sample suite as Proctor does, and reads its events.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ struct Told {
   }
 };
 
-// The events go to a file: a child that says more than a pipe holds must not wait for this test.
+// The events go to a file, so that a child with more events than a pipe holds does not block.
 Told run_sample(const std::string& arguments, bool with_events = true, const std::string& environment = "") {
   const std::string path = testing::TempDir() + "events." + std::to_string(getpid());
   const std::string redirect =
@@ -56,7 +56,7 @@ Told run_case(const std::string& name, const std::string& environment = "") {
 
 constexpr const char* kOnSimgpu = "PROCTOR_SIM_DRIVER=simgpu";
 
-// What a table that is initialised later would do to its checks: nothing would run, and nothing would be red.
+// A table that is initialised later is empty: no check would run, and none would fail.
 TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
   EXPECT_TRUE(require_added(true, "Mask.Row"));
   EXPECT_DEATH(require_added(false, "Mask.Row"), "Mask.Row: its table has no rows when it is registered");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kUsage = 2;
 
-// Only what is given: readers take what is absent as "nothing special".
+// Writes only members that are set. Readers use the default for absent ones.
 nlohmann::json listed_sizes(const Sizes& sizes) {
   nlohmann::json fields = nlohmann::json::object();
   if (sizes.smoke != 0) fields["smoke"] = sizes.smoke;
@@ -44,7 +44,7 @@ nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
   return fields;
 }
 
-// One "case" event per check; for people without a descriptor, the names on stdout.
+// One "case" event per check. Without a descriptor, prints the names on stdout.
 int list_checks(EventWriter writer, const std::vector<std::string>& needs) {
   for (const CheckInfo& info : Session::get().checks()) {
     if (!writer.listening()) {
@@ -68,7 +68,7 @@ int run_main(int argc, char** argv, const std::vector<std::string>& needs, const
       std::cerr << "unknown option '" << argv[i] << "'\n";
       return kUsage;
     }
-    // GoogleTest's filter is a pattern; a name is exact only because every name was found in the list.
+    // GoogleTest's filter is a pattern. It is exact here because every name was found in the list.
     const std::string name = argv[i] + case_option;
     if (Session::get().find(name) == nullptr) {
       std::cerr << "unknown case '" << name << "'; --proctor-list shows them\n";

@@ -1,4 +1,4 @@
-// Checks with known endings; protocol_test.cc says what each must tell.
+// Checks with known outcomes. protocol_test.cc has the expected events of each.
 #include <stdexcept>
 
 #include "suites/main/check.h"

@@ -15,7 +15,7 @@
 namespace proctor::suite {
 namespace {
 
-// From the end of its answers, or its death, to its end: drivers clean up in between.
+// Time limit from the end of its answers, or from SIGKILL, to its end: drivers clean up in between.
 constexpr std::chrono::seconds kLeaving{20};
 
 struct Pipe {
@@ -82,7 +82,7 @@ std::optional<std::string> SecondProcess::rest(Clock::time_point deadline) {
 
 void SecondProcess::order(const std::string& line) {
   const std::string text = line + "\n";
-  // One that is gone cannot be told anything; its missing answer says so.
+  // A process that is gone gets no order. Its missing answer shows it.
   const sighandler_t before = signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const ssize_t written = write(orders_.get(), text.data(), text.size());
   signal(SIGPIPE, before);
@@ -105,7 +105,7 @@ SecondProcessEnd SecondProcess::finish(Clock::time_point deadline) {
   end.hung = !ended;
   if (ended) {
     end.signal = ended->signal;
-    end.exit_code = ended->signal != 0 ? 0 : ended->exit_code;  // -1: somebody else waited for it
+    end.exit_code = ended->signal != 0 ? 0 : ended->exit_code;  // -1: other code reaped it
   }
   return end;
 }

@@ -1,6 +1,6 @@
-// This program, started again as a second process: nothing of a driver is loaded there yet, and it is never a
-// copy of this one, because no driver survives a fork. Its answers come on descriptor 3, orders go to its
-// standard input; it has our standard output and error, and no other descriptor of ours.
+// Starts this program as a second process, in which no driver is loaded yet. It is not a fork, because no
+// driver survives a fork. Answers come on its descriptor 3, orders go to its stdin. It inherits stdout and
+// stderr, and no other descriptor.
 #pragma once
 
 #include <optional>
@@ -13,29 +13,29 @@
 
 namespace proctor::suite {
 
-inline constexpr int kAnswerFd = 3;  // there
+inline constexpr int kAnswerFd = 3;  // in the second process
 
-// How it ended. One that was late was killed.
+// How it ended.
 struct SecondProcessEnd {
   int signal = 0;  // 0: it exited
   int exit_code = 0;
-  bool hung = false;
+  bool hung = false;   // it was killed after the deadline
   std::string rest{};  // of its answers
 };
 
 class SecondProcess {
  public:
-  // `words` follow those that start this program (self.h). When it cannot be started, the check ends, as
+  // `words` follow the command of this program (self.h). If it cannot be started, the check ends as
   // fail(setup).
   SecondProcess(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
-  // The next line of its answers, or nothing when they ended first or the deadline came.
+  // The next line of its answers; nullopt: they ended, or the deadline passed.
   std::optional<std::string> line(Clock::time_point deadline);
-  // All that is still to come, or nothing when that did not end in time.
+  // The rest of its answers; nullopt: they did not end in time.
   std::optional<std::string> rest(Clock::time_point deadline);
   void order(const std::string& line);
-  void kill();  // and waits
-  // No more orders: waits for the end of its answers, then for its own.
+  void kill();  // and waits for the end
+  // Closes its stdin, and waits for the end of its answers and of the process.
   SecondProcessEnd finish(Clock::time_point deadline);
 
  private:
@@ -44,7 +44,7 @@ class SecondProcess {
 
   UniqueFd answers_;
   UniqueFd orders_;
-  std::string text_;  // heard and not yet given out
+  std::string text_;  // read and not yet returned
   std::optional<ChildProcess> child_;
 };
 

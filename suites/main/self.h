@@ -1,4 +1,4 @@
-// How a suite starts its own program again. In the second process no part of a driver is loaded yet.
+// The command that starts this program as a second process.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace proctor::suite {
 
-// The words before its arguments; the first is an absolute path. [PROGRAM], or, where the runner started the
-// program through a dynamic loader, that loader and its options before it.
+// The words before its arguments, the first an absolute path: [PROGRAM]. If the runner started the program
+// through a dynamic loader, that loader and its options precede it.
 std::vector<std::string> self_command();
 
 }  // namespace proctor::suite

@@ -77,7 +77,7 @@ std::string Session::difference_from_lease() {
   try {
     return suite::difference_from_lease(lease, pool != nullptr ? pool : "[]", visible_);
   } catch (const Skipped&) {
-    throw;  // what keeps a driver from being asked keeps the check from running
+    throw;  // if the driver cannot list devices, the check cannot run
   } catch (const std::exception& error) {
     emit("warn", {{"message", std::string("what this process sees could not be compared with its lease: ") +
                                   error.what()}});

@@ -1,5 +1,5 @@
-// What one suite process knows about its checks, and the bridge from GoogleTest's events to Proctor's. There
-// is only one such object in a process, because GoogleTest's registry is also only one.
+// The checks of a suite process, and the translation of GoogleTest's events to Proctor's. A process has one
+// such object, because it has one GoogleTest registry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,31 +26,31 @@ class Session {
   const std::vector<CheckInfo>& checks() const { return checks_; }
   const CheckInfo* find(const std::string& full_name) const;
 
-  // Installs the GoogleTest listener. From then on events are written.
+  // Installs the GoogleTest listener, which writes the events.
   void listen(EventWriter writer);
 
   void emit(std::string_view event, nlohmann::json fields);
   // Adds the time (CLOCK_MONOTONIC, as in the simulator's fault log).
   void emit_timed(std::string_view event, nlohmann::json fields);
   void skip(const std::string& reason);
-  // The check that runs now; null outside one.
+  // The current check; null outside of a check.
   const CheckInfo* current() const { return current_; }
   const std::string& parameter() const { return parameter_; }
-  // smoke, ci, full or stress, from PROCTOR_SIZE; ci when that is not set. Any other value ends the process.
+  // smoke, ci, full or stress, from PROCTOR_SIZE (default: ci). Any other value ends the process.
   const std::string& size();
-  // Each check is to compare what it sees with its lease, before its body.
+  // Makes each check compare the visible devices with its lease before its body.
   void compare_with_lease(VisibleDevices visible) { visible_ = std::move(visible); }
-  // What differs; "" = nothing does, or nothing is to be compared.
+  // The difference; "": none, or there is nothing to compare.
   std::string difference_from_lease();
-  // The check that runs now ends as error(reason).
+  // The current check ends as error(reason).
   void end_as_error(std::string reason) { error_reason_ = std::move(reason); }
   void expect_failure(Mismatch mismatch) {
     next_failure_ = std::move(mismatch);
     ++failures_;
   }
-  // Of the check that runs now.
+  // Of the current check.
   std::size_t failures() const { return failures_; }
-  // The point of its axes at which the check is, for its messages; "" = at none.
+  // The current point of the check's axes, for messages; "": none.
   const std::string& point() const { return point_; }
   void set_point(std::string point) { point_ = std::move(point); }
 
@@ -67,7 +67,7 @@ class Session {
   VisibleDevices visible_;
   std::string size_;
 
-  // About the case that runs now:
+  // The current case:
   std::string case_name_;
   const CheckInfo* current_ = nullptr;
   std::string parameter_;

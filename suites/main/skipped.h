@@ -1,5 +1,5 @@
-// How code that a check calls says that the check cannot run here: it throws Skipped, and the check ends as
-// skip(reason). The layers below the suites use it for what a driver or a loader does not have.
+// Code that a check calls throws Skipped if the check cannot run here. The check then ends as skip(reason).
+// For example, suites/accel throws it for a function that the driver or the loader lacks.
 #pragma once
 
 #include <exception>

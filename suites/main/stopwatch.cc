@@ -7,7 +7,7 @@
 namespace proctor::suite {
 namespace {
 
-// How long this thread has waited for a processor, since it began.
+// Total time that this thread has waited for a CPU.
 std::chrono::nanoseconds processor_delay() {
   std::int64_t ran = 0, waited = 0;
   std::ifstream("/proc/thread-self/schedstat") >> ran >> waited;

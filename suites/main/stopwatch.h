@@ -1,10 +1,10 @@
-// How long something took: by the clock, and for the thread that did it. Example:
+// Measures time: by the clock, and without the thread's waits for a CPU. Example:
 //
 //   const Stopwatch watch;
 //   std::system("sleep 1");
 //   if (watch.of_thread() > std::chrono::seconds(2)) std::puts("late");
 //
-// On a busy machine a thread that could go on waits for a processor. That time says nothing about what it called.
+// On a busy machine a thread waits for a CPU. That time does not belong to the function that it called.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ class Stopwatch {
   Stopwatch();
 
   std::chrono::nanoseconds by_clock() const;
-  // Without the time in which this thread, which must be the one that made the watch, could run and had no processor.
-  // A kernel that does not count it (/proc/thread-self/schedstat) makes no difference between the two.
+  // Without the waits of this thread for a CPU. Call it from the thread that made the watch. If the kernel
+  // does not count the waits (/proc/thread-self/schedstat), this equals by_clock().
   std::chrono::nanoseconds of_thread() const;
 
  private:

@@ -17,10 +17,10 @@ TEST(Stopwatch, CountsWhatPassesWhileAThreadSleeps) {
   const Stopwatch watch;
   std::this_thread::sleep_for(milliseconds(50));
   EXPECT_GE(watch.by_clock(), milliseconds(50));
-  EXPECT_GE(watch.of_thread(), milliseconds(40));  // a thread that sleeps waits for no processor
+  EXPECT_GE(watch.of_thread(), milliseconds(40));  // a sleeping thread does not wait for a CPU
 }
 
-// Threads that share one processor: each could run most of the time, and does not.
+// Threads that share one CPU: each waits for it most of the time.
 TEST(Stopwatch, LeavesOutWhatAThreadWaitsForAProcessor) {
   std::ifstream schedstat("/proc/thread-self/schedstat");
   if (!schedstat) GTEST_SKIP() << "this kernel does not count it";

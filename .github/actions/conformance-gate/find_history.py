@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Which run of the workflow has the newest history of this branch, or else of the default one.
+"""Finds the run of the workflow with the newest history of this branch, or else of the default branch.
 
-Input by the environment. Output in GITHUB_OUTPUT: `state` found, with `run`; none; or unknown, with what was `said`. It
-always ends with 0: without a history a run is judged by itself.
+Input: the environment. Output in GITHUB_OUTPUT: `state` is found (with `run`), none, or unknown (with the reason in
+`said`). The exit code is always 0, because the gate can judge a run without a history.
 """
 
 import json
@@ -11,12 +11,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-ROWS = 100  # of a page, GitHub's most
+ROWS = 100  # per page, GitHub's maximum
 PAGES = 10
 
 
 def artifacts(name):
-    """Those of this name in the repository, page by page."""
+    """The artifacts of this name in the repository, page by page."""
     where = f"{os.environ['GITHUB_API_URL']}/repos/{os.environ['GITHUB_REPOSITORY']}/actions/artifacts"
     for page in range(1, PAGES + 1):
         query = urllib.parse.urlencode({"name": name, "per_page": ROWS, "page": page})
@@ -30,7 +30,7 @@ def artifacts(name):
 
 
 def newest(branches):
-    """The id of the run that left it, or None. A fork may call its branch as ours, so it must be of this repository."""
+    """The id of the run with the history, or None. Only of this repository: a fork can use the same branch name."""
     ours = [(row["workflow_run"]["head_branch"], row["created_at"], row["workflow_run"]["id"])
             for row in artifacts(f"{os.environ['NAME']}-history")
             if not row["expired"] and row["workflow_run"]
@@ -44,13 +44,13 @@ def newest(branches):
 
 
 def look():
-    """(state, run, what to say)"""
+    """(state, run, message)"""
     try:
         run = newest([branch for branch in (os.environ["BRANCH"], os.environ["DEFAULT_BRANCH"]) if branch])
     except urllib.error.HTTPError as error:
         hint = "; the calling job needs `permissions: actions: read`" if error.code in (401, 403, 404) else ""
         return "unknown", "", f"GitHub answers {error.code} to the question for earlier histories{hint}"
-    except Exception as error:  # whatever it is, the reports are still to be judged
+    except Exception as error:  # the reports must still be judged
         return "unknown", "", f"nobody could ask for earlier histories: {type(error).__name__}: {error}"
     return ("found", run, "") if run else ("none", "", "")
 

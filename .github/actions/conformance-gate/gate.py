@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The end of conformance.yml where it has a policy: `proctor gate` judges the reports of all shards.
+"""The last step of conformance.yml with a policy: `proctor gate` judges the reports of all shards.
 
-Green takes more than the gate's green: each job must have been good and each shard must have a report, since GitHub
-counts a skipped job as good, and no journal knows what became of its job afterwards. Input by the environment. Output:
-gate/ with gate.json, gate.md, the statement and the page; the history with these runs; `verdict` and `keep-history` in
-GITHUB_OUTPUT; the job's summary.
+The verdict is green only if the gate is green, each job has passed, and each shard has a report. This is needed because
+GitHub counts a skipped job as passed, and a journal does not contain the result of its job. Input: the environment.
+Output: gate/ with gate.json, gate.md, the statement and the page; the history with these runs; `verdict` and
+`keep-history` in GITHUB_OUTPUT; the job's summary.
 """
 
 import json
@@ -18,15 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance-merge"
 from merge import error, escaped, shards_of  # noqa: E402
 
 VERDICTS = {0: "green", 1: "red", 2: "refused"}
-SUMMARY_LIMIT = 1_000_000  # GitHub drops all of a step's summary above 1 MiB, and the step stays green
-KEPT = "90d"  # as long as an artifact is, where nobody says otherwise
-HISTORY_SECONDS = 600  # the file may come from anywhere, and the verdict does not wait for it
-DAYS_WITHOUT_HIT = 14  # as `proctor gate --history` has it
+SUMMARY_LIMIT = 1_000_000  # GitHub drops the whole summary of a step above 1 MiB, without an error
+KEPT = "90d"  # the default retention of an artifact
+HISTORY_SECONDS = 600  # time limit: the file is not trusted, and must not delay the verdict
+DAYS_WITHOUT_HIT = 14  # as in `proctor gate --history`
 WHAT_BECAME = {"skipped": "was skipped, which GitHub counts as good", "cancelled": "was cancelled", "failure": "failed"}
 
 
 def proctor(*words, log=True, timeout=None):
-    """(exit code, stderr). What it prints is in the log, too."""
+    """(exit code, stderr). The log contains its output too."""
     try:
         done = subprocess.run(["proctor", *map(str, words)], stderr=subprocess.PIPE, text=True, errors="replace",
                               stdout=None if log else subprocess.DEVNULL, check=False, timeout=timeout)
@@ -39,7 +39,7 @@ def proctor(*words, log=True, timeout=None):
 
 
 def check_policy(policy):
-    """Why it cannot be used, or ""."""
+    """Why the policy cannot be used, or ""."""
     path = PurePosixPath(policy)
     if path.is_absolute() or ".." in path.parts:
         return f"policy '{policy}' is no path in the repository"
@@ -57,7 +57,7 @@ def bad_jobs():
 
 
 def reports():
-    """(the run directories of the shards, what is missing)"""
+    """(the run directories of the shards, the missing shards)"""
     there, missing = [], []
     try:
         stacks = shards_of(json.loads(os.environ["MATRIX"] or '{"include": []}'))
@@ -74,7 +74,7 @@ def reports():
 
 
 class History:
-    """Of the runs before this one. It is a cache: whatever is wrong with it is said, and makes no verdict better."""
+    """The history of earlier runs. It is a cache: an error in it is reported, and never improves a verdict."""
 
     def __init__(self):
         self.file = Path(os.environ["HISTORY_AT"]) / "history.sqlite"
@@ -87,8 +87,8 @@ class History:
             self.look()
 
     def look(self):
-        """Only what is damaged is thrown away: a newer Proctor may know what to do with another one, and wants it then."""
-        code, why = self.tool("prune", self.file, "--keep", KEPT)  # an older one becomes one of today by that
+        """Deletes only a damaged file. Another unreadable one may be of a newer Proctor, which can still use it."""
+        code, why = self.tool("prune", self.file, "--keep", KEPT)  # this also updates an older format
         state, wrong = self.checked()
         if state == "damaged":
             self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
@@ -119,7 +119,7 @@ class History:
         return ["--history", self.file] if self.state == "found" else []
 
     def remember(self, directories):
-        """Whether it is worth keeping: one that began anew would hide the one that could not be had."""
+        """Whether to keep the history. A new one would hide an earlier one that could not be downloaded."""
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -131,7 +131,7 @@ class History:
 
 
 def judge(policy, directories, history, out):
-    """The gate's exit code, and what it says of input that it cannot read."""
+    """(the gate's exit code, its message about unreadable input)"""
     outputs = [f"--json={out / 'gate.json'}", f"--markdown={out / 'gate.md'}",
                f"--statement={out / 'gate.statement.json'}"]
     subject = f"commit={os.environ['GITHUB_SHA']}"
@@ -140,13 +140,13 @@ def judge(policy, directories, history, out):
 
 
 def make_page(directories, history, out):
-    """Of what was judged: a merged run is another one, of which the verdict is not."""
+    """The page of the judged runs. The merged run is a different run, without the verdict."""
     return proctor("report", "page", *directories, "--gate", out / "gate.json", *history.options(),
                    "--out", out / "index.html", log=False)[0] == 0
 
 
 def unproven(history, out):
-    """Entries of the list of which nobody knows whether they are still hit: only a history tells, where this run did not."""
+    """Entries of the list that may no longer occur: this run did not hit them, and there is no history to check."""
     entries = (json.loads((out / "gate.json").read_text())["known_failures"] or {"entries": []})["entries"]
     if history.lost:
         return [entry["at"] for entry in entries]
@@ -155,7 +155,7 @@ def unproven(history, out):
 
 
 def tell(policy, code, problems, refusal, history):
-    """Annotations, of which GitHub shows ten."""
+    """Prints annotations. GitHub shows ten."""
     if refusal:
         error("Gate refused", refusal)
     elif code and not problems:
@@ -217,7 +217,7 @@ def main():
     out, history = Path(os.environ["GATE_AT"]), None
     try:
         code, history, directories = judge_all(out)
-    except Exception as failure:  # pylint: disable=broad-exception-caught # whatever it is, it is no verdict
+    except Exception as failure:  # pylint: disable=broad-exception-caught # any error: no verdict
         code, refusal = 2, f"the gate could not do its work: {failure}"
         error("Gate refused", refusal)
         write_summary([], refusal, None, out)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The last job of conformance.yml: one report of each stack from the artifacts of its shards, and one verdict.
+"""The last job of conformance.yml: one report per stack from the artifacts of its shards, and one verdict.
 
-It believes artifacts, not results of jobs: a skipped job counts as good to GitHub. Input by the environment: MATRIX as
-plan.py wrote it, NAME what artifacts begin with, SHARDS_AT the directory of the artifacts. Output: merged/STACK/, and `verdict` in GITHUB_OUTPUT.
+It reads artifacts, not the results of jobs, because GitHub counts a skipped job as passed. Input through the environment:
+MATRIX from plan.py, NAME (the prefix of the artifacts), SHARDS_AT (the directory of the artifacts). Output:
+merged/STACK/, and `verdict` in GITHUB_OUTPUT.
 """
 
 import json
@@ -32,7 +33,7 @@ def shards_of(matrix):
 
 
 def merge(stack, directories):
-    """The verdict on one stack whose shards are all there."""
+    """The verdict of one stack with all its shards."""
     out = Path(os.environ["MERGED_AT"]) / stack
     code = subprocess.run(["proctor", "report", "merge", *directories, "--out", out], check=False).returncode
     if code == 2 or not (out / "report.json").exists():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The first job of conformance.yml: reads its inputs, plans each stack once, and says who runs which shard.
+"""The first job of conformance.yml: reads its inputs, plans each stack once, and assigns the shards to jobs.
 
-Input comes by the environment. Output: plans/STACK.json, and `matrix` in the file GITHUB_OUTPUT.
+Input: the environment. Output: plans/STACK.json, and `matrix` in the file GITHUB_OUTPUT.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from gate import check_policy  # noqa: E402
 REPOSITORY = Path(__file__).resolve().parents[3]
 KEYS = ("stack", "labels", "image", "options", "plan", "run")
 MARGIN_MINUTES = 5  # between the deadline of a run and the end of its job: reports, finish, upload
-MOST_JOBS = 256  # of one matrix, https://docs.github.com/en/actions/reference/limits
+MOST_JOBS = 256  # per matrix, https://docs.github.com/en/actions/reference/limits
 
 
 class Refused(Exception):
@@ -39,7 +39,7 @@ def whole_number(name, least):
 
 
 def minutes(text):
-    """Of a duration as proctor reads it."""
+    """Minutes of a duration in the format of proctor."""
     match = re.fullmatch(r"([0-9]+)(s|m|h)", text)
     if not match:
         raise Refused(f"deadline '{text}' is no duration such as 50m")
@@ -80,7 +80,7 @@ def read_stacks():
 
 
 def container(entry):
-    """What `container:` of a job reads; "" is none. Options are those of docker/STACK/job-container.yaml, and more."""
+    """The value of `container:` of a job; "": none. With the options of docker/STACK/job-container.yaml."""
     name, image = entry["stack"], entry.get("image", "")
     if not image:
         if entry.get("options"):
@@ -103,12 +103,12 @@ def container(entry):
 
 
 def arguments(of, entry):
-    """Those for all stacks, one per line, then those of this one."""
+    """Arguments for all stacks, one per line, then those of this stack."""
     return [line for line in os.environ[of].splitlines() if line] + entry.get(of.lower(), [])
 
 
 def make_plan(stack, options):
-    """plans/STACK.json, the same for all shards."""
+    """Writes plans/STACK.json, the plan of all shards."""
     Path("plans").mkdir(exist_ok=True)
     code = subprocess.run(["proctor", "plan", *options, "-o", f"plans/{stack}.json"], check=False).returncode
     if code:
@@ -123,7 +123,7 @@ def check_name():
 def main():
     check_name()
     if refusal := os.environ["POLICY"] and check_policy(os.environ["POLICY"]):
-        raise Refused(refusal)  # before hours of runs, and not after them
+        raise Refused(refusal)  # before the runs, which take hours
     shards, timeout = whole_number("SHARDS", 1), whole_number("TIMEOUT_MINUTES", MARGIN_MINUTES + 1)
     deadline = os.environ["DEADLINE"]
     if minutes(deadline) > timeout - MARGIN_MINUTES:

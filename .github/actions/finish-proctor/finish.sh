@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# After any end of a run: nothing of it is left, its reports are complete, and GitHub is told, once.
+# After any end of a run: ends its processes, completes its reports, and reports to GitHub once.
 set -euo pipefail
 # shellcheck source=run-directory.sh
 source "$(dirname "$0")/run-directory.sh"
@@ -10,8 +10,8 @@ if ! [ -e "$run_directory/journal.jsonl" ]; then
   exit 0
 fi
 code=0
-proctor finish --stop "$run_directory" || code=$? # the step that ran it is over
-if [ -e "$run_directory.finished" ]; then # summary and annotations are there: only the outputs again
+proctor finish --stop "$run_directory" || code=$? # the step that ran it has ended
+if [ -e "$run_directory.finished" ]; then # summary and annotations exist: repeat only the outputs
   unset GITHUB_STEP_SUMMARY GITHUB_ACTIONS
   echo again=true >>"$GITHUB_OUTPUT"
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Becomes `proctor run`, so that a cancel reaches it. Input comes by the environment, no line of it is read as shell.
+# Execs `proctor run`, so that it receives the signals of a cancel. Input comes through the environment and is never
+# interpreted by the shell.
 set -euo pipefail
 # shellcheck source=../finish-proctor/run-directory.sh
 source "$(dirname "$0")/../finish-proctor/run-directory.sh"
@@ -13,6 +14,6 @@ while IFS= read -r line; do
 done <<<"$ARGUMENTS"
 
 echo "report=$run_directory" >>"$GITHUB_OUTPUT"
-# What a test prints is no workflow command, proctor sees to that; nor may it write outputs or variables of the job.
+# Tests must not write outputs or variables of the job. Proctor makes workflow commands in their output ineffective.
 unset GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY
 exec proctor run --out "$run_directory" "${options[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds, or unpacks, Proctor's executables. Input comes by the environment, never by the text of the script.
+# Finds or unpacks Proctor's executables. Input comes through the environment.
 set -euo pipefail
 
 refuse() {

@@ -1,8 +1,8 @@
-// What the runner and the guard say to each other, over one SOCK_SEQPACKET pair. Its runner end is also the
-// lifeline: end-of-file means that the runner is gone, and the guard ends everything it holds.
+// The protocol between runner and guard, over one SOCK_SEQPACKET pair. End-of-file from the runner means that
+// the runner is gone: the guard then kills all processes of the case.
 //
-// The guard answers each command. One that does not is held by somebody, or dead: then the runner ends the
-// case itself, and the guard too.
+// The guard answers each command. If it does not, it is stopped, traced or dead, and the runner kills the
+// case and the guard.
 #pragma once
 
 #include <stdint.h>
@@ -13,8 +13,9 @@ namespace proctor::guard {
 inline constexpr int kControlFd = 3;
 inline constexpr int kCgroupFd = 4;  // directory of the case's leaf
 inline constexpr int kEventsFd = 5;  // write end of the events pipe
-// Locks that are held as long as any process of the case lives: kept open in the guard. The leader and the processes
-// that it starts have, under the same numbers, other descriptions of the same files, each with a shared lock on one byte.
+// Locks that are held as long as a process of the case lives. The guard keeps these descriptors open. The
+// leader and its child processes have other open file descriptions of the same files under the same numbers,
+// each with a shared lock on one byte.
 inline constexpr int kFirstLeaseFd = 6;
 inline constexpr int kSharedLeaseByte = 1;
 inline constexpr int kMaxLeases = 32;
@@ -22,8 +23,8 @@ inline constexpr int kMaxLeases = 32;
 // The number under which the case sees its events pipe.
 inline constexpr int kChildEventsFd = 3;
 
-// argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS...
-// FLAGS is a string of letters. MARK says whose it is, for who cannot read its environment (core/child_protocol.h,
+// argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS... FLAGS is a string of letters. MARK is
+// the containment id, for readers that cannot read the guard's environment (core/child_protocol.h,
 // kContainmentVariable). LEAF_PATH is "-" outside the cgroup layer.
 inline constexpr int kFlagsArgument = 1;
 inline constexpr int kMarkArgument = 2;
@@ -35,8 +36,8 @@ inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's
 inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
 inline constexpr char kFlagLease = 'l';     // once per lease
 inline constexpr char kFlagDumpable =
-    'd';  // others of its user may trace it: /proc hides it from the runner else
-// What keeps the case's signals inside the case (signal_scope.h): one of two, or neither.
+    'd';  // processes of its user may trace it; otherwise /proc hides it from the runner
+// The signal scope of the case (signal_scope.h): one of these, or none.
 inline constexpr char kFlagLandlock = 's';
 inline constexpr char kFlagFilter = 'f';
 inline constexpr char kFlagKeepPrivileges = 'p';  // set-uid programs of the case must work
@@ -46,7 +47,7 @@ enum class CommandType : int32_t {
   kSignal = 1,       // value: signal number, sent to every process of the case
   kKill = 2,         // SIGKILL to everything, until nothing is left; then the guard exits
   kMapsWritten = 3,  // the first command, with kFlagAwaitMaps; it is not answered
-  kFreeze = 4,       // value: 1 holds every process of the case, 0 lets it go on
+  kFreeze = 4,       // value: 1 stops every process of the case, 0 continues them
 };
 
 struct Command {
@@ -54,28 +55,28 @@ struct Command {
   int32_t value;
 };
 
-// The step that kSpawnFailed names where the signal scope is refused.
+// The step of kSpawnFailed if the signal scope is refused.
 inline constexpr const char* kSignalScopeStep = "signal scope";
 
 enum class ReportType : int32_t {
   kSpawnFailed = 1,    // value: errno; step names the call
   kLeaderExited = 2,   // value: wait status as waitpid gives it
-  kObeyed = 3,         // the answer to a command; to kKill, once the first round of SIGKILL has gone out
-  kLeaderStopped = 4,  // only with kFlagTerminal: by Ctrl-Z, which went to its group alone
+  kObeyed = 3,         // the answer to a command; to kKill, after the first round of SIGKILL
+  kLeaderStopped = 4,  // only with kFlagTerminal: by Ctrl-Z, which only its group received
 };
 
 struct Report {
   ReportType type;
   int32_t value;
   char step[24];
-  int32_t leader;  // for kLeaderExited: its pid, as it saw itself
+  int32_t leader;  // for kLeaderExited: its pid as seen by itself
   // For kLeaderExited: of the leader and of the children that it waited for.
   int64_t cpu_us;
   int64_t peak_rss_kib;  // of the largest of these processes
 };
 
-// Exit code 0 is the guard's word that nothing of the case is left: it exits with it only when it has no child
-// any more (and, as PID 1, the kernel has ended the rest). 70: wrong arguments. After any other end, by a signal
-// above all, the runner looks itself.
+// Exit code 0 guarantees that no process of the case is left: the guard has no child any more. If it was PID
+// 1, the kernel has killed the rest. 70: wrong arguments. After any other end, for example by a signal, the
+// runner searches for processes itself.
 
 }  // namespace proctor::guard

@@ -1,8 +1,8 @@
-// Keeps what a case signals and traces inside the case. Called in the leader, between fork and exec; whatever it starts
-// inherits it.
+// Prevents a case from signalling or tracing other processes. Called in the leader, between fork and exec.
+// All processes of the case inherit it.
 //
 //   landlock   Landlock's signal scope (Linux 6.12, ABI 6; landlock(7)): kill, tgkill, rt_sigqueueinfo,
-//              pidfd_send_signal and ptrace reach only the case's own processes, also as root. kill(-1) does, too.
+//              pidfd_send_signal and ptrace reach only the case's own processes, also as root. So does kill(-1).
 //   filter     A seccomp filter, for older kernels: refuses -1, the runner, the guard and their groups to kill, tkill,
 //              tgkill, rt_sigqueueinfo and rt_tgsigqueueinfo. This stops accidents; pidfds and ptrace pass.
 //
@@ -15,8 +15,8 @@ namespace proctor::guard {
 
 enum class SignalScope { kNone, kLandlock, kFilter };
 
-// What may not be signalled. All are 0 in a PID namespace: there the case can name none of them, and -1 reaches nobody
-// outside, so no filter is installed.
+// The processes that a case must not signal. All are 0 in a PID namespace: the case cannot address them
+// there, so no filter is installed.
 struct Protected {
   pid_t runner = 0;
   pid_t runner_group = 0;
@@ -24,7 +24,7 @@ struct Protected {
   pid_t guard_group = 0;
 };
 
-// False with errno. `keep_privileges`: set-uid programs must work, so a caller without CAP_SYS_ADMIN is left as it is.
+// False with errno. `keep_privileges`: set-uid programs must work, so nothing is done without CAP_SYS_ADMIN.
 bool confine_signals(SignalScope scope, const Protected& who, bool keep_privileges);
 
 }  // namespace proctor::guard

@@ -1,10 +1,11 @@
-// The process tree below a subreaper, read from /proc. Orphans are adopted by the subreaper, so everything
-// that a case ever started hangs below its guard. Used by the guard (to signal) and by the runner (to name
-// strays). The guard links no C++ library (see CMakeLists.txt), hence no standard container here.
+// The process tree of a subreaper, read from /proc. The subreaper adopts orphans, so all processes of a case
+// are descendants of its guard. Used by the guard (to signal them) and by the runner (to name leaked
+// processes). The guard links no C++ library (see CMakeLists.txt), so there is no standard container here.
 //
-// What cannot be read is not empty: a list says whether it is whole. A case may take the right to open files from its
-// guard and its runner (prlimit), so both open the list of their own children before the case starts. That alone is
-// enough to end everything: what is killed leaves its children to the subreaper.
+// A list that cannot be read does not count as empty: it records whether it is complete. A case may lower the
+// limit of open files of its guard and its runner (prlimit), so both open the list of their own children
+// before the case starts. This list is enough to kill all processes, because the subreaper adopts the
+// children of killed ones.
 #pragma once
 
 #include <stddef.h>
@@ -25,10 +26,10 @@ class PidList {
   PidList(const PidList&) = delete;
   PidList& operator=(const PidList&) = delete;
 
-  // If there is no memory, the pid is left out, and the list is not whole.
+  // Without memory, the pid is not added, and the list is incomplete.
   void push(pid_t pid);
   void miss(int err) { why_not_whole_ = err; }
-  // 0, or the errno of a reading that failed: then there may be more of them.
+  // 0, or the errno of a failed read: there may then be more processes.
   int why_not_whole() const { return why_not_whole_; }
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
@@ -43,24 +44,25 @@ class PidList {
   int why_not_whole_ = 0;
 };
 
-// A descriptor of the kernel's list of the children of `pid`'s first thread, which also adopts the orphans; -1 with
-// errno. It can be read any number of times.
+// A descriptor of the kernel's list of the children of `pid`'s first thread, which also adopts orphans; -1
+// with errno. It can be read repeatedly.
 int open_children(pid_t pid);
 
-// What `children_fd` of open_children() lists now, living or unreaped.
+// The current children in `children_fd` of open_children(), living or unreaped.
 PidList read_children(int children_fd);
 
-// All living or unreaped descendants of `root`, parents before children. A process that forks meanwhile may
-// be missed; callers repeat until nothing is left. Needs CONFIG_PROC_CHILDREN (probed with the layer). The children
-// of `root` are read from `children_fd` where it is given; then those of its other threads do not count.
+// All living or unreaped descendants of `root`, parents before children. It can miss a process that forks at
+// the same time, so callers repeat it until the list is empty. Needs CONFIG_PROC_CHILDREN (probed with the
+// layer). If `children_fd` is given, it lists the children of `root`; those of other threads are then not
+// included.
 PidList descendants(pid_t root, int children_fd = -1);
 
-// Sends `signal` to every descendant of `root`. A pid that was reused between reading and sending is not hit:
-// the process is pinned by a pidfd and must still be a descendant before the signal goes out. A child of the caller
-// has its pid until it is reaped: it is hit even where nothing can be opened.
+// Sends `signal` to every descendant of `root`. A reused pid is not signalled: a pidfd holds the process, and
+// it must still be a descendant. A child of the caller keeps its pid until it is reaped, so it is signalled
+// even if no file can be opened.
 void signal_descendants(pid_t root, int signal, int children_fd = -1);
 
-// A child of this process that has not been reaped. Nothing else can be told from one that got its pid.
+// Whether `pid` is a child of this process that has not been reaped. Any other pid could have been reused.
 bool is_own_child(pid_t pid);
 
 }  // namespace proctor::guard

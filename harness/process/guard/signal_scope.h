@@ -2,7 +2,7 @@
 // All processes of the case inherit it.
 //
 //   landlock   Landlock's signal scope (Linux 6.12, ABI 6; landlock(7)): kill, tgkill, rt_sigqueueinfo,
-//              pidfd_send_signal and ptrace reach only the case's own processes, also as root. So does kill(-1).
+//              pidfd_send_signal, ptrace and kill(-1) reach only the case's own processes, also as root.
 //   filter     A seccomp filter, for older kernels: refuses -1, the runner, the guard and their groups to kill, tkill,
 //              tgkill, rt_sigqueueinfo and rt_tgsigqueueinfo. This stops accidents; pidfds and ptrace pass.
 //

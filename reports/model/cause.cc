@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
 
 #include "harness/core/text.h"
+#include "reports/model/case_past.h"
 #include "reports/model/failure_summary.h"
 
 namespace proctor {
@@ -84,6 +89,31 @@ std::string cause_key(const RunModel& model, const CaseRecord& record) {
     return outcome + "\nplace\n" + place;
   if (has_rule) return outcome + "\nrule\n" + diagnosis->rule;
   return outcome + "\n" + verdict.reason.text() + "\n" + without_numbers(whole_message(model, record));
+}
+
+std::vector<CauseGroup> cause_groups(const RunModel& model) {
+  std::vector<CauseGroup> groups;
+  std::map<std::string, std::size_t> known;
+  const auto is_new_case = [&model](const CaseRecord* record) {
+    const CasePast* past = model.past(*record);
+    return past != nullptr && is_new(*past);
+  };
+  for (const CaseRecord& record : model.cases()) {
+    const bool failed = model.is_bad(record) || is_good_elsewhere(model, record);
+    if (!failed && !is_flaky(model, record)) continue;
+    if (record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun) continue;
+    const std::string key = (failed ? "" : "flaky\n") + cause_key(model, record);
+    const auto [place, is_first] = known.emplace(key, groups.size());
+    if (is_first) groups.push_back({.cases = {}, .is_new = false, .is_flaky = !failed});
+    CauseGroup& group = groups[place->second];
+    group.cases.push_back(&record);
+    group.is_new = group.is_new || is_new_case(&record);
+  }
+  for (CauseGroup& group : groups) std::ranges::stable_partition(group.cases, is_new_case);
+  std::ranges::stable_sort(groups, std::less<>(), [](const CauseGroup& group) {
+    return std::tuple(group.is_flaky, !group.is_new, -static_cast<std::int64_t>(group.cases.size()));
+  });
+  return groups;
 }
 
 std::string whole_message(const RunModel& model, const CaseRecord& record) {

@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/model/run_model.h"
 
@@ -35,6 +36,17 @@ std::string without_numbers(std::string_view text);
 
 // Equal for cases of one cause.
 std::string cause_key(const RunModel& model, const CaseRecord& record);
+
+// The cases of one cause, those that are new first, else in the order of the plan; the first one speaks for all.
+struct CauseGroup {
+  std::vector<const CaseRecord*> cases{};
+  bool is_new = false;    // one of them is, by the history (case_past.h)
+  bool is_flaky = false;  // they failed and then passed
+};
+
+// Of all cases that failed, failed on one device only, or were flaky. A case that was never started is not one of them:
+// what stopped the run says why. Failures come before flaky cases, new ones before others, then many before few.
+std::vector<CauseGroup> cause_groups(const RunModel& model);
 
 // The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
 // headline(). Clean text.

@@ -83,6 +83,29 @@ TEST(Cause, APlaceIsTheFirstFailureWithAFileOrTheFrame) {
   EXPECT_EQ(to_string(place_of(attempt)), "");
 }
 
+TEST(Cause, NewFailuresComeFirstAndFlakyCasesLast) {
+  std::vector<Event> events = {
+      plan_of({planned("s/flaky"), planned("s/old"), planned("s/old2"), planned("s/new")})};
+  events.push_back(started("s/flaky"));
+  events.push_back(failing("s/flaky", "x", "a.cc", 1));
+  events.push_back(started("s/flaky", 2));
+  events.push_back(ended("s/flaky", {Outcome::kPass, ""}, 2));
+  events.push_back(concluded("s/flaky", {Outcome::kPass, ""}, {Mark::kFlaky}));
+  for (const auto& [id, line] : {std::pair("s/old", 2), std::pair("s/old2", 2), std::pair("s/new", 3)}) {
+    events.push_back(started(id));
+    events.push_back(failing(id, "x", "a.cc", line));
+  }
+  events.push_back(CasePast{"s/old", 3, 2, 0, "abc", ""});
+  events.push_back(CasePast{"s/new", 3, 0, 0, "", "abc"});
+  const RunModel model = model_of(events);
+  const auto groups = cause_groups(model);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_TRUE(groups[0].is_new);
+  EXPECT_EQ(groups[0].cases.front()->planned.id, "s/new");
+  EXPECT_EQ(groups[1].cases.size(), 2u);
+  EXPECT_TRUE(groups[2].is_flaky);
+}
+
 TEST(Cause, AMessageIsWholeWithItsLines) {
   const auto end = failing("s/a", "line one\nline two " + std::string(500, 'x'), "a.cc", 3);
   const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), end});

@@ -13,7 +13,11 @@ std::string name_of(const PastRun& run) {
   return run.commit.empty() ? run.run_id : run.commit.substr(0, kCommitDigits);
 }
 
-CasePast past_of_case(const std::string& id, const std::vector<PastOutcome>& outcomes, const Past& past) {
+}  // namespace
+
+bool is_new(const CasePast& past) { return past.failing_runs == 0; }
+
+CasePast case_past(const std::string& id, const std::vector<PastOutcome>& outcomes, const Past& past) {
   CasePast said;
   said.case_id = id;
   bool is_streak = true;
@@ -32,22 +36,6 @@ CasePast past_of_case(const std::string& id, const std::vector<PastOutcome>& out
     said.since = name_of(past.runs[outcome->run]);
   }
   return said;
-}
-
-}  // namespace
-
-bool is_new(const CasePast& past) { return past.failing_runs == 0; }
-
-std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
-  std::vector<CasePast> pasts;
-  if (past.runs.empty()) return pasts;
-  for (std::size_t i = 0; i < results.cases.size(); ++i) {
-    const CaseResult& result = results.cases[i];
-    if (result.standing != Standing::kFailing && !result.flaky) continue;
-    pasts.push_back(
-        past_of_case(result.id, i < past.cases.size() ? past.cases[i] : std::vector<PastOutcome>(), past));
-  }
-  return pasts;
 }
 
 std::string age_text(const CasePast& past) {

@@ -1,34 +1,18 @@
 #include "reports/model/case_past.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace proctor {
 namespace {
 
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-
 PastOutcome outcome(std::uint32_t run, Standing standing, bool flaky = false) {
   return {.run = run, .outcome = Outcome::kPass, .standing = standing, .flaky = flaky};
 }
 
-RunResults failing_run() {
-  RunResults results;
-  CaseResult result;
-  result.id = "s/a";
-  result.standing = Standing::kFailing;
-  results.cases = {result};
-  return results;
-}
-
-CasePast past_with(std::vector<PastOutcome> outcomes) {
+CasePast past_with(const std::vector<PastOutcome>& outcomes) {
   Past past;
   past.runs = {{.run_id = "r0", .commit = "0123456789abcdef"}, {.run_id = "r1"}, {.run_id = "r2"}};
-  past.cases = {std::move(outcomes)};
-  const auto pasts = case_pasts(failing_run(), past);
-  EXPECT_THAT(pasts, SizeIs(1));
-  return pasts.empty() ? CasePast{} : pasts.front();
+  return case_past("s/a", outcomes, past);
 }
 
 TEST(CasePast, AFailureAfterAPassIsNew) {
@@ -59,8 +43,6 @@ TEST(CasePast, FlakyRunsAreCounted) {
 }
 
 TEST(CasePast, ACaseThatTheHistoryDoesNotHaveIsNew) { EXPECT_TRUE(is_new(past_with({}))); }
-
-TEST(CasePast, WithoutAnEarlierRunNothingIsNew) { EXPECT_THAT(case_pasts(failing_run(), Past{}), IsEmpty()); }
 
 }  // namespace
 }  // namespace proctor

@@ -1,6 +1,7 @@
 #include "harness/cli/steps/history_of_run.h"
 
 #include <filesystem>
+#include <vector>
 
 #include "reports/history/questions.h"
 #include "reports/model/case_past.h"
@@ -18,6 +19,19 @@ Result<Past> read_past(const std::string& file, const RunResults& results) {
   auto history = History::open_to_read(file, kHistoryWait);
   if (!history) return history.error();
   return past_of(*history, results);
+}
+
+// Of the cases that failed or were flaky.
+std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
+  std::vector<CasePast> pasts;
+  if (past.runs.empty()) return pasts;
+  for (std::size_t i = 0; i < results.cases.size(); ++i) {
+    const CaseResult& result = results.cases[i];
+    if (result.standing != Standing::kFailing && !result.flaky) continue;
+    pasts.push_back(
+        case_past(result.id, i < past.cases.size() ? past.cases[i] : std::vector<PastOutcome>(), past));
+  }
+  return pasts;
 }
 
 }  // namespace

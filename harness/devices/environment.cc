@@ -117,7 +117,7 @@ Result<std::vector<VariableChange>> plan_cuda(const VisibilityRequest& request) 
 Result<std::vector<VariableChange>> plan_xpu(const VisibilityRequest& request) {
   std::vector<VariableChange> plan = clear_all();
   const VariableChange hierarchy{kXpuHierarchyVariable, std::string(to_string(request.hierarchy)),
-                                 "what the ordinals of the mask count"};
+                                 "what the mask counts"};
   if (request.simulated_intel && request.devices.empty()) {
     plan.push_back({kXpuMaskVariable, std::nullopt, "each process has a simulated topology of its own"});
     if (request.hierarchy_given) plan.push_back(hierarchy);
@@ -134,15 +134,15 @@ Result<std::vector<VariableChange>> plan_xpu(const VisibilityRequest& request) {
 
 Error untranslatable(const char* variable, const std::string& mask, std::string hint) {
   return Error::usage("translate " + std::string(variable) + " " + in_quotes(mask) +
-                          ": its ordinals may count the devices in another order than the probe did",
+                          ": its ordinals may count devices in another order than the probe",
                       std::move(hint));
 }
 
 Error refused(const char* variable, const std::string& mask, const MaskLint& lint) {
   std::string why = lint.refused_whole;
   if (!lint.refusals.empty()) why = to_string(lint.refusals.front().entry) + " " + lint.refusals.front().why;
-  return Error::usage("use the caller's " + std::string(variable) + " " + in_quotes(mask) + ": " + why,
-                      lint.suggestion);
+  return Error::refused(std::string(variable) + " " + in_quotes(mask) + " of the caller is not valid: " + why,
+                        lint.suggestion);
 }
 
 // The device with this ordinal, or nothing: the pool need not be ordered.
@@ -177,7 +177,7 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::vector<LeasedDevice>& p
   const CudaSelection selection = select_cuda(mask, host);
   if (!by_name && !selection.devices.empty() && pool.size() > 1 && ordinals == CallerOrdinals::kUnknown) {
     return untranslatable(kCudaMaskVariable, mask,
-                          "Set CUDA_DEVICE_ORDER=PCI_BUS_ID beside it, or name the devices by GPU-UUID.");
+                          "Set CUDA_DEVICE_ORDER=PCI_BUS_ID too, or name the devices by GPU-UUID.");
   }
   std::vector<LeasedDevice> left;
   for (const CudaDevice& chosen : selection.devices) {
@@ -231,7 +231,7 @@ Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<LeasedDevice>& po
   if (parsed->all) return pool;
   if (pool.size() > 1 && ordinals == CallerOrdinals::kUnknown) {
     return untranslatable(kXpuMaskVariable, mask,
-                          "Set ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 and ZE_FLAT_DEVICE_HIERARCHY beside it.");
+                          "Set ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 and ZE_FLAT_DEVICE_HIERARCHY too.");
   }
   std::map<int, LeasedDevice> left;
   for (const XpuMaskEntry& entry : parsed->entries) {
@@ -268,8 +268,8 @@ std::vector<std::string> to_list(const Environment& environment) {
 Result<MaskMode> parse_mask_mode(std::string_view text) {
   if (text == "uuid") return MaskMode::kUuid;
   if (text == "index") return MaskMode::kIndex;
-  return Error::usage("read mask mode " + in_quotes(text) + ": expected uuid or index",
-                      did_you_mean(text, {"uuid", "index"}));
+  return Error::refused("`mask` must be uuid or index (got " + in_quotes(text) + ")",
+                        did_you_mean(text, {"uuid", "index"}));
 }
 
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request) {
@@ -338,8 +338,8 @@ Result<void> check_caller(Backend backend, const Environment& caller) {
     if (variable.backend != backend || variable.caller != CallerValue::kRefused) continue;
     for (const std::string& name : all_names_of(variable)) {
       if (!caller.contains(name)) continue;
-      return Error::usage(fmt::format("use the caller's {}: it {}", name, variable.why),
-                          "Unset it, and narrow with " + std::string(mask_variable(backend)) + ".");
+      return Error::refused(fmt::format("{} of the caller is not supported: it {}", name, variable.why),
+                            "Unset it, and select devices with " + std::string(mask_variable(backend)) + ".");
     }
   }
   return {};
@@ -402,8 +402,8 @@ Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller) {
   if (!value || value->empty()) return std::optional<Hierarchy>();
   const auto hierarchy = parse_hierarchy(*value);
   if (hierarchy) return std::optional(*hierarchy);
-  return Error::usage(
-      "use the caller's " + std::string(kXpuHierarchyVariable) + ": " + hierarchy.error().what,
+  return Error::refused(
+      std::string(kXpuHierarchyVariable) + " of the caller is not valid: " + hierarchy.error().what,
       hierarchy.error().hint);
 }
 

@@ -85,10 +85,11 @@ std::string value_in(const std::vector<std::string>& env, const std::string& nam
 
 // What a simulation lacks here, in words.
 const char* words_about_missing(Backend backend, const Simulation& simulation) {
-  if (backend == Backend::kCuda) return "our simulated CUDA Runtime is not beside this program";
+  if (backend == Backend::kCuda)
+    return "Proctor's simulated CUDA Runtime is not installed next to this program";
   return simulation.driver.kind == SimDriverKind::kIntel
-             ? "the simulated Intel cards need Intel's Level Zero driver"
-             : "our simulated Level Zero driver is not beside this program";
+             ? "simulated Intel devices require Intel's Level Zero driver"
+             : "Proctor's simulated Level Zero driver is not installed next to this program";
 }
 
 bool has_cards(Backend backend, const simgpu::Topology& topology) {

@@ -63,19 +63,19 @@ Result<SimDriver> parse_sim_driver(std::string_view text) {
   SimDriver driver;
   if (name == child::kSimgpuDriver) {
     if (at == std::string_view::npos) return driver;
-    return Error::usage(fmt::format("read --sim-driver '{}': simgpu takes no directory", text),
-                        "Only Intel's driver does: intel@DIR.");
+    return Error::refused(fmt::format("--sim-driver {} is not valid: simgpu takes no directory", text),
+                          "Write simgpu, or intel@DIR.");
   }
   if (name != child::kIntelDriver) {
-    return Error::usage(fmt::format("read --sim-driver '{}': unknown driver '{}'", text, name),
-                        did_you_mean(name, {"intel", "simgpu"}, "The drivers are intel and simgpu."));
+    return Error::refused(fmt::format("--sim-driver {} is not valid: there is no driver '{}'", text, name),
+                          did_you_mean(name, {"intel", "simgpu"}, "The drivers are intel and simgpu."));
   }
   driver.kind = SimDriverKind::kIntel;
   if (at == std::string_view::npos) return driver;
   driver.prefix = text.substr(at + 1);
   if (driver.prefix.empty()) {
-    return Error::usage(fmt::format("read --sim-driver '{}': no directory after '@'", text),
-                        "Name the directory below which the driver was unpacked: intel@DIR.");
+    return Error::refused(fmt::format("--sim-driver {} needs a directory after '@'", text),
+                          "Write intel@DIR, where DIR is the directory of the unpacked driver.");
   }
   return driver;
 }
@@ -87,17 +87,19 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
   if (!parsed_driver) return parsed_driver.error();
   const bool intel = parsed_driver->kind == SimDriverKind::kIntel;
   if (intel && parsed_topology->cuda_cards() > 0) {
-    return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has no 'cuda' devices", topology),
-                        "Leave out cuda:N, or use --sim-driver simgpu.");
+    return Error::refused(
+        fmt::format("--sim {} is not valid: Intel's driver has no 'cuda' devices", topology),
+        "Leave out cuda:N, or use --sim-driver simgpu.");
   }
   if (intel && parsed_topology->described()) {
-    return Error::usage(
-        fmt::format("simulate --sim '{}': Intel's driver has only cards of its own", topology),
+    return Error::refused(
+        fmt::format("--sim {} is not valid: Intel's driver simulates only its own cards", topology),
         "Use --sim-driver simgpu, or give cards and tiles, for example xpu:2x2.");
   }
   if (intel && !are_equal(parsed_topology->xpu)) {
-    return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has only equal cards", topology),
-                        "Give one group, for example xpu:2x2, or use --sim-driver simgpu.");
+    return Error::refused(
+        fmt::format("--sim {} is not valid: Intel's driver simulates only equal cards", topology),
+        "Give one group, for example xpu:2x2, or use --sim-driver simgpu.");
   }
   return Simulation{*std::move(parsed_topology), *std::move(parsed_driver), {}};
 }

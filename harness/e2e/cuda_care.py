@@ -60,7 +60,7 @@ def sick_card(sandbox):
 
 
 def lost_card(sandbox):
-    """A card that falls off the bus in a case: NVML says that it is lost, and it gets no more cases."""
+    """A card that falls off the bus in a case: NVML reports it as lost, and it gets no more cases."""
     losing = cuda("env", "PROCTOR_SIM_FAULTS=state.card_lost", str(BIN / "memory_cuda"),
                   "--gtest_filter=Copy.HostToDeviceIsByteExact")
     done, document = run(sandbox, {"lose": losing, "next": cuda("/bin/true")}, "--sim", "cuda:2")

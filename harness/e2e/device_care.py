@@ -69,7 +69,7 @@ def hung(sandbox):
     case = document["cases"][0]
     check(len(case["attempts"]) == 2 and "well before it" in case["note"], case["attempts"], case["note"])
     drained = [entry["evidence"] for entry in document["health"] if entry["what"] == "drained"]
-    check(len(drained) == 2 and all("no answer within 10s" in words for words in drained), document["health"])
+    check(len(drained) == 2 and all("did not finish within 10s" in words for words in drained), document["health"])
     print("ok", case["note"])
 
 

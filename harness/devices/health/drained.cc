@@ -40,7 +40,7 @@ std::string text_of(const DrainedDevice& drained) {
 // What another user put there is opened so that it can neither lead elsewhere nor keep us waiting.
 DrainedDevice read_drained(const std::string& path, const std::string& device) {
   DrainedDevice unreadable{
-      .device = device, .reason = "unreadable", .evidence = path + " is no record of a drained device"};
+      .device = device, .reason = "unreadable", .evidence = path + " is not a record of a drained device"};
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info {};
   if (!fd || fstat(fd.get(), &info) != 0) return unreadable;
@@ -104,7 +104,7 @@ Result<bool> DrainList::undrain(const std::string& device) const {
   const int err = errno;
   if (drained && (err == EPERM || err == EACCES)) {
     Error error = Error::system(fmt::format("undrain {}: {}", device, describe(*drained)), err);
-    error.hint = fmt::format("Only {}, or root, gives it cases again.", user_name(drained->uid));
+    error.hint = fmt::format("Only {}, or root, can undrain it.", user_name(drained->uid));
     return error;
   }
   return Error::system("remove " + path_of(device), err);

@@ -55,19 +55,19 @@ HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Millisec
     case EndCause::kTimeout:
     case EndCause::kStall:
       return {HealthStatus::kFail,
-              fmt::format("the health probe had no answer within {}", format_duration(deadline))};
+              fmt::format("the health probe did not finish within {}", format_duration(deadline))};
     case EndCause::kSpawnFailed:
       return {HealthStatus::kUnknown,
               fmt::format("the health probe cannot be started: {}: {}", end.spawn_error->step,
                           std::strerror(end.spawn_error->err))};
     case EndCause::kGuardLost:
     case EndCause::kStopped:
-      return {HealthStatus::kUnknown, "the health probe was ended"};
+      return {HealthStatus::kUnknown, "the health probe was stopped"};
     case EndCause::kExited:
       break;
   }
   if (end.exit_signal)
-    return {HealthStatus::kFail, fmt::format("the health probe was ended by signal {}", *end.exit_signal)};
+    return {HealthStatus::kFail, fmt::format("the health probe was killed by signal {}", *end.exit_signal)};
   return judge_exit(end.exit_code.value_or(-1), said);
 }
 

@@ -112,18 +112,17 @@ Result<void> check_owner(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return Error::system("look at " + path, errno);
   const std::string hint =
-      "Have root make it for all users (install --directory --mode=1777 DIR), or name another one with "
+      "Create it as root for all users (install --directory --mode=1777 DIR), or select another one with "
       "--state-dir.";
   if (!is_roots(info.st_uid) && info.st_uid != geteuid()) {
-    return Error::usage(
-        fmt::format("lease devices in {}: it belongs to {}, who could give a device to two runs", path,
-                    user_name(info.st_uid)),
-        hint);
+    return Error::usage(fmt::format("lease devices in {}: it is owned by {}, not by root or you", path,
+                                    user_name(info.st_uid)),
+                        hint);
   }
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   if ((info.st_mode & kOthersWrite) != 0 && (info.st_mode & S_ISVTX) == 0) {
     return Error::usage(
-        fmt::format("lease devices in {}: others may remove files there (mode {:o}, no sticky bit)", path,
+        fmt::format("lease devices in {}: other users can remove its files (mode {:o}, no sticky bit)", path,
                     info.st_mode & 07777U),
         hint);
   }
@@ -200,7 +199,7 @@ Reading parse_record(const std::string& text) {
     record.endured = document.value("endured", "");
     return {record, ""};
   } catch (const json::exception&) {
-    return {{}, "is no lease record"};
+    return {{}, "is not a lease record"};
   }
 }
 
@@ -228,7 +227,7 @@ std::optional<std::string> why_dirty(const Reading& last, const std::string& pat
   if (!last.problem.empty()) return path + " " + last.problem;
   if (!last.record || !last.record->dirty) return std::nullopt;
   if (last.record->boot_id != boot_id()) return std::nullopt;  // the machine was started anew since
-  return fmt::format("run {} (pid {}, since {}) ended without saying that the device is well",
+  return fmt::format("run {} (pid {}, since {}) ended without reporting the device healthy",
                      last.record->holder.run, last.record->pid, last.record->since);
 }
 
@@ -264,7 +263,7 @@ Result<void> Lease::still_there() const {
   return Error{ErrorKind::kSystem,
                fmt::format("keep the lease of {}: its file {} was {}", device_, path_,
                            now ? "replaced by another one" : "removed"),
-               "Nothing may clean up lease files while a run lasts.", 0};
+               "Exclude the lease files from cleanup while a run lasts.", 0};
 }
 
 std::string LeaseDirectory::default_path() {
@@ -284,7 +283,7 @@ Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
     if (err == EINVAL || err == ENOLCK || err == EOPNOTSUPP) {
       Error error = Error::system(
           "lock a file in " + path + ": its file system has no open-file-description locks", err);
-      error.hint = "Name another directory with --state-dir.";
+      error.hint = "Select another directory with --state-dir.";
       return error;
     }
     return Error::system("lock a file in " + path, err);

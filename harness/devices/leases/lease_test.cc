@@ -182,7 +182,7 @@ TEST_F(LeaseTest, WhatCannotBeReadCountsAsDirty) {
   must_take();
   for (const char* damaged : {"no json", "{}", R"({"format":1,"device":7})", "[]", "{\"format\":1,"}) {
     write(damaged);
-    EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr(file() + " is no lease record"))) << damaged;
+    EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr(file() + " is not a lease record"))) << damaged;
   }
   write(R"({"format":2,"devices":["a"]})");
   EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("newer version")));
@@ -285,7 +285,7 @@ TEST_F(LeaseTest, ADirectoryInWhichOthersCouldRemoveFilesIsRefused) {
   const auto of_another = LeaseDirectory::open(path_);
   ASSERT_FALSE(of_another);
   EXPECT_EQ(of_another.error().kind, ErrorKind::kUsage);
-  EXPECT_THAT(of_another.error().what, HasSubstr("belongs to"));
+  EXPECT_THAT(of_another.error().what, HasSubstr("is owned by"));
 }
 
 TEST_F(LeaseTest, TheDefaultDirectoryIsOneThatNobodyElseCouldMakeFirst) {

@@ -87,8 +87,8 @@ Result<Hierarchy> parse_hierarchy(std::string_view text) {
     names.emplace_back(to_string(hierarchy));
   }
   const std::string near = near_miss(upper_case(text), names);
-  return Error::usage(
-      "read hierarchy " + in_quotes(text) + ": expected FLAT, COMPOSITE or COMBINED, in capitals",
+  return Error::refused(
+      "the hierarchy must be FLAT, COMPOSITE or COMBINED, in capitals (got " + in_quotes(text) + ")",
       near.empty() ? std::string() : "Did you mean '" + near + "'?");
 }
 
@@ -104,9 +104,9 @@ Result<Topology> parse_topology(std::string_view text) {
   const auto cards = parse_count(text.substr(0, x), 1024);
   const auto tiles = x == std::string_view::npos ? std::optional(1) : parse_count(text.substr(x + 1), 64);
   if (cards && tiles) return Topology{*cards, *tiles};
-  return Error::usage(
-      "read topology " + in_quotes(text) + ": expected CARDSxTILES (at most 1024x64) or a number of cards",
-      "Two cards of four tiles are '2x4'.");
+  return Error::refused(
+      "the topology must be CARDSxTILES (at most 1024x64) or a number of cards (got " + in_quotes(text) + ")",
+      "For two cards with four tiles each, write '2x4'.");
 }
 
 std::string to_string(const Topology& topology) {

@@ -78,7 +78,7 @@ std::string suggest_for_cuda(std::string_view value) {
     return "For all devices leave CUDA_VISIBLE_DEVICES unset.";
   if (value == "none" || value == "void" || value == "NoDevFiles") {
     return "To hide every device set CUDA_VISIBLE_DEVICES to ''; '" + std::string(value) +
-           "' is a word of container runtimes and batch systems.";
+           "' is a value of container runtimes and batch systems.";
   }
   if (is_uuid(value)) return "Did you mean 'GPU-" + std::string(value) + "'?";
   const std::string upper =
@@ -107,7 +107,7 @@ using Resolved = Result<CudaDevice>;  // the error's text is why the entry names
 
 Resolved resolve_ordinal(const MaskEntry& entry, const std::optional<CudaHost>& host) {
   const auto number = lenient_number(entry.text);
-  if (!number) return Error::usage("is no number");
+  if (!number) return Error::usage("is not a number");
   if (*number < 0) return Error::usage("is negative");
   if (host && *number >= host->devices) {
     return Error::usage("is out of range: there are " + std::to_string(host->devices) + " devices");
@@ -116,7 +116,7 @@ Resolved resolve_ordinal(const MaskEntry& entry, const std::optional<CudaHost>& 
 }
 
 Resolved resolve_name(const MaskEntry& entry, EntryKind kind, const std::optional<CudaHost>& host) {
-  if (entry.padded) return Error::usage("has a blank beside it");
+  if (entry.padded) return Error::usage("has a space or tab next to it");
   const bool is_gpu = kind == EntryKind::kGpuName;
   const std::vector<std::string> none;
   const auto& names = !host ? none : is_gpu ? host->uuids : host->migs;
@@ -143,7 +143,7 @@ void warn(std::string_view value, const CudaSelection& selection, std::vector<st
   if (selection.duplicate_at) {
     warnings.push_back(
         to_string(entries[*selection.duplicate_at - 1]) +
-        " repeats a device: NVIDIA does not say what happens, PyTorch's model of the driver hides "
+        " repeats a device: NVIDIA does not document the effect, and PyTorch's model of the driver hides "
         "every device");
   }
   if (!selection.ended_at) return;

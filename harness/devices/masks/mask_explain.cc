@@ -36,7 +36,7 @@ std::string explain_whole(std::string_view text, std::optional<Hierarchy> hierar
                           MaskExplanation& explanation) {
   const auto number = intel_number(text);
   if (!parse_ordinal(text)) use(xpu_rules::kNumbers, explanation);
-  if (!number) return "no number that the driver can read: std::stoul throws and the process aborts";
+  if (!number) return "not a number: std::stoul throws, and the process aborts";
   use(xpu_rules::kHierarchy, explanation);
   std::string meaning = parse_ordinal(text) ? "" : "read as " + std::to_string(*number) + "; ";
   const auto leaves = static_cast<unsigned>(topology.cards * topology.tiles);
@@ -140,7 +140,7 @@ MaskExplanation explain_xpu_mask(std::string_view value, std::optional<Hierarchy
   } else if (value == "default") {
     use(xpu_rules::kDefaultWord, explanation);
     explanation.entries.push_back(
-        {split_mask(value).front(), "the driver's own word for unset: every device"});
+        {split_mask(value).front(), "the driver's own value for unset: every device"});
   } else {
     const auto entries = split_mask(value);
     for (const MaskEntry& entry : entries) {

@@ -33,7 +33,8 @@ struct RefusedValue {
 
 TEST(LintXpu, RefusesWithTheDriversAnswer) {
   const std::vector<RefusedValue> values = {
-      {"*", "is not a number", "std::stoul throws on '*' and nobody catches it", "For all devices"},
+      {"*", "is not a number", "std::stoul throws on '*' and the driver does not catch the exception",
+       "For all devices"},
       {"0,,1", "is empty", "segmentation fault in zeInit", "'0,1'"},
       {"0,", "is empty", "22.43, 26.27 COMPOSITE on 2x4: selects 0", "'0'"},
       {"0;1", "has ';1' after the number", "'0;1' is read as 0", "'0,1'"},
@@ -213,7 +214,7 @@ TEST(LintCuda, WarnsOfTruncationDuplicatesAndMixedKinds) {
   EXPECT_THAT(lint_cuda("0,0").warnings, ElementsAre(HasSubstr("entry 2 '0' repeats a device")));
   EXPECT_THAT(lint_cuda("GPU-12,2").warnings, ElementsAre(HasSubstr("is in a list of GPU- names")));
   EXPECT_THAT(lint_cuda("0,GPU-12").warnings, ElementsAre(HasSubstr("is in a list of ordinals")));
-  EXPECT_THAT(lint_cuda("GPU-12, GPU-34").warnings, ElementsAre(HasSubstr("has a blank beside it")));
+  EXPECT_THAT(lint_cuda("GPU-12, GPU-34").warnings, ElementsAre(HasSubstr("has a space or tab next to it")));
   const MaskLint past = lint_cuda_mask("7", CudaHost{4, {}, {}});
   EXPECT_TRUE(past.accepted());
   EXPECT_EQ(past.meaning, "hides every device on 4 devices");

@@ -129,9 +129,9 @@ Result<XpuMask> parse_xpu_mask(std::string_view value) {
   if (mask.all) return mask;
   for (const MaskEntry& entry : split_mask(value)) {
     if (const std::string why = why_refused_by_xpu(entry.text); !why.empty()) {
-      return Error::usage("read ZE_AFFINITY_MASK " + in_quotes(value) + ": " + to_string(entry) +
-                              " at column " + std::to_string(entry.column) + " " + why,
-                          suggest_for_xpu(value));
+      return Error::refused("ZE_AFFINITY_MASK " + in_quotes(value) + " is not valid: " + to_string(entry) +
+                                " at column " + std::to_string(entry.column) + " " + why,
+                            suggest_for_xpu(value));
     }
     mask.entries.push_back(read_entry(entry.text));
   }

@@ -123,7 +123,8 @@ void describe_entries(std::string_view value, std::vector<std::string>& lines) {
       if (parse_ordinal(part)) continue;
       const auto number = intel_number(part);
       lines.push_back(number ? in_quotes(part) + " is read as " + std::to_string(*number)
-                             : "std::stoul throws on " + in_quotes(part) + " and nobody catches it");
+                             : "std::stoul throws on " + in_quotes(part) +
+                                   " and the driver does not catch the exception");
     }
   }
 }

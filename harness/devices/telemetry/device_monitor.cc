@@ -69,7 +69,7 @@ void DeviceMonitor::sample(const std::vector<std::string>& ids, OnSample on_samp
   if (ProbeMonitor* probe = ids.empty() ? nullptr : probe_of(ids.front()))
     return probe->sample(ids, std::move(on_sample));
   boost::asio::post(io_, [on_sample = std::move(on_sample)] {
-    on_sample(Error::internal("ask how the devices are: nobody watches them"));
+    on_sample(Error::internal("query the devices: no monitor is running"));
   });
 }
 

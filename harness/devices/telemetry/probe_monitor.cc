@@ -36,7 +36,7 @@ DeviceState parse_state(const json& entry) {
 std::string how_it_ended(const ProcessEnd& end) {
   if (end.spawn_error)
     return "cannot be started: " + end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
-  if (end.exit_signal) return "was ended by signal " + std::to_string(*end.exit_signal);
+  if (end.exit_signal) return "was killed by signal " + std::to_string(*end.exit_signal);
   return "ended with exit code " + std::to_string(end.exit_code.value_or(-1));
 }
 
@@ -47,13 +47,13 @@ ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices
   try {  // the edge of the JSON library
     std::vector<DeviceState> states;
     if (const std::string problem = document.value("problem", ""); !problem.empty())
-      return Error::internal("look at the devices: " + problem);
+      return Error::internal("check the devices: " + problem);
     for (const json& entry : document.at("devices")) states.push_back(parse_state(entry));
     if (states.size() == devices) return states;
-    return Error::internal("look at the devices: " + std::to_string(states.size()) + " of " +
+    return Error::internal("check the devices: " + std::to_string(states.size()) + " of " +
                            std::to_string(devices) + " answered");
   } catch (const json::exception& error) {
-    return Error::internal(std::string("read how the devices are: ") + error.what());
+    return Error::internal(std::string("read the state of the devices: ") + error.what());
   }
 }
 
@@ -111,7 +111,7 @@ bool ProbeMonitor::start() {
   process_ =
       ContainedProcess::start(io_, containment_, std::move(spec), heard_.guard([this](const ProcessEnd& end) {
         if (gone_) return gone_();
-        give_up("the program that asks " + how_it_ended(end));
+        give_up("the program that queries " + how_it_ended(end));
       }));
   return true;
 }
@@ -173,7 +173,7 @@ void ProbeMonitor::answer_sample(const Result<Sample>& sample) {
 
 void ProbeMonitor::give_up(const std::string& why) {
   end_child();
-  const Error error{ErrorKind::kSystem, "ask how the devices are: " + why, "", 0};
+  const Error error{ErrorKind::kSystem, "query the devices: " + why, "", 0};
   if (sampling_) return answer_sample(error);
   answer(error);
 }

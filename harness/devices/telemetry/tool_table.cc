@@ -105,7 +105,7 @@ MetricReading missing(std::string reason) {
 MetricReading read_cell(const std::string& cell, Metric metric, const std::string& header_unit,
                         const std::string& program) {
   if (says_nothing(cell)) return missing(fmt::format("{} says `{}`", program, cell));
-  const std::string no_number = fmt::format("{} says `{}`, which is no number", program, cell);
+  const std::string no_number = fmt::format("{} prints `{}`, which is not a number", program, cell);
   MetricReading read;
   read.source = program;
   if (metric == Metric::kThrottle) {
@@ -122,7 +122,7 @@ MetricReading read_cell(const std::string& cell, Metric metric, const std::strin
       lower_case(trimmed({end, static_cast<std::size_t>(cell.data() + cell.size() - end)}, kBlanksAndQuotes));
   const std::string& unit = own_unit.empty() ? header_unit : own_unit;
   const auto scale = factor(metric, unit);
-  if (!scale) return missing(fmt::format("{} gives it in `{}`, an unknown unit", program, unit));
+  if (!scale) return missing(fmt::format("{} reports it in `{}`, an unknown unit", program, unit));
   read.value = value * *scale;
   return read;
 }
@@ -216,7 +216,7 @@ Result<ToolTable> parse_tool_table(std::string_view text, const ToolDialect& dia
     for (++i; i < lines.size(); ++i) table.rows.push_back(read_row(lines[i], layout, dialect));
     return table;
   }
-  return Error::internal("find a header that is known: " + (lines.empty() ? "it printed nothing" : lines[0]));
+  return Error::internal("find a known header: " + (lines.empty() ? "it printed nothing" : lines[0]));
 }
 
 }  // namespace proctor

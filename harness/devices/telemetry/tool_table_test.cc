@@ -93,8 +93,8 @@ TEST(ToolTable, UnitsAndNumbersThatAreUnknownAreMissing) {
   };
   for (const auto& [header, cell, reason] :
        {Row{"GPU Power (BTU)", "7", "unknown unit"}, Row{"GPU Power", "7", "unknown unit"},
-        Row{"GPU Power (W)", "7 hp", "unknown unit"}, Row{"GPU Power (W)", "warm", "no number"},
-        Row{"GPU Power (W)", "nan", "no number"}, Row{"GPU Power (W)", "inf", "no number"},
+        Row{"GPU Power (W)", "7 hp", "unknown unit"}, Row{"GPU Power (W)", "warm", "not a number"},
+        Row{"GPU Power (W)", "nan", "not a number"}, Row{"GPU Power (W)", "inf", "not a number"},
         Row{"GPU Power (W)", "", "says ``"}, Row{"GPU Power (W)", "-", "says `-`"},
         Row{"GPU Power (W)", "n/a", "says `n/a`"}, Row{"GPU Power (W)", "NA", "says `NA`"},
         Row{"GPU Power (W)", "7, 8", "2 columns"}}) {

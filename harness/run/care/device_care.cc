@@ -58,13 +58,11 @@ HealthFact fact_of(Settled settled) {
 bool is_sick(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }
 
 std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id) {
-  const std::string missing =
-      fmt::format("{} MiB of {} after {}", finding.left_bytes >> 20, finding.device, case_id);
   switch (finding.settled) {
     case Settled::kBack:
       if (finding.waited < kNotable) return std::nullopt;
       return Warning{WarningCode::kDeviceWaited,
-                     fmt::format("{} had all its memory back {} after {}", finding.device,
+                     fmt::format("{} had freed all its memory {} after {}", finding.device,
                                  format_duration(finding.waited), case_id)};
     case Settled::kUnknown:
       if (finding.detail.empty()) return std::nullopt;
@@ -72,15 +70,16 @@ std::optional<Warning> warning_of(const DeviceFinding& finding, const std::strin
                      fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
     case Settled::kForeign:
       return Warning{WarningCode::kDeviceForeignHolder,
-                     fmt::format("{} are in use: {}", missing, finding.detail)};
+                     fmt::format("{} still has {} MiB in use after {}: {}", finding.device,
+                                 finding.left_bytes >> 20, case_id, finding.detail)};
     case Settled::kNotBack:
-      return Warning{WarningCode::kDeviceNotBack,
-                     fmt::format("{} did not come back within {}; the device is taken out of the run",
-                                 missing, format_duration(finding.waited))};
+      return Warning{
+          WarningCode::kDeviceNotBack,
+          fmt::format("{} still has {} MiB allocated {} after {}; the run stops using it", finding.device,
+                      finding.left_bytes >> 20, format_duration(finding.waited), case_id)};
     case Settled::kLost:
-      return Warning{WarningCode::kDeviceLost,
-                     fmt::format("{} after {}: {}; the device is taken out of the run", finding.device,
-                                 case_id, finding.detail)};
+      return Warning{WarningCode::kDeviceLost, fmt::format("{} after {}: {}; the run stops using it",
+                                                           finding.device, case_id, finding.detail)};
   }
   return std::nullopt;
 }
@@ -96,7 +95,7 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
     case Settled::kForeign:
       if (finding.waited.count() > 0) {
         return Warning{WarningCode::kDeviceForeignHolder,
-                       fmt::format("{} is still in use after {}: {}; {} starts beside it", device, waited,
+                       fmt::format("{} is still in use after {}: {}; starting {} anyway", device, waited,
                                    finding.detail, case_id)};
       }
       return Warning{WarningCode::kDeviceForeignHolder,
@@ -108,9 +107,8 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
     case Settled::kNotBack:  // is asked after a case only
       return std::nullopt;
     case Settled::kLost:
-      return Warning{WarningCode::kDeviceLost,
-                     fmt::format("{} before {}: {}; the device is taken out of the run", device, case_id,
-                                 finding.detail)};
+      return Warning{WarningCode::kDeviceLost, fmt::format("{} before {}: {}; the run stops using it", device,
+                                                           case_id, finding.detail)};
   }
   return std::nullopt;
 }
@@ -197,7 +195,7 @@ DeviceFinding DeviceCare::find(Find find, const std::string& device,
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
   if (!snapshot || id == monitor_->ids().end()) {
     DeviceFinding finding =
-        unknown(device, snapshot ? "nobody watches it" : "failed to " + snapshot.error().what);
+        unknown(device, snapshot ? "no monitor watches it" : "failed to " + snapshot.error().what);
     finding.is_silent = !snapshot && is_silence(snapshot.error());
     return finding;
   }
@@ -210,12 +208,12 @@ DeviceFinding DeviceCare::find(Find find, const std::string& device,
   if (state.state == "ok") return (this->*find)(device, state);
   return {.device = device,
           .settled = Settled::kLost,
-          .detail = state.state == "lost" ? "the driver says that it is lost" : state.state};
+          .detail = state.state == "lost" ? "the driver reports it as lost" : state.state};
 }
 
 DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState& state) {
   if (!state.used_bytes) {
-    return unknown(device, "the driver does not say how much of its memory is in use");
+    return unknown(device, "the driver does not report its used memory");
   }
   DeviceFinding finding{.device = device};
   auto& baseline = baseline_.try_emplace(device, *state.used_bytes).first->second;
@@ -228,7 +226,7 @@ DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState
 
 // The device is leased and its last case has left: whoever is on it now is not ours.
 DeviceFinding DeviceCare::find_holders(const std::string& device, const DeviceState& state) {
-  if (!state.holders) return unknown(device, "the driver does not say who has memory on it");
+  if (!state.holders) return unknown(device, "the driver does not report which processes use its memory");
   DeviceFinding finding{.device = device};
   finding.left_bytes = add_holders(reader_, state, finding);
   if (finding.left_bytes > 0) finding.settled = Settled::kForeign;

@@ -30,7 +30,7 @@ std::optional<HealthRequest> Examinations::request(const std::string& device, co
   if (how) {
     how->leases = pool_.descriptors({device});
   } else if (news_.is_new(device, "no_probe")) {
-    const std::string why = "nothing here can examine it; it is used without, and not known to be well";
+    const std::string why = "no health probe can check it; the run uses it unchecked";
     tell(device, HealthFact::kUnknown, case_id, why, WarningCode::kDeviceUnknown, ": " + why);
   }
   return how;
@@ -54,7 +54,7 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
       return true;
     case HealthStatus::kFail:
       tell(device, HealthFact::kL1Fail, case_id, words, WarningCode::kDeviceHealthFailed,
-           ": " + words + "; the device is taken out of the run");
+           ": " + words + "; the run stops using it");
       drain(device, "health_failed", words, case_id);
       return false;
   }

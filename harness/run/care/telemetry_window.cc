@@ -87,7 +87,8 @@ std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared) {
   memory.name = "host_memory";
   memory.unit = "bytes";
   if (shared || (!usage.cpu_s && !usage.peak_bytes)) {
-    cpu.note = memory.note = shared ? "its process ran other cases, too" : "nobody saw its leader end";
+    cpu.note = memory.note =
+        shared ? "its process ran other cases, too" : "the end of its leader was not observed";
     return {cpu, memory};
   }
   if (usage.cpu_s) {

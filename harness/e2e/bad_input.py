@@ -157,7 +157,7 @@ def commands_that_do_not_start(sandbox):
     lost.chmod(0o755)
     owner = "65534" if os.geteuid() == 0 else str(os.geteuid())
     for name, command, code, words in (
-            ("theirs", theirs, 126, ["may not be executed by", me, f"{theirs.stat().st_mode & 0o777:04o}", owner, "chmod"]),
+            ("theirs", theirs, 126, ["cannot be executed by", me, f"{theirs.stat().st_mode & 0o777:04o}", owner, "chmod"]),
             ("a directory", sandbox.path, 126, ["is a directory"]),
             ("garbage", garbage, 126, ["neither ELF for this machine nor a script with `#!`"]),
             ("no interpreter", lost, 127, ["an interpreter or a loader that does not exist"])):

@@ -173,7 +173,7 @@ def benchmark_ends_badly(sandbox, program):
 
 def benchmark_refusals(sandbox, program):
     for env, words in (({"SAMPLE_TWICE": 1}, "two cases have the id t/prefix/iterations:10"),
-                       ({"SAMPLE_LIST": "none"}, "listed no case"), ({"SAMPLE_LIST": "crash"}, "ended by signal 11")):
+                       ({"SAMPLE_LIST": "none"}, "listed no case"), ({"SAMPLE_LIST": "crash"}, "killed by signal 11")):
         said = Suite(sandbox, "refused", "benchmark", [program], env=env).refused()
         check(words in said, env, said)
     said = Suite(sandbox, "shared", "benchmark", [program], process="suite").refused()
@@ -268,7 +268,7 @@ def boost(sandbox):
     chosen = Suite(sandbox, "tag", "boost", [program, "--", "--log_level=own"]).run("--tag", "small", code=0)
     check(list(chosen) == ["math/in_a_suite"], "by tag", sorted(chosen))
     said = Suite(sandbox, "filtered", "boost", [program, "--run_test=math"]).refused()
-    check("select them by --filter" in said, said)
+    check("select them with --filter" in said, said)
     print("ok by tag; a filter of its own is refused")
 
 

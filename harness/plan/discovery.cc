@@ -41,12 +41,10 @@ bool gets_devices(const Suite& suite, const Kind& kind) {
 std::string by_hand(const Suite& suite, const std::vector<std::string>& argv, const Listers& listers,
                     const std::string& no_device) {
   if (!no_device.empty()) {
-    return fmt::format(
-        "It saw no {0} device, for none was found here: see `proctor doctor`, or simulate one with "
-        "--sim {1}.",
-        no_device, no_device == "cuda" ? "cuda:1" : "xpu:1x1");
+    return fmt::format("No {0} device was found here. Run `proctor doctor`, or simulate one with --sim {1}.",
+                       no_device, no_device == "cuda" ? "cuda:1" : "xpu:1x1");
   }
-  if (!gets_devices(suite, *suite.kind)) return "Run that command by hand to see all of its output.";
+  if (!gets_devices(suite, *suite.kind)) return "Run that command to see all of its output.";
   return fmt::format("To see all of its output: proctor exec --backend {} --gpus {}{} -- {}",
                      to_string(suite.backend), std::max(1, suite.devices), listers.exec_options,
                      quoted(argv));
@@ -78,13 +76,13 @@ std::optional<Error> check_list(const Suite& suite, const std::vector<std::strin
   if (!out.spawn_error.empty()) {
     what = "could not be started: " + out.spawn_error;
   } else if (out.timed_out) {
-    what = "did not end in time";
+    what = "did not exit in time";
   } else if (out.exit_signal) {
-    what = fmt::format("was ended by signal {}", *out.exit_signal);
+    what = fmt::format("was killed by signal {}", *out.exit_signal);
   } else if (!suite.kind->listed_well(out.exit_code.value_or(-1))) {
     what = fmt::format("exited with {}", out.exit_code.value_or(-1));
   } else if (out.stdout_truncated || out.events_too_long > 0) {
-    what = "wrote more than can be read";
+    what = "wrote more output than Proctor reads";
   } else {
     return {};
   }

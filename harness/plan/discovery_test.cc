@@ -84,19 +84,19 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
 TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
   const std::string line = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
   const auto with = [&](const std::string& bad) { return refusal(ours(line + "echo '" + bad + "' >&3\n")); };
-  EXPECT_THAT(with("{\"v\":1,"), HasSubstr("wrote event line 2, which is no JSON object: {\"v\":1,"));
-  EXPECT_THAT(with("[]"), HasSubstr("event line 2, which is no JSON object"));
-  EXPECT_THAT(with(""), HasSubstr("event line 2, which is no JSON object"));
+  EXPECT_THAT(with("{\"v\":1,"), HasSubstr("wrote event line 2, which is not a JSON object: {\"v\":1,"));
+  EXPECT_THAT(with("[]"), HasSubstr("event line 2, which is not a JSON object"));
+  EXPECT_THAT(with(""), HasSubstr("event line 2, which is not a JSON object"));
   EXPECT_THAT(with("{\"v\":2,\"event\":\"case\",\"case\":\"x\"}"), HasSubstr("is not of protocol version 1"));
   EXPECT_THAT(with("{\"event\":\"case\",\"case\":\"x\"}"), HasSubstr("is not of protocol version 1"));
-  EXPECT_THAT(with("{\"v\":1,\"event\":\"start\"}"), HasSubstr("is no event of type \"case\""));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"start\"}"), HasSubstr("is not an event of type \"case\""));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"\"}"), HasSubstr("has no readable name"));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":7}"), HasSubstr("has no readable name"));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"a\\u0001\"}"), HasSubstr("has no readable name"));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"devices\":-1}"),
               HasSubstr("no number of devices"));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"faults\":[1]}"),
-              HasSubstr("no list of texts in \"faults\""));
+              HasSubstr("no list of strings in \"faults\""));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"sizes\":{\"ci\":\"much\"}}"),
               HasSubstr("no number in \"sizes\".\"ci\""));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"axes\":[{\"name\":\"bytes\"}]}"),
@@ -108,7 +108,7 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
   const Suite exits = ours(good + "echo first >&2; echo; echo 'cannot open the driver' >&2; exit 3");
   EXPECT_EQ(refusal(exits), "list the cases of suite `s` (proctor.toml:1): `" + exits.command[0] +
                                 " --proctor-list` exited with 3; it wrote: first | cannot open the driver");
-  EXPECT_THAT(refusal(ours(good + "kill -SEGV $$")), HasSubstr("was ended by signal 11"));
+  EXPECT_THAT(refusal(ours(good + "kill -SEGV $$")), HasSubstr("was killed by signal 11"));
   EXPECT_THAT(refusal(ours("echo no events")), HasSubstr("listed no case"));
   const auto ended = [&](ListOutput out) {
     const Result<std::vector<Case>> cases = cases_of(exits, 0, refuse_to_run, out);
@@ -119,9 +119,9 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
   out.event_lines = {R"({"v":1,"event":"case","case":"A.B"})"};
   EXPECT_EQ(ended(out), "accepted");
   out.events_too_long = 1;
-  EXPECT_THAT(ended(out), HasSubstr("wrote more than can be read"));
+  EXPECT_THAT(ended(out), HasSubstr("wrote more output than Proctor reads"));
   out.timed_out = true;
-  EXPECT_THAT(ended(out), HasSubstr("did not end in time"));
+  EXPECT_THAT(ended(out), HasSubstr("did not exit in time"));
   out.spawn_error = "exec: Exec format error";
   EXPECT_THAT(ended(out), HasSubstr("could not be started: exec: Exec format error"));
 }
@@ -187,7 +187,7 @@ TEST_F(DiscoveryTest, GtestHonoursTheFilterOfTheCommand) {
 
 TEST_F(DiscoveryTest, GtestListThatCannotBeReadIsRefused) {
   Suite made = suite(&gtest_kind(), {scratch_.write_script("prog", "printf 'A.\\n  B C\\n'")});
-  EXPECT_THAT(refusal(made), HasSubstr("wrote a list that cannot be read: line 2 is no test name:   B C"));
+  EXPECT_THAT(refusal(made), HasSubstr("wrote a list that cannot be read: line 2 is not a test name:   B C"));
 }
 
 TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
@@ -246,7 +246,7 @@ TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
   ASSERT_FALSE(cases);
   EXPECT_THAT(seen, ElementsAre("./it", "--gtest_list_tests"));
   EXPECT_THAT(cases.error().what,
-              HasSubstr("`./it --gtest_list_tests` was ended by signal 6; it wrote: no card"));
+              HasSubstr("`./it --gtest_list_tests` was killed by signal 6; it wrote: no card"));
   EXPECT_EQ(cases.error().hint,
             "To see all of its output: proctor exec --backend xpu --gpus 2 --sim xpu:2x2 -- ./it "
             "--gtest_list_tests");
@@ -260,7 +260,7 @@ TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
   EXPECT_EQ((*cases)[0].devices, 2);
   EXPECT_EQ((*cases)[0].argv, made.command);
   ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_THAT(warnings_[0].text, HasSubstr("It saw no xpu device"));
+  EXPECT_THAT(warnings_[0].text, HasSubstr("No xpu device was found here."));
 }
 
 TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCaseAndSaysWhy) {
@@ -375,14 +375,14 @@ TEST_F(PytestDiscoveryTest, WhatTheProjectLeavesOutIsSaid) {
   EXPECT_EQ(said(R"("addopts":["-qvs","--color=yes","--maxfailures"],"file":"pytest.ini","deselected":0)"),
             "");
   EXPECT_THAT(said(R"("addopts":["-m","not slow"],"file":"pytest.ini","deselected":3)"),
-              HasSubstr("3 tests are left out: `-m not slow` in its addopts of pytest.ini"));
+              HasSubstr("3 tests are excluded: `-m not slow` in its addopts of pytest.ini"));
   for (const char* word :
        {"-kfast", "--deselect=t/a.py::f", "--ignore-glob=*", "--ignore", "-x", "-vx", "--maxfail=1"})
     EXPECT_THAT(said(R"("addopts":[")" + std::string(word) + R"("],"file":"tox.ini","deselected":0)"),
-                HasSubstr("may leave tests out"))
+                HasSubstr("may exclude tests"))
         << word;
   const std::string one = R"("addopts":[],"file":"","deselected":1)";
-  EXPECT_THAT(said(one), HasSubstr("1 test is left out, by a conftest.py or a plugin"));
+  EXPECT_THAT(said(one), HasSubstr("1 test is excluded, by a conftest.py or a plugin"));
   Suite by_interpreter = suite(&pytest_kind(), {"python3", "-m", "pytest", "t"});
   ListOutput output;
   output.event_lines = {R"({"v":1,"event":"options",)" + one + "}", listed("t/a.py", "one", "")};
@@ -409,7 +409,7 @@ TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {
 TEST_F(PytestDiscoveryTest, AFileThatCannotBeCollectedRefusesThePlan) {
   EXPECT_THAT(refusal(pytest(listed("t/a.py", "one", "") +
                              "{\"v\":1,\"event\":\"fail\",\"message\":\"t/b.py: no module named x\"}\n")),
-              HasSubstr("could not collect 1 of the tests' files; it wrote: t/b.py: no module named x"));
+              HasSubstr("could not collect 1 test files; it wrote: t/b.py: no module named x"));
   EXPECT_THAT(refusal(pytest("")), HasSubstr("listed no case"));
 }
 

@@ -13,7 +13,8 @@ namespace proctor {
 namespace {
 
 constexpr const char* kNeeded =
-    "An entry has at least case = \"memory.xpu/Copy.*\", reason = \"*\", expires = 2027-06-30, and a source "
+    "An entry needs at least case = \"memory.xpu/Copy.*\", reason = \"*\", expires = 2027-06-30, and a "
+    "source "
     "or an "
     "issue.";
 
@@ -49,7 +50,7 @@ void read_driver(TableReader& reader, KnownFailure& entry) {
     entry.versions = std::move(*range);
     return;
   }
-  reader.fail(versions ? "versions" : "driver", "`driver` and `versions` belong together",
+  reader.fail(versions ? "versions" : "driver", "`driver` and `versions` must be given together",
               "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\".");
 }
 

@@ -35,10 +35,8 @@ class EntryCheck {
 
   void look() {
     look_at_days();
-    if (trimmed(entry_.owner).empty())
-      say("no_owner", "has no owner: nobody would fix it; write owner = \"NAME\"");
-    if (trimmed(entry_.issue).empty())
-      say("no_issue", "has no issue: nobody could follow it; write issue = \"https://...\"");
+    if (trimmed(entry_.owner).empty()) say("no_owner", "has no owner; write owner = \"NAME\"");
+    if (trimmed(entry_.issue).empty()) say("no_issue", "has no issue; write issue = \"https://...\"");
     look_at_patterns();
     if (check_.planned) look_at_plan();
     if (check_.remembered) look_at_hits();
@@ -80,18 +78,16 @@ void EntryCheck::look_at_days() {
     say("expired", fmt::format("expired on {}, {} ago", day_text(entry_.expires), count_text(past, "day")));
   }
   if (!entry_.added)
-    return say("no_added",
-               fmt::format("does not say since when it is known: write added = YYYY-MM-DD, at most "
-                           "{} days before `expires`",
-                           kLongestKnownDays));
+    return say("no_added", fmt::format("has no date `added`; write added = YYYY-MM-DD, at most "
+                                       "{} days before `expires`",
+                                       kLongestKnownDays));
   if (*entry_.added > today_)
     say("added_later",
         fmt::format("was added on {}, which is after {}", day_text(*entry_.added), day_text(today_)));
   const int span = days_between(*entry_.added, entry_.expires);
   if (span > kLongestKnownDays) {
-    say("too_long",
-        fmt::format("is to hold for {}, from {} to {}; at most {} are allowed", count_text(span, "day"),
-                    day_text(*entry_.added), day_text(entry_.expires), kLongestKnownDays));
+    say("too_long", fmt::format("covers {}, from {} to {}; at most {} are allowed", count_text(span, "day"),
+                                day_text(*entry_.added), day_text(entry_.expires), kLongestKnownDays));
   }
 }
 
@@ -153,7 +149,8 @@ void EntryCheck::look_at_hits() {
     return end.when >= since && end.when <= check_.at && is_of(end) && is_hit(entry_, end.verdict);
   });
   if (!hit)
-    say("not_hit", fmt::format("was not hit in the {} days before {}", kDaysWithoutHit, day_text(today_)));
+    say("not_hit",
+        fmt::format("matched no failure in the {} days before {}", kDaysWithoutHit, day_text(today_)));
 }
 
 // What failed last month and passes today is not known any more; of each case the newest end counts.

@@ -80,26 +80,26 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Expired", "expires", "2026-11-22",
             "expired: known failure `memory.xpu/Copy.A` expired on 2026-11-22, 1 day ago"},
         Row{"TooLong", "expires", "2027-01-31",
-            "too_long: known failure `memory.xpu/Copy.A` is to hold for 91 days, from 2026-11-01 to "
+            "too_long: known failure `memory.xpu/Copy.A` covers 91 days, from 2026-11-01 to "
             "2027-01-31; "
             "at most 90 are allowed"},
         Row{"NotAdded", "added", "",
-            "no_added: known failure `memory.xpu/Copy.A` does not say since when it is known: write added = "
-            "YYYY-MM-DD, at most 90 days before `expires`"},
+            "no_added: known failure `memory.xpu/Copy.A` has no date `added`; write added = YYYY-MM-DD, at "
+            "most 90 days before `expires`"},
         Row{"AddedLater", "added", "2026-11-24",
             "added_later: known failure `memory.xpu/Copy.A` was added on 2026-11-24, which is after "
             "2026-11-23"},
         Row{"NoOwner", "owner", "",
-            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would fix it; write owner = "
+            "no_owner: known failure `memory.xpu/Copy.A` has no owner; write owner = "
             "\"NAME\""},
         Row{"BlankOwner", "owner", "\" \\t \"",
-            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would fix it; write owner = "
+            "no_owner: known failure `memory.xpu/Copy.A` has no owner; write owner = "
             "\"NAME\""},
         Row{"BlankIssue", "issue", "\"  \"\nsource = \"seen\"",
-            "no_issue: known failure `memory.xpu/Copy.A` has no issue: nobody could follow it; write issue = "
+            "no_issue: known failure `memory.xpu/Copy.A` has no issue; write issue = "
             "\"https://...\""},
         Row{"NoIssue", "issue", "\"\"\nsource = \"seen\"",
-            "no_issue: known failure `memory.xpu/Copy.A` has no issue: nobody could follow it; write issue = "
+            "no_issue: known failure `memory.xpu/Copy.A` has no issue; write issue = "
             "\"https://...\""},
         Row{"Unused", "case", "\"memory.xpu/Copy.Q\"",
             "unused: known failure `memory.xpu/Copy.Q` matches no planned case; did you mean "
@@ -162,7 +162,8 @@ PastEnd past(Outcome outcome, const std::string& reason, int days_ago, const std
 TEST(KnownFailuresCheck, AnEntryIsHitOrStale) {
   const std::string old = entry("added", "2026-10-01");
   const std::string stale =
-      "known.toml:1: not_hit: known failure `memory.xpu/Copy.A` was not hit in the 14 days before 2026-11-23";
+      "known.toml:1: not_hit: known failure `memory.xpu/Copy.A` matched no failure in the 14 days before "
+      "2026-11-23";
   const auto with = [](std::vector<PastEnd> ends) {
     return KnownFailureCheck{.remembered = std::move(ends)};
   };

@@ -157,7 +157,8 @@ TEST(KnownFailures, XfailWithoutReasonNamesTheOutcome) {
 }
 
 constexpr const char* kNeeded =
-    "An entry has at least case = \"memory.xpu/Copy.*\", reason = \"*\", expires = 2027-06-30, and a source "
+    "An entry needs at least case = \"memory.xpu/Copy.*\", reason = \"*\", expires = 2027-06-30, and a "
+    "source "
     "or an "
     "issue.";
 
@@ -200,10 +201,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "timeout, stall, crash, device_lost",
                 "Did you mean `crash`?"},
         BadList{"DriverAlone", "expires = 2027-01-01\ndriver = \"xpu.driver\"\n",
-                "known.toml:6: `driver` and `versions` belong together",
+                "known.toml:6: `driver` and `versions` must be given together",
                 "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\"."},
         BadList{"VersionsAlone", "expires = 2027-01-01\nversions = \">=1\"\n",
-                "known.toml:6: `driver` and `versions` belong together",
+                "known.toml:6: `driver` and `versions` must be given together",
                 "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\"."},
         BadList{"AddedText", "expires = 2027-01-01\nadded = 2026\n",
                 "known.toml:6: `added` in [[known_failure]] is 2026, but must be a date",

@@ -109,10 +109,10 @@ class Loader {
     }
     const Result<std::string> text = read_text_file(file);
     if (!text && text.error().sys_errno == EACCES && is_of_another(file)) {
-      config_.warnings.push_back({WarningCode::kUserConfig,
-                                  fmt::format("failed to {}: it is another user's, and is left out; HOME, or "
-                                              "XDG_CONFIG_HOME, says whose configuration is read",
-                                              text.error().what)});
+      config_.warnings.push_back(
+          {WarningCode::kUserConfig, fmt::format("failed to {}: it belongs to another user and is ignored. "
+                                                 "Set HOME or XDG_CONFIG_HOME to read your own configuration",
+                                                 text.error().what)});
       return {};
     }
     return add_file(text, file, where_.directory);

@@ -187,7 +187,7 @@ Case case_from(const Json& json, std::size_t suites) {
   Case test;
   test.id = json.at("id");
   test.suite = json.at("suite");
-  if (test.suite >= suites) throw std::invalid_argument("case `" + test.id + "` is of no suite");
+  if (test.suite >= suites) throw std::invalid_argument("case `" + test.id + "` belongs to no suite");
   test.name = json.at("name");
   test.classname = json.at("classname");
   test.argv = json.at("argv");
@@ -285,8 +285,8 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
     if (directories.start == "/" && suite["directory"] == "/") suite["directory"] = kStart;
   }
   if (!taken.empty()) {
-    return Error::usage(
-        fmt::format("write the plan: `{}` holds ${{PROCTOR_, which a plan puts for directories", taken));
+    return Error::usage(fmt::format(
+        "write the plan: `{}` contains ${{PROCTOR_, which a plan reserves for directories", taken));
   }
   try {
     static_cast<void>(json.dump());
@@ -342,7 +342,7 @@ void rename_cases(PlanFile& file, const std::string& path) {
 
 Error not_a_plan(const std::string& path, const std::string& why) {
   return Error::refused(fmt::format("{} is not a valid plan: {}", path, why),
-                        "Make it with `proctor plan -o FILE`, and do not change it.");
+                        "Write it with `proctor plan -o FILE`, and do not change it.");
 }
 
 Result<void> check_header(const Json& json, const std::string& path) {
@@ -350,8 +350,7 @@ Result<void> check_header(const Json& json, const std::string& path) {
     return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>()
                                                                            : "";
   };
-  if (json.is_discarded() || text("format") != kFormat)
-    return not_a_plan(path, "it is not a plan of Proctor");
+  if (json.is_discarded() || text("format") != kFormat) return not_a_plan(path, "it is not a Proctor plan");
   const bool has_version = json.contains("version") && json["version"].is_number_integer();
   if (!has_version || json["version"] != kPlanFileVersion) {
     return not_a_plan(path,

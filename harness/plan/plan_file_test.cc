@@ -175,11 +175,11 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
   EXPECT_THAT(refusal(with(text, "\"version\"", "\"v\"")), HasSubstr("version none"));
   for (const std::string& other :
        std::vector<std::string>{"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2)})
-    EXPECT_THAT(refusal(other), HasSubstr("not a plan of Proctor"));
+    EXPECT_THAT(refusal(other), HasSubstr("not a Proctor plan"));
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   for (const std::string& other : {deep, R"({"format":"proctor-plan","version":)" + deep + "}",
                                    with(text, "\"timeout_ms\": 5", "\"timeout_ms\": " + deep)})
-    EXPECT_THAT(refusal(other), HasSubstr("not a plan of Proctor"));
+    EXPECT_THAT(refusal(other), HasSubstr("not a Proctor plan"));
 }
 
 // As the configuration refuses it: a driver would ignore it in silence.

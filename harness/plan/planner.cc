@@ -32,7 +32,7 @@ Result<void> check_supported(const Suite& suite) {
   if (suite.ranks > 0 && !kind.ranks) {
     return unsupported(suite, of_kind("ranks"),
                        kind.ours
-                           ? "Its checks say how many ranks they have."
+                           ? "Its checks declare their number of ranks."
                            : "Write kind = \"command\": the whole command is one case, and each rank's exit "
                              "code counts.");
   }
@@ -79,7 +79,7 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
     } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() &&
                suite.kind->leaves_tests_out(name, value)) {
       suite.env[name] = suite.filters[name] = value;
-      warn(name, value, "is passed on, and may leave tests out; where it does, it is part of the plan");
+      warn(name, value, "is passed on and may exclude tests; if it does, it is part of the plan");
     }
   }
 }

@@ -88,8 +88,8 @@ std::string program_meant(const fs::path& directory, const std::string& near) {
 }
 
 std::string exit_text(const ListOutput& out) {
-  if (out.timed_out) return "does not end in time";
-  if (out.exit_signal) return fmt::format("is ended by signal {}", *out.exit_signal);
+  if (out.timed_out) return "does not exit in time";
+  if (out.exit_signal) return fmt::format("is killed by signal {}", *out.exit_signal);
   return fmt::format("exits with {}", out.exit_code.value_or(-1));
 }
 
@@ -168,12 +168,12 @@ std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0) {
     if (errno != EACCES) return std::nullopt;
-    return Obstacle{fmt::format("is below a directory that {} may not search", user), ""};
+    return Obstacle{fmt::format("is in a directory that {} cannot search", user), ""};
   }
   if (S_ISDIR(status.st_mode)) return Obstacle{"is a directory", ""};
   if (access(file.c_str(), X_OK) == 0) return std::nullopt;
   const bool of_nobody = (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
-  return Obstacle{fmt::format("may not be executed by {}: its mode is {:04o}, its owner {}", user,
+  return Obstacle{fmt::format("cannot be executed by {}: its mode is {:04o}, its owner {}", user,
                               status.st_mode & 07777, user_name(status.st_uid)),
                   fmt::format("Try: chmod {} {}", of_nobody ? "+x" : "a+rx",
                               shell_quote(fs::path(file).lexically_normal().string()))};

@@ -207,7 +207,7 @@ TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
   EXPECT_EQ(error("attention-tst").hint, "Did you mean `attention_test`?");
   const std::string user = user_name(::geteuid());
   EXPECT_EQ(error("bin/plain").what,
-            "Suite `s` (command line) cannot start: `bin/plain` may not be executed by " + user +
+            "Suite `s` (command line) cannot start: `bin/plain` cannot be executed by " + user +
                 ": its mode is 0640, its owner " + user);
   EXPECT_EQ(error("bin/plain").hint, "Try: chmod +x " + scratch_.path() + "/bin/plain");
   EXPECT_EQ(error("./bin").what, "Suite `s` (command line) cannot start: `./bin` is a directory");

@@ -35,11 +35,11 @@ Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* t
                      fmt::format("no device of --sim '{}' can have {}", topology->name, spec.fault->name));
     }
     if (spec.dev && *spec.dev >= cards) {
-      return refused(faults, fmt::format("dev={}: --sim '{}' has {} cards, counted from 0", *spec.dev,
+      return refused(faults, fmt::format("dev={}: --sim '{}' has {} cards, numbered from 0", *spec.dev,
                                          topology->name, cards));
     }
     if (spec.tile && *spec.tile >= std::max(1, topology->most_tiles())) {
-      return refused(faults, fmt::format("tile={}: no card of --sim '{}' has so many tiles", *spec.tile,
+      return refused(faults, fmt::format("tile={}: no card of --sim '{}' has that many tiles", *spec.tile,
                                          topology->name));
     }
   }

@@ -35,20 +35,20 @@ class PlanScanner {
     while (!broken_ && next()) {
     }
     digest_.add(compact_);
-    if (broken_ || !open_.empty() || format_ != "proctor-plan") return "it is not a plan of Proctor";
+    if (broken_ || !open_.empty() || format_ != "proctor-plan") return "it is not a Proctor plan";
     if (version_ != kVersion)
       return fmt::format("its format is version {}, and this Proctor reads version {}", version_, kVersion);
     if (digest_.hex() != said_digest_)
-      return "it was changed after it was made: its digest is that of another content";
+      return "it was changed after it was written: its digest does not match its content";
     if (!point_.empty())
-      return fmt::format("it was made with --point {}, and tries each check with that point alone", point_);
+      return fmt::format("it was written with --point {}, and runs each check with that point only", point_);
     plan.digest = said_digest_;
     plan.size = size_;
     plan.seed = seed_;
     plan.plan_digest = plan_digest_;
     const NamesToday today;
     for (auto& [suite, id] : cases_) {
-      if (suite >= suites_.size()) return fmt::format("its case {} is of no suite", id);
+      if (suite >= suites_.size()) return fmt::format("its case {} belongs to no suite", id);
       // A run of this plan has another digest, that of the same cases by their ids of today.
       if (const std::string name = today.of(id); name != id)
         return fmt::format("its case {} is called {} today", id, name);
@@ -189,7 +189,7 @@ Result<GatePlan> parse_gate_plan(std::string_view text, const std::string& file)
   const std::string why = PlanScanner(text).scan(plan);
   if (why.empty()) return plan;
   return Error::usage(fmt::format("read the plan {}: {}", file, why),
-                      "Make it with `proctor plan -o FILE`, and leave it as it is.");
+                      "Write it with `proctor plan -o FILE`, and do not change it.");
 }
 
 }  // namespace proctor

@@ -52,7 +52,7 @@ TEST(GatePlan, APlanOfOnePointIsNone) {
   json narrow = small_plan();
   narrow["point"] = "bytes=0,type=\"i8\"";
   EXPECT_THAT(complaint_about(plan_file(narrow)),
-              HasSubstr("p.json: it was made with --point bytes=0,type=\"i8\", and tries each check with"));
+              HasSubstr("p.json: it was written with --point bytes=0,type=\"i8\", and runs each check with"));
   narrow["point"] = "";
   EXPECT_EQ(complaint_about(plan_file(narrow)), "");
 }
@@ -99,13 +99,13 @@ TEST(GatePlan, OldIdsAreNamedWithThoseOfToday) {
 TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
   for (const char* text :
        {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})
-    EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is not a plan of Proctor")) << text;
+    EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is not a Proctor plan")) << text;
   json newer = small_plan();
   newer["version"] = 2;
   EXPECT_THAT(complaint_about(plan_file(newer)), HasSubstr("its format is version 2"));
   json strange = small_plan();
   strange["cases"][0]["suite"] = 9;
-  EXPECT_THAT(complaint_about(plan_file(strange)), HasSubstr("its case c/2 is of no suite"));
+  EXPECT_THAT(complaint_about(plan_file(strange)), HasSubstr("its case c/2 belongs to no suite"));
 }
 
 }  // namespace

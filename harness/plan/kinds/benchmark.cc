@@ -143,7 +143,7 @@ class ResultFile final : public Translator {
                                                     "repetitions", "repetition_index", "threads"};
     if (is_true(row, "error_occurred")) return fail(text_at(row, "error_message"));
     if (is_true(row, "skipped")) return say("skip", {{"reason", text_at(row, "skip_message")}});
-    if (number_at(row, "iterations") < 1) return fail("it did no iteration");
+    if (number_at(row, "iterations") < 1) return fail("it ran no iteration");
     unit_ = text_at(row, "time_unit");
     for (const auto& [key, value] : row.items()) {
       if (kAboutTheRow.contains(key)) continue;
@@ -207,7 +207,7 @@ class BenchmarkKind final : public Kind {
       warnings.push_back(
           {WarningCode::kBenchmarkList,
            fmt::format(
-               "suite `{}` ({}): {} lines of its program's list are taken for no names; the first: {}",
+               "suite `{}` ({}): {} lines of the program's list are not benchmark names; the first: {}",
                suite.name, suite.origin, list.chatter.size(), first)});
     }
     std::vector<Case> cases;

@@ -195,7 +195,7 @@ TEST(BenchmarkResult, WithoutAnIterationItIsNoPass) {
     const auto report = read(file_of(repetition(members)));
     EXPECT_EQ(report.result(), ChildResult::kFail) << members;
     ASSERT_THAT(report.failures(), SizeIs(1));
-    EXPECT_EQ(report.failures()[0].message, "it did no iteration");
+    EXPECT_EQ(report.failures()[0].message, "it ran no iteration");
   }
 }
 
@@ -312,7 +312,7 @@ TEST_F(BenchmarkProgram, CasesRunExactlyThemselves) {
   ASSERT_THAT(warnings_, SizeIs(1));
   EXPECT_THAT(
       warnings_[0].text,
-      HasSubstr("2 lines of its program's list are taken for no names; the first: Loading the driver."));
+      HasSubstr("2 lines of the program's list are not benchmark names; the first: Loading the driver."));
   for (const Case& test : *found) {
     EXPECT_EQ(test.classname, "s");
     EXPECT_EQ(test.id, "s/" + test.name);
@@ -360,7 +360,7 @@ TEST_F(BenchmarkProgram, BadListsRefuseThePlan) {
   suite_.env = {{"SAMPLE_LIST", "none"}};
   EXPECT_THAT(names(), ElementsAre(HasSubstr("listed no case")));
   suite_.env = {{"SAMPLE_LIST", "crash"}};
-  EXPECT_THAT(names(), ElementsAre(HasSubstr("was ended by signal 11")));
+  EXPECT_THAT(names(), ElementsAre(HasSubstr("was killed by signal 11")));
 }
 
 TEST_F(BenchmarkProgram, SpoiledFilesAreNoResult) {

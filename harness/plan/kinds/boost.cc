@@ -356,9 +356,9 @@ class BoostKind final : public Kind {
                                       std::vector<Warning>&) const override {
     if (has_filter(suite))
       return Error::usage(
-          "lists all of its tests whatever --run_test says: select them by --filter, --case or --tag");
+          "lists all of its tests even with --run_test; select them with --filter, --case or --tag");
     Graph graph;
-    if (!graph.read(out.stdout_text)) return Error::usage("printed no list of Boost.Test");
+    if (!graph.read(out.stdout_text)) return Error::usage("did not print a Boost.Test test list");
     return cases_in(suite, graph);
   }
 
@@ -369,7 +369,7 @@ class BoostKind final : public Kind {
       // Later versions replace these in each name.
       if (test.id.find_first_of(":*@+!,") != test.id.npos) {
         return Error::usage(fmt::format(
-            "listed a test that cannot be run alone: `{}`: --run_test gives a meaning to `:*@+!,`",
+            "listed a test that cannot be run alone: `{}`: `:*@+!,` are special characters of --run_test",
             clean_text(test.id)));
       }
       names.push_back(test.id);

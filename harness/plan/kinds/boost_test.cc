@@ -87,12 +87,12 @@ TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
   EXPECT_THAT(refusal(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "a|f(1)"))),
               HasSubstr("two cases have the id s/a"));
   EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
-  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("printed no list of Boost.Test"));
+  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("did not print a Boost.Test test list"));
   for (const std::vector<std::string>& filter :
        std::vector<std::vector<std::string>>{{"--run_test=a"}, {"--run=a"}, {"-t", "a"}}) {
     Suite chosen = listing(unit("tu65536", "a|f(1)"));
     chosen.command.insert(chosen.command.end(), filter.begin(), filter.end());
-    EXPECT_THAT(refusal(chosen), HasSubstr("select them by --filter")) << filter[0];
+    EXPECT_THAT(refusal(chosen), HasSubstr("select them with --filter")) << filter[0];
   }
 }
 

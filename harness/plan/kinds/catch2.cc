@@ -207,7 +207,7 @@ class Catch2Kind final : public Kind {
     }
     if (out.stdout_text.find(" test case") == std::string::npos)
       return Error::usage(
-          fmt::format("printed no list of Catch2 and exited with {}", out.exit_code.value_or(-1)));
+          fmt::format("did not print a Catch2 test list (exit code {})", out.exit_code.value_or(-1)));
     const auto names = ask(with(bare_command(suite, /*for_list=*/true), {"--list-test-names-only"}));
     if (!names) return names.error();
     std::vector<Case> tests = read_text_list(out.stdout_text);

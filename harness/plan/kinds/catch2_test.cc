@@ -71,7 +71,7 @@ TEST_F(Catch2Test, ListsThatDoNotAgreeAreRefused) {
   EXPECT_THAT(refusal(version2(kText, "one\nother\n# odd\n", 3)),
               HasSubstr("whose name is not the line `other`"));
   EXPECT_THAT(refusal(version2("nothing\n", "", 0)),
-              HasSubstr("printed no list of Catch2 and exited with 0"));
+              HasSubstr("did not print a Catch2 test list (exit code 0)"));
   EXPECT_THAT(refusal(version3("<MatchingTests></MatchingTests>")), HasSubstr("listed no case"));
 }
 

@@ -89,7 +89,7 @@ class DoctestKind final : public Kind {
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
     const auto root = find_xml(out.stdout_text, "doctest");
-    if (!root) return Error::usage("printed no list of doctest");
+    if (!root) return Error::usage("did not print a doctest test list");
     const bool runs_skipped = std::any_of(suite.command.begin(), suite.command.end(), [](const auto& word) {
       return word == "-ns" || word == "--no-skip" || word == "-ns=true" || word == "--no-skip=true";
     });
@@ -99,7 +99,8 @@ class DoctestKind final : public Kind {
       if (test.name != "TestCase") continue;
       if (test.attribute("skipped").empty())
         return Error::usage(
-            "is made with a doctest that says too little of its tests: it takes 2.4.7 or later");
+            "was built with doctest older than 2.4.7, which does not list skipped tests; build it with 2.4.7 "
+            "or later");
       cases.push_back(case_of(suite, test));
       Case& made = cases.back();
       made.disabled = test.attribute("skipped") == "true" && !runs_skipped;

@@ -64,9 +64,9 @@ TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
               HasSubstr("two cases have the id s/x"));
   EXPECT_THAT(refusal(listing(test_element("x*") + test_element("xy"))), HasSubstr("would run `xy` too"));
   EXPECT_EQ(refusal(listing(test_element("push") + test_element("vector/push"))), "accepted");
-  EXPECT_THAT(refusal(listing("<TestCase name=\"x\"/>")), HasSubstr("it takes 2.4.7 or later"));
+  EXPECT_THAT(refusal(listing("<TestCase name=\"x\"/>")), HasSubstr("build it with 2.4.7 or later"));
   EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
-  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("printed no list of doctest"));
+  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("did not print a doctest test list"));
 }
 
 TEST_F(DoctestTest, ABatchNamesItsTestsAndIsNeverTooLongForAnArgument) {

@@ -69,9 +69,10 @@ Result<std::vector<GtestName>> parse_gtest_list(std::string_view text) {
     std::string_view name = line.substr(kIndent.size());
     name = name.substr(0, name.find(kComment));
     if (!is_word(name))
-      return Error::usage(fmt::format("line {} is no test name: {}", number, clean_text(line)));
+      return Error::usage(fmt::format("line {} is not a test name: {}", number, clean_text(line)));
     if (group.empty()) {
-      return Error::usage(fmt::format("line {} is a test without a group: {}", number, clean_text(line)));
+      return Error::usage(
+          fmt::format("line {} is a test without a test suite: {}", number, clean_text(line)));
     }
     names.push_back({group, std::string(name), is_disabled(group) || is_disabled(name)});
   }
@@ -83,8 +84,9 @@ Result<std::string> gtest_filter_for(const std::string& name, const std::vector<
   if (filter.find('?') == std::string::npos) return filter;
   for (const std::string& other : all) {
     if (other.size() == filter.size() && other != name && glob_match(filter, other)) {
-      return Error::usage(fmt::format("GoogleTest cannot tell `{}` from `{}` in a filter", name, other),
-                          "Rename one of them, or run the suite with process = \"suite\".");
+      return Error::usage(
+          fmt::format("GoogleTest cannot distinguish `{}` from `{}` in a filter", name, other),
+          "Rename one of them, or run the suite with process = \"suite\".");
     }
   }
   return filter;
@@ -318,7 +320,7 @@ std::vector<std::string> tell_each(const Results& results) {
     lines.push_back(event_line("end", {{"result", "fail"}}));
     return lines;
   }
-  lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program has none"}}));
+  lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program contains none"}}));
   lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
   return lines;
 }
@@ -397,8 +399,8 @@ bool runs_disabled(const Suite& suite) {
 
 Warning has_no_listener(const Suite& suite) {
   return {WarningCode::kGtestListener,
-          fmt::format("suite `{}` ({}) is one case, because its program does not tell of its "
-                      "cases; this line of CMake gives each its own verdict: "
+          fmt::format("suite `{}` ({}) is one case, because its program does not report its cases; this line "
+                      "of CMake gives each its own verdict: "
                       "target_link_libraries({} PRIVATE Proctor::gtest_listener)",
                       suite.name, suite.origin,
                       std::filesystem::path(suite.command.front()).filename().string())};
@@ -472,7 +474,7 @@ class GtestKind final : public Kind {
         has_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
     // A main() may have ended before it came to its tests.
-    if (!has_file && names->empty()) return Error::usage("printed no list of GoogleTest");
+    if (!has_file && names->empty()) return Error::usage("did not print a GoogleTest test list");
     const bool together = suite.process == "suite";
     suite.listener = together && announces_gtest_listener(out.event_lines);
     if (together && !suite.listener && !names->empty()) {

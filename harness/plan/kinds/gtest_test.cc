@@ -51,9 +51,9 @@ TEST(GtestList, Disabled) {
 }
 
 TEST(GtestList, RefusesWhatItCannotPlace) {
-  EXPECT_THAT(names_of("A.\n  One Two\n"), ElementsAre("error: line 2 is no test name:   One Two"));
-  EXPECT_THAT(names_of("\n  One\n"), ElementsAre("error: line 2 is a test without a group:   One"));
-  EXPECT_THAT(names_of("A.\n  \n"), ElementsAre("error: line 2 is no test name:   "));
+  EXPECT_THAT(names_of("A.\n  One Two\n"), ElementsAre("error: line 2 is not a test name:   One Two"));
+  EXPECT_THAT(names_of("\n  One\n"), ElementsAre("error: line 2 is a test without a test suite:   One"));
+  EXPECT_THAT(names_of("A.\n  \n"), ElementsAre("error: line 2 is not a test name:   "));
 }
 
 TEST(GtestList, EmptyIsEmpty) { EXPECT_TRUE(names_of("").empty()); }
@@ -69,7 +69,7 @@ TEST(GtestFilter, SpecialCharactersBecomeQuestionMarks) {
 TEST(GtestFilter, RefusesWhatWouldSelectTwo) {
   const Result<std::string> filter = gtest_filter_for("T/a:b.X", {"T/a:b.X", "T/a-b.X"});
   ASSERT_FALSE(filter);
-  EXPECT_EQ(filter.error().what, "GoogleTest cannot tell `T/a:b.X` from `T/a-b.X` in a filter");
+  EXPECT_EQ(filter.error().what, "GoogleTest cannot distinguish `T/a:b.X` from `T/a-b.X` in a filter");
 }
 
 // Over every set of two names of three characters: the filter selects its own name

@@ -166,7 +166,7 @@ Result<void> check_each_alone(const std::vector<Case>& cases, const std::vector<
     const auto others = sorted.of(choices[one]);
     pairs += others.size();
     if (pairs > kMostPairs)
-      return Error::usage("listed too many tests whose names may mean each other, such as `" +
+      return Error::usage("listed too many tests whose names can match each other, for example `" +
                           clean_text(cases[one].id) + "`");
     for (const std::size_t other : others) {
       if (cases[one].id == cases[other].id || !runs_too(one, other)) continue;

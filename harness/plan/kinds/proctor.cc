@@ -24,7 +24,7 @@ std::string read_texts(const json& event, const char* key, std::vector<std::stri
   if (found == event.end()) return {};
   const bool texts = found->is_array() && std::all_of(found->begin(), found->end(),
                                                       [](const json& item) { return item.is_string(); });
-  if (!texts) return fmt::format("has no list of texts in \"{}\"", key);
+  if (!texts) return fmt::format("has no list of strings in \"{}\"", key);
   out = found->get<std::vector<std::string>>();
   return {};
 }
@@ -47,7 +47,7 @@ std::string read_axes(const json& event, Case& test) {
   if (found == event.end()) return {};
   if (!found->is_array()) return "has no list in \"axes\"";
   for (const json& item : *found) {
-    if (!item.is_object()) return "has something else than an object in \"axes\"";
+    if (!item.is_object()) return "has a value that is not an object in \"axes\"";
     Axis axis{.name = text_at(item, "name")};
     std::string wrong = read_texts(item, "values", axis.values);
     if (wrong.empty()) wrong = read_texts(item, "full", axis.full);
@@ -78,11 +78,11 @@ std::string read_devices(const json& event, Case& test) {
 
 std::string read_case_event(const std::string& line, Case& test) {
   const json event = parse_json(line);
-  if (event.is_discarded() || !event.is_object()) return "is no JSON object";
+  if (event.is_discarded() || !event.is_object()) return "is not a JSON object";
   const auto version = event.find("v");
   if (version == event.end() || *version != child::kProtocolVersion)
     return fmt::format("is not of protocol version {}", child::kProtocolVersion);
-  if (text_at(event, "event") != "case") return "is no event of type \"case\"";
+  if (text_at(event, "event") != "case") return "is not an event of type \"case\"";
   test.name = text_at(event, "case");
   if (test.name.empty() || test.name != clean_text(test.name)) return "has no readable name in \"case\"";
   test.rule = text_at(event, "rule");

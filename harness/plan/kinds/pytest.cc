@@ -49,7 +49,7 @@ std::vector<std::string> with_plugin(std::vector<std::string> command, std::stri
 Result<PytestTest> parse_pytest_test(std::string_view line) {
   const json event = parse_event(line);
   if (!is_event(event, "case")) {
-    return Error::usage(fmt::format("is no event of type \"case\", version {}", child::kProtocolVersion));
+    return Error::usage(fmt::format("is not an event of type \"case\", version {}", child::kProtocolVersion));
   }
   PytestTest test{.nodeid = text_at(event, "case"),
                   .file = text_at(event, "file"),
@@ -124,9 +124,9 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
     }
   }
   const int deselected = deselected_in(options);
-  const std::string left_out = deselected == 0   ? "may leave tests out"
-                               : deselected == 1 ? "1 test is left out"
-                                                 : fmt::format("{} tests are left out", deselected);
+  const std::string left_out = deselected == 0   ? "may exclude tests"
+                               : deselected == 1 ? "1 test is excluded"
+                                                 : fmt::format("{} tests are excluded", deselected);
   if (leaves_out(addopts)) {
     const std::string name = "addopts of " + clean_text(text_at(options, "file"));
     const std::string value = fmt::format("{}", fmt::join(addopts, " "));
@@ -210,12 +210,11 @@ class PytestKind final : public Kind {
   // Python finds our plugin first, and everything else where it did.
   Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
     if (paths.pytest_plugin.empty()) {
-      return Error{
-          ErrorKind::kSystem,
-          fmt::format("plan suite `{}` ({}): proctor_pytest.py is not in share/proctor/pytest beside "
-                      "the proctor executable",
-                      suite.name, suite.origin),
-          "Copy proctor together with its share directory.", 0};
+      return Error{ErrorKind::kSystem,
+                   fmt::format("plan suite `{}` ({}): proctor_pytest.py is not in share/proctor/pytest next "
+                               "to the proctor executable",
+                               suite.name, suite.origin),
+                   "Copy proctor together with its share directory.", 0};
     }
     std::string& python_path = suite.env.try_emplace("PYTHONPATH", paths.python_path).first->second;
     python_path = paths.pytest_plugin + (python_path.empty() ? "" : ":" + python_path);
@@ -231,7 +230,7 @@ class PytestKind final : public Kind {
     const std::vector<std::string> messages = collection_failures(out.event_lines);
     if (messages.empty()) return {};
     said = messages.front();
-    return fmt::format("could not collect {} of the tests' files", messages.size());
+    return fmt::format("could not collect {} test files", messages.size());
   }
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,

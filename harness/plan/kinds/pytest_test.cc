@@ -26,11 +26,11 @@ TEST(PytestListTest, ReadsOneTest) {
 
 TEST(PytestListTest, SaysWhatIsWrongWithALine) {
   const auto wrong = [](const std::string& line) { return parse_pytest_test(line).error().what; };
-  EXPECT_EQ(wrong("nonsense"), "is no event of type \"case\", version 1");
-  EXPECT_EQ(wrong("[1]"), "is no event of type \"case\", version 1");
+  EXPECT_EQ(wrong("nonsense"), "is not an event of type \"case\", version 1");
+  EXPECT_EQ(wrong("[1]"), "is not an event of type \"case\", version 1");
   EXPECT_EQ(wrong(R"({"v":2,"event":"case","case":"a","name":"a","markers":{}})"),
-            "is no event of type \"case\", version 1");
-  EXPECT_EQ(wrong(R"({"v":1,"event":"fail","message":"a"})"), "is no event of type \"case\", version 1");
+            "is not an event of type \"case\", version 1");
+  EXPECT_EQ(wrong(R"({"v":1,"event":"fail","message":"a"})"), "is not an event of type \"case\", version 1");
   EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a\u0001","name":"a","markers":{}})"),
             "has no readable name in \"case\"");
   EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a","markers":{}})"), "has no \"name\"");
@@ -46,7 +46,7 @@ TEST(PytestListTest, FailuresAreWhatCouldNotBeCollected) {
   };
   EXPECT_EQ(problem({"nonsense", R"({"v":1,"event":"case","case":"a"})",
                      R"({"v":1,"event":"fail","message":": no module named x"})"}),
-            "could not collect 1 of the tests' files: no module named x");
+            "could not collect 1 test files: no module named x");
   EXPECT_EQ(problem({}), "");
 }
 

@@ -268,7 +268,7 @@ class Lister:
         self.deselected += len(items)
 
     def tell_options(self):
-        """What of the project's own options may leave tests out: Proctor says so, and makes them part of the plan."""
+        """What of the project's own options may exclude tests: Proctor says so, and makes them part of the plan."""
         addopts = [readable(word) for word in self.config.getini("addopts")]
         if addopts or self.deselected:
             file = self.config.inipath.name if self.config.inipath else ""

@@ -50,7 +50,7 @@ Result<void> write(const fs::path& path, const RenderedFile& file) {
   return replace_file(path, file.text);
 }
 
-// 1 when a file is not what its lock renders to.
+// 1 when a file differs from what its lock renders to.
 int check(const RenderRequest& request, const std::vector<RenderedFile>& files) {
   int differing = 0;
   for (const auto& file : files) {
@@ -59,10 +59,10 @@ int check(const RenderRequest& request, const std::vector<RenderedFile>& files) 
     if (text && *text == file.text) continue;
     ++differing;
     std::cout << fmt::format("{}: {}\n", path,
-                             text ? "not what its lock renders to" : "cannot " + text.error().what);
+                             text ? "differs from what its lock renders to" : "cannot " + text.error().what);
   }
   if (differing == 0) {
-    std::cout << fmt::format("{} files are what their locks render to\n", files.size());
+    std::cout << fmt::format("{} files match their locks\n", files.size());
     return kExitGreen;
   }
   std::cout << fmt::format("Write them again: proctor stack render --dir {}\n", request.directory);

@@ -81,7 +81,7 @@ Result<void> check_version(const EngineFacts& facts) {
   if (!said) return said.error();
   const auto version = version_in(said->output);
   if (said->exit_code != 0 || !version) {
-    return Error::usage(fmt::format("ask {0} for its version: `{0} --version` says `{1}`", name,
+    return Error::usage(fmt::format("ask {0} for its version: `{0} --version` prints `{1}`", name,
                                     clean_text(trimmed(said->output + said->errors).substr(0, 200))),
                         fmt::format("Is this {}? Name another one with --engine.", name));
   }
@@ -151,7 +151,7 @@ std::string line_that_builds(Engine engine, const std::string& image, const Stac
                                ? "Dockerfile"
                                : "Dockerfile." + request.flavour;
   if (is_by_digest(image))
-    return "Name one that was made from this lock; or build it in a checkout of Proctor and leave out "
+    return "Use an image that was built from this lock. Otherwise build it in a checkout of Proctor and omit "
            "--image.";
   std::error_code none;
   return fmt::format("Build it{}: {} build --tag {} --file {} {}",
@@ -168,7 +168,7 @@ Result<std::string> image_of_lock(Engine engine, const std::string& image, const
   if (!said) return said.error();
   const std::string mend = line_that_builds(engine, image, lock, request);
   if (said->exit_code != 0) {
-    return Error::usage(fmt::format("look at the image {} with {}: {}", clean_text(image), name,
+    return Error::usage(fmt::format("inspect the image {} with {}: {}", clean_text(image), name,
                                     clean_text(trimmed(said->errors + said->output).substr(0, 300))),
                         mend);
   }
@@ -177,15 +177,15 @@ Result<std::string> image_of_lock(Engine engine, const std::string& image, const
   if (!id.starts_with("sha256:")) id = "sha256:" + id;
   if (!is_image_digest(id) || words.size() < 2) {
     return Error::usage(
-        fmt::format("look at the image {}: {} says `{}`, which is no digest and label", clean_text(image),
+        fmt::format("inspect the image {}: {} printed `{}`, not a digest and a label", clean_text(image),
                     name, clean_text(trimmed(said->output).substr(0, 200))),
         mend);
   }
   if (words[1] != "sha256:" + lock.digest) {
     return Error::usage(
         fmt::format("start the image {}: {}, the lock of {} is sha256:{}", clean_text(image),
-                    words[1].starts_with("sha256:") ? "it was made from " + clean_text(words[1])
-                                                    : std::string("it was made from no lock"),
+                    words[1].starts_with("sha256:") ? "it was built from " + clean_text(words[1])
+                                                    : std::string("it was built without a lock"),
                     lock.name, lock.digest),
         mend);
   }
@@ -205,7 +205,7 @@ Result<std::string> mountable(const std::string& path, const char* what) {
   return absolute;
 }
 
-// The same, and it gives the container nothing that rules the host.
+// The same, and it gives the container nothing that control the host.
 Result<std::string> shareable(const std::string& path, const char* what) {
   auto place = mountable(path, what);
   if (!place) return place;
@@ -262,21 +262,18 @@ Result<std::string> shared_leases(const RunRequest& request) {
   std::error_code none;
   if (fs::equivalent(*path, "/dev/shm", none)) {
     return Error::usage(
-        "share the leases in /dev/shm: the container would have the shared memory of every process",
-        fmt::format(
-            "As root: install --directory --mode=1777 {}. Or name a directory with --state-dir, here and "
-            "for each run on this machine.",
-            kLeasesInImage));
+        "share the leases in /dev/shm: the container would see the shared memory of every process",
+        fmt::format("As root, run: install --directory --mode=1777 {}. Otherwise select a directory with "
+                    "--state-dir for each run on this machine.",
+                    kLeasesInImage));
   }
   struct stat info {};
   if (::stat(path->c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || !is_roots(info.st_uid) ||
       (info.st_mode & 01777) != 01777) {
-    return Error::usage(
-        fmt::format(
-            "share the leases in {}: it is not a directory of root's with mode 1777, so that the container "
-            "would lease on its own and two runs could have one device",
-            clean_text(*path)),
-        fmt::format("As root: install --directory --mode=1777 {}", shell_quote(*path)));
+    return Error::usage(fmt::format("share the leases in {}: it is not a directory owned by root with mode "
+                                    "1777, so two runs could lease the same device",
+                                    clean_text(*path)),
+                        fmt::format("As root, run: install --directory --mode=1777 {}", shell_quote(*path)));
   }
   return path;
 }
@@ -285,9 +282,10 @@ Result<std::string> profile_file() {
   const std::string path = shared_file(kProfileName);
   const auto text = read_file(path);
   if (!text || *text != seccomp_profile()) {
-    return Error::usage(path.empty() ? "find share/proctor/seccomp.json beside Proctor"
-                                     : fmt::format("use {}: it is not the profile of this Proctor", path),
-                        "Install Proctor whole.");
+    return Error::usage(path.empty()
+                            ? "find share/proctor/seccomp.json in the installation of Proctor"
+                            : fmt::format("use {}: it is not the profile of this Proctor version", path),
+                        "Install Proctor completely.");
   }
   return mountable(path, "the profile");
 }

@@ -59,7 +59,7 @@ class StackCommand : public testing::Test {
 TEST_F(StackCommand, TheCommittedFilesAreThoseOfTheLocks) {
   const Answer answer = run("render --check --dir " + kDocker);
   EXPECT_EQ(answer.code, 0) << answer.text;
-  EXPECT_THAT(answer.text, HasSubstr("26 files are what their locks render to"));
+  EXPECT_THAT(answer.text, HasSubstr("26 files match their locks"));
 }
 
 TEST_F(StackCommand, AFileThatDiffersOrIsMissingIsNamed) {
@@ -71,7 +71,7 @@ TEST_F(StackCommand, AFileThatDiffersOrIsMissingIsNamed) {
   fs::remove(directory_ / "seccomp.json");
   const Answer answer = run("render --check --dir " + directory_.string());
   EXPECT_EQ(answer.code, 1);
-  EXPECT_THAT(answer.text, AllOf(HasSubstr("cuda-13/Dockerfile: not what its lock renders to"),
+  EXPECT_THAT(answer.text, AllOf(HasSubstr("cuda-13/Dockerfile: differs from what its lock renders to"),
                                  HasSubstr("/seccomp.json: cannot"), Not(HasSubstr("compose.yaml"))));
 }
 
@@ -203,7 +203,7 @@ TEST_F(StackContainerCommand, AnEngineThatIsMissingOldOrNoneIsNamed) {
     engine("docker", garbage, "");
     const Answer answer = start("cpu-sim");
     EXPECT_EQ(answer.code, 2) << garbage;
-    EXPECT_THAT(answer.text, AllOf(HasSubstr("`docker --version` says `"), Not(HasSubstr("\033"))))
+    EXPECT_THAT(answer.text, AllOf(HasSubstr("`docker --version` prints `"), Not(HasSubstr("\033"))))
         << garbage;
   }
   EXPECT_EQ(start("cpu-sim --engine rkt").code, 2);
@@ -214,17 +214,17 @@ TEST_F(StackContainerCommand, AnImageThatIsMissingOrOfAnotherLockIsNamedWithTheL
       "podman build --tag proctor-cpu-sim --file " + kDocker + "/cpu-sim/Dockerfile " + kDocker + "/cpu-sim";
   engine("podman", "podman version 4.3.1", "Error: no such image", 125);
   EXPECT_THAT(start("cpu-sim").text,
-              AllOf(HasSubstr("look at the image proctor-cpu-sim with podman: Error: no such image"),
+              AllOf(HasSubstr("inspect the image proctor-cpu-sim with podman: Error: no such image"),
                     HasSubstr(build)));
   for (const std::string& other : {id_ + " sha256:" + std::string(64, 'b'), id_ + " <no value>"}) {
     engine("podman", "podman version 4.3.1", other);
     const Answer answer = start("cpu-sim");
     EXPECT_EQ(answer.code, 2);
-    EXPECT_THAT(answer.text, AllOf(HasSubstr("it was made from "), HasSubstr(build)));
+    EXPECT_THAT(answer.text, AllOf(HasSubstr("it was built from "), HasSubstr(build)));
   }
   for (const char* garbage : {"", "x", "sha256:12 sha256:34", "{}"}) {
     engine("podman", "podman version 4.3.1", garbage);
-    EXPECT_THAT(start("cpu-sim").text, HasSubstr("which is no digest and label")) << garbage;
+    EXPECT_THAT(start("cpu-sim").text, HasSubstr("not a digest and a label")) << garbage;
   }
   EXPECT_EQ(start("cpu-sim --image=--privileged").code, 2);
   EXPECT_THAT(start("xpu-rolling --print --flavour devel").text, HasSubstr("proctor-xpu-rolling-devel"));
@@ -252,7 +252,7 @@ TEST_F(StackContainerCommand, AnImageByItsDigestIsFetched) {
 TEST_F(StackContainerCommand, WhatMendsAnImageIsALineThatCanBeTyped) {
   engine("podman", "podman version 4.3.1", "Error: no such image", 125);
   EXPECT_THAT(start("cpu-sim --image ghcr.io/o/i@" + id_).text,
-              AllOf(HasSubstr("leave out --image"), Not(HasSubstr("--tag"))));
+              AllOf(HasSubstr("omit --image"), Not(HasSubstr("--tag"))));
   const Answer elsewhere =
       answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--out",
                  (directory_ / "out").string(), "--", "true"},
@@ -287,7 +287,7 @@ TEST_F(StackContainerCommand, PlacesThatCannotBeMountedAreRefused) {
   EXPECT_THAT(answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--dir", kDocker, "--print",
                          "--out", "/", "--", "true"})
                   .text,
-              HasSubstr("/ cannot be mounted as OUT: the container would have the whole host"));
+              HasSubstr("/ cannot be mounted as OUT: the container would see all files of the host"));
   const Answer shm = start("cpu-sim --print --state-dir /dev/../dev/shm");
   EXPECT_EQ(shm.code, 2);
   EXPECT_THAT(shm.text, AllOf(HasSubstr("share the leases in /dev/shm"), HasSubstr("--state-dir")));

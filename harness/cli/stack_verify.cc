@@ -163,7 +163,7 @@ Result<int> update_lock(const VerifyRequest& request, const std::string& locks, 
   std::cout << name << '\n';
   const int code = say(*report);
   if (code != kExitGreen) {
-    std::cout << "  nothing is changed: a lock is of one moment\n";
+    std::cout << "  nothing is changed, because a lock is written for one point in time\n";
   } else if (report->changes.empty()) {
     std::cout << "  nothing is newer\n";
   } else if (const auto written = write_changes(locks, name, report->changes); !written) {

@@ -168,21 +168,21 @@ def what_lies(verify):
                            .replace('["main"]\n', f'["main"]\nkey = "{second}"\n').replace('"1.0-1"', '"1.1-1"')
                            .replace('demo/base:1"\n', 'demo/base:1"\ndigest = "sha256:%s"\n' % wrong))
     before = verify.lock.read_text()
-    verify.expect(1, f"differs  file.other.sha256: the lock says {wrong}", f"the lock says sha256:{wrong}, the registry {DIGEST}",
-                  f"differs  repository.demo.key: the lock says {second}, noble is signed by {first}", arguments=["--write"])
+    verify.expect(1, f"differs  file.other.sha256: the lock contains {wrong}", f"the lock contains sha256:{wrong}, the registry {DIGEST}",
+                  f"differs  repository.demo.key: the lock contains {second}, but noble is signed by {first}", arguments=["--write"])
     check(verify.lock.read_text() == before, "a lie was written into the lock")
     verify.lock.write_text(verify.text.replace('"1.0-1"', '"1.1-1"'))
-    verify.expect(1, "differs  package.demo: the lock says 1.1-1, there is 1.0-1")
+    verify.expect(1, "differs  package.demo: the lock contains 1.1-1, but there is 1.0-1")
     verify.world.files[verify.index] += b"x"
-    verify.expect(1, "Packages.gz is not the one that the repository signed")
+    verify.expect(1, "Packages.gz does not match the signature of the repository")
     forged = hashlib.sha256(verify.world.files[verify.index]).hexdigest()
     verify.world.files[verify.release] = (f"SHA256:\n {forged} 1 main/binary-amd64/Packages.gz\n\n".encode()
                                           + (APT / "InRelease").read_bytes())  # gpgv passes over what stands before
-    verify.expect(1, "Packages.gz is not the one that the repository signed")
+    verify.expect(1, "Packages.gz does not match the signature of the repository")
     verify.world.files[verify.release] = (APT / "InRelease").read_bytes().replace(b"Origin: Proctor", b"Origin: Another")
-    verify.expect(1, "believe the signature: it is not of this text")
+    verify.expect(1, "verify the signature: it does not match the text")
     verify.world.files[verify.release] = b"Origin: Proctor\n"
-    verify.expect(1, "failed to find a good signature")
+    verify.expect(1, "failed to find a valid signature")
     print("ok wrong hash, digest, key, version, index and signature")
 
 
@@ -208,13 +208,13 @@ def wheels(verify):
     verify.lock.write_text(verify.text + '\n[[package]]\nname = "python3-pip"\nversion = "1"\n\n[[wheel]]\nname = "numpy"\n'
                            f'version = "2.3.4"\nsha256 = ["{HASH}"]\n')
     verify.world.hang = "/"
-    verify.expect(75, "unasked  wheel.numpy: 2.3.4: no index is asked", arguments=["--timeout", "300ms"])
+    verify.expect(75, "unasked  wheel.numpy: 2.3.4: it is not checked online", arguments=["--timeout", "300ms"])
     print("ok wheels")
 
 
 def keys(verify):
     verify.world.files[verify.release] = (APT / "InRelease.two").read_bytes()
-    verify.expect(1, "unknown  repository.demo.key: 2 keys have signed it, choose one")
+    verify.expect(1, "unknown  repository.demo.key: 2 keys have signed it; choose one")
     verify.world.files[verify.release] = (APT / "InRelease").read_bytes()
     verify.expect(1, "no keyring has the key", "--keyring", keyring="other.gpg")
     print("ok two keys, and none")
@@ -270,7 +270,7 @@ def update(verify):
 
     mirror = f"demo=http://127.0.0.1:{verify.world.server_port}"
     done, text = run("--mirror", f"{mirror}/mirror")
-    check(done.returncode == 2 and "is of no day" in done.stderr and text == old, done.returncode, done.stderr)
+    check(done.returncode == 2 and "has no date" in done.stderr and text == old, done.returncode, done.stderr)
     known = old.replace("unverified = true\n", f'key = "{key_of("keyring.gpg")[0]}"\n' , 2).replace(
         f'key = "{key_of("keyring.gpg")[0]}"\n', "", 1)
     done, text = run("--mirror", mirror + "/apt/{snapshot}", "--snapshot", "20240101T000000Z", text=known)
@@ -320,11 +320,11 @@ def machine(verify):
     check(done.returncode == 0 and "ok       demo 1.0-1" in done.stdout, done.returncode, done.stdout, done.stderr)
     (root / "var/lib/dpkg/status").write_text(status.replace("2.0-1", "2.1-1"))
     done = proctor()  # docker/ is here
-    check(done.returncode == 1 and "differs  other: the lock says 2.0-1, installed is 2.1-1" in done.stdout, done.stdout)
+    check(done.returncode == 1 and "differs  other: the lock requires 2.0-1, but 2.1-1 is installed" in done.stdout, done.stdout)
     shutil.rmtree(verify.sandbox.path / "docker")
     done = proctor("cpu-sim")
     check(done.returncode == 1 and "cpu-sim, by its lock in this program" in done.stdout, done.stdout, done.stderr)
-    check("differs  libze1: the lock says" in done.stdout and "image: it is of the stack demo" in done.stdout, done.stdout)
+    check("differs  libze1: the lock requires" in done.stdout and "image: it belongs to the stack demo" in done.stdout, done.stdout)
     done = proctor("cpu-simm")
     check(done.returncode == 2 and "Did you mean `cpu-sim`?" in done.stderr, done.stderr)
     print("ok machines and their locks")

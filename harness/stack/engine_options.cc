@@ -58,17 +58,18 @@ struct RefusedOption {
 };
 
 constexpr RefusedOption kRefused[] = {
-    {"--privileged", "the container would have every device and right of the host, and no filter"},
-    {"--pid", "the container would see, and could end, processes that are not its own"},
-    {"--ipc", "the container would share memory with others, and leave its own behind"},
-    {"--cgroupns", "the container would see, and could change, the cgroups of others"},
-    {"--userns", "the files of the leases would belong to nobody in the container"},
-    {"--user", "the user of our images is not root, and the directories are made for it"},
+    {"--privileged",
+     "the container would have every device and capability of the host, and no seccomp filter"},
+    {"--pid", "the container could see and kill processes outside it"},
+    {"--ipc", "the container would share memory with other containers, and its own would leak"},
+    {"--cgroupns", "the container could see and change cgroups outside it"},
+    {"--userns", "the lease files would have no owner in the container"},
+    {"--user", "the user of Proctor's images is other than root, and it owns their directories"},
     {"--cap-drop", "all capabilities are dropped already"},
-    {"--gpus", "the stack's lock says which devices there are; CUDA_VISIBLE_DEVICES takes some of them away"},
-    {"--mount", "it has many spellings; --volume=SOURCE:TARGET[:ro] and --tmpfs say what is needed"},
-    {"--entrypoint", "the command stands behind --"},
-    {"--rm", "it is given already"},
+    {"--gpus", "the stack's lock selects the devices; narrow them with CUDA_VISIBLE_DEVICES"},
+    {"--mount", "Proctor cannot check it; use --volume=SOURCE:TARGET[:ro] or --tmpfs"},
+    {"--entrypoint", "write the command after --"},
+    {"--rm", "Proctor adds it already"},
     {"--detach", "the exit code would be lost"}};
 
 struct ShortName {
@@ -82,9 +83,9 @@ constexpr ShortName kShort[] = {{"-e", "--env"},     {"-v", "--volume"}, {"-i", 
                                 {"-l", "--label"}};
 
 Error refused(const std::string& word, std::string_view why) {
-  return Error::usage(
-      fmt::format("start the container with {}: {}", clean_text(word), why),
-      "Leave it out. `--print` prints the line, for who wants to change it and start it alone.");
+  return Error::usage(fmt::format("start the container with {}: {}", clean_text(word), why),
+                      "Leave it out. To use it anyway, print the command line with `--print`, change it and "
+                      "run it yourself.");
 }
 
 std::optional<std::string> why_no_device(std::string_view value) {
@@ -93,15 +94,14 @@ std::optional<std::string> why_no_device(std::string_view value) {
       value == "/dev/dri" || value.starts_with("/dev/dri/") || value.starts_with("/dev/nvidia");
   if (is_gpu && path.lexically_normal() == path && value.find(':') == value.npos) return std::nullopt;
   if (value.starts_with("nvidia.com/gpu=")) return std::nullopt;
-  return "only GPUs are given: /dev/dri, /dev/nvidia..., nvidia.com/gpu=..., under their own names";
+  return "only GPUs can be passed, under their own names: /dev/dri, /dev/nvidia..., nvidia.com/gpu=...";
 }
 
 // With CAP_PERFMON a process looks at the counters of all, and changes nothing.
 std::optional<std::string> why_no_capability(std::string_view value) {
   if (value == "PERFMON" || value == "CAP_PERFMON") return std::nullopt;
-  return "the container needs no capability but PERFMON, by which Intel's drivers tell what memory is in "
-         "use; with "
-         "another one, a test could leave what holds it";
+  return "only PERFMON is allowed, which Intel's drivers require to report used memory; with any other, a "
+         "test could leave its containment";
 }
 
 std::optional<std::string> why_no_security(std::string_view value) {
@@ -109,16 +109,15 @@ std::optional<std::string> why_no_security(std::string_view value) {
   if (value == "label=disable" || value.starts_with(kLevel)) return std::nullopt;
   if (value == "systempaths=unconfined" || value.starts_with("unmask=")) return std::nullopt;
   if (value.starts_with("seccomp"))
-    return "the profile of the stack is what lets the containment layer pidns work, and no more";
+    return "the containment layer pidns requires the profile of the stack, which allows nothing more";
   if (value == "apparmor=unconfined")
-    return "where user namespaces are restricted (Ubuntu 24.04), a process without a profile may not make "
-           "them";
+    return "if user namespaces are restricted (Ubuntu 24.04), a process without a profile cannot create them";
   if (value.starts_with(kProfile) && is_plain_name(value.substr(kProfile.size()))) return std::nullopt;
-  return "it is not one that is known to keep what holds the tests";
+  return "it is not known to keep containment";
 }
 
 std::optional<std::string> why_no_network(std::string_view value) {
-  if (value.starts_with("container:")) return "it would be another container's";
+  if (value.starts_with("container:")) return "it would belong to another container";
   if (is_plain_name(value)) return std::nullopt;
   return "it is not the name of a network";
 }
@@ -127,7 +126,7 @@ std::optional<std::string> why_no_runtime(std::string_view value) {
   for (const char* known : {"runc", "crun", "nvidia"}) {
     if (value == known) return std::nullopt;
   }
-  return "runc, crun and nvidia are known to apply what the line says";
+  return "only runc, crun and nvidia are known to apply all options";
 }
 
 std::optional<std::string> why_not(std::string_view name, std::string_view value) {

@@ -61,43 +61,45 @@ TEST_P(RefusedOption, IsNamedWithTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedOption,
     testing::Values(
-        std::pair("--privileged", "every device and right"), std::pair("--privileged=true", "every device"),
-        std::pair("--pid=host", "could end"), std::pair("--pid host", "could end"),
-        std::pair("--ipc=host", "share memory"),
-        std::pair("--cap-add=SYS_ADMIN", "no capability but PERFMON"),
-        std::pair("--cap-add=ALL", "no capability but PERFMON"),
-        std::pair("--cap-add=PERFMON,SYS_ADMIN", "no capability but PERFMON"),
-        std::pair("--user=0", "not root"), std::pair("-u 0", "not root"), std::pair("-itu0", "not known"),
+        std::pair("--privileged", "every device and capability"),
+        std::pair("--privileged=true", "every device"), std::pair("--pid=host", "kill processes outside"),
+        std::pair("--pid host", "kill processes outside"), std::pair("--ipc=host", "share memory"),
+        std::pair("--cap-add=SYS_ADMIN", "only PERFMON is allowed"),
+        std::pair("--cap-add=ALL", "only PERFMON is allowed"),
+        std::pair("--cap-add=PERFMON,SYS_ADMIN", "only PERFMON is allowed"),
+        std::pair("--user=0", "other than root"), std::pair("-u 0", "other than root"),
+        std::pair("-itu0", "not known"),
         std::pair("--security-opt=seccomp=unconfined", "the profile of the stack"),
         std::pair("--security-opt seccomp:unconfined", "the profile of the stack"),
-        std::pair("--security-opt=no-new-privileges=false", "not one that is known"),
+        std::pair("--security-opt=no-new-privileges=false", "not known to keep containment"),
         std::pair("--security-opt=apparmor=unconfined", "Ubuntu 24.04"),
-        std::pair("--volume=/tmp/x:/run/lock", "two runs could have one device"),
-        std::pair("--volume=/tmp/x:/run//lock/", "two runs could have one device"),
-        std::pair("--volume=/tmp/x:/run/lock:ro", "two runs could have one device"),
-        std::pair("--volume=/run/lock", "two runs could have one device"),
-        std::pair("--tmpfs=/run", "two runs could have one device"),
-        std::pair("--tmpfs=/opt/../run/lock:size=1m", "two runs could have one device"),
-        std::pair("--mount=type=tmpfs,destination=/run/lock", "many spellings"),
-        std::pair("--mount=type=bind,source=/,TARGET=/host", "many spellings"),
-        std::pair("--volume=/tmp/x:/run/lock/cuda:GPU-1.lease", "only ro, rw, z and Z"),
-        std::pair("--volume=/tmp/x:/run/lock/one.lease", "two runs could have one device"),
-        std::pair("--volume=/tmp/x:/var/lock/one.lease", "two runs could have one device"),
-        std::pair("--tmpfs=/run/lock/x", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/run/lock", "two runs could lease the same device"),
+        std::pair("--volume=/tmp/x:/run//lock/", "two runs could lease the same device"),
+        std::pair("--volume=/tmp/x:/run/lock:ro", "two runs could lease the same device"),
+        std::pair("--volume=/run/lock", "two runs could lease the same device"),
+        std::pair("--tmpfs=/run", "two runs could lease the same device"),
+        std::pair("--tmpfs=/opt/../run/lock:size=1m", "two runs could lease the same device"),
+        std::pair("--mount=type=tmpfs,destination=/run/lock", "cannot check it"),
+        std::pair("--mount=type=bind,source=/,TARGET=/host", "cannot check it"),
+        std::pair("--volume=/tmp/x:/run/lock/cuda:GPU-1.lease", "options ro, rw, z and Z"),
+        std::pair("--volume=/tmp/x:/run/lock/one.lease", "two runs could lease the same device"),
+        std::pair("--volume=/tmp/x:/var/lock/one.lease", "two runs could lease the same device"),
+        std::pair("--tmpfs=/run/lock/x", "two runs could lease the same device"),
         std::pair("--volume=/tmp/x:/opt/proctor/bin", "Proctor itself"),
         std::pair("-v /var/run:/r", "engine's socket"), std::pair("-v /run:/x", "engine's socket"),
         std::pair("-v /run/user/1000:/x", "engine's socket"),
-        std::pair("-v /proc/self/root:/host", "the whole host"), std::pair("-v /proc/1/root:/host", ""),
-        std::pair("-v ../../../..:/host", "neither an absolute path"),
-        std::pair("-v /usr/../:/host", "the whole host"), std::pair("-v /proc:/hostproc", "rules the host"),
-        std::pair("-v /sys/kernel:/k", "rules the host"), std::pair("-v /dev:/d", "--device"),
-        std::pair("-v /dev/shm:/d", "everybody's"), std::pair("-v /dev/null:/d", "--device"),
-        std::pair("-v /tmp/x:/y:rshared", "only ro"), std::pair("-v /tmp/x:/y:O,upperdir=/", "only ro"),
+        std::pair("-v /proc/self/root:/host", "all files of the host"),
+        std::pair("-v /proc/1/root:/host", ""), std::pair("-v ../../../..:/host", "neither an absolute path"),
+        std::pair("-v /usr/../:/host", "all files of the host"),
+        std::pair("-v /proc:/hostproc", "control the host"),
+        std::pair("-v /sys/kernel:/k", "control the host"), std::pair("-v /dev:/d", "--device"),
+        std::pair("-v /dev/shm:/d", "shared by all processes"), std::pair("-v /dev/null:/d", "--device"),
+        std::pair("-v /tmp/x:/y:rshared", "options ro"), std::pair("-v /tmp/x:/y:O,upperdir=/", "options ro"),
         std::pair("--device=/dev/mem", "only GPUs"), std::pair("--device=/dev/sda", "only GPUs"),
         std::pair("--device=/dev/dri/../mem", "only GPUs"),
         std::pair("--device=/dev/nvidia0:/opt/proctor/bin/proctor", "only GPUs"),
-        std::pair("--security-opt=label=type:spc_t", "not one that is known"),
-        std::pair("--security-opt=apparmor=:ns:unconfined", "not one that is known"),
+        std::pair("--security-opt=label=type:spc_t", "not known to keep containment"),
+        std::pair("--security-opt=apparmor=:ns:unconfined", "not known to keep containment"),
         std::pair("--runtime=/tmp/mine", "runc, crun and nvidia"),
         std::pair("--runtime=sysbox", "runc, crun"),
         std::pair("--network=ns:/proc/1/ns/net", "name of a network"),
@@ -105,12 +107,14 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("--volume=/tmp/x:/opt/proctor/", "Proctor itself"),
         std::pair("--volume=/tmp/x:/proc", "the engine masks"),
         std::pair("--volume=/x:/sys/fs/cgroup", "the engine masks"),
-        std::pair("-v /var/run/docker.sock:/s", "engine's socket"), std::pair("-v /:/host", "the whole host"),
-        std::pair("--volume=relative", "where in the container"), std::pair("--gpus=all", "the stack's lock"),
-        std::pair("--network=container:other", "another container's"), std::pair("--env", "value is missing"),
-        std::pair("--env=", "value is missing"), std::pair("--read-only=false", "takes no value"),
-        std::pair("--frobnicate", "not known to keep"), std::pair("ubuntu:24.04", "it is not an option"),
-        std::pair("--", "not known")));
+        std::pair("-v /var/run/docker.sock:/s", "engine's socket"),
+        std::pair("-v /:/host", "all files of the host"),
+        std::pair("--volume=relative", "absolute path in the container"),
+        std::pair("--gpus=all", "the stack's lock"),
+        std::pair("--network=container:other", "belong to another container"),
+        std::pair("--env", "value is missing"), std::pair("--env=", "value is missing"),
+        std::pair("--read-only=false", "takes no value"), std::pair("--frobnicate", "not known to keep"),
+        std::pair("ubuntu:24.04", "it is not an option"), std::pair("--", "not known")));
 
 // By whatever name or link: what counts is where it leads.
 TEST(MountSource, IsFollowed) {
@@ -119,9 +123,9 @@ TEST(MountSource, IsFollowed) {
   EXPECT_EQ(why_no_source(directory / "not there"), std::nullopt);
   fs::create_symlink("/", directory / "root");
   fs::create_symlink("/run", directory / "run");
-  EXPECT_THAT(why_no_source(directory / "root"), Optional(HasSubstr("the whole host")));
+  EXPECT_THAT(why_no_source(directory / "root"), Optional(HasSubstr("all files of the host")));
   EXPECT_THAT(why_no_source(directory / "run/docker.sock"), Optional(HasSubstr("engine's socket")));
-  EXPECT_THAT(why_no_source(directory / "root/proc"), Optional(HasSubstr("rules the host")));
+  EXPECT_THAT(why_no_source(directory / "root/proc"), Optional(HasSubstr("control the host")));
   ASSERT_EQ(mkfifo((directory / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(why_no_source(directory / "pipe"), Optional(HasSubstr("neither a directory nor a file")));
 }

@@ -179,7 +179,7 @@ void Capture::nvidia_firmware() {
       if (value) found.push_back(fmt::format("{} {}", gpu, *value));
     }
     if (found.empty()) {
-      unknown(fact, directory, "no NVIDIA card tells it");
+      unknown(fact, directory, "no NVIDIA device reports it");
     } else {
       known(fact, fmt::format("{}", fmt::join(found, ", ")), directory);
     }
@@ -198,7 +198,7 @@ void Capture::intel_firmware(const char* fact, const char* file) {
     }
   }
   if (found.empty()) {
-    unknown(fact, directory, "no Intel card tells it there; only root can read it");
+    unknown(fact, directory, "no Intel device reports it there; only root can read it");
   } else {
     known(fact, fmt::format("{}", fmt::join(found, ", ")), directory);
   }
@@ -246,7 +246,7 @@ void Capture::libcuda() {
     const std::string name = target->substr(target->rfind('/') + 1);
     const auto version = version_after(name, "libcuda.so.");
     if (version && version->find('.') != std::string::npos) return known("umd.libcuda", *version, link);
-    return unknown("umd.libcuda", link, fmt::format("the name {} tells no version", name));
+    return unknown("umd.libcuda", link, fmt::format("the file name {} contains no version", name));
   }
   absent("umd.libcuda", "libcuda.so.1", "not in the directories of the system");
 }

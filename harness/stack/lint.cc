@@ -44,7 +44,8 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
     }
     if (image != "scratch" && !stages.contains(image) && image.find("@sha256:") == std::string::npos) {
       findings.push_back(
-          {instruction.line, "image-without-digest", fmt::format("`{}` is another image tomorrow", image),
+          {instruction.line, "image-without-digest",
+           fmt::format("`{}` can name another image tomorrow", image),
            fmt::format("Write {}@sha256:..., which `docker buildx imagetools inspect {}` prints.", image,
                        image)});
     }
@@ -118,16 +119,16 @@ void lint_run(const DockerInstruction& run, LintFindings& findings) {
     if (!command.reads_pipe) source = downloads(command) ? &command : nullptr;
     if (command.reads_pipe && source != nullptr && interprets(command)) {
       findings.push_back({command.line(), "download-to-shell",
-                          fmt::format("{} runs whatever the network sends", command.name()), kShellFix});
+                          fmt::format("{} runs unchecked code from the network", command.name()), kShellFix});
     }
     for (const auto& word : command.words) {
       if (!interprets(command) || !holds_download(word.text)) continue;
       findings.push_back({word.line, "download-to-shell",
-                          fmt::format("{} runs whatever the network sends", command.name()), kShellFix});
+                          fmt::format("{} runs unchecked code from the network", command.name()), kShellFix});
     }
     if (downloads(command) && !any_compares(run)) {
       findings.push_back({command.line(), "unchecked-download",
-                          fmt::format("nothing compares what {} fetches with what was meant", command.name()),
+                          fmt::format("the files that {} fetches are not checked", command.name()),
                           "Let `sha256sum --check` read its hash in the same RUN."});
     }
   }
@@ -225,7 +226,7 @@ void lint_versions(const DockerCommand& command, LintFindings& findings) {
     const std::string& word = all[at].text;
     if (!is_loose(word)) continue;
     const std::string name = word.substr(0, word.find('='));
-    findings.push_back({all[at].line, "loose-version", fmt::format("`{}` is whatever is newest", word),
+    findings.push_back({all[at].line, "loose-version", fmt::format("`{}` selects the newest version", word),
                         fmt::format("Write {}=VERSION, which `apt-cache policy {}` prints, and let the "
                                     "repository be one of a date.",
                                     name, name)});
@@ -242,18 +243,19 @@ void lint_layer(const DockerInstruction& run, LintFindings& findings) {
       lint_versions(command, findings);
       if (updated == 0 && !installed) {
         findings.push_back({command.line(), "install-without-update",
-                            "installs from lists of another layer, as old as the cache",
+                            "installs from package lists of a cached layer, which can be old",
                             "Put apt-get update and apt-get install into one RUN."});
       }
       installed = true;
     }
     if (what == "upgrade" || what == "dist-upgrade" || what == "full-upgrade") {
-      findings.push_back({command.line(), "upgrade", fmt::format("{} makes every build another image", what),
+      findings.push_back({command.line(), "upgrade",
+                          fmt::format("{} makes every build a different image", what),
                           "Take a newer base image, by digest."});
     }
   }
   if (updated != 0 && !installed) {
-    findings.push_back({updated, "update-alone", "the lists are cached and grow old in this layer",
+    findings.push_back({updated, "update-alone", "the package lists are cached in this layer and become old",
                         "Put apt-get update and apt-get install into one RUN."});
   }
 }
@@ -271,7 +273,7 @@ void lint_trust(const DockerInstruction& instruction, LintFindings& findings) {
                              "--allow-insecure-repositories"}) {
       if (text.find(mark) == std::string::npos) continue;
       findings.push_back({word.line, "unsigned-repository",
-                          fmt::format("`{}`: anybody may be the repository", mark),
+                          fmt::format("`{}`: the repository is not authenticated", mark),
                           "Name its key: Signed-By with a file or a fingerprint."});
     }
   }
@@ -284,7 +286,7 @@ void lint_trusted_field(const DockerInstruction& instruction, LintFindings& find
         lower_case(instruction.words[at].text) != "yes")
       continue;
     findings.push_back({instruction.words[at].line, "unsigned-repository",
-                        "`Trusted: yes`: anybody may be the repository",
+                        "`Trusted: yes`: the repository is not authenticated",
                         "Name its key: Signed-By with a file or a fingerprint."});
   }
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kLockVersion = 1;
 constexpr const char* kUnverifiedHint =
-    "Where the value is not known yet, leave it out and write unverified = true.";
+    "If the value is not known yet, leave it out and write unverified = true.";
 
 using Rule = bool (*)(std::string_view);
 
@@ -134,7 +134,7 @@ void LockReader::bases(TableReader& top) {
   for (const auto* table : top.tables("base")) {
     LockedBase one = base(*table);
     if (one.flavour.empty() || !seen.insert(one.flavour).second)
-      top.fail(*table, "of several [[base]] each needs a `flavour` of its own");
+      top.fail(*table, "each of several [[base]] needs its own `flavour`");
     if (seen.size() == 1)
       lock_.base = std::move(one);
     else
@@ -150,7 +150,7 @@ void LockReader::moment(TableReader& table, LockedRepository& repository) {
   table.read("keeps_versions", keeps_versions);
   const bool dated = repository.url.find("{snapshot}") != std::string::npos;
   if (dated && keeps_versions)
-    return table.fail("keeps_versions", "`url` has a date: its versions stay anyway");
+    return table.fail("keeps_versions", "`url` has a date, so its versions stay anyway");
   if (!dated && !keeps_versions) {
     return table.fail("url", "not pinned: `url` does not say where the date belongs",
                       "Write {snapshot} in its place, or keeps_versions = true.");
@@ -160,7 +160,8 @@ void LockReader::moment(TableReader& table, LockedRepository& repository) {
   std::optional<std::string> snapshot;
   table.read("snapshot", snapshot);
   if (snapshot)
-    table.fail("snapshot", "`snapshot` beside keeps_versions = true: `url` has no place for a date");
+    table.fail("snapshot",
+               "`snapshot` cannot be combined with keeps_versions = true: `url` contains no date");
 }
 
 void LockReader::source(TableReader& table, std::string& out) {
@@ -278,7 +279,7 @@ void LockReader::packages_have_a_repository(TableReader& top) {
   const bool installs = !lock_.packages.empty() || !lock_.files.empty();
   if (installs && lock_.repositories.empty()) {
     top.fail(lock_.packages.empty() ? "file" : "package",
-             "not pinned: packages and their dependencies come from a [[repository]], and there is none");
+             "not pinned: packages and their dependencies require a [[repository]]");
   }
 }
 
@@ -298,7 +299,7 @@ void LockReader::wheels_have_pip(TableReader& top) {
     const auto has_pip =
         std::ranges::any_of(flavour.packages, [](const auto& one) { return one.name == "python3-pip"; });
     if (flavour.wheels.empty() || has_pip) continue;
-    top.fail("wheel", fmt::format("`{}` is installed by pip, and there is none", flavour.wheels.front().name),
+    top.fail("wheel", fmt::format("`{}` is installed by pip, which is missing", flavour.wheels.front().name),
              "Add a [[package]] python3-pip with its version.");
   }
 }
@@ -312,9 +313,8 @@ Result<StackLock> LockReader::read() {
   top.read("version", version, kLockVersion, kLockVersion);
   lock_.name = std::filesystem::path(file_).stem();
   if (!is_stack_name(lock_.name)) {
-    return Error::usage(
-        fmt::format("read {}: \"{}\" is no name for a stack", file_, lock_.name),
-        "It becomes the name of images, labels and files: lower-case letters, digits, - and dots.");
+    return Error::usage(fmt::format("read {}: \"{}\" is not a valid stack name", file_, lock_.name),
+                        "Use lower-case letters, digits, `-` and dots.");
   }
   text(top, "title", lock_.title, is_label_text, "one line without quotes, $ and backslashes");
   std::optional<std::string> date;

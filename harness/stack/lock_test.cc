@@ -106,10 +106,10 @@ TEST(StackLock, AFlavourHasItsBaseAndItsPackages) {
 TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
   std::string twice = two_flavours();
   twice.replace(twice.find("\"base\""), 6, "\"devel\"");
-  EXPECT_THAT(refusal(twice), HasSubstr("each needs a `flavour` of its own"));
+  EXPECT_THAT(refusal(twice), HasSubstr("each of several [[base]] needs its own `flavour`"));
   std::string none = two_flavours();
   none.erase(none.find("flavour = \"devel\"\n"), 18);
-  EXPECT_THAT(refusal(none), HasSubstr("each needs a `flavour` of its own"));
+  EXPECT_THAT(refusal(none), HasSubstr("each of several [[base]] needs its own `flavour`"));
   EXPECT_THAT(refusal(with("image  =", "flavour = \"devell\"\nimage  =")), HasSubstr("devel"));
   EXPECT_THAT(refusal(with("version = \"2.3.1-1\"", "version = \"2.3.1-1\"\nflavour = \"devel\"")),
               HasSubstr("`ocl-icd-libopencl1` is for the flavour \"devel\", and no base has it"));
@@ -177,9 +177,8 @@ TEST_P(StackLockMistake, IsRefusedWithValueAndPlace) {
 constexpr Mistake kMistakes[] = {
     {"BaseWithoutDigest",
      "digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"", "",
-     "docker/stacks/a.toml:4: not pinned: the key `digest` is missing | Where the value is not known "
-     "yet, "
-     "leave it out and write unverified = true."},
+     "docker/stacks/a.toml:4: not pinned: the key `digest` is missing | If the value is not known yet, leave "
+     "it out and write unverified = true."},
     {"ShortDigest", "sha256:11", "sha256:1", "docker/stacks/a.toml:6: `digest` is \"sha256:1"},
     {"DigestOfAnotherKind", "sha256:11", "sha512:11", "must be sha256: and 64 hex digits"},
     {"LatestImage", "ubuntu:24.04", "ubuntu:latest", "`image` is \"ubuntu:latest\", but must be NAME:TAG"},
@@ -197,9 +196,9 @@ constexpr Mistake kMistakes[] = {
     {"VersionPattern", "\"2.3.1-1\"", "\"2.3.*\"", "must be one exact version"},
     {"RepositoryWithoutDate", "{snapshot}", "noble", "not pinned: `url` does not say where the date belongs"},
     {"RepositoryThatHasDatesAndKeepsVersions",
-     "components =", "keeps_versions = true\ncomponents =", "`url` has a date: its versions stay anyway"},
+     "components =", "keeps_versions = true\ncomponents =", "`url` has a date, so its versions stay anyway"},
     {"SnapshotWithoutAPlace", "http://snapshot.ubuntu.com/ubuntu/{snapshot}\"",
-     "http://snapshot.ubuntu.com/ubuntu\"\nkeeps_versions = true", "`url` has no place for a date"},
+     "http://snapshot.ubuntu.com/ubuntu\"\nkeeps_versions = true", "`url` contains no date"},
     {"KeyFileWithoutKey", "key        = \"ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD\"",
      "unverified = true\nkey_url = \"https://example.org/a.key\"",
      "not pinned: `key_url` without `key`: any key there would be trusted"},
@@ -225,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(All, StackLockMistake, testing::ValuesIn(kMistakes),
 TEST(StackLock, PackagesNeedARepository) {
   std::string text = kGood;
   text.erase(text.find("[[repository]]"), text.find("[[package]]") - text.find("[[repository]]"));
-  EXPECT_THAT(refusal(text), HasSubstr("there is none"));
+  EXPECT_THAT(refusal(text), HasSubstr("require a [[repository]]"));
 }
 
 TEST(StackLocks, OurOwnAreReadAndTheNearestNameIsOffered) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHasTheHost = "who has the engine's socket has the host";
+constexpr const char* kHasTheHost = "a container with the engine's socket controls the host";
 
 fs::path without_end_slash(fs::path path) {
   return path.has_relative_path() && !path.has_filename() ? path.parent_path() : path;
@@ -77,16 +77,17 @@ bool is_plain_name(std::string_view text) {
 std::optional<std::string> why_no_source(const std::string& path) {
   std::error_code failed, none;
   const fs::path place = without_end_slash(fs::weakly_canonical(path, failed));
-  if (failed) return "where it leads cannot be seen: " + failed.message();
-  if (place == "/" || fs::equivalent(place, "/", none)) return "the container would have the whole host";
+  if (failed) return "it cannot be resolved: " + failed.message();
+  if (place == "/" || fs::equivalent(place, "/", none))
+    return "the container would see all files of the host";
   for (const char* kernels : {"/proc", "/sys"}) {
-    if (is_in(place, kernels)) return std::string("what is in the host's ") + kernels + " rules the host";
+    if (is_in(place, kernels)) return std::string("files in the host's ") + kernels + " control the host";
   }
   if (is_in(place, "/run"))
-    return std::string("in /run are the sockets of the host's services; ") + kHasTheHost;
+    return std::string("/run contains the sockets of the host's services; ") + kHasTheHost;
   if (has_engine_socket(place)) return kHasTheHost;
   if (is_in(place, "/dev") && (place == "/dev/shm" || !is_in(place, "/dev/shm")))
-    return "devices are given by --device, and /dev/shm is everybody's";
+    return "pass devices with --device; /dev/shm is shared by all processes";
   if (fs::exists(place, none) && !fs::is_directory(place, none) && !fs::is_regular_file(place, none))
     return "it is neither a directory nor a file";
   return std::nullopt;
@@ -94,14 +95,14 @@ std::optional<std::string> why_no_source(const std::string& path) {
 
 // What lies over a directory of ours, or in it, stands for what the run line puts there.
 std::optional<std::string> why_no_target(std::string_view target) {
-  if (!target.starts_with('/')) return "it does not say where in the container it belongs";
+  if (!target.starts_with('/')) return "it has no absolute path in the container";
   const fs::path place = place_in_image(target);
   const auto touches = [&](const char* ours) { return is_in(ours, place) || is_in(place, ours); };
   if (touches(kLeasesInImage))
-    return "the leases would not be those of the host, and two runs could have one device";
+    return "it would hide the host's leases, and two runs could lease the same device";
   if (touches(kProctorInImage)) return std::string("Proctor itself is at ") + kProctorInImage;
   for (const char* masked : {"/proc", "/sys"}) {
-    if (touches(masked)) return std::string("the engine masks what is at ") + masked;
+    if (touches(masked)) return std::string("the engine masks files in ") + masked;
   }
   return std::nullopt;
 }
@@ -118,7 +119,7 @@ std::optional<std::string> why_no_volume(std::string_view value) {
   if (parts.size() > 3) return "it has more than a source, a target and options";
   for (const std::string_view option : split(parts.size() > 2 ? parts[2] : std::string_view("rw"), ',')) {
     if (option != "ro" && option != "rw" && option != "z" && option != "Z")
-      return "of a volume's options only ro, rw, z and Z are known to keep containment";
+      return "only the volume options ro, rw, z and Z are known to keep containment";
   }
   return why_no_target(parts[1]);
 }

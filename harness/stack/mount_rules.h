@@ -1,7 +1,7 @@
 // What of the host may lie in a container of a stack, and where in it. Each function gives the reason why not, as the
 // rest of a sentence, or nothing. Example:
 //
-//   why_no_source("/proc/1/root");             // "the container would have the whole host"
+//   why_no_source("/proc/1/root");             // "the container would see all files of the host"
 //   why_no_volume("/srv/models:/models:ro");   // nothing: it is fine
 #pragma once
 

@@ -146,7 +146,7 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
     if (line.starts_with("[GNUPG:] NO_PUBKEY "))
       unknown += " " + std::string(trimmed(std::string_view(line).substr(19)));
     if (line.starts_with("[GNUPG:] BADSIG "))
-      return tool_error("believe the signature: it is not of this text");
+      return tool_error("verify the signature: it does not match the text");
   }
   if (!result.signers.empty()) {
     const auto part = read_file(path("text"));
@@ -155,7 +155,7 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
     return result;
   }
   return tool_error(
-      unknown.empty() ? "find a good signature" : "check the signature: no keyring has the key" + unknown,
+      unknown.empty() ? "find a valid signature" : "check the signature: no keyring has the key" + unknown,
       "Name the distribution's keyring with --keyring.");
 }
 

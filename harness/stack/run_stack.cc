@@ -22,9 +22,10 @@ void RunStack::describe(RunPlanned& planned) const {
 std::vector<Warning> RunStack::check_again() const {
   const auto changed = changes(before_, capture_stack(root_, image_digest_of_caller()));
   if (changed.empty()) return {};
-  return {{WarningCode::kStackChanged,
-           fmt::format("the driver stack changed during the run, so that its results are of no one stack: {}",
-                       fmt::join(changed, "; "))}};
+  return {
+      {WarningCode::kStackChanged,
+       fmt::format("the driver stack changed during the run, so its results do not belong to one stack: {}",
+                   fmt::join(changed, "; "))}};
 }
 
 }  // namespace proctor

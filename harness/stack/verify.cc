@@ -42,12 +42,13 @@ class Comparing {
       return;
     }
     if (*stack != lock_.name)
-      result_.differences.push_back(fmt::format("image: it is of the stack {}, not {}", *stack, lock_.name));
+      result_.differences.push_back(
+          fmt::format("image: it belongs to the stack {}, not {}", *stack, lock_.name));
     if (*digest == "sha256:" + lock_.digest) {
       result_.equal.push_back("lock " + *digest);
     } else {
-      result_.differences.push_back(
-          fmt::format("lock: the image was made from {}, the lock is now sha256:{}", *digest, lock_.digest));
+      result_.differences.push_back(fmt::format(
+          "lock: the image was built from {}, but the lock is now sha256:{}", *digest, lock_.digest));
     }
   }
 
@@ -55,12 +56,12 @@ class Comparing {
     const auto found = packages_.find(name);
     if (found == packages_.end()) {
       result_.differences.push_back(
-          fmt::format("{}: the lock says {}, but it is not installed", name, version));
+          fmt::format("{}: the lock requires {}, but it is not installed", name, version));
     } else if (exact ? found->second == version : found->second.starts_with(version)) {
       result_.equal.push_back(name + " " + found->second);
     } else {
       result_.differences.push_back(
-          fmt::format("{}: the lock says {}, installed is {}", name, version, found->second));
+          fmt::format("{}: the lock requires {}, but {} is installed", name, version, found->second));
     }
   }
 
@@ -70,14 +71,14 @@ class Comparing {
     const auto need = Version::parse(host.minimum);
     if (!driver) {
       result_.differences.push_back(
-          fmt::format("host: the lock asks for the driver {} {} or newer, but it is not loaded", host.driver,
+          fmt::format("host: the lock requires the driver {} {} or newer, but it is not loaded", host.driver,
                       host.minimum));
     } else if (have && need && compare(*have, *need) >= 0) {
       result_.equal.push_back(
           fmt::format("host driver {} {} (at least {})", host.driver, *driver, host.minimum));
     } else {
       result_.differences.push_back(
-          fmt::format("host: the lock asks for the driver {} {} or newer, loaded is {}", host.driver,
+          fmt::format("host: the lock requires the driver {} {} or newer, but {} is loaded", host.driver,
                       host.minimum, *driver));
     }
   }

@@ -12,7 +12,7 @@ namespace proctor {
 
 struct LockComparison {
   std::vector<std::string> equal{};        // "libze1 1.8.12-1"
-  std::vector<std::string> differences{};  // "libze1: the lock says 1.8.12-1, installed is 1.9-1"
+  std::vector<std::string> differences{};  // "libze1: the lock requires 1.8.12-1, installed is 1.9-1"
   std::vector<std::string> notes{};        // what could not be compared, and why
 };
 

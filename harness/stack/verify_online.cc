@@ -116,7 +116,7 @@ void OnlineVerification::verify_base(const LockedBase& base) {
             fmt::format("the registry has no {}{}", base.image, by_digest ? "@" + *base.digest : "")));
   if (!is_image_digest(*digest))
     return void(say(what, WorldSays::kDiffers,
-                    fmt::format("the registry gives \"{}\", which is no digest", *digest)));
+                    fmt::format("the registry returns \"{}\", which is not a digest", *digest)));
   if (!base.digest) {
     say(what, WorldSays::kNew, *digest);
     return fill(entry, "digest", *digest, true);
@@ -127,7 +127,7 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   }
   if (*digest != *base.digest)
     return void(say(what, WorldSays::kDiffers,
-                    fmt::format("the lock says {}, the registry {}", *base.digest, *digest)));
+                    fmt::format("the lock contains {}, the registry {}", *base.digest, *digest)));
   say(what, WorldSays::kSame, *digest);
   if (base.unverified) fill(entry, "", "", true);
 }
@@ -149,7 +149,7 @@ bool OnlineVerification::verify_index(const std::string& what, const std::string
     if (answer->status != 200)
       return say(what, refusal(answer->status), fmt::format("{}/{}: HTTP {}", url, path, answer->status));
     if (sha256_hex(answer->body) != hash->second)
-      return say(what, WorldSays::kDiffers, path + " is not the one that the repository signed");
+      return say(what, WorldSays::kDiffers, path + " does not match the signature of the repository");
     const auto text = tools_.unpack(path, answer->body);
     if (!text) return failed(what, text.error());
     for (const auto& [name, versions] : offered_packages(*text))
@@ -172,9 +172,9 @@ bool OnlineVerification::verify_suite(const LockedRepository& repository, const 
   if (!part) return failed(fmt::format("repository.{}.key", repository.name), part.error());
   std::set<std::string> here(part->signers.begin(), part->signers.end());
   if (repository.key && !here.contains(*repository.key)) {
-    return say(
-        fmt::format("repository.{}.key", repository.name), WorldSays::kDiffers,
-        fmt::format("the lock says {}, {} is signed by {}", *repository.key, suite, fmt::join(here, ", ")));
+    return say(fmt::format("repository.{}.key", repository.name), WorldSays::kDiffers,
+               fmt::format("the lock contains {}, but {} is signed by {}", *repository.key, suite,
+                           fmt::join(here, ", ")));
   }
   signers_.insert(here.begin(), here.end());
   if (!lock_.packages.empty()) {
@@ -192,7 +192,7 @@ bool OnlineVerification::verify_key(const LockedRepository& repository, bool ver
   if (signers_.size() != 1) {
     return say(
         what, WorldSays::kUnknown,
-        fmt::format("{} keys have signed it, choose one: {}", signers_.size(), fmt::join(signers_, ", ")));
+        fmt::format("{} keys have signed it; choose one: {}", signers_.size(), fmt::join(signers_, ", ")));
   }
   say(what, WorldSays::kNew, *signers_.begin());
   fill({"repository", repository.name}, "key", *signers_.begin(), verified);
@@ -229,11 +229,11 @@ void OnlineVerification::say_package(const LockedPackage& package) {
     if (package.unverified && mirrors_.empty()) fill({"package", package.name}, "", "", true);
     return;
   }
-  if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository could be asked"));
+  if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository answered"));
   say(what, WorldSays::kDiffers,
-      found == offered_.end()
-          ? fmt::format("the lock says {}, no repository has it", package.version)
-          : fmt::format("the lock says {}, there is {}", package.version, fmt::join(found->second, ", ")));
+      found == offered_.end() ? fmt::format("the lock contains {}, but no repository has it", package.version)
+                              : fmt::format("the lock contains {}, but there is {}", package.version,
+                                            fmt::join(found->second, ", ")));
 }
 
 void OnlineVerification::say_newest(const LockedPackage& package, const std::set<std::string>& versions) {
@@ -254,7 +254,7 @@ void OnlineVerification::verify_file(const LockedFile& file) {
   const std::string what = fmt::format("file.{}.sha256", file.name);
   if (!file.url) {
     return void(say(fmt::format("file.{}.url", file.name), WorldSays::kUnknown,
-                    fmt::format("nobody can look up the address of {} {}", file.name, file.version)));
+                    fmt::format("the address of {} {} cannot be looked up", file.name, file.version)));
   }
   const auto answer = tools_.get(*file.url);
   if (!answer) return void(failed(what, answer.error()));
@@ -263,7 +263,7 @@ void OnlineVerification::verify_file(const LockedFile& file) {
   const std::string hash = sha256_hex(answer->body);
   if (file.sha256 && hash != *file.sha256)
     return void(say(what, WorldSays::kDiffers,
-                    fmt::format("the lock says {}, {} has {}", *file.sha256, *file.url, hash)));
+                    fmt::format("the lock contains {}, but {} has {}", *file.sha256, *file.url, hash)));
   say(what, file.sha256 ? WorldSays::kSame : WorldSays::kNew, hash);
   if (!file.sha256) return fill({"file", file.name}, "sha256", hash, true);
   if (file.unverified) fill({"file", file.name}, "", "", true);
@@ -272,7 +272,7 @@ void OnlineVerification::verify_file(const LockedFile& file) {
 void OnlineVerification::say_wheels() {
   for (const auto& wheel : lock_.wheels)
     say("wheel." + wheel.name, WorldSays::kUnasked,
-        wheel.version + ": no index is asked; pip compares its hashes when the image is built");
+        wheel.version + ": it is not checked online; pip compares its hashes when the image is built");
 }
 
 }  // namespace
@@ -307,7 +307,7 @@ Result<WorldReport> update_online(const StackLock& lock, const OutsideTools& too
     if (mirror == mirrors.end() || repository.snapshot.empty() ||
         mirror->second.find("{snapshot}") != std::string::npos)
       continue;
-    return Error::usage(fmt::format("update {} from {}: the mirror of `{}` is of no day", lock.name,
+    return Error::usage(fmt::format("update {} from {}: the mirror of `{}` has no date", lock.name,
                                     mirror->second, repository.name),
                         "Write {snapshot} in the place of the date.");
   }

@@ -86,12 +86,12 @@ TEST(StackVerify, EveryDifferenceIsNamed) {
   packages["ocl-icd-libopencl1"] = "2.3.2-1";
   const auto drift = compare_with_lock(lock(), facts("b", "sha256:1", "575.57.08"), packages);
   EXPECT_THAT(drift.differences,
-              ElementsAre("image: it is of the stack b, not a",
-                          HasSubstr("lock: the image was made from sha256:1, the lock is now sha256:"),
-                          "ocl-icd-libopencl1: the lock says 2.3.1-1, installed is 2.3.2-1",
-                          "libze1: the lock says 1.32.0+u24.04, installed is 1.32.0+u24.04.1",
-                          "libigdgmm12: the lock says 22.7.0, but it is not installed",
-                          "host: the lock asks for the driver nvidia 580 or newer, loaded is 575.57.08"));
+              ElementsAre("image: it belongs to the stack b, not a",
+                          HasSubstr("lock: the image was built from sha256:1, but the lock is now sha256:"),
+                          "ocl-icd-libopencl1: the lock requires 2.3.1-1, but 2.3.2-1 is installed",
+                          "libze1: the lock requires 1.32.0+u24.04, but 1.32.0+u24.04.1 is installed",
+                          "libigdgmm12: the lock requires 22.7.0, but it is not installed",
+                          "host: the lock requires the driver nvidia 580 or newer, but 575.57.08 is loaded"));
 }
 
 TEST(StackVerify, AnImageHasThePackagesOfItsFlavourOnly) {

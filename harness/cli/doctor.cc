@@ -109,7 +109,7 @@ void print_leases(std::ostream& out) {
   out << "leases\n";
   const auto leases = LeaseDirectory::open(LeaseDirectory::default_path());
   if (!leases) {
-    out << fmt::format("  cannot be had: failed to {}\n", leases.error().what);
+    out << fmt::format("  not available: failed to {}\n", leases.error().what);
     return;
   }
   out << fmt::format("  {} (scope: {})\n", leases->path(), to_string(leases->scope()));

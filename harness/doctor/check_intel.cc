@@ -80,7 +80,7 @@ bool check_doubles(Examination& examination) {
     single = false;
     examination.add({HostState::kWarn,
                      "intel-generations",
-                     fmt::format("two packages bring the same layer: {}", *examination.host().value(fact)),
+                     fmt::format("two packages provide the same layer: {}", *examination.host().value(fact)),
                      "/var/lib/dpkg/status",
                      fmt::format("sudo apt-get remove {}", packages.back().first),
                      {}});
@@ -130,10 +130,10 @@ bool check_releases(Examination& examination) {
     return true;
   examination.add({HostState::kWarn,
                    "intel-generations",
-                   fmt::format("{} {} and {} {} are of two releases", level_zero.front().first,
+                   fmt::format("{} {} and {} {} belong to two releases", level_zero.front().first,
                                level_zero.front().second, opencl.front().first, opencl.front().second),
                    "/var/lib/dpkg/status",
-                   "install both of one release of compute-runtime",
+                   "install both from one release of compute-runtime",
                    {}});
   return false;
 }
@@ -152,25 +152,26 @@ void check_level_zero(Examination& examination) {
     return examination.ok("level-zero", fmt::format("loader {}, driver {}", loader->path, driver->path));
   }
   if (loader == nullptr && driver == nullptr) {
-    return examination.add({HostState::kWarn,
-                            "level-zero",
-                            "an Intel card is here, but neither Level Zero's loader nor its driver",
-                            "libze_loader.so.1",
-                            "sudo apt-get install libze1 libze-intel-gpu1",
-                            {}});
+    return examination.add(
+        {HostState::kWarn,
+         "level-zero",
+         "an Intel card is present, but neither the Level Zero loader nor its driver is installed",
+         "libze_loader.so.1",
+         "sudo apt-get install libze1 libze-intel-gpu1",
+         {}});
   }
   if (driver == nullptr) {
-    return examination.add(
-        {half,
-         "level-zero",
-         "Level Zero's loader is here without Intel's driver: programs find no device and no reason",
-         loader->path,
-         "sudo apt-get install libze-intel-gpu1",
-         {"https://github.com/intel/compute-runtime/issues/832"}});
+    return examination.add({half,
+                            "level-zero",
+                            "the Level Zero loader is installed without Intel's driver: programs find no "
+                            "device and report no reason",
+                            loader->path,
+                            "sudo apt-get install libze-intel-gpu1",
+                            {"https://github.com/intel/compute-runtime/issues/832"}});
   }
   examination.add({half,
                    "level-zero",
-                   "Intel's Level Zero driver is here without the loader: nothing finds it",
+                   "Intel's Level Zero driver is installed without the loader: no program finds it",
                    driver->path,
                    "sudo apt-get install libze1",
                    {}});
@@ -196,8 +197,8 @@ void check_memory_use(Examination& examination) {
   examination.add(
       {HostState::kWarn,
        "memory-use",
-       "without CAP_PERFMON, as here, Intel's drivers say that all memory is free: checks of it are skipped "
-       "(needs:perfmon), and no leak is seen",
+       "without CAP_PERFMON, as here, Intel's drivers report all memory as free: memory checks are skipped "
+       "(needs:perfmon), and leaks are not detected",
        "/proc/self/status",
        examination.fix("sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=+perfmon "
                        "--ambient-caps=+perfmon proctor run --containment subreaper ...",

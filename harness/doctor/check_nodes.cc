@@ -73,8 +73,8 @@ void add_missing(Examination& examination, const NeededNode& node) {
   const std::string address = node.card == nullptr ? "" : node.card->address;
   std::string what;
   if (!meant) {
-    what = address.empty() ? "this container was not given a card that the host has"
-                           : fmt::format("this container was not given the card {} of its host", address);
+    what = address.empty() ? "this container cannot access a card of its host"
+                           : fmt::format("this container cannot access the card {} of its host", address);
   } else if (node.shared_by_all) {
     what = "a device node that every NVIDIA card needs is missing";
   } else {
@@ -158,7 +158,7 @@ void check_permissions(Examination& examination) {
     if (closed.empty()) return;
     return examination.add({HostState::kWarn,
                             "permissions",
-                            "nobody says who wants to use the devices",
+                            "the user of the devices is unknown: there is no file id",
                             "/id",
                             "id > DIR/id",
                             {}});
@@ -197,8 +197,7 @@ void check_by_path(Examination& examination) {
   examination.add(
       {HostState::kWarn,
        "by-path",
-       fmt::format("no link leads from a PCI address to {}: with several cards a driver may take one "
-                   "for another",
+       fmt::format("no link leads from a PCI address to {}: with several cards, a driver may confuse them",
                    fmt::join(missing, ", ")),
        "/dev/dri/by-path",
        examination.fix("sudo udevadm trigger --subsystem-match=drm",

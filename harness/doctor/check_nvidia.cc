@@ -222,7 +222,7 @@ void check_cdi(Examination& examination) {
                    version.empty()
                        ? "the CDI specification names no libcuda"
                        : fmt::format("the CDI specification is for driver {}, but {} is loaded: containers "
-                                     "are given files that are not there{}",
+                                     "get files that do not exist{}",
                                      version, *module, used ? "" : " (the mode is legacy: it is not used)"),
                    cdi->source,
                    fmt::format("sudo nvidia-ctk cdi generate --output={}", cdi->source),
@@ -238,8 +238,7 @@ void check_stubs(Examination& examination) {
     return examination.add(
         {linked ? HostState::kBroken : HostState::kWarn,
          "stub-library",
-         fmt::format("the linker takes the toolkit's stub for {}: it has no driver behind it (error 34)",
-                     name),
+         fmt::format("the linker finds the toolkit's stub of {}, which has no driver (error 34)", name),
          first->path,
          fmt::format("remove {} from LD_LIBRARY_PATH and /etc/ld.so.conf.d; it is for linking only",
                      std::filesystem::path(first->path).parent_path().string()),

@@ -50,15 +50,15 @@ void apply(Examination& examination, const std::vector<KnownBad>& rules) {
   }
   if (undecided.empty()) return;
   const bool firmware = unknown.contains("firmware.guc") || unknown.contains("firmware.huc");
-  examination.add(
-      {HostState::kWarn,
-       "known-bad",
-       fmt::format("not decided, because {} cannot be told here: {}", fmt::join(unknown, ", "),
-                   fmt::join(undecided, ", ")),
-       {},
-       firmware ? "sudo proctor doctor    (only root can read the firmware's version)"
-                : "compare by hand what `proctor stack capture` cannot tell with docs/reference/doctor.md",
-       {}});
+  examination.add({HostState::kWarn,
+                   "known-bad",
+                   fmt::format("not decided, because {} is unknown here: {}", fmt::join(unknown, ", "),
+                               fmt::join(undecided, ", ")),
+                   {},
+                   firmware ? "sudo proctor doctor    (only root can read the firmware's version)"
+                            : "compare by hand the facts that `proctor stack capture` cannot find with "
+                              "docs/reference/doctor.md",
+                   {}});
 }
 
 // One line for all: they are of one file, and whoever looks at it looks at all.

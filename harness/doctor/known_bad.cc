@@ -220,7 +220,7 @@ Result<std::vector<KnownBad>> parse_known_bad(std::string_view text, const std::
     auto rule = KnownBadReader(file, *table).read();
     if (!rule) return rule.error();
     if (!ids.insert(rule->id).second)
-      return toml_error(file, table->source(), fmt::format("the rule `{}` is there twice", rule->id));
+      return toml_error(file, table->source(), fmt::format("the rule `{}` is defined twice", rule->id));
     rules.push_back(*std::move(rule));
   }
   if (rules.empty()) top.fail("rule", "there is no [[rule]]");

@@ -133,7 +133,7 @@ TEST(KnownBad, WhatIsNoRuleIsRefusedWithLineAndNearestWord) {
   EXPECT_THAT(refusal("version = 1", "version = 2"), HasSubstr("`version`"));
   EXPECT_THAT(refusal("fix     = \"use another\"", ""), HasSubstr("needs the key `fix`"));
   EXPECT_THAT(parse_known_bad(std::string(kRule) + std::string(kRule).substr(12), "r").error().what,
-              HasSubstr("the rule `a` is there twice"));
+              HasSubstr("the rule `a` is defined twice"));
   EXPECT_FALSE(parse_known_bad("version = 1\n", "r"));
 }
 

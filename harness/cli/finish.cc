@@ -285,7 +285,7 @@ Result<DevicesAfter> inspect_devices(const RunModel& model, const std::string& r
   if (!monitor) return monitor.error();
   if (!*monitor) {
     return DevicesAfter{.back = false,
-                        .said = {"nobody could look at the devices: they are not found on this machine" +
+                        .said = {"the devices could not be checked: they are not found on this machine" +
                                  why_none(*devices)}};
   }
   const auto containment = (*machine)->containment();
@@ -310,7 +310,7 @@ DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir,
   auto found = inspect_devices(model, run_dir, sim_state, std::move(baseline), limit);
   if (!found) {
     after.back = false;
-    after.said.push_back("nobody could look at the devices: " + found.error().message());
+    after.said.push_back("the devices could not be checked: " + found.error().message());
     return after;
   }
   found->said.insert(found->said.begin(), after.said.begin(), after.said.end());

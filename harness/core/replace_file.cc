@@ -32,9 +32,10 @@ std::optional<uid_t> trusted_user() {
 
 Error not_roots(const std::string& directory, const std::string& at, uid_t owner) {
   return Error::usage(
-      fmt::format("write in {} as root: {} belongs to {}, who could lead the files elsewhere", directory,
+      fmt::format("write in {} as root: {} belongs to {}, and that user could redirect the files", directory,
                   at == directory ? "it" : at, user_name(owner)),
-      fmt::format("Do it as that user, or say that root trusts it: {}={}.", kTrustUserVariable, owner));
+      fmt::format("Run the command as that user. To trust the directory as root, set {}={}.",
+                  kTrustUserVariable, owner));
 }
 
 int write_all(int fd, std::string_view text) {

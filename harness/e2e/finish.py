@@ -256,7 +256,7 @@ def forged_record(sandbox):
         change_record(out, run_id="../../etc", pid=victim.pid, start_time=start)
         finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "'../../etc'"])
         change_record(out, run_id=json.loads(true)["run_id"])
-        finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "says something else"])
+        finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "it differs from"])
         change_record(out, run_id="20260131T120000Z-00ab12")
         finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "no copy of it"])
         check(victim.poll() is None and process.poll() is None, "it was hit")
@@ -339,7 +339,7 @@ def driver_that_hangs(sandbox):
     (programs / "proctor-probe-xpu").write_text("#!/bin/sh\nexit 9\n")
     done = subprocess.run([programs / "proctor", "finish", out], cwd=sandbox.path, env=sandbox.env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    check(done.returncode == 75 and "nobody could look at the devices" in done.stdout and "exit:9" in done.stdout, done)
+    check(done.returncode == 75 and "the devices could not be checked" in done.stdout and "exit:9" in done.stdout, done)
     wait_until(lambda: not survivors(token), 30, "end of the helper")
 
 

@@ -80,7 +80,7 @@ def wrong_words(sandbox):
     write_config(sandbox.path / "proctor.toml", {"s": {"kind": "command", "command": ["true"]}})
     check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
     for arguments in ([], ["--plan", "plan.json"]):
-        for words, hint in ((["comit=abc"], "Did you mean `commit`?"), (["commit=a", "commit=b"], "`commit` is said twice"),
+        for words, hint in ((["comit=abc"], "Did you mean `commit`?"), (["commit=a", "commit=b"], "`commit` is given twice"),
                             (["commit="], "it has no value"), (["dirty=perhaps"], "neither true nor false")):
             done = run(sandbox, *arguments, *[f"--subject={word}" for word in words], code=2)
             check(hint in done.stderr, words, done.stderr)

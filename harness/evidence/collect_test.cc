@@ -212,7 +212,7 @@ TEST_F(CollectPythonTest, APySpyThatPrintsAGigabyteIsNamedAndFillsNoDisk) {
 }
 
 TEST_F(CollectPythonTest, APySpyThatDiesIsNamedWithItsReason) {
-  EXPECT_THAT(collect_with_py_spy("kill -SEGV $$"), Contains("Python stacks: py-spy: ended by signal 11"));
+  EXPECT_THAT(collect_with_py_spy("kill -SEGV $$"), Contains("Python stacks: py-spy: killed by signal 11"));
   EXPECT_THAT(collect_with_py_spy("printf 'Error: no such thing\\nCaused by\\n' >&2; exit 1"),
               Contains("Python stacks: py-spy: exit 1: Error: no such thing"));
 }

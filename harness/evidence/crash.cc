@@ -76,10 +76,10 @@ class Crash {
 bool Crash::find_its_core() {
   auto core = find_core(request_.core_glob, request_.owner);
   if (!core) {
-    say(fmt::format(
-        "no core that is known to be of process {}: another process may have overwritten it, or it had gone "
-        "to another directory; looked at {}",
-        request_.owner.pid, clean_text(request_.core_glob)));
+    say(
+        fmt::format("no core of process {} was found: another process may have overwritten it, or it is in "
+                    "another directory; checked {}",
+                    request_.owner.pid, clean_text(request_.core_glob)));
     return false;
   }
   core_ = std::move(core);

@@ -128,7 +128,7 @@ TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
 TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
   request_.owner.pid += 1;
   collect();
-  EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("no core that is known to be of process ")));
+  EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("no core of process ")));
   request_.owner.pid = child_.pid();
   EXPECT_EQ(found(), written_);
   request_.owner.since = 1LL << 40;

@@ -172,7 +172,7 @@ std::string facts_text(const ProcessFinding& process) {
                       facts.threads.size(), facts.resident_kib, facts.swapped_kib);
   if (facts.holds_memory_lock)
     text +=
-        "  holds the lock of its address space: nobody can read its command line, environment and mappings\n";
+        "  holds the lock of its address space: its command line, environment and mappings cannot be read\n";
   if (!facts.rank.empty()) text += fmt::format("  rank {}\n", facts.rank);
   text += "  device nodes:";
   for (const std::string& node : facts.device_nodes) text += ' ' + clean_text(node);

@@ -14,7 +14,7 @@ std::string problem_of(const ProcessEnd& end, Milliseconds limit) {
   if (end.spawn_error)
     return "cannot be started: " + Error::system(end.spawn_error->step, end.spawn_error->err).what;
   if (end.cause == EndCause::kTimeout) return "killed after " + human_duration(limit);
-  if (end.exit_signal) return "ended by signal " + std::to_string(*end.exit_signal);
+  if (end.exit_signal) return "killed by signal " + std::to_string(*end.exit_signal);
   if (end.exit_code && *end.exit_code != 0) return "exit " + std::to_string(*end.exit_code);
   if (end.kept_stdout_truncated) return "printed too much";
   return end.exit_code ? "" : "no exit status";

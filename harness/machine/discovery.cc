@@ -202,7 +202,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
     }
     std::string who;
     for (const auto& holder : pool.held_elsewhere()) who += (who.empty() ? "" : "; ") + holder;
-    if (who.empty()) who = "nobody says who has them";
+    if (who.empty()) who = "their holders are unknown";
     if (Clock::now() >= until || !pool.leases())
       return machine_error(what + "waited " + format_duration(options_.lease_wait) + " for them: " + who);
     if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(who);
@@ -373,7 +373,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
        .exec_options = exec_options(machine.options())});
   if (!outcome) {
     Error error = outcome.error();
-    if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";
+    if (builtins.empty())
+      error.hint = "Proctor's CUDA suites are not built here. Configure with nvcc on PATH.";
     return error;
   }
   if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();

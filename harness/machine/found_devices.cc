@@ -102,7 +102,7 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
     devices.absent[key] = inventory.problem;
     return;
   }
-  const char* who = inventory.problem.empty() ? "our own suites can use no" : "no";
+  const char* who = inventory.problem.empty() ? "the built-in suites can use no" : "no";
   const char* can = inventory.problem.empty() ? "" : " can be used";
   devices.warnings.push_back(
       {WarningCode::kProbe, fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
@@ -222,7 +222,8 @@ std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<Lease
         entry.device.id.find(leased->pci) == std::string::npos)
       text += " (" + leased->pci + ")";
   }
-  return text.empty() ? "No device was found here: `proctor doctor` says why." : "There are: " + text + ".";
+  return text.empty() ? "No device was found here. Run `proctor doctor` to find the reason."
+                      : "There are: " + text + ".";
 }
 
 // What of the caller's variables cannot be honoured, or is a default.
@@ -232,7 +233,7 @@ Result<void> note_variables(Backend backend, const Environment& caller, FoundDev
   const auto hierarchy = caller_hierarchy(caller);
   if (!hierarchy) return hierarchy.error();
   if (*hierarchy)
-    devices.notes.push_back(fmt::format("  hierarchy    {} of the caller, where no suite says otherwise",
+    devices.notes.push_back(fmt::format("  hierarchy    {} of the caller, unless a suite sets another one",
                                         to_string(**hierarchy)));
   return {};
 }
@@ -267,8 +268,8 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   if (!simulation && !inventory.stand_in.empty()) {
     devices.warnings.push_back(
         {WarningCode::kStandIn,
-         fmt::format("the {} devices are simulated: {} is loaded in place of a driver with hardware, so "
-                     "nothing here is evidence about any; --sim says so itself",
+         fmt::format("the {} devices are simulated: {} is loaded instead of a hardware driver, so no result "
+                     "is hardware evidence. Use --sim for a simulation",
                      key_of(backend), inventory.stand_in)});
     devices.stack.emplace_back(key_of(backend) + ".stand_in", inventory.stand_in);
   }
@@ -335,11 +336,11 @@ Result<std::vector<std::string>> FoundDevices::choose(const std::string& spec) c
     };
     const bool is_number = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
     if (named.empty() && is_number && vendors(pool) > 1)
-      return refuse(fmt::format("`{}` does not say of which vendor", word));
+      return refuse(fmt::format("`{}` does not name a vendor", word));
     if (named.empty() && may_name_a_device(word))
       return refuse(fmt::format("there is no device `{}`", word), ErrorKind::kSystem);
-    if (named.empty()) return refuse(fmt::format("`{}` can name no device", word));
-    if (named.size() > 1) return refuse(fmt::format("`{}` may be any of {} devices", word, named.size()));
+    if (named.empty()) return refuse(fmt::format("`{}` cannot name a device", word));
+    if (named.size() > 1) return refuse(fmt::format("`{}` matches {} devices", word, named.size()));
     if (named.front()->shared)
       return refuse(
           fmt::format("each process simulates all of them itself, also {}", named.front()->device.id));

@@ -64,7 +64,7 @@ class KernelFacts {
       : machine_(machine), evidence_(evidence) {}
 
   void read() {
-    if (!is_address(evidence_.pci)) return missing("pci", "its driver tells no PCI address");
+    if (!is_address(evidence_.pci)) return missing("pci", "its driver reports no PCI address");
     const std::string directory = "/sys/bus/pci/devices/" + evidence_.pci;
     evidence_.vendor = without_prefix(value("vendor", directory + "/vendor"));
     evidence_.device = without_prefix(value("device", directory + "/device"));
@@ -109,7 +109,7 @@ std::vector<HardwareEvidence> gather_hardware_evidence(const FoundDevices& devic
                               .gaps = driver->second.gaps};
     if (!boot_id) evidence.gaps.push_back(fmt::format("boot_id: {} cannot be read", kBootId));
     if (evidence.simulator) {
-      evidence.gaps.emplace_back("vendor: the device is simulated, and none of this machine");
+      evidence.gaps.emplace_back("vendor: the device is simulated, not a device of this machine");
     } else {
       KernelFacts(machine, evidence).read();
     }

@@ -71,8 +71,8 @@ class Looks {
     const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
     const bool nothing = reason_in_words(inventory.problem) == Reason::kNoDevice;
     if (!inventory.problem.empty() && !nothing) {
-      seen.warnings.push_back(
-          {WarningCode::kProbe, fmt::format("{} cannot say what they see: {}", who, inventory.words())});
+      seen.warnings.push_back({WarningCode::kProbe,
+                               fmt::format("{} cannot determine their devices: {}", who, inventory.words())});
       return;
     }
     // The runtime is that of this machine; the suite may bring another one.

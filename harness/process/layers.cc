@@ -44,7 +44,7 @@ std::string mend_pidns() {
     return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000";
   }
   return "let the container make user and PID namespaces: docker run --security-opt seccomp=FILE, "
-         "the seccomp.json beside our images (docs/how-to/stacks.md)";
+         "the seccomp.json of Proctor's images (docs/how-to/stacks.md)";
 }
 
 std::string mend_pids_controller() { return "delegate the pids controller to this cgroup"; }
@@ -52,7 +52,7 @@ std::string mend_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= o
 std::string mend_masked_proc() { return "unmask /proc: docker run --security-opt systempaths=unconfined"; }
 std::string mend_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
 std::string mend_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
-std::string mend_root() { return "run as an ordinary user, or with --containment pidns"; }
+std::string mend_root() { return "run as a user other than root, or with --containment pidns"; }
 
 // ---- what a layer does not guarantee ----
 
@@ -82,27 +82,29 @@ constexpr Caveat kTracedGuard{"a test can trace its guard, because /proc is moun
 constexpr Caveat kHostProc{"/proc shows the host's pids: a test that opens /proc/<getpid()> misreads",
                            has_host_proc, mend_masked_proc};
 constexpr Caveat kUserNamespace{
-    "tests run in a user namespace: files of other users look like nobody's, and set-uid programs gain "
-    "nothing",
+    "tests run in a user namespace: files of other users appear to belong to nobody, and set-uid programs "
+    "gain nothing",
     has_user_namespace, mend_set_uid};
 constexpr Caveat kOutlivesInLeaf{
-    "what kills runner and guard together lives on, until `proctor finish` or the next run ends it", always,
-    mend_pidns};
-constexpr Caveat kOutlives{"what has left by double fork outlives a SIGKILL of runner and guard together",
-                           always, mend_pidns};
+    "a case survives if runner and guard are killed together, until `proctor finish` or the next run kills "
+    "it",
+    always, mend_pidns};
+constexpr Caveat kOutlives{
+    "a process that left by double fork survives a SIGKILL of runner and guard together", always, mend_pidns};
 constexpr Caveat kPidfd{
-    "a test can signal the runner on purpose, by a pidfd; kill() of -1 and of the runner is refused",
-    has_filter, mend_signals};
-constexpr Caveat kSignals{"a test can signal the runner and everything else of its user", has_no_scope,
+    "a test can signal the runner through a pidfd; kill() of -1 and of the runner is refused", has_filter,
+    mend_signals};
+constexpr Caveat kSignals{"a test can signal the runner and all other processes of its user", has_no_scope,
                           mend_signals};
 constexpr Caveat kRootInLeaf{
-    "a root test can leave its cgroup, which alone does not help it, and can make the guard say by "
-    "ptrace that nothing is left",
+    "a root test can leave its cgroup, which alone does not help it, and can make the guard report by ptrace "
+    "that no process is left",
     is_root_without_landlock, mend_root};
-constexpr Caveat kRoot{"a root test can make the guard say by ptrace that nothing is left",
+constexpr Caveat kRoot{"a root test can make the guard report by ptrace that no process is left",
                        is_root_without_landlock, mend_root};
-constexpr Caveat kSetUid{"a set-uid program that becomes root cannot be killed: it is named, and lives on",
-                         is_user_without_scope, mend_pidns};
+constexpr Caveat kSetUid{
+    "a set-uid program that becomes root cannot be killed: it is reported, and it survives",
+    is_user_without_scope, mend_pidns};
 constexpr Caveat kNoPidsController{kForkBomb, has_no_pids_limit, mend_pids_controller};
 constexpr Caveat kNoPidsLimit{kForkBomb, always, mend_cgroup};
 constexpr Caveat kForkRace{"killing a process that forks all the time is a race without a proven end", always,

@@ -56,7 +56,7 @@ void PassThrough::on_empty(std::function<void()> then) {
 }
 
 void PassThrough::abandon() {
-  if (!pending_.empty()) lost_ = "nobody reads it";
+  if (!pending_.empty()) lost_ = "it has no reader";
   pending_.clear();
   then_ = nullptr;
   boost::system::error_code ignored;

@@ -91,7 +91,7 @@ TEST_F(PassThroughTest, WhatIsAbandonedIsALoss) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   pass->write(flood());
   pass->abandon();
-  EXPECT_EQ(pass->lost(), "nobody reads it");
+  EXPECT_EQ(pass->lost(), "it has no reader");
   EXPECT_TRUE(pass->is_empty());
 }
 

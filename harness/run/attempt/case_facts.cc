@@ -147,7 +147,7 @@ AttemptEnded describe(const CaseFacts& facts) {
     const auto& shared = facts.plan.suite->policy;
     const auto limit = end->cause == EndCause::kStall ? shared.stall.value_or(Milliseconds(0))
                                                       : policy.shutdown.value_or(shared.timeout);
-    add_failure(event, fmt::format("the case itself had ended; its process had not, {} later",
+    add_failure(event, fmt::format("the case had ended, but its process had not exited {} later",
                                    format_duration(limit)));
   }
   if (end) {
@@ -172,15 +172,14 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_
   const auto& termination = end.termination;
   if (end.guard_late > Milliseconds(0))
     warnings.push_back(
-        Warning{WarningCode::kGuardSlow,
-                fmt::format("the process that guards {} took {} to answer: the machine is busy", case_id,
-                            human_duration(end.guard_late))});
+        Warning{WarningCode::kGuardSlow, fmt::format("the guard of {} took {} to answer: the machine is busy",
+                                                     case_id, human_duration(end.guard_late))});
   if (!termination.guard_lost.empty())
-    warnings.push_back(Warning{WarningCode::kGuardLost,
-                               fmt::format("the process that guards {} did not end it: {}; the runner did{}",
-                                           case_id, termination.guard_lost,
-                                           termination.unreapable ? ", and could not kill all of it"
-                                                                  : ", and nothing of it is left")});
+    warnings.push_back(Warning{
+        WarningCode::kGuardLost,
+        fmt::format("the guard of {} failed ({}){}", case_id, termination.guard_lost,
+                    termination.unreapable ? "; the runner could not kill all of its processes"
+                                           : "; the runner killed the case, and no process is left")});
   if (frozen >= FrozenTime::kNotable)
     warnings.push_back(Warning{WarningCode::kFrozen,
                                "the runner did not run for " + human_duration(frozen) +
@@ -191,10 +190,9 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_
                 "the output of " + case_id + " was not passed on in full: " + end.pass_through_lost});
   if (end.broken_commands > 0)
     warnings.push_back(
-        Warning{WarningCode::kWorkflowCommands, std::to_string(end.broken_commands) +
-                                                    " workflow commands in the output of " + case_id +
-                                                    " were broken with a backslash; --workflow-commands "
-                                                    "lets them speak for the step"});
+        Warning{WarningCode::kWorkflowCommands,
+                std::to_string(end.broken_commands) + " workflow commands in the output of " + case_id +
+                    " were escaped with a backslash; use --workflow-commands to pass them through"});
   return warnings;
 }
 

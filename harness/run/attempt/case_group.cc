@@ -77,11 +77,11 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
   if (no_more) return drop(rest, no_more->verdict, no_more->note);
   if (fate == ProcessFate::kEnded) {
     return drop(rest, {Outcome::kError, Reason::kNoResult},
-                "its process ended without having run it, and nobody had ended it");
+                "its process exited without running it, and Proctor had not stopped it");
   }
   if (never_began_ < kMaxNeverBegan) return {};
   return drop(rest, {Outcome::kNotrun, Reason::kStartUp},
-              "processes for it ended before they ran anything; see the cases before it");
+              "its processes exited before they ran any case; see the cases before it");
 }
 
 std::vector<CaseGroup::Finished> CaseGroup::give_up(const Verdict& verdict, const std::string& note) {

@@ -21,7 +21,7 @@ Result<LineRegex> LineRegex::compile(const std::string& pattern) {
     char text[256];
     ::regerror(error, compiled.get(), text, sizeof text);
     return Error::usage("compile the regular expression `" + clean_text(pattern) + "`: " + text,
-                        "It is a POSIX extended one, as of grep -E.");
+                        "Use POSIX extended syntax, as in `grep -E`.");
   }
   LineRegex regex;
   regex.regex_ = std::shared_ptr<regex_t>(compiled.release(), [](regex_t* owned) {

@@ -17,11 +17,11 @@ ResultText read_result_file(const std::string& path, std::uint64_t most) {
   const auto refused = [](std::string why) { return ResultText{.text = {}, .refused = std::move(why)}; };
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   if (!fd && errno == ENOENT) return {};
-  if (!fd && (errno == ELOOP || errno == ENXIO)) return refused("its result file is no regular file");
+  if (!fd && (errno == ELOOP || errno == ENXIO)) return refused("its result file is not a regular file");
   if (!fd) return refused(fmt::format("its result file cannot be opened: {}", std::strerror(errno)));
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    return refused("its result file is no regular file");
+    return refused("its result file is not a regular file");
   const auto too_large = [&] {
     return refused(
         fmt::format("its result file is larger than {}, the most that is read", format_memory_size(most)));

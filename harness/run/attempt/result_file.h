@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kMostResult = 64 * 1024 * 1024;
 struct ResultText {
   std::string text;  // "": there is none
   std::string
-      refused;  // why it is not read: "its result file is no regular file"; "" also where there is none
+      refused;  // why it is not read: "its result file is not a regular file"; "" also where there is none
 };
 
 ResultText read_result_file(const std::string& path, std::uint64_t most = kMostResult);

@@ -39,13 +39,13 @@ TEST_F(ResultFileTest, NoneIsNoMistake) { EXPECT_EQ(refused(), ""); }
 
 TEST_F(ResultFileTest, WhatIsInItsPlaceIsNotRead) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  EXPECT_EQ(refused(), "its result file is no regular file") << "and nobody waits for who writes to it";
+  EXPECT_EQ(refused(), "its result file is not a regular file") << "and nobody waits for who writes to it";
   fs::remove(path());
   fs::create_symlink("/dev/zero", path());
-  EXPECT_EQ(refused(), "its result file is no regular file");
+  EXPECT_EQ(refused(), "its result file is not a regular file");
   fs::remove(path());
   fs::create_directory(path());
-  EXPECT_EQ(refused(), "its result file is no regular file");
+  EXPECT_EQ(refused(), "its result file is not a regular file");
 }
 
 TEST_F(ResultFileTest, NoMoreIsReadThanFits) {

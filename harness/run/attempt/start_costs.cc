@@ -39,11 +39,10 @@ std::vector<Warning> StartCosts::proposals() const {
     if (sum.around <= sum.own || saved < kWorthSaying) continue;
     warnings.push_back(
         {WarningCode::kProcessFile,
-         fmt::format(
-             "suite `{}` ({}): its {} processes took {:.1f} s to start, to collect and to end, its tests "
-             "{:.1f} s; to share them among the tests of a file, {}",
-             suite->name, suite->origin, sum.processes, seconds(sum.around), seconds(sum.own),
-             where_to_write(*suite))});
+         fmt::format("suite `{}` ({}): its {} processes took {:.1f} s to start, collect and exit, its tests "
+                     "{:.1f} s; to share a process among the tests of a file, {}",
+                     suite->name, suite->origin, sum.processes, seconds(sum.around), seconds(sum.own),
+                     where_to_write(*suite))});
   }
   return warnings;
 }

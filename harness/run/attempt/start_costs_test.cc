@@ -41,10 +41,9 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
   const auto proposals = costs_.proposals();
   ASSERT_THAT(proposals, SizeIs(1));
   EXPECT_EQ(proposals[0].code, WarningCode::kProcessFile);
-  EXPECT_EQ(
-      proposals[0].text,
-      "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start, to collect and to end, its tests "
-      "0.2 s; to share them among the tests of a file, write process = \"file\" below [suite.t]");
+  EXPECT_EQ(proposals[0].text,
+            "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start, collect and exit, its tests "
+            "0.2 s; to share a process among the tests of a file, write process = \"file\" below [suite.t]");
 }
 
 TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {

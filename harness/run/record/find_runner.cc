@@ -192,7 +192,7 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
       return true;
     }
   }
-  said.push_back(fmt::format("the runner, pid {}, did not end by SIGKILL", runner.pid()));
+  said.push_back(fmt::format("the runner, pid {}, survived SIGKILL", runner.pid()));
   return false;
 }
 
@@ -216,8 +216,8 @@ bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std
     for (const ProcessHandle& process : left.found) pids.push_back(process.pid());
     if (wait.is_over(pids)) {
       for (const int pid : left.silent)
-        said.push_back(
-            fmt::format("process {} ({}) does not show whose it is", pid, command_of(reader, pid)));
+        said.push_back(fmt::format("process {} ({}) does not show to which run it belongs", pid,
+                                   command_of(reader, pid)));
       return false;
     }
     std::this_thread::sleep_for(kPoll);

@@ -151,7 +151,7 @@ bool is_ours(const fs::path& path) {
 
 Result<bool> is_git_dirty(const GitCheckout& checkout, Milliseconds time) {
   if (!is_ours(checkout.root) || !is_ours(checkout.git))
-    return Error{ErrorKind::kSystem, "run git status: the checkout is another user's", {}, 0};
+    return Error{ErrorKind::kSystem, "run git status: the checkout belongs to another user", {}, 0};
   // Nothing is written, no watcher is started, and what a hook of git has set is about another tree.
   const auto done = run_outside_program(
       {.argv = {"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", checkout.root.string(),

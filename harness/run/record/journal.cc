@@ -64,7 +64,7 @@ void Journal::lose(int err) {
   if (on_lost_) {
     on_lost_(
         {WarningCode::kJournalLost, std::string("failed to write journal.jsonl: ") + std::strerror(err) +
-                                        "; the run goes on, and records are tried again with the next one"});
+                                        "; the run continues, and Proctor retries with the next record"});
   }
 }
 

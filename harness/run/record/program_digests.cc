@@ -26,9 +26,9 @@ bool is_same(const struct stat& one, const struct stat& other) {
 
 void tell_change(EventSink& sink, const std::string& path) {
   sink.on(ProgramRead{path, "", kChanged});
-  sink.on(
-      Warning{WarningCode::kProgramChanged,
-              fmt::format("{} was changed during the run, so that its results are of no one program", path)});
+  sink.on(Warning{
+      WarningCode::kProgramChanged,
+      fmt::format("{} was changed during the run, so its results do not belong to one program", path)});
 }
 
 }  // namespace

@@ -112,7 +112,8 @@ bool same_directory(const std::string& a, const std::string& b) {
 }
 
 Error distrusted(const std::string& path, const std::string& why) {
-  return Error::usage("trust " + path + ": " + why, "Who acts on a record kills what it names.");
+  return Error::usage("trust " + path + ": " + why,
+                      "Proctor kills the processes that a record names, so it must be trustworthy.");
 }
 
 // The record in the run directory, whoever wrote what it says.
@@ -320,9 +321,9 @@ Result<RunRecord> parse_run_record(const std::string& text) {
     for (const json& process : object.value("left", json::array()))
       record.left.push_back({.pid = process.at("pid"), .start_time = process.at("start_time")});
     if (!is_run_id(record.run_id))
-      return Error::usage("its run_id '" + record.run_id + "' is not one of a run");
+      return Error::usage("its run_id '" + record.run_id + "' is not a valid run id");
     if (record.pid <= 0)
-      return Error::usage("its pid " + std::to_string(record.pid) + " is not one of a process");
+      return Error::usage("its pid " + std::to_string(record.pid) + " is not a valid process id");
     return record;
   } catch (const json::exception& error) {
     return Error::usage(error.what());
@@ -338,13 +339,13 @@ Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   const bool since_boot = (*record)->boot_id == boot_id();
   const PrivateCopy copy = private_copy_of(**record);
   if (copy == PrivateCopy::kEqual || (copy == PrivateCopy::kNone && !since_boot)) return record;
-  if (copy == PrivateCopy::kOther)
-    return distrusted(path, "the copy that its runner keeps to itself says something else");
+  if (copy == PrivateCopy::kOther) return distrusted(path, "it differs from the private copy of its runner");
   // A run that ends takes its record away before the copy.
   if (const auto again = read_as_it_is(path); again && !*again) return again;
-  Error error = distrusted(path, "there is no copy of it where runners of this user keep one");
+  Error error = distrusted(path, "the runners of this user have no copy of it");
   error.hint +=
-      " Do it as the user who ran it, in the same container; `proctor report render` needs no record.";
+      " Run this command as the user of the run, in the same container. `proctor report render` needs no "
+      "record.";
   return error;
 }
 

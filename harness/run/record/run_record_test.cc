@@ -104,7 +104,7 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
   auto other = record;
   other.pid = 1;
   write_copy(other);
-  EXPECT_THAT(refused(run_dir_), HasSubstr("says something else"));
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it differs from"));
   EXPECT_FALSE(is_confirmed(record));
   write_copy(record);
   EXPECT_TRUE(is_confirmed(record));

@@ -107,11 +107,12 @@ SubjectFact dirty_of(const GitCheckout& checkout) {
 Subject of_checkout(const std::optional<GitCheckout>& checkout, const std::filesystem::path& directory,
                     bool says_dirty) {
   Subject subject;
-  subject.build = unknown("no variable of a CI says it");
+  subject.build = unknown("no CI variable contains it");
   if (!checkout) {
-    const std::string none = "no CI says it, and " + directory.string() + " is in no checkout of git";
+    const std::string none =
+        "no CI variable contains it, and " + directory.string() + " is not in a git checkout";
     subject.commit = subject.dirty = subject.branch = subject.repository = unknown(none);
-    subject.dirty.reason = directory.string() + " is in no checkout of git";
+    subject.dirty.reason = directory.string() + " is not in a git checkout";
     return subject;
   }
   const GitHead head = read_git_head(*checkout);
@@ -147,7 +148,7 @@ Result<SaidSubject> parse_subject(const std::vector<std::string>& words) {
       return bad_word(word, fmt::format("`{}` is neither true nor false", value),
                       "Write dirty=true or dirty=false.");
     if (!said.emplace(name, value).second)
-      return bad_word(word, fmt::format("`{}` is said twice", name), "Say it once.");
+      return bad_word(word, fmt::format("`{}` is given twice", name), "Give it once.");
   }
   return said;
 }
@@ -175,7 +176,8 @@ FoundSubject find_subject(const SaidSubject& said, const Environment& caller,
   if (by_ci && !same_commit(*subject.commit.value, checked_out)) {
     found.warnings.push_back(
         {WarningCode::kSubject,
-         fmt::format("{} says that {} is tested, but {} is checked out in {}; --subject commit=... decides",
+         fmt::format("{} names commit {}, but {} is checked out in {}; set the tested commit with --subject "
+                     "commit=...",
                      subject.commit.source, *subject.commit.value, checked_out, subject.checkout)});
   }
   return found;

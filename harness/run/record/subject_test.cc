@@ -49,7 +49,7 @@ TEST_F(SubjectTest, TheCheckoutSaysWhatNobodyElseDoes) {
   expect_fact(subject.repository, "https://git.example/a", ".git");
   expect_fact(subject.dirty, "true", "--subject");
   EXPECT_FALSE(subject.build.value);
-  EXPECT_EQ(subject.build.reason, "no variable of a CI says it");
+  EXPECT_EQ(subject.build.reason, "no CI variable contains it");
   EXPECT_EQ(subject.checkout, fs::absolute(directory_.path()).string());
   EXPECT_THAT(warnings, IsEmpty());
 }
@@ -135,7 +135,7 @@ TEST(SaidSubject, IsReadAndRefused) {
   };
   EXPECT_EQ(refused({"comit=abc"}), "read --subject comit=abc: there is no `comit` Did you mean `commit`?");
   EXPECT_THAT(refused({"weather=fine"}), HasSubstr("Known names: commit, dirty, branch, repository, build."));
-  EXPECT_THAT(refused({"commit=a", "commit=a"}), HasSubstr("`commit` is said twice"));
+  EXPECT_THAT(refused({"commit=a", "commit=a"}), HasSubstr("`commit` is given twice"));
   EXPECT_THAT(refused({"commit"}), HasSubstr("it has no value"));
   EXPECT_THAT(refused({"commit="}), HasSubstr("it has no value"));
   EXPECT_THAT(refused({"=a"}), HasSubstr("there is no ``"));

@@ -38,7 +38,7 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left) {
       if (is_discounted(ended, left, note)) continue;
     } else if (!left.lost.empty() && devices_.lost && last_ == ended.which) {
       ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
-      note = "its device is lost: what it says is no verdict on the code";
+      note = "its device is lost, so its result is not a verdict on the code";
     }
     take(ended, note);
   }

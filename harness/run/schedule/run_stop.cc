@@ -25,7 +25,7 @@ RunStop::RunStop(RunContext& run, RunningGroups& groups, std::function<void()> o
 void RunStop::begin() {
   if (run_.setup.stop.watch_parent && !signals_.watch_parent()) {
     run_.sink.on(
-        Warning{WarningCode::kParentWatch, "the death of the parent process cannot be noticed here"});
+        Warning{WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
   }
   if (!run_.setup.stop.deadline) return;
   deadline_.expires_at(run_.attempts.run_started + *run_.setup.stop.deadline);
@@ -101,7 +101,7 @@ void RunStop::abandon_groups() {
   for (auto& group : groups_) group.settle({});
   for (auto& group : groups_)
     group.give_up({Outcome::kNotrun, run_.why_stopped()},
-                  "its processes did not die in time and may still run");
+                  "its processes did not exit in time and may still run");
   groups_.clear();
   over_();
 }

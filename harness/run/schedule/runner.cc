@@ -103,7 +103,7 @@ void Runner::tell_beginning() {
   attempts_.containment.watch_frozen_time();
   if (const std::string why = attempts_.containment.why_no_pressure(); !why.empty())
     run_.sink.on(Warning{WarningCode::kPressure,
-                         "a case that gets no CPU time is not told from one that hangs: " + why});
+                         "a case without CPU time cannot be distinguished from a hang: " + why});
 }
 
 void Runner::tell_end() {

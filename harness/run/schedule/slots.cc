@@ -20,7 +20,7 @@ void Slots::begin() {
   if (const auto& leases = run_.pool.leases()) {
     if (auto watched = lease_wait_.watch(*leases); !watched)
       run_.sink.on(Warning{WarningCode::kLeaseWatch,
-                           "failed to " + watched.error().what + "; leases are looked at once a second"});
+                           "failed to " + watched.error().what + "; leases are polled once a second"});
   }
   look_at_leases();
   run_.visits.begin([this] { start_more(); });

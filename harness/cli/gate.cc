@@ -328,11 +328,11 @@ bool is_judged_now(const std::string& run_id, const GateInputs& inputs) {
 
 // Why a run is no past of those that are judged, or "".
 std::string why_no_past(const std::string& run_id, const std::string& started, const GateInputs& inputs) {
-  if (is_judged_now(run_id, inputs)) return fmt::format("run {} is judged itself", run_id);
+  if (is_judged_now(run_id, inputs)) return fmt::format("run {} is one of the judged runs", run_id);
   const bool older = std::ranges::all_of(inputs.reports, [&](const GateReport& report) {
     return unix_ms(started) <= unix_ms(report.plan.started);
   });
-  return older ? "" : fmt::format("run {} is of {}, which is newer than what is judged", run_id, started);
+  return older ? "" : fmt::format("run {} is of {}, which is newer than the judged runs", run_id, started);
 }
 
 // Which of its cases were red.

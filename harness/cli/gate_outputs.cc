@@ -45,7 +45,7 @@ Result<void> check_outputs(const std::vector<GateOutput>& outputs, const std::ve
       return refused(output, fmt::format("{} has the same file", other->second));
     for (const std::string& input : inputs) {
       if (is_or_lies_in(file, real(input)))
-        return refused(output, fmt::format("the gate reads {} and does not change it", input));
+        return refused(output, fmt::format("the gate reads {} and cannot write to it", input));
     }
   }
   return {};

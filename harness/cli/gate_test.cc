@@ -336,8 +336,8 @@ TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
   write_scene(scene, path());
   const Ended unknown = gate(words(scene));
   EXPECT_EQ(unknown.exit_code, 1) << unknown.err;
-  EXPECT_THAT(unknown.out, HasSubstr("libze-intel-gpu1: the lock says"));
-  EXPECT_THAT(unknown.out, HasSubstr("libze1: the lock says"));
+  EXPECT_THAT(unknown.out, HasSubstr("libze-intel-gpu1: the lock requires"));
+  EXPECT_THAT(unknown.out, HasSubstr("libze1: the lock requires"));
 }
 
 // The digest that a run writes down is the one that the gate reads in the plan's file.
@@ -415,7 +415,7 @@ TEST_F(GateCommand, AJournalThatIsNotWhatItsRunnerWroteIsRefused) {
   write_file(journal, anew);
   const Ended changed = gate({"--policy", "gate.toml", "out"});
   EXPECT_EQ(changed.exit_code, 2);
-  EXPECT_THAT(changed.err, HasSubstr("is not what its runner wrote"));
+  EXPECT_THAT(changed.err, HasSubstr("was changed after its runner wrote it"));
 }
 
 }  // namespace

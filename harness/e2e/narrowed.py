@@ -78,7 +78,7 @@ def what_an_option_leaves_out(sandbox):
     said = gate(sandbox, out, more='plan = "plan.json"')
     check("was run with --debugger true" in said, said)
     out, _ = run(sandbox, "--name", "t", "--filter", "t*", "--", "true")
-    check("left something out, or may have: --filter t*" in gate(sandbox, out), "a filter")
+    check("excluded cases, or may have: --filter t*" in gate(sandbox, out), "a filter")
     print("ok options that change what is run stand before the gate")
 
 

@@ -261,18 +261,18 @@ void add_ways_of_plans(WrongWays& ways) {
   ways.add(2, "a shard without cases is missing", sharded_scene(), "shards", {"shard 4/4 is missing"},
            [](GateScene& scene) { scene.runs.pop_back(); });
   ways.add(2, "a shard is there twice", sharded_scene(), "shards",
-           {"shard 2/4 is there 2 times", "memory.xpu/Copy.C"}, [](GateScene& scene) {
+           {"shard 2/4 is given 2 times", "memory.xpu/Copy.C"}, [](GateScene& scene) {
              SceneRun again = scene.runs[1];
              again.directory = "again";
              again.plan.run_id = "again";
              scene.runs.push_back(again);
            });
   ways.add(2, "what was merged out of shards, in their place", "shards",
-           {"B580", "give the shards themselves"},
+           {"B580", "give the run directories of the shards"},
            [](GateScene& scene) { scene.run().plan.stack.emplace_back("shard.1", "run a on b"); });
   for (const auto& [index, count] : {std::pair{1, 2'147'483'647}, {1, 10'001}, {0, 1}, {2, 1}, {1, -1}}) {
     const std::string number = std::to_string(index) + "/" + std::to_string(count);
-    ways.add(25, "shard " + number, "journal", {"shard " + number + " is no number of shards"},
+    ways.add(25, "shard " + number, "journal", {"shard " + number + " is not a valid shard number"},
              [&](GateScene& scene) {
                scene.run().plan.shard->index = index;
                scene.run().plan.shard->count = count;
@@ -293,8 +293,8 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.run().cases.erase(scene.run().cases.begin() + 2);
              scene.cell_keys += "min_executed = 3\n";
            });
-  ways.add(4, "one id is missing, and no plan names it", "ids",
-           {"are not those of which its plan's digest is"}, [](GateScene& scene) {
+  ways.add(4, "one id is missing, and no plan names it", "ids", {"do not match the digest of its plan"},
+           [](GateScene& scene) {
              scene.run().cases.pop_back();
              scene.run().cases.front().device = kSecondCard;
              run_without_plan(scene.run());
@@ -314,14 +314,14 @@ void add_ways_of_plans(WrongWays& ways) {
            [](GateScene& scene) {
              scene.run().extra = {ProgramRead{"/bin/memory", "", "it was changed during the run"}};
            });
-  ways.add(6, "a filter made the plan smaller", "plan", {"B580", "of another plan", "memory.xpu/Copy.D"},
+  ways.add(6, "a filter made the plan smaller", "plan", {"B580", "has another plan", "memory.xpu/Copy.D"},
            [](GateScene& scene) {
              scene.run().cases.pop_back();
              scene.run().plan.shard = PlannedShard{1, 1, 3, std::string(64, 'd')};
              scene.run().plan.plan_digest = std::string(64, 'f');
            });
   ways.add(6, "a label made the run smaller, and no plan names it", "plan",
-           {"B580", "left something out, or may have: --label"}, [](GateScene& scene) {
+           {"B580", "excluded cases, or may have: --label"}, [](GateScene& scene) {
              run_without_plan(scene.run(), {{"--label", "quick", std::string(kToldByPlan)}});
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
@@ -331,14 +331,14 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a run that was joined out of parts, of which one had a filter", "plan",
-           {"joined out of the tests of a call of CTest", "so it fills no cell"}, [](GateScene& scene) {
+           {"joined from the tests of a CTest run", "so it fills no cell"}, [](GateScene& scene) {
              run_without_plan(scene.run());
              scene.run().plan.command_line = {"ctest"};
              scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a run that was joined out of parts, for a cell with a plan", "plan",
-           {"joined out of the tests of a call of CTest"}, [](GateScene& scene) {
+           {"joined from the tests of a CTest run"}, [](GateScene& scene) {
              scene.run().plan.shard.reset();
              scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
            });
@@ -356,7 +356,7 @@ void add_ways_of_plans(WrongWays& ways) {
            [](GateScene& scene) { scene.run().plan.narrowed.reset(); });
   const NarrowingVariable trace{"memory", "xpu", "PYTEST_ADDOPTS", "--trace", "caller", ""};
   ways.add(28, "a variable of the caller that makes a failing test pass", "variables",
-           {"B580", "had PYTEST_ADDOPTS=--trace of the caller", "allows it by `variables`"},
+           {"B580", "had PYTEST_ADDOPTS=--trace of the caller", "add it to `variables`"},
            [=](GateScene& scene) { scene.run().plan.narrowed->variables = {trace}; });
   ways.add(28, "a variable of the caller, and the policy allows another one", "variables",
            {"PYTEST_ADDOPTS=--trace of the caller"}, [=](GateScene& scene) {
@@ -379,7 +379,7 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a plan that tries each check with one point", "",
-           {"plan.json: it was made with --point bytes=0"}, [](GateScene& scene) {
+           {"plan.json: it was written with --point bytes=0"}, [](GateScene& scene) {
              scene.files["plan.json"] = plan_text(ids_of_plan(), {{"point", "bytes=0"}});
            });
   ways.add(7, "every case skipped, each with a reason", "executed",
@@ -421,15 +421,15 @@ void add_ways_of_dates(WrongWays& ways) {
              scene.subject.clear();
              scene.run().plan.subject.commit = {{}, "", "no checkout"};
            });
-  ways.add(9, "a report of a dirty tree", "clean", {"B580", "changes that are in no commit"},
+  ways.add(9, "a report of a dirty tree", "clean", {"B580", "uncommitted changes"},
            [](GateScene& scene) { scene.run().plan.subject.dirty.value = "true"; });
-  ways.add(9, "nobody says whether the tree was dirty", "clean", {"nobody says", "git is not here"},
+  ways.add(9, "nobody says whether the tree was dirty", "clean", {"it is unknown whether", "git is not here"},
            [](GateScene& scene) {
              scene.run().plan.subject.dirty = {{}, "", "git is not here"};
            });
   ways.add(10, "a report that is too old", "age", {"B580", "ended 73.0 h before"},
            [](GateScene& scene) { scene.at = "2026-02-03T13:00:00Z"; });
-  ways.add(10, "a report of the future", "clock", {"B580", "and it is 2026-01-30T12:00:00Z now"},
+  ways.add(10, "a report of the future", "clock", {"B580", "but the time now is 2026-01-30T12:00:00Z"},
            [](GateScene& scene) { scene.at = "2026-01-30T12:00:00Z"; });
   ways.add(10, "a report whose dates do not fit its clock", "clock", {"it lasted 30.0 h by its dates"},
            [](GateScene& scene) {
@@ -481,7 +481,7 @@ void add_ways_of_journals(WrongWays& ways) {
                write_file(run_dir / "journal.jsonl", "all is good\n");
              };
            });
-  ways.add(13, "the same journal twice", "once", {"is there more than once"}, [](GateScene& scene) {
+  ways.add(13, "the same journal twice", "once", {"is given more than once"}, [](GateScene& scene) {
     SceneRun again = scene.run();
     again.directory = "copy";
     scene.runs.push_back(again);
@@ -530,12 +530,12 @@ void add_ways_of_journals(WrongWays& ways) {
              };
            });
   ways.add(25, "digests of reports that were rendered before the end of the run", "journal",
-           {"says what was rendered before the end of the run"}, [](GateScene& scene) {
+           {"lists rendered files before the end of the run"}, [](GateScene& scene) {
              scene.run().change_lines = [](std::vector<std::string>& lines) {
                lines.insert(lines.end() - 1, rendered_record({{"report.json", "c0ffee"}}));
              };
            });
-  ways.add(25, "digests of reports that were rendered twice", "journal", {"says twice what was rendered"},
+  ways.add(25, "digests of reports that were rendered twice", "journal", {"lists the rendered files twice"},
            [](GateScene& scene) {
              scene.run().says_rendered = true;
              scene.run().change_lines = [](std::vector<std::string>& lines) {
@@ -570,7 +570,7 @@ void add_ways_of_journals(WrongWays& ways) {
              };
            });
   ways.add(25, "a case that ended as no attempt did", "journal",
-           {"B580", "it ended as pass, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+           {"B580", "it ended as pass, but no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
              scene.run().cases[1].attempts = {};
              scene.run().cases[1].end = kPassed;
            });
@@ -595,18 +595,18 @@ void add_ways_of_journals(WrongWays& ways) {
     });
   };
   said("an attempt that passed, and ended with an exit code", R"("exit_code":1)", R"("exit_code":null)",
-       {"its attempt 1 passed, and ended with exit code 1", "memory.xpu/Copy.B"});
+       {"its attempt 1 passed, but it exited with code 1", "memory.xpu/Copy.B"});
   said("an attempt that passed, and ended by a signal", R"("exit_signal":11)", R"("exit_signal":null)",
-       {"its attempt 1 passed, and ended by signal 11", "memory.xpu/Copy.B"});
+       {"its attempt 1 passed, but it was killed by signal 11", "memory.xpu/Copy.B"});
   ways.add(25, "a failed attempt under a skip", "journal",
-           {"it ended as skip, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+           {"it ended as skip, but no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
              scene.run().cases[1].attempts = {kFailed};
              scene.run().cases[1].end = Verdict{Outcome::kSkip, {Reason::kUnsupported, "fp64"}};
              scene.skips = "\"unsupported:*\" = \"this product has none\"\n";
              scene.cell_keys += "min_executed = 3\n";
            });
   ways.add(25, "an attempt on a device that the run does not have", "journal",
-           {"it ran on xpu:0000:77:00.0, which is no device of the run"},
+           {"it ran on xpu:0000:77:00.0, which is not a device of the run"},
            [](GateScene& scene) { scene.run().cases[1].device = "xpu:0000:77:00.0"; });
   ways.add(25, "an attempt that lasted longer than its run", "journal",
            {"its attempt 1 lasted 36001250 ms, and the run 9000 ms", "memory.xpu/Copy.A"},
@@ -619,7 +619,7 @@ void add_ways_of_journals(WrongWays& ways) {
                }
              };
            });
-  ways.add(25, "a record of a moment before its run", "journal", {"of a moment before the run"},
+  ways.add(25, "a record of a moment before its run", "journal", {"the record is older than the run"},
            [](GateScene& scene) {
              scene.run().change_lines = [](std::vector<std::string>& lines) {
                for (std::string& line : lines) {
@@ -636,7 +636,7 @@ void add_ways_of_journals(WrongWays& ways) {
            });
   ways.add(25, "a record about a case that was not planned", "journal", {"memory.xpu/Else"},
            [](GateScene& scene) { scene.run().extra.emplace_back(concluded("memory.xpu/Else", kPassed)); });
-  ways.add(25, "records behind the end of the run", "journal", {"behind the end of the run"},
+  ways.add(25, "records behind the end of the run", "journal", {"follows the end of the run"},
            [](GateScene& scene) {
              scene.run().change_lines = [](std::vector<std::string>& lines) {
                std::iter_swap(lines.end() - 1, lines.end() - 2);
@@ -683,12 +683,12 @@ void add_ways_of_outcomes(WrongWays& ways) {
                                   other.reason = "hangs*";
                                   return other;
                                 }()}),
-           "flaky", {"no known failure is about it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+           "flaky", {"no known failure covers it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              scene.run().cases[0].attempts = {kFailed, kPassed};
              scene.more_policy = "[gate.flaky]\npercent = 25\n";
            });
   ways.add(14, "a flaky case within the percentage that no list knows", known_failure_scene(), "flaky",
-           {"no known failure is about it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+           {"no known failure covers it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              scene.run().cases[0].attempts = {kFailed, kPassed};
              scene.more_policy = "[gate.flaky]\npercent = 25\n";
            });
@@ -696,7 +696,7 @@ void add_ways_of_outcomes(WrongWays& ways) {
        {Verdict{Outcome::kDeviceLost, reason_in_words("xid:79")},
         Verdict{Outcome::kError, Reason::kForeignHolder}, Verdict{Outcome::kNotrun, Reason::kDeviceSick}}) {
     ways.add(15, "a failure of the machine, " + to_string(verdict), "machine",
-             {"B580", "trouble of the machine", "memory.xpu/Copy.A"}, [&](GateScene& scene) {
+             {"B580", "machine problem", "memory.xpu/Copy.A"}, [&](GateScene& scene) {
                scene.run().cases[0].attempts = {verdict};
                scene.cell_keys += "min_executed = 3\n";
              });
@@ -730,10 +730,10 @@ void add_ways_of_outcomes(WrongWays& ways) {
         {entry("has no owner", [](SceneEntry& e) { e.owner = ""; })});
   known("a known failure without issue", "expected", {"has no issue"},
         {entry("has no issue", [](SceneEntry& e) { e.issue = ""; })});
-  known("a known failure without a day of its own", "expected", {"does not say since when"},
-        {entry("does not say since when it is known", [](SceneEntry& e) { e.added = ""; })});
-  known("a known failure for a year", "expected", {"is to hold for 365 days"},
-        {entry("is to hold for 365 days", [](SceneEntry& e) { e.expires = "2027-01-21"; })});
+  known("a known failure without a day of its own", "expected", {"has no date `added`"},
+        {entry("has no date `added`", [](SceneEntry& e) { e.added = ""; })});
+  known("a known failure for a year", "expected", {"covers 365 days"},
+        {entry("covers 365 days", [](SceneEntry& e) { e.expires = "2027-01-21"; })});
   known("a known failure that covers a suite", "expected", {"would cover a whole suite", "memory.xpu/Copy.D"},
         {entry("would cover a whole suite", [](SceneEntry& e) { e.cases = "memory.xpu/*"; })});
   known("a known failure of many cases without `broad`", "expected", {"matches 6 planned cases"},
@@ -778,7 +778,7 @@ void add_ways_of_outcomes(WrongWays& ways) {
            e.expires = "2026-01-28";
          })});
   ways.add(17, "a known failure that passes", known_failure_scene(), "unexpected_pass",
-           {"B580", "take the entry", "memory.xpu/Copy.D"}, [](GateScene& scene) {
+           {"B580", "remove the entry", "memory.xpu/Copy.D"}, [](GateScene& scene) {
              scene.run().cases.back().attempts = {kPassed};
              scene.run().cases.back().end = Verdict{Outcome::kXpass, ""};
            });
@@ -822,19 +822,19 @@ void add_ways_of_hardware(WrongWays& ways) {
              }
            });
   hardware(19, "a driver that the loader was given", "hardware",
-           {"B580", "the loader was given another driver, /tmp/sim.so, by the suite"}, [](GateScene& scene) {
+           {"B580", "the loader loaded another driver, /tmp/sim.so, by the suite"}, [](GateScene& scene) {
              scene.run().environment = {{"ZE_ENABLE_ALT_DRIVERS", "/tmp/sim.so", "suite"}};
            });
   hardware(19, "a device that the kernel's driver does not have", "hardware",
            {"kernel_driver is vfio-pci, and not xe or i915"},
            [](GateScene& scene) { evidence_in(scene).front()->kernel_driver = "vfio-pci"; });
-  hardware(19, "a driver that nobody knows", "hardware", {"driver_build_id: failed to read it"},
+  hardware(19, "a driver that is unknown", "hardware", {"driver_build_id: failed to read it"},
            [](GateScene& scene) {
              evidence_in(scene).back()->driver_build_id = "";
              evidence_in(scene).back()->gaps = {"driver_build_id: failed to read it"};
            });
-  hardware(19, "nothing was computed on a device", "hardware",
-           {"the health probe computed nothing", kSecondCard}, [](GateScene& scene) {
+  hardware(19, "nothing was computed on a device", "hardware", {"no health probe passed", kSecondCard},
+           [](GateScene& scene) {
              std::erase_if(scene.run().extra, [](const Event& event) {
                const auto* health = std::get_if<DeviceHealth>(&event);
                return health != nullptr && health->device == kSecondCard;
@@ -858,7 +858,7 @@ void add_ways_of_hardware(WrongWays& ways) {
     scene.locks["xpu-rolling"] = GateLock{.sha256 = "10c4", .differences = {}};
   };
   ways.add(21, "a stack that is not the lock's", "stack",
-           {"B580", "lock sha256:10c4, and the lock is sha256:ffff"}, [=](GateScene& scene) {
+           {"B580", "lock sha256:10c4, but the lock is sha256:ffff"}, [=](GateScene& scene) {
              on_stack(scene);
              scene.locks["xpu-rolling"].sha256 = "ffff";
            });
@@ -899,10 +899,10 @@ void add_ways_of_hardware(WrongWays& ways) {
              scene.run().plan.devices[1].name = "Intel Arc A770";
              scene.run().cases[1].device = "xpu:0000:05:00.0";
            });
-  ways.add(0, "a soak that is too short", "soak", {"0.001 device hours, and 15 are asked for"},
+  ways.add(0, "a soak that is too short", "soak", {"0.001 device hours, and 15 are required"},
            [](GateScene& scene) { scene.cell_keys += "soak = { device_hours = 15, resets = 0 }\n"; });
   ways.add(0, "a soak of attempts that overlap on one device", "soak",
-           {"0.005 device hours, and 0.009 are asked for"}, [](GateScene& scene) {
+           {"0.005 device hours, and 0.009 are required"}, [](GateScene& scene) {
              scene.cell_keys += "soak = { device_hours = 0.009, resets = 0 }\n";
              scene.run().change_lines = [](std::vector<std::string>& lines) {
                for (std::string& line : lines) {
@@ -969,20 +969,21 @@ void add_ways_of_policies(WrongWays& ways) {
              scene.runs.insert(scene.runs.begin(), bad);
            });
   ways.add(0, "a suite that no cell asks for", "claimed",
-           {"1 case of kernels.xpu on Intel Arc B580, which no cell asks for"}, [](GateScene& scene) {
+           {"1 case of kernels.xpu on Intel Arc B580, which no cell covers"}, [](GateScene& scene) {
              scene.run().cases.push_back({.id = "kernels.xpu/Sum",
                                           .attempts = {kFailed},
                                           .end = {},
                                           .device = kFirstCard,
                                           .suite = "kernels"});
            });
-  ways.add(0, "no older run, and the policy wants one", "baseline", {"--baseline, or --history"},
+  ways.add(0, "no older run, and the policy wants one", "baseline", {"--baseline or --history"},
            [](GateScene& scene) { scene.gate_keys += "baseline = \"required\"\n"; });
-  ways.add(
-      0, "the run itself as the older one", "baseline", {"run 1 is judged itself"}, [](GateScene& scene) {
-        scene.gate_keys += "baseline = \"required\"\n";
-        scene.baseline = GateBaseline{.name = "run 1", .failed = {}, .no_past = "run 1 is judged itself"};
-      });
+  ways.add(0, "the run itself as the older one", "baseline", {"run 1 is one of the judged runs"},
+           [](GateScene& scene) {
+             scene.gate_keys += "baseline = \"required\"\n";
+             scene.baseline =
+                 GateBaseline{.name = "run 1", .failed = {}, .no_past = "run 1 is one of the judged runs"};
+           });
 }
 
 }  // namespace

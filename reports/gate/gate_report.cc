@@ -257,11 +257,11 @@ class StrictReader {
     if (std::holds_alternative<RunPlanned>(event) && journal_.model.has_plan())
       return error_.at(number_, "it holds a second plan");
     if (!std::holds_alternative<RunPlanned>(event) && !journal_.model.has_plan())
-      return error_.at(number_, "a record stands before the plan");
-    if (journal_.model.ended()) flaw("a record stands behind the end of the run");
+      return error_.at(number_, "a record precedes the plan");
+    if (journal_.model.ended()) flaw("a record follows the end of the run");
     if (const auto* plan = std::get_if<RunPlanned>(&event);
         plan && plan->shard && !is_shard_number(*plan->shard))
-      flaw(fmt::format("shard {}/{} is no number of shards", plan->shard->index, plan->shard->count));
+      flaw(fmt::format("shard {}/{} is not a valid shard number", plan->shard->index, plan->shard->count));
     if (const auto* end = std::get_if<CaseEnded>(&event)) {
       const CaseRecord* record = journal_.model.find(end->case_id);
       if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);
@@ -275,8 +275,8 @@ class StrictReader {
 
   // Of reports that were rendered before the end, or twice, nobody knows which are there.
   void take(RenderedFiles rendered) {
-    if (!journal_.model.ended()) return flaw("it says what was rendered before the end of the run");
-    if (!journal_.rendered.empty()) return flaw("it says twice what was rendered");
+    if (!journal_.model.ended()) return flaw("it lists rendered files before the end of the run");
+    if (!journal_.rendered.empty()) return flaw("it lists the rendered files twice");
     journal_.rendered = std::move(rendered);
   }
 
@@ -293,7 +293,7 @@ class StrictReader {
           return 0;
         },
         event);
-    if (moment < 0) flaw("the record is of a moment before the run");
+    if (moment < 0) flaw("the record is older than the run");
   }
 
   // Of our own protocol, in which a case with a failure has not passed. A framework may forgive one.
@@ -301,18 +301,18 @@ class StrictReader {
     const CaseRecord* record = journal_.model.find(end.case_id);
     if (record == nullptr || record->planned.kind != "proctor" || !end.ranks.empty()) return;
     if (end.verdict.outcome == Outcome::kPass && !end.failures.empty())
-      flaw("an attempt passed, and tells a failure", end.case_id);
+      flaw("an attempt passed, but it reports a failure", end.case_id);
   }
 
   // Where several cases share a process, one that failed explains how it ended.
   void check_exit(const CaseRecord& record, const AttemptEnded& end) {
     if (end.verdict.outcome != Outcome::kPass) return;
     if (end.exit_signal && end.termination.signal_sent == 0)
-      contradiction(record, fmt::format("its attempt {} passed, and ended by signal {}", end.attempt,
+      contradiction(record, fmt::format("its attempt {} passed, but it was killed by signal {}", end.attempt,
                                         *end.exit_signal));
     if (end.exit_code.value_or(0) != 0 &&
         !bad_suites_.contains({record.planned.suite, record.planned.backend}))
-      contradiction(record, fmt::format("its attempt {} passed, and ended with exit code {}", end.attempt,
+      contradiction(record, fmt::format("its attempt {} passed, but it exited with code {}", end.attempt,
                                         *end.exit_code));
   }
 
@@ -327,7 +327,7 @@ class StrictReader {
     for (const std::string& id : attempt.start.devices) {
       if (std::ranges::find(journal_.model.plan().devices, id, &PlannedDevice::id) ==
           journal_.model.plan().devices.end())
-        contradiction(record, fmt::format("it ran on {}, which is no device of the run", id));
+        contradiction(record, fmt::format("it ran on {}, which is not a device of the run", id));
     }
     if (!attempt.end) return;
     check_exit(record, *attempt.end);
@@ -343,7 +343,7 @@ class StrictReader {
     for (const Attempt& attempt : record.attempts) {
       check(record, attempt);
       if (!seen.insert({attempt.start.repeat, attempt.start.attempt}).second)
-        contradiction(record, fmt::format("its attempt {} is there twice", attempt.start.attempt));
+        contradiction(record, fmt::format("its attempt {} is recorded twice", attempt.start.attempt));
     }
     if (!record.end) return;
     const Outcome outcome = record.end->verdict.outcome;
@@ -355,7 +355,7 @@ class StrictReader {
       const Outcome its = verdict_of(attempt).outcome;
       return attempt.end && (its == outcome || (good ? its == Outcome::kPass : expected && is_bad(its)));
     });
-    if (!did) contradiction(record, fmt::format("it ended as {}, and no attempt did", to_string(outcome)));
+    if (!did) contradiction(record, fmt::format("it ended as {}, but no attempt did", to_string(outcome)));
   }
 
   void contradiction(const CaseRecord& record, const std::string& what) {
@@ -481,13 +481,13 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
   if (!read || !seal) return read;
   if (seal->run_id != read->model.plan().run_id) {
     return error.at(0,
-                    fmt::format("it is of run {}, and the last to run there was run {}",
+                    fmt::format("it belongs to run {}, but the last run in this directory was {}",
                                 read->model.plan().run_id, seal->run_id),
-                    "Give a run that was brought from elsewhere a directory of its own.");
+                    "Copy a run from another machine to a directory of its own.");
   }
   const std::string different = difference(journal.string(), *seal);
   if (different.empty()) return read;
-  return error.at(0, "it is not what its runner wrote: " + different);
+  return error.at(0, "it was changed after its runner wrote it: " + different);
 }
 
 Result<GateReport> read_gate_report(const fs::path& run_dir, const std::string& place,

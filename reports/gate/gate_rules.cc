@@ -151,12 +151,12 @@ void one_run_rule(const CellView& view, GateFinding& finding) {
   finding.value = joined({runs.begin(), runs.end()}, "; ");
   if (runs.size() > 1)
     red(finding,
-        fmt::format("{} runs fill this cell, and none of them is chosen: {}", runs.size(), finding.value));
+        fmt::format("{} runs fill this cell, but only one is allowed: {}", runs.size(), finding.value));
 }
 
 void name_missing(const std::map<int, Texts>& shards, int count, GateFinding& finding) {
   constexpr std::size_t kNamed = 20;
-  if (count > kMostShardsOfAPlan) return red(finding, fmt::format("{} is no number of shards", count));
+  if (count > kMostShardsOfAPlan) return red(finding, fmt::format("{} is not a valid shard number", count));
   std::size_t missing = 0;
   for (int index = 1; index <= count; ++index) {
     if (shards.contains(index)) continue;
@@ -172,7 +172,7 @@ void shards_rule(const CellView& view, GateFinding& finding) {
     if (!report->plan.shard) continue;
     shards[report->plan.shard->index].push_back(report->plan.run_id);
     if (count != 0 && count != report->plan.shard->count)
-      red(finding, fmt::format("{} is one of {} shards, and others are of {}", report->name(),
+      red(finding, fmt::format("{} is one of {} shards, but others are of {}", report->name(),
                                report->plan.shard->count, count));
     count = report->plan.shard->count;
   }
@@ -181,14 +181,15 @@ void shards_rule(const CellView& view, GateFinding& finding) {
   name_missing(shards, count, finding);
   for (const auto& [index, runs] : shards) {
     if (runs.size() > 1)
-      red(finding, fmt::format("shard {}/{} is there {} times: runs {}", index, count, runs.size(),
+      red(finding, fmt::format("shard {}/{} is given {} times: runs {}", index, count, runs.size(),
                                joined(runs, ", ")));
   }
   for (const GateReport* report : view.reports) {
     const bool merged =
         std::ranges::any_of(report->plan.stack, [](const auto& entry) { return entry.first == "shard.1"; });
     if (merged)
-      red(finding, fmt::format("{} was merged out of shards: give the shards themselves", report->name()));
+      red(finding,
+          fmt::format("{} was merged from shards: give the run directories of the shards", report->name()));
   }
 }
 
@@ -272,7 +273,7 @@ void subject_rule(const CellView& view, GateFinding& finding) {
       values.insert(fmt::format("{} {}", name, its.value.value_or("unknown")));
       if (!its.value) {
         red(finding, fmt::format("the {} of {} is unknown: {}", name, report->name(),
-                                 its.reason.empty() ? "nobody said it" : its.reason));
+                                 its.reason.empty() ? "it is not recorded" : its.reason));
       } else if (*its.value != wanted) {
         red(finding, fmt::format("the {} of {} is {}, and {} is {}", name, report->name(), *its.value,
                                  given != said.end() ? "--subject" : "that of " + first->name(), wanted));
@@ -284,7 +285,7 @@ void subject_rule(const CellView& view, GateFinding& finding) {
 }
 
 void clean_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = view.policy().clean ? "no change that is in no commit" : "not asked for";
+  finding.limit = view.policy().clean ? "no uncommitted change" : "not asked for";
   std::size_t dirty = 0;
   for (const GateReport* report : view.reports) {
     const SubjectFact& its = report->plan.subject.dirty;
@@ -292,8 +293,8 @@ void clean_rule(const CellView& view, GateFinding& finding) {
     ++dirty;
     if (!view.policy().clean) continue;
     red(finding, its.value
-                     ? fmt::format("{} tested a checkout with changes that are in no commit", report->name())
-                     : fmt::format("nobody says whether the checkout of {} had changes: {}", report->name(),
+                     ? fmt::format("{} tested a checkout with uncommitted changes", report->name())
+                     : fmt::format("it is unknown whether the checkout of {} had changes: {}", report->name(),
                                    its.reason.empty() ? "its journal does not" : its.reason));
   }
   finding.value = count_text(dirty, "run") + " of a changed or unknown checkout";
@@ -321,9 +322,10 @@ void clock_rule(const CellView& view, GateFinding& finding) {
     if (!is_utc_stamp(started) || !(report->finished.empty() || is_utc_stamp(report->finished))) {
       why = fmt::format("its dates are {} and {}", started, report->finished);
     } else if (end_ms_of(*report) > view.all.at_ms || unix_ms(started) > view.all.at_ms) {
-      why = fmt::format("it is of {} to {}, and it is {} now", started, report->finished, view.all.inputs.at);
+      why = fmt::format("it ran from {} to {}, but the time now is {}", started, report->finished,
+                        view.all.inputs.at);
     } else if (lasted < report->elapsed_ms - kClockStepMs || lasted > report->elapsed_ms + kClockStepMs) {
-      why = fmt::format("it lasted {} by its dates, and {} by its own clock", hours(lasted),
+      why = fmt::format("it lasted {} by its dates, but {} by its own clock", hours(lasted),
                         hours(report->elapsed_ms));
     }
     if (why.empty()) continue;
@@ -366,36 +368,34 @@ bool was_joined(const RunPlanned& plan) {
 
 void plan_rule(const CellView& view, GateFinding& finding) {
   finding.limit = view.plan != nullptr ? fmt::format("the plan {}, {}", view.cell.plan, view.plan->digest)
-                                       : "nothing was left out, as far as a journal can tell";
+                                       : "nothing was excluded, as far as a journal shows";
   std::set<std::string> values;
   for (const GateReport* report : view.reports) {
     const RunPlanned& its = report->plan;
     if (was_joined(its)) {
       values.insert("joined");
-      red(finding, fmt::format("{} was joined out of the tests of a call of CTest: which of them CTest left "
-                               "out, and what their options left out, is in no journal, so it fills no "
-                               "cell; run the suite by `proctor run`",
-                               report->name()));
+      red(finding,
+          fmt::format("{} was joined from the tests of a CTest run. No journal lists the tests that CTest or "
+                      "its options excluded, so it fills no cell. Run the suite with `proctor run`",
+                      report->name()));
     } else if (view.plan == nullptr) {
       const std::string by = narrowed_by(its);
       values.insert(by.empty() ? "nothing" : by);
       if (!by.empty())
         red(finding,
-            fmt::format(
-                "{} left something out, or may have: {}; the cell names no `plan` that it could be held to",
-                report->name(), by));
+            fmt::format("{} excluded cases, or may have: {}; the cell has no `plan` to compare it with",
+                        report->name(), by));
     } else if (!its.shard) {
       values.insert("no plan");
       red(finding,
-          fmt::format("{} was run without --plan: nobody knows its commands and limits", report->name()));
+          fmt::format("{} was run without --plan, so its commands and limits are unknown", report->name()));
     } else {
       values.insert(its.shard->plan);
       if (its.shard->plan == view.plan->digest) continue;
       const bool same_ids = its.plan_digest == view.plan->plan_digest;
-      red(finding,
-          fmt::format("{} is of another plan, {}: {}", report->name(), its.shard->plan,
-                      same_ids ? "the same cases with another command, limit or rule"
-                               : fmt::format("{} cases, chosen in another way", its.shard->planned)));
+      red(finding, fmt::format("{} has another plan, {}: {}", report->name(), its.shard->plan,
+                               same_ids ? "the same cases with another command, limit or rule"
+                                        : fmt::format("{} cases, selected differently", its.shard->planned)));
     }
   }
   finding.value = joined({values.begin(), values.end()}, ", ");
@@ -414,8 +414,8 @@ void options_rule(const CellView& view, GateFinding& finding) {
     for (const NarrowingOption& option : narrowed(report->plan).options) {
       if (option.told_by == kToldByPlan || option.told_by == kToldByRule) continue;
       typed.push_back(words_of(option));
-      red(finding, fmt::format("{} was run with {}, and nothing says what that made of its verdicts",
-                               report->name(), typed.back()));
+      red(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown", report->name(),
+                               typed.back()));
     }
   }
   finding.value = typed.empty() ? "none" : joined(typed, ", ");
@@ -432,10 +432,9 @@ void variables_rule(const CellView& view, GateFinding& finding) {
       there.insert(one.name);
       const bool planned = view.plan != nullptr && one.told_by == kToldByPlan;
       if (planned || std::ranges::find(allowed, one.name) != allowed.end()) continue;
-      red(finding,
-          fmt::format("{} had {}={} of the {}, which may change what its tests run or how they judge; "
-                      "a policy allows it by `variables`",
-                      report->name(), one.name, shell_quote(clean_text(one.value)), one.by));
+      red(finding, fmt::format("{} had {}={} of the {}, which may change what its tests run or how they "
+                               "judge. To allow it, add it to `variables` of the policy",
+                               report->name(), one.name, shell_quote(clean_text(one.value)), one.by));
     }
   }
   finding.value = there.empty() ? "none" : joined({there.begin(), there.end()}, ", ");
@@ -475,9 +474,9 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(there.size(), "case");
   if (is_of_one_run(view)) name_repeated(there, finding);
   if (view.plan == nullptr) {
-    finding.limit = "the cases of which the plan's digest is";
+    finding.limit = "the cases that match the plan's digest";
     if (is_of_one_run(view) && !ids_are_of_digest(view))
-      red(finding, "the cases of the journal are not those of which its plan's digest is");
+      red(finding, "the cases of the journal do not match the digest of its plan");
     return;
   }
   static const Texts kNone;
@@ -497,7 +496,7 @@ void ids_rule(const CellView& view, GateFinding& finding) {
 }
 
 void program_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = view.cell.program.empty() ? "one tested program, whose digest is known" : view.cell.program;
+  finding.limit = view.cell.program.empty() ? "one tested program with a known digest" : view.cell.program;
   std::set<std::string> values;
   for (const GateReport* report : view.reports) {
     for (const GateProgram& program : report->programs) {
@@ -547,7 +546,7 @@ void failed_rule(const CellView& view, GateFinding& finding) {
 }
 
 void machine_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "hit trouble of the machine, which counts as not run",
+  no_case(view, finding, "hit a machine problem, which counts as not run",
           [](const auto&, const auto&, const GateCase& one) {
             return one.end.colour == GateColour::kGrey || one.end.suspect || one.end.unkillable;
           });
@@ -647,7 +646,7 @@ void flaky_rule(const CellView& view, GateFinding& finding) {
                     count_text(flaky.size(), "case"), share, executed, percent));
     finding.cases = flaky;
   } else if (!unlisted.empty()) {
-    red(finding, fmt::format("{} passed only after a failure, and no known failure is about it",
+    red(finding, fmt::format("{} passed only after a failure, and no known failure covers it",
                              count_text(unlisted.size(), "case")));
     finding.cases = unlisted;
   }
@@ -675,7 +674,7 @@ void expected_rule(const CellView& view, GateFinding& finding) {
 
 // Also where the run itself did not know the list. An entry with a mistake is red by itself.
 void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "passed although a failure is known: take the entry, or the marker, out",
+  no_case(view, finding, "passed although a failure is known: remove the entry or the marker",
           [&](const GateReport& report, const GateGroup& group, const GateCase& one) {
             if (one.end.verdict.outcome == Outcome::kXpass) return true;
             if (one.end.verdict.outcome != Outcome::kPass || one.end.flaky) return false;
@@ -695,8 +694,8 @@ void stack_rule(const CellView& view, GateFinding& finding) {
     const std::string its = fact(*report, "image.lock");
     values.insert(its.empty() ? "unknown" : its);
     if (its != "sha256:" + lock.sha256)
-      red(finding, fmt::format("{} ran in an image of the lock {}, and the lock is sha256:{}", report->name(),
-                               its.empty() ? "that nobody knows" : its, lock.sha256));
+      red(finding, fmt::format("{} ran in an image of the lock {}, but the lock is sha256:{}", report->name(),
+                               its.empty() ? "that is unknown" : its, lock.sha256));
     if (was_given(report->plan, "--stack-root"))
       red(finding, report->name() + " read its stack below another directory: --stack-root");
     const auto differences = lock.differences.find(report->sha256);
@@ -729,7 +728,7 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
     if (group.simulated) simulated.insert(report.name() + " is simulated");
     if (!group.other_driver.empty())
       simulated.insert(
-          fmt::format("{}: the loader was given another driver, {}", report.name(), group.other_driver));
+          fmt::format("{}: the loader loaded another driver, {}", report.name(), group.other_driver));
     if (was_given(report.plan, "--stack-root"))
       simulated.insert(report.name() + " read its stack below another directory: --stack-root");
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
@@ -828,7 +827,7 @@ void soak_rule(const CellView& view, GateFinding& finding) {
   const GateSoak& soak = *view.cell.soak;
   finding.limit = fmt::format("at least {} device hours, at most {} resets", soak.device_hours, soak.resets);
   if (device_hours < soak.device_hours)
-    red(finding, fmt::format("{:.3f} device hours, and {} are asked for", device_hours, soak.device_hours));
+    red(finding, fmt::format("{:.3f} device hours, and {} are required", device_hours, soak.device_hours));
   if (resets > soak.resets)
     red(finding,
         fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets, soak.resets));

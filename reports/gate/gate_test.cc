@@ -290,10 +290,12 @@ TEST(Gate, AJournalThatItsRunnerDidNotWriteIsNoEvidence) {
     return report ? "" : report.error().what;
   };
   EXPECT_EQ(why_not({chain.state(), chain.state(), run_id}), "");
-  EXPECT_THAT(why_not({chain.state(), chain.state(), "20260130T120000Z-abcdef"}),
-              HasSubstr("it is of run " + run_id + ", and the last to run there was run 20260130T120000Z"));
+  EXPECT_THAT(
+      why_not({chain.state(), chain.state(), "20260130T120000Z-abcdef"}),
+      HasSubstr("it belongs to run " + run_id + ", but the last run in this directory was 20260130T120000Z"));
   chain.append("{}");
-  EXPECT_THAT(why_not({chain.state(), chain.state(), run_id}), HasSubstr("it is not what its runner wrote"));
+  EXPECT_THAT(why_not({chain.state(), chain.state(), run_id}),
+              HasSubstr("it was changed after its runner wrote it"));
 }
 
 // No byte at which a journal is cut makes it good.

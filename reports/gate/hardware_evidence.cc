@@ -83,8 +83,7 @@ std::vector<std::string> missing_evidence(const PlannedDevice& device,
     if (said != nullptr) check_facts(device, *said, missing);
   }
   if (start != nullptr && end != nullptr) check_kept(*start, *end, missing);
-  if (!probed)
-    missing.emplace_back("the health probe computed nothing on it in this run (`run --prove-devices`)");
+  if (!probed) missing.emplace_back("no health probe passed on it in this run (`run --prove-devices`)");
   return missing;
 }
 

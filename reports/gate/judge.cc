@@ -29,15 +29,15 @@ void once_rule(Judging& all, GateFinding& finding) {
   finding.limit = "each journal once";
   finding.value = fmt::format("{} given again", count_text(all.repeated.size(), "journal"));
   for (const std::string& name : all.repeated)
-    red(finding, fmt::format("the journal of {} is there more than once", name));
+    red(finding, fmt::format("the journal of {} is given more than once", name));
 }
 
 void claimed_rule(Judging& all, GateFinding& finding) {
-  finding.limit = "every suite of every run is asked for by a cell";
+  finding.limit = "every suite of every run belongs to a cell";
   std::size_t unclaimed = 0;
   for (const GateReport* report : all.reports) {
     const bool empty = report->groups.empty() && !all.taken.contains(report);
-    if (empty) red(finding, fmt::format("{} holds no case, and belongs to no cell", report->name()));
+    if (empty) red(finding, fmt::format("{} contains no case, and belongs to no cell", report->name()));
     unclaimed += empty ? 1 : 0;
     for (std::size_t i = 0; i < report->groups.size(); ++i) {
       const GateGroup& group = report->groups[i];
@@ -48,12 +48,12 @@ void claimed_rule(Judging& all, GateFinding& finding) {
       ++unclaimed;
       std::size_t cases = 0;
       report->cases.for_each([&](const GateCase& one) { cases += one.group == i ? 1 : 0; });
-      red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell asks for", report->name(),
+      red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell covers", report->name(),
                                count_text(cases, "case"), group.suite, group.backend,
                                group.backend == "none" ? "no device" : models_in(*report, group.backend)));
     }
   }
-  finding.value = fmt::format("{} that no cell asks for", count_text(unclaimed, "suite"));
+  finding.value = fmt::format("{} that no cell covers", count_text(unclaimed, "suite"));
 }
 
 void known_failures_rule(Judging& all, GateFinding& finding) {
@@ -80,9 +80,9 @@ void baseline_rule(Judging& all, GateFinding& finding) {
   finding.limit = required ? "an older run to compare with" : "not asked for";
   finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
   if (required && !all.inputs.baseline)
-    red(finding, "the policy wants an older run to compare with: --baseline, or --history");
+    red(finding, "the policy requires an older run for comparison: use --baseline or --history");
   if (required && all.inputs.baseline && !all.inputs.baseline->no_past.empty())
-    red(finding, "the policy wants an older run to compare with: " + all.inputs.baseline->no_past);
+    red(finding, "the policy requires an older run for comparison: " + all.inputs.baseline->no_past);
 }
 
 struct CommonRule {
@@ -187,8 +187,8 @@ Result<void> check_skips(const Judging& all) {
   reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
   for (const GateSkip& skip : all.inputs.policy.skips) {
     if (all.used_skips.contains(skip.reason)) continue;
-    const std::string hint =
-        reasons.empty() ? "Nothing was skipped: take it out." : suggestion(skip.reason, reasons, "reasons");
+    const std::string hint = reasons.empty() ? "Nothing was skipped. Remove the entry."
+                                             : suggestion(skip.reason, reasons, "reasons");
     return at_line(all.inputs.policy, skip.line,
                    fmt::format("`{}` in [skips] matches no skip of the reports", skip.reason), hint);
   }

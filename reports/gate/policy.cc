@@ -106,14 +106,14 @@ class PolicyReader {
     std::optional<int> version;
     top.read("version", version, 1, 1'000'000);
     if (version && *version > kGatePolicyVersion) {
-      top.fail("version", fmt::format("the policy is of version {}, and this Proctor reads version {}",
+      top.fail("version", fmt::format("the policy has version {}, but this Proctor reads version {}",
                                       *version, kGatePolicyVersion));
     }
     const toml::table* gate = top.table("gate");
     const toml::table* skips = top.table("skips");
     const auto cells = top.tables("cell");
     if (top.node("cell") == nullptr || cells.empty()) {
-      top.fail(toml_error(file_, root_.source(), "the policy has no [[cell]]: it asks for nothing",
+      top.fail(toml_error(file_, root_.source(), "the policy has no [[cell]], so it requires nothing",
                           "Write a [[cell]] with `suite` and `backend`."));
     }
     close(top);
@@ -220,8 +220,7 @@ class PolicyReader {
                    fmt::format("`percent` in [gate.flaky] is {}, but must be a number from 0 to 100",
                                value_text(*node)));
     } else if (*percent > 0 && policy_.known_failures.empty()) {
-      reader->fail("percent",
-                   "`percent` without `known_failures`: a flaky case must be a known failure besides",
+      reader->fail("percent", "`percent` without `known_failures`: a flaky case must also be a known failure",
                    "Name the file with `known_failures` in [gate].");
     } else if (*percent > 0) {
       policy_.flaky_percent = *percent;
@@ -239,7 +238,7 @@ class PolicyReader {
       const std::string reason(key.str());
       const auto* why = value.as_string();
       if (why == nullptr || trimmed(why->get()).empty()) {
-        return fail(value.source(), fmt::format("the skip `{}` has no reason why it is good", reason),
+        return fail(value.source(), fmt::format("the skip `{}` has no reason", reason),
                     "Write it as a text: \"needs:devices>=*\" = \"covered by the cell four-cards\".");
       }
       if (matches_anything(reason))
@@ -278,7 +277,7 @@ class PolicyReader {
       read_path(*reader, key, *out);
     }
     if (!cell.device.empty() && matches_anything(cell.device))
-      reader->fail("device", "`device` covers every model", "Leave it out where any will do.");
+      reader->fail("device", "`device` covers every model", "If any model is allowed, leave it out.");
     read_devices(*reader, cell);
     read_cell_hardware(*reader, cell);
     reader->read("min_executed", cell.min_executed, 1, 100'000'000);
@@ -325,7 +324,7 @@ class PolicyReader {
     }
     if (cell.backend == "none" && cell.hardware && !reader.error()) {
       reader.fail("backend", "a cell of the backend none has no device, and so no evidence of hardware",
-                  "Write hardware = false into it.");
+                  "Write hardware = false in the cell.");
     }
   }
 

@@ -223,10 +223,10 @@ int check(const HistoryOptions& options) {
   if (!wrong->empty()) {
     return fail(Error::refused(
         fmt::format("History {} is damaged ({} problem{})", options.db, wrong->size(), plural(wrong->size())),
-        "Make it again: proctor history add NEW REPORT..."));
+        "Create it again: proctor history add NEW REPORT..."));
   }
   if (const int code = tell_size(*history); code != kExitGreen) return code;
-  say("nothing is wrong with it");
+  say("it is not damaged");
   return kExitGreen;
 }
 
@@ -263,7 +263,7 @@ void show_failing(const HistoryAnswer& answer) {
     say("    " + outcome_text(failing.last));
     say(fmt::format("    since {}, {}, {} run{}", run_text(since), age_text(since.started), failing.runs,
                     plural(failing.runs)));
-    if (!since.moved.empty()) say("    the stack moved in it: " + to_string(since.moved));
+    if (!since.moved.empty()) say("    the driver stack changed in it: " + to_string(since.moved));
     if (failing.good) say("    good in " + run_text(answer.runs[*failing.good]));
     if (failing.last.run + 1 != answer.runs.size())
       say("    last seen in " + run_text(answer.runs[failing.last.run]));
@@ -291,7 +291,7 @@ void show_outcomes(const HistoryAnswer& answer) {
     for (const SeenOutcome& outcome : one.outcomes) {
       say(fmt::format("  {}  {}", run_text(answer.runs[outcome.run]), outcome_text(outcome)));
       if (const auto& moved = answer.runs[outcome.run].moved; !moved.empty())
-        say("    the stack moved in it: " + to_string(moved));
+        say("    the driver stack changed in it: " + to_string(moved));
     }
   }
 }

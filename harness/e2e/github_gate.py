@@ -185,7 +185,7 @@ def policies(sandbox):
 def history(sandbox):
     """The newest of the branch that is of this repository. It is no past of the runs that it has itself."""
     sandbox.policy(SIMULATED + ASKED)
-    is_red(sandbox.again(), "rule `baseline`", "--baseline, or --history")
+    is_red(sandbox.again(), "rule `baseline`", "--baseline or --history")
     earlier = {"7": sandbox.shared}
     sandbox.policy(SIMULATED)
     for run, created, more in ((5, "2026-01-01T00:00:00Z", {}), (7, "2026-01-02T00:00:00Z", {}),
@@ -330,7 +330,7 @@ def unforeseen(sandbox):
     with sqlite3.connect(histories / "trigger" / "history.sqlite") as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO renamed SELECT n, 'b' FROM (WITH RECURSIVE c(x)"
                          " AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c); END")
-    for name, reason in (("directory", "it is a directory"), ("newer", "a newer one wrote it")):
+    for name, reason in (("directory", "it is a directory"), ("newer", "a newer Proctor wrote it")):
         ended = alone(sandbox, "found", PREPARE=histories / name)
         verdict_of(ended, "green", "No history: the newest one cannot be used", reason)
     verdict_of(alone(sandbox, "found", PREPARE=histories / "trigger"), "green", "this run begins another one", keep="true")

@@ -94,7 +94,7 @@ def any_order(sandbox):
     check(all(answer == answers[0] for answer in answers), answers)
     check(json.loads(answers[0][0])["failing"][0]["runs"] == 2, answers[0][0])
     again = history(sandbox, "add", "0.sqlite", *runs).stdout
-    check(again.count("was there already") == 4 and "4 runs" in again, again)
+    check(again.count("is already imported") == 4 and "4 runs" in again, again)
 
 
 def flaky(sandbox):
@@ -327,7 +327,7 @@ def a_writer_that_is_killed(sandbox):
             check(answer["runs"] == 2 or answer == expected, answer)
             if answer["runs"] == 2:
                 break
-    check("nothing is wrong" in history(sandbox, "check", "h.sqlite").stdout, killed)
+    check("it is not damaged" in history(sandbox, "check", "h.sqlite").stdout, killed)
     history(sandbox, "add", "h.sqlite", big)
     check(show(sandbox, "h.sqlite")["runs"] == 2, "it cannot be written any more")
 
@@ -398,7 +398,7 @@ def read_only_disk(sandbox):
                                f'"{BIN}/proctor" history show h.sqlite; "{BIN}/proctor" history check h.sqlite; '
                                f'"{BIN}/proctor" history add h.sqlite "{good}"')
     done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
-    check("1 case fails" in done.stdout and "nothing is wrong" in done.stdout, done.stdout, done.stderr)
+    check("1 case fails" in done.stdout and "it is not damaged" in done.stdout, done.stdout, done.stderr)
     check(done.returncode == 2 and "h.sqlite" in done.stderr, done.returncode, done.stderr)
 
 

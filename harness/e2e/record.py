@@ -10,7 +10,7 @@ import sys
 
 from harness import check, report, run_scenarios, wait_until, write_config
 
-CHANGED = "the journal is not what its runner wrote"
+CHANGED = "the journal was changed after its runner wrote it"
 # The last case of three finds the journal and does to it what its argument says.
 CASE = """import os, sys
 path, how = sys.argv[1:]

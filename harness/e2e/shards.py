@@ -112,7 +112,7 @@ def bad_input(sandbox):
     plan = json.loads((sandbox.path / "plan.json").read_text())
     for shard, word in (("0/3", "0/3"), ("4/3", "4/3"), ("1/0", "1/0"), ("x", "(got x)"), ("auto", "PROCTOR_SHARD")):
         refused(sandbox, "run", "--plan", "plan.json", "--shard", shard, says=[word])
-    for change, word in (({"version": 2}, "version 2"), ({"size": "full"}, "changed after"), ({"format": "x"}, "not a plan")):
+    for change, word in (({"version": 2}, "version 2"), ({"size": "full"}, "changed after"), ({"format": "x"}, "not a Proctor plan")):
         (sandbox.path / "bad.json").write_text(json.dumps({**plan, **change}))
         refused(sandbox, "run", "--plan", "bad.json", says=["bad.json", word])
     refused(sandbox, "run", "--plan", "nothing.json", says=["--plan nothing.json"])
@@ -170,11 +170,11 @@ def merge_refuses(sandbox):
     out = sandbox.path / "never"
     refused(sandbox, "report", "merge", one, three, "--out", out, says=["shard 2/3 is missing"])
     refused(sandbox, "report", "merge", one, "gone", three, "--out", out, says=["gone does not exist"])
-    refused(sandbox, "report", "merge", one, two, three, two, "--out", out, says=["shard 2/3 is there twice", str(two)])
+    refused(sandbox, "report", "merge", one, two, three, two, "--out", out, says=["shard 2/3 is given twice", str(two)])
     refused(sandbox, "report", "merge", one, two, three, "--out", one, says=["it is not empty"])
     whole = sandbox.out()
     sandbox.proctor("run", "suite01", "--out", whole)
-    refused(sandbox, "report", "merge", one, whole, "--out", out, says=[f"{whole} is no shard"])
+    refused(sandbox, "report", "merge", one, whole, "--out", out, says=[f"{whole} is not a shard"])
     host = sandbox.path / "host" / "proc" / "sys" / "kernel"
     host.mkdir(parents=True)
     (host / "osrelease").write_text("5.4.0-else\n")

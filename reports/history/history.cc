@@ -23,14 +23,14 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kDamagedFile = "it is damaged: ";
-constexpr const char* kAgain = "A history can be made again: proctor history add NEW REPORT...";
+constexpr const char* kAgain = "Create the history again: proctor history add NEW REPORT...";
 
 Error refused(const std::string& doing, const std::string& path, const std::string& why,
               const std::string& hint = {}) {
   return Error::usage(fmt::format("{} the history {}: {}", doing, path, why), hint);
 }
 
-constexpr const char* kForeign = "it is of another program";
+constexpr const char* kForeign = "it belongs to another program";
 
 // Of a file that is no history, or none any more.
 Error no_history(const std::string& doing, const std::string& path, const std::string& why,
@@ -53,8 +53,7 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
     return refused(doing, path, std::error_code(errno, std::generic_category()).message());
   }
   if (S_ISLNK(info.st_mode)) {
-    return refused(doing, path, "it is a link",
-                   "Name the file itself: who made the link decides what would be read or written.");
+    return refused(doing, path, "it is a link", "Give the path of the file itself, not of a link.");
   }
   if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
   if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is not a regular file");
@@ -79,7 +78,8 @@ std::string why_not_ours_now(Database& database) {
     const std::string strange = strange_in(database);
     return strange.empty() ? "" : kDamagedFile + strange;
   }
-  return fmt::format("it is of version {}, and this proctor knows {}: a newer one wrote it", version, known);
+  return fmt::format("its version is {}, and this Proctor supports {}: a newer Proctor wrote it", version,
+                     known);
 }
 
 std::vector<Rename> read_renames(Database& database) {
@@ -149,13 +149,13 @@ std::vector<std::string> damage_in(Database& database) {
   Statement references(database, "PRAGMA foreign_key_check");
   while (references.step()) {
     wrong.push_back(
-        fmt::format("a row of {} names one of {} that is not there", references.text(0), references.text(2)));
+        fmt::format("a row of {} refers to a missing row of {}", references.text(0), references.text(2)));
   }
   if (const auto joined = join_renames({}, read_renames(database)); !joined)
     wrong.push_back("it cannot " + joined.error().what);
   for (const HistoryRun& run : read_runs(database)) {
     if (said_of(database, run.id) != counted_of(database, run.id))
-      wrong.push_back(fmt::format("the summary of run {} is not that of its results", run.run_id));
+      wrong.push_back(fmt::format("the summary of run {} does not match its results", run.run_id));
   }
   return wrong;
 }
@@ -211,12 +211,12 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return refused(doing, path,
-                     fmt::format("another program has had it for longer than {}", format_duration(wait)),
-                     "See who with `fuser`, or wait longer with --wait.");
+                     fmt::format("another process has held it for longer than {}", format_duration(wait)),
+                     "Find the process with `fuser`, or wait longer with --wait.");
     case SQLITE_READONLY:
-      return refused(doing, path, "it cannot be written, and a change of it may have been cut short");
+      return refused(doing, path, "it cannot be written, and it may contain an interrupted change");
     case SQLITE_FULL:
-      return refused(doing, path, "the disk is full; the history is as it was");
+      return refused(doing, path, "the disk is full; the history is unchanged");
     case SQLITE_ERROR:  // its tables are not those that its version has
       return no_history(doing, path, kDamagedFile + failure.text, kAgain);
     default:
@@ -260,17 +260,16 @@ Result<History> History::open_to_look(const std::string& path, std::chrono::mill
   if (!place) return place.error();
   std::error_code error;
   if (!fs::exists(*place, error))
-    return refused("read", path, "there is no such file",
-                   "`proctor history add` makes one of run directories.");
+    return refused("read", path, "there is no such file", "Create one with `proctor history add`.");
   const auto open_as = [&](Database::Access access) -> Result<History> {
     Database database(*place, access, wait);
     if (const std::string why = why_not_to_be_used(database, look); !why.empty())
       return refused_for("read", path, why);
     const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
-    if (version == 0) return refused("read", path, "it is empty", "`proctor history add` fills it.");
+    if (version == 0) return refused("read", path, "it is empty", "Add runs with `proctor history add`.");
     if (version < schema_steps().size()) {
-      return refused("read", path, fmt::format("it is of the older version {}", version),
-                     "Whatever writes to it makes it one of today, `proctor history add` for one.");
+      return refused("read", path, fmt::format("it has the older version {}", version),
+                     "Update it with a command that writes to it, for example `proctor history add`.");
     }
     return History(path, std::move(database), wait);
   };
@@ -291,7 +290,7 @@ Result<History> History::open_to_look(const std::string& path, std::chrono::mill
   } catch (const SqliteFailure& failure) {
     if (other_way == Database::Access::kFrozen) return history_error("read", path, failure, wait);
     return refused("read", path,
-                   "a change was cut short, and the file must be written to undo it: " + failure.text);
+                   "an interrupted change must be undone, which writes to the file: " + failure.text);
   }
 }
 
@@ -364,7 +363,7 @@ bool History::has_journal(const std::string& sha256) {
 
 Result<Added> History::add(const RunResults& run) {
   if (run.journal_sha256.empty())
-    return Error::usage(fmt::format("add {} to the history: it is of no journal", run.place));
+    return Error::usage(fmt::format("add {} to the history: it has no journal", run.place));
   try {
     return write_run(database_, run);
   } catch (const SqliteFailure& failure) {

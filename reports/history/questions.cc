@@ -587,7 +587,7 @@ Error no_such_branch(const History& history, const std::string& branch,
   std::string known;
   for (const std::string& name : branches) known += fmt::format("{}`{}`", known.empty() ? "" : ", ", name);
   return Error::usage(
-      fmt::format("find the branch `{}` in the history {}: it has no run of it", branch, history.path()),
+      fmt::format("find the branch `{}` in the history {}: no run of it is recorded", branch, history.path()),
       did_you_mean(branch, {branches.begin(), branches.end()},
                    known.empty() ? "" : "Its branches: " + known + "."));
 }
@@ -742,8 +742,8 @@ Error no_such_commit(const History& history, const std::string& commit, const st
                         fmt::format("Two of them are {} and {}.", like[0], like[1]));
   }
   const std::vector<std::string> all = commits_like(runs, "");
-  return Error::usage(what + "it has no run of it",
-                      all.empty() ? "It has no run whose commit is known."
+  return Error::usage(what + "no run of it is recorded",
+                      all.empty() ? "No recorded run has a known commit."
                                   : fmt::format("The commit of its newest run is {}.", all.front()));
 }
 

@@ -255,15 +255,15 @@ std::string_view to_string(Added added) {
     case Added::kNew:
       return "added";
     case Added::kReplaced:
-      return "takes the place of an earlier journal of this run";
+      return "replaces an earlier journal of this run";
     case Added::kAlreadyThere:
-      return "was there already";
+      return "is already imported";
     case Added::kOlder:
-      return "a later journal of this run is there already";
+      return "a later journal of this run is already imported";
     case Added::kPartOfMerged:
-      return "is in a merged run that is there already";
+      return "is part of a merged run that is already imported";
     case Added::kOtherMerged:
-      return "a merged run with a newer shard is there already";
+      return "a merged run with a newer shard is already imported";
   }
   return "";
 }

@@ -12,7 +12,7 @@
 namespace proctor {
 
 enum class Added { kNew, kReplaced, kAlreadyThere, kOlder, kPartOfMerged, kOtherMerged };
-std::string_view to_string(Added added);  // for people: "was there already"
+std::string_view to_string(Added added);  // for people: "is already imported"
 
 // Which of them a run is depends on what is there (reports/history/history.h).
 Added write_run(Database& database, const RunResults& run);

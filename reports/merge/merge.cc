@@ -88,7 +88,7 @@ std::vector<StackFact> said_facts(const RunPlanned& plan) {
 }
 
 Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
-  const std::string hint = "Results of two stacks are two reports: merge the shards of each by itself.";
+  const std::string hint = "Merge the shards of each driver stack separately.";
   const std::vector<StackFact> ours = said_facts(plan_of(a));
   const std::vector<StackFact> others = said_facts(plan_of(b));
   std::map<std::string, const StackFact*> theirs;
@@ -130,7 +130,7 @@ Result<void> check_same_commit(const MergeInput& a, const MergeInput& b) {
   const auto& other = plan_of(b).subject.commit.value;
   if (!one || !other || *one == *other) return {};
   return differ(a, b, "different commits", *one, *other,
-                "Run the shards of one commit; --subject commit=... says which it is.");
+                "Run all shards on one commit. If it is not detected, set it with --subject commit=...");
 }
 
 Result<void> check_numbers(const Inputs& sorted) {
@@ -138,10 +138,11 @@ Result<void> check_numbers(const Inputs& sorted) {
   std::map<int, const MergeInput*> by_index;
   for (const MergeInput* input : sorted) {
     if (!is_shard_number(*plan_of(*input).shard))
-      return refused(fmt::format("shard {} of {} is no number of shards", shard_text(*input), input->name));
+      return refused(
+          fmt::format("shard {} of {} is not a valid shard number", shard_text(*input), input->name));
     const auto [first, inserted] = by_index.emplace(plan_of(*input).shard->index, input);
     if (inserted) continue;
-    return refused(fmt::format("shard {} is there twice: {} and {}", shard_text(*input), first->second->name,
+    return refused(fmt::format("shard {} is given twice: {} and {}", shard_text(*input), first->second->name,
                                input->name));
   }
   std::string missing;
@@ -150,9 +151,9 @@ Result<void> check_numbers(const Inputs& sorted) {
       missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", index, count);
   }
   if (missing.empty()) return {};
-  return refused(fmt::format("shard {} is missing", missing),
-                 "It was not run, or its run directory did not get here; a job that was skipped or cancelled "
-                 "leaves none.");
+  return refused(
+      fmt::format("shard {} is missing", missing),
+      "Run the shard, or fetch its run directory. A skipped or cancelled job leaves no run directory.");
 }
 
 Result<void> check_cases(const Inputs& sorted) {
@@ -169,7 +170,7 @@ Result<void> check_cases(const Inputs& sorted) {
   for (const auto& [id, owner] : owners) ids.emplace_back(id);
   const RunPlanned& plan = plan_of(*sorted.front());
   if (digest_of_plan(std::move(ids), plan.filters) == plan.plan_digest) return {};
-  return refused(fmt::format("the {} cases of the shards are not the {} of the plan", owners.size(),
+  return refused(fmt::format("the shards have {} cases, but not the {} of the plan", owners.size(),
                              plan.shard->planned));
 }
 
@@ -289,8 +290,8 @@ Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
   Inputs sorted;
   for (const MergeInput& input : inputs) {
     if (!plan_of(input).shard) {
-      return refused(input.name + " is no shard of a plan",
-                     "Run it with --shard K/N, and with --plan FILE so that all shards have one plan.");
+      return refused(input.name + " is not a shard of a plan",
+                     "Run it with --shard K/N, and give all shards the same --plan FILE.");
     }
     sorted.push_back(&input);
   }

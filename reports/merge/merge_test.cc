@@ -170,21 +170,21 @@ TEST(Merge, WhatIsNoNumberOfShardsIsRefused) {
     Part odd = part(1);
     odd.plan.shard->index = index;
     odd.plan.shard->count = count;
-    EXPECT_THAT(refusal({odd}), HasSubstr("is no number of shards")) << index << "/" << count;
+    EXPECT_THAT(refusal({odd}), HasSubstr("is not a valid shard number")) << index << "/" << count;
   }
 }
 
 TEST(Merge, AnOverlapIsNamed) {
   EXPECT_THAT(refusal({part(1), part(2), part(3), part(2)}),
-              HasSubstr("shard 2/3 is there twice: dir1 and dir3"));
+              HasSubstr("shard 2/3 is given twice: dir1 and dir3"));
   auto parts = all();
   parts[2].plan.cases = parts[1].plan.cases;
   EXPECT_THAT(refusal(parts), HasSubstr("the case s/b is in both dir1 and dir2"));
   parts = all();
   parts[2].plan.cases = {planned("s/d")};
-  EXPECT_THAT(refusal(parts), HasSubstr("the 3 cases of the shards are not the 3 of the plan"));
+  EXPECT_THAT(refusal(parts), HasSubstr("the shards have 3 cases, but not the 3 of the plan"));
   parts[2].plan.cases = {};
-  EXPECT_THAT(refusal(parts), HasSubstr("the 2 cases of the shards are not the 3 of the plan"));
+  EXPECT_THAT(refusal(parts), HasSubstr("the shards have 2 cases, but not the 3 of the plan"));
 }
 
 TEST(Merge, DifferentPlansAreNamed) {
@@ -199,7 +199,7 @@ TEST(Merge, DifferentPlansAreNamed) {
   EXPECT_THAT(with([](RunPlanned& p) { p.shard->plan = "p2"; }), HasSubstr("p1 in dir0, but p2 in dir1"));
   EXPECT_THAT(with([](RunPlanned& p) { p.strict = true; }),
               HasSubstr("--strict: no in dir0, but yes in dir1"));
-  EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is no shard of a plan"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is not a shard of a plan"));
 }
 
 TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {

@@ -399,8 +399,8 @@ class ChainCheck {
 };
 
 Warning changed_journal(const std::string& why) {
-  return {WarningCode::kJournalChanged, "the journal is not what its runner wrote: " + why +
-                                            "; nothing that is said here of its cases can be relied on"};
+  return {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
+                                            "; do not rely on the results of its cases"};
 }
 
 constexpr int kMostTornShown = 100;  // a million bad lines are no million warnings
@@ -446,7 +446,7 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
   } else if (const int number = check.first_wrong(); number != 0) {
     model.on(changed_journal(fmt::format("line {} does not fit those before it", number)));
   } else if (!check.has_sums() && model.plan().narrowed) {  // no version writes the one without the other
-    model.on(changed_journal("none of its records has a digest, and its version gives one to each"));
+    model.on(changed_journal("none of its records has a digest, but its version requires one in each"));
   }
   return model;
 }

@@ -56,9 +56,9 @@ std::vector<Warning> look_at_the_end(Prepared& prepared) {
   for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
   if (const std::string why = prepared.journal->difference(); !why.empty()) {
     warnings.push_back(
-        {WarningCode::kJournalChanged, "the journal is not what its runner wrote: " + why +
-                                           "; these reports are made of what it wrote, those that are "
-                                           "made from the journal are not to be relied on"});
+        {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
+                                           "; these reports contain what the runner wrote; do not rely on "
+                                           "reports that are rendered from the journal"});
   }
   return warnings;
 }

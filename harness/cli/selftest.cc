@@ -94,7 +94,8 @@ Result<void> SelftestCommand::check() {
       if (to_string(suite.backend) == backend) options_.plan.selection.suites.push_back(suite.name);
     }
     if (options_.plan.selection.suites.empty()) {
-      return Error{ErrorKind::kSystem, "find our suites for " + backend + ": they are not built here", {}, 0};
+      return Error{
+          ErrorKind::kSystem, "find Proctor's suites for " + backend + ": they are not built here", {}, 0};
     }
   }
   info_.id = new_run_id();

@@ -214,12 +214,12 @@ Result<std::vector<std::string>> add_calls(std::vector<VendorFunction>& function
         if (function.reason.empty()) function.reason = entry.reason;
       }
     }
-    if (function.reason.empty()) wrong.push_back(function.name + ": no check calls it, and nobody says why");
+    if (function.reason.empty()) wrong.push_back(function.name + ": no check calls it, and it has no reason");
   }
   for (const Uncalled& entry : *entries) {
     for (const std::string& name : entry.names) {
       if (!useful.contains(name))
-        wrong.push_back(name + ": has a reason why no check calls it, and there is no such function");
+        wrong.push_back(name + ": has a reason why no check calls it, but there is no such function");
     }
   }
   return wrong;

@@ -212,7 +212,7 @@ void Summariser::judge_spread() {
   }
   for (const auto& [fault, count] : counts) {
     if (count.failed <= kMostOfASuite * count.all) continue;
-    problem(fmt::format("{} fails {} of {} checks of its suite: it is a blanket fault, or says too little",
+    problem(fmt::format("{} fails {} of {} checks of its suite: it is a blanket fault, or is too general",
                         fault, count.failed, count.all));
   }
 }

@@ -144,8 +144,8 @@ TEST(MaskCommand, BadRequestsAreUsageErrors) {
   };
   expect({"lint", "cud", "0"}, "(got 'cud')", "Did you mean `cuda`?");
   expect({"explain", "level_zero", "0"}, "must be cuda or xpu", "got 'level_zero'");
-  expect({"lint", "xpu", "0", "--hierarchy", "flat"}, "hierarchy 'flat'", "Did you mean 'FLAT'?");
-  expect({"lint", "xpu", "0", "--topology", "2x"}, "topology '2x'", "'2x4'");
+  expect({"lint", "xpu", "0", "--hierarchy", "flat"}, "(got 'flat')", "Did you mean 'FLAT'?");
+  expect({"lint", "xpu", "0", "--topology", "2x"}, "(got '2x')", "'2x4'");
   expect({"lint", "cuda", "0", "--topology", "2x2"}, "'2x2' is not valid for cuda", "no tiles");
   expect({"lint", "cuda", "0", "--hierarchy", "FLAT"}, "'FLAT' cannot be combined with cuda", "Level Zero");
 }

@@ -183,7 +183,7 @@ Result<std::string> image_of_lock(Engine engine, const std::string& image, const
   }
   if (words[1] != "sha256:" + lock.digest) {
     return Error::usage(
-        fmt::format("start the image {}: {}, the lock of {} is sha256:{}", clean_text(image),
+        fmt::format("start the image {}: {}, but the lock of {} is sha256:{}", clean_text(image),
                     words[1].starts_with("sha256:") ? "it was built from " + clean_text(words[1])
                                                     : std::string("it was built without a lock"),
                     lock.name, lock.digest),

@@ -415,7 +415,7 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
   const auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
   ASSERT_FALSE(results);
   EXPECT_THAT(results.error().what, HasSubstr("damaged"));
-  EXPECT_THAT(results.error().hint, HasSubstr("made again"));
+  EXPECT_THAT(results.error().hint, HasSubstr("Create the history again"));
   EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("damaged"));
   auto looked_at = History::open_to_check(file_in(directory), 1s);
   ASSERT_TRUE(looked_at) << looked_at.error().what;
@@ -513,8 +513,8 @@ TEST(HistoryTest, AFileOfANewerVersionIsRefused) {
   { const History history = history_of(file_in(directory), {made_run(1, {})}); }
   Database(file_in(directory), Database::Access::kCreate, 1s).execute("PRAGMA user_version = 99");
   const std::string before = bytes_of(file_in(directory));
-  EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("version 99"));
-  EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("version 99"));
+  EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("version is 99"));
+  EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("version is 99"));
   EXPECT_TRUE(bytes_of(file_in(directory)) == before);
 }
 

@@ -145,6 +145,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   std::optional<SpawnError> spawn() {
     GuardSetup setup;
     setup.umask = spec_.umask;
+    setup.core_limit = spec_.core_limit;
     setup.reach = spec_.reach;
     setup.terminal = has_terminal();
     setup.leases = spec_.leases;

@@ -214,6 +214,22 @@ TEST_P(ContainedProcessTest, TheUmaskIsTheOneAskedFor) {
   EXPECT_EQ(run(spec).kept_stdout, "0027\n");
 }
 
+TEST_P(ContainedProcessTest, TheLimitForACoreIsRaisedAndNeverLowered) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);
+  ProcessSpec spec = shell("ulimit -Sc; ulimit -Hc");
+  spec.keep_stdout = true;
+  for (const rlim_t hard : {rlim_t{4096}, rlim_t{1024}}) {  // sh counts blocks of 512 bytes
+    const rlimit none{0, hard};
+    if (setrlimit(RLIMIT_CORE, &none) != 0) GTEST_SKIP() << "needs: a hard limit for cores";
+    spec.core_limit = 2048;
+    EXPECT_EQ(run(spec).kept_stdout, hard == 4096 ? "4\n8\n" : "2\n2\n");
+    spec.core_limit = 0;
+    EXPECT_EQ(run(spec).kept_stdout, hard == 4096 ? "0\n8\n" : "0\n2\n");
+  }
+  setrlimit(RLIMIT_CORE, &before);  // where that is permitted
+}
+
 TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));

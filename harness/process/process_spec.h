@@ -44,6 +44,8 @@ struct ProcessSpec {
   std::vector<std::string> env;   // NAME=VALUE, the whole environment
   std::string directory;          // "": the runner's own
   int umask = -1;                 // -1: the runner's own
+  // Raises the soft limit for a core (RLIMIT_CORE) to this size or, if that is less, to the hard limit.
+  std::uint64_t core_limit = 0;
   Reach reach = Reach::kCase;
   // Locks that every process of the command inherits: they end with the last process. At most 32.
   std::vector<int> leases{};

@@ -98,6 +98,7 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   set_variable(spec.env, child::kContainmentVariable, guard.containment_id);
   spec.directory = directory;
   spec.umask = setup.umask;
+  spec.core_limit = setup.core_limit;
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
               setup.events};
   spec.fds.insert(spec.fds.end(), setup.leases.begin(), setup.leases.end());

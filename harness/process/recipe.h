@@ -72,6 +72,7 @@ struct GuardSetup {
   int events = -1;
   bool terminal = false;
   int umask = -1;
+  std::uint64_t core_limit = 0;
   Reach reach = Reach::kCase;
   std::vector<int> leases{};  // at most guard::kMaxLeases
 };

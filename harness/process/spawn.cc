@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ struct ChildPlan {
   char* const* envp;
   const char* directory;
   int umask;
+  std::uint64_t core_limit;
   const int* fds;
   int fd_count;
   bool fresh_proc;
@@ -91,6 +93,16 @@ PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char
   return true;
 }
 
+// Without it the kernel writes none on most machines. A lower limit is no failure to start.
+PROCTOR_NO_SANITIZE void raise_core_limit(std::uint64_t wanted) {
+  rlimit64 limit{};
+  if (syscall(SYS_prlimit64, 0, RLIMIT_CORE, nullptr, &limit) != 0) return;
+  const std::uint64_t allowed = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+  if (limit.rlim_cur >= allowed) return;
+  limit.rlim_cur = allowed;
+  syscall(SYS_prlimit64, 0, RLIMIT_CORE, &limit, nullptr);
+}
+
 PROCTOR_NO_SANITIZE int child_main(void* raw) {
   auto* plan = static_cast<ChildPlan*>(raw);
   const char* step = "";
@@ -99,6 +111,7 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
     default_dispositions();
     if (!duplicate_descriptors(*plan, step)) return false;
     if (plan->umask >= 0) syscall(SYS_umask, plan->umask);
+    raise_core_limit(plan->core_limit);
     step = "chdir";
     if (plan->directory[0] != '\0' && syscall(SYS_chdir, plan->directory) != 0) return false;
     step = "exec";
@@ -170,6 +183,7 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   plan.envp = envp.data();
   plan.directory = spec.directory.c_str();
   plan.umask = spec.umask;
+  plan.core_limit = spec.core_limit;
   plan.fds = spec.fds.data();
   plan.fd_count = static_cast<int>(spec.fds.size());
   plan.fresh_proc = spec.fresh_proc;

@@ -26,7 +26,8 @@ struct SpawnSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string directory;
-  int umask = -1;  // -1: inherit
+  int umask = -1;                // -1: inherit
+  std::uint64_t core_limit = 0;  // as in ProcessSpec
   // Become descriptors 0, 1, 2, ... ; -1: that number stays closed. All others are closed.
   std::vector<int> fds;
   bool pid_namespace = false;

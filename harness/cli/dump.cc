@@ -134,7 +134,7 @@ void inspect_trees(std::vector<Tree>& trees, const std::string& run_dir, Contain
 
 void print(const Tree& tree, const std::string& run_dir) {
   std::printf("%s\n", shown(tree.case_id.empty() ? "a process for several cases" : tree.case_id).c_str());
-  for (const std::string& line : tree.found.lines) std::printf("  %s\n", shown(line).c_str());
+  for (const std::string& line : tree.found.digest.lines) std::printf("  %s\n", shown(line).c_str());
   if (!tree.found.problem.empty()) std::printf("  this %s\n", shown(tree.found.problem).c_str());
   std::printf("  all of it: %s/%s\n", shown(run_dir).c_str(), tree.file.c_str());
 }

@@ -15,7 +15,7 @@
 #include "harness/devices/environment.h"
 #include "harness/evidence/collect.h"
 #include "harness/evidence/crash.h"
-#include "harness/evidence/gatherer.h"
+#include "harness/evidence/digest.h"
 #include "harness/machine/installation.h"
 
 namespace proctor::cli {
@@ -29,10 +29,8 @@ struct GatherOptions {
 };
 
 // One write, so that the runner gets all of it or nothing.
-void print_digest(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line + '\n';
-  text += std::string(kDigestEnd) + '\n';
+void print_digest(const EvidenceDigest& digest) {
+  const std::string text = to_text(digest);
   (void)!::write(STDOUT_FILENO, text.data(), text.size());
 }
 
@@ -51,11 +49,7 @@ int gather(GatherOptions& options) {
   auto tools = Containment::open(Layer::kSubreaper, "evidence");
   if (!tools) return fail(tools.error());
   if (options.crash.owner.pid != 0) {
-    collect_crash(options.crash, **tools, file, [](const CrashDigest& digest) {
-      std::vector<std::string> lines = digest.lines;
-      if (!digest.program.empty()) lines.push_back(kCoreProgram + digest.program);
-      print_digest(lines);
-    });
+    collect_crash(options.crash, **tools, file, print_digest);
   } else {
     collect_evidence(options.request, **tools, file, print_digest);
   }

@@ -4,6 +4,7 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/text.h"
+#include "harness/evidence/findings.h"
 #include "harness/evidence/native_stacks.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/py_spy.h"
@@ -21,7 +22,7 @@ constexpr Milliseconds kPythonLimit{2'000};  // py-spy takes 0.1 s; the rest is 
 bool has_names(const std::vector<ThreadStack>& threads) {
   return std::any_of(threads.begin(), threads.end(), [](const ThreadStack& thread) {
     return std::any_of(thread.frames.begin(), thread.frames.end(),
-                       [](const StackFrame& frame) { return frame.function != "??"; });
+                       [](const ThreadFrame& frame) { return frame.function != "??"; });
   });
 }
 
@@ -44,7 +45,9 @@ class Collection {
   void collect_native_stacks();
   void write_gaps();
 
-  const Findings& findings() const { return findings_; }
+  EvidenceDigest digest() const {
+    return {.lines = ten_lines(findings_), .frame = own_frame(findings_), .core_program = ""};
+  }
 
  private:
   Milliseconds left() const {
@@ -167,15 +170,15 @@ void Collection::write_gaps() {
 }  // namespace
 
 void collect_evidence(const CollectRequest& request, Containment& containment, std::ostream& text,
-                      const std::function<void(const std::vector<std::string>&)>& digest) {
+                      const std::function<void(const EvidenceDigest&)>& digest) {
   Collection collection(request, containment, text);
   collection.collect_processes();
-  digest(ten_lines(collection.findings()));
+  digest(collection.digest());
   collection.collect_python_stacks();
-  digest(ten_lines(collection.findings()));
+  digest(collection.digest());
   collection.collect_native_stacks();
   collection.write_gaps();
-  digest(ten_lines(collection.findings()));
+  digest(collection.digest());
 }
 
 }  // namespace proctor

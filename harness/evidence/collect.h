@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/core/duration.h"
-#include "harness/evidence/findings.h"
+#include "harness/evidence/digest.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -25,9 +25,9 @@ struct CollectRequest {
   std::string more_tools{};                        // then this directory; "": none
 };
 
-// `text` gets everything; `digest` is called with the ten lines whenever they are better than before.
+// `text` gets everything; `digest` is called whenever it is better than before.
 // `containment` holds the tools.
 void collect_evidence(const CollectRequest& request, Containment& containment, std::ostream& text,
-                      const std::function<void(const std::vector<std::string>&)>& digest);
+                      const std::function<void(const EvidenceDigest&)>& digest);
 
 }  // namespace proctor

@@ -39,8 +39,10 @@ class CollectTest : public testing::Test {
   }
 
   void collect() {
-    collect_evidence(request_, *containment_, text_,
-                     [this](const auto& lines) { digests_.push_back(lines); });
+    collect_evidence(request_, *containment_, text_, [this](const EvidenceDigest& digest) {
+      digests_.push_back(digest.lines);
+      frame_ = digest.frame;
+    });
   }
 
   // A directory with one tool in it, as a shell script.
@@ -56,6 +58,7 @@ class CollectTest : public testing::Test {
   CollectRequest request_;
   std::ostringstream text_;
   std::vector<std::vector<std::string>> digests_;
+  std::optional<StackFrame> frame_;  // of the last digest
   std::list<TempDir> directories_;
   ProcReader reader_;
 };
@@ -69,6 +72,8 @@ TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {
   EXPECT_THAT(digests_.back(), Contains("devices: xpu-sim:0"));
   EXPECT_THAT(digests_.back(), Contains(HasSubstr("native: ")));
   EXPECT_THAT(digests_.back(), Contains(HasSubstr("wait_for_the_device")));
+  ASSERT_TRUE(frame_);
+  EXPECT_EQ(frame_->function, "wait_for_the_device");
   EXPECT_THAT(text_.str(), HasSubstr("wait_for_the_worker"))
       << "the stacks of the other threads are in the file";
   EXPECT_THAT(text_.str(), HasSubstr("(worker)"));
@@ -173,6 +178,8 @@ TEST_F(CollectPythonTest, NamesTheLineOfANativeCallThatHoldsTheGil) {
   ASSERT_TRUE(collect_until("wait_for_the_device at <string>:4")) << text_.str();
   EXPECT_THAT(digests_.back(), Contains("  Python: wait_for_the_device at <string>:4 < 등록 at <string>:7 < "
                                         "<lambda> at <string>:12 < <module> at <string>:12"));
+  ASSERT_TRUE(frame_);
+  EXPECT_EQ(frame_->location, "<string>:4");
   EXPECT_THAT(text_.str(), HasSubstr("  thread " + std::to_string(python_.pid()) + " (MainThread)\n"));
   EXPECT_THAT(text_.str(), HasSubstr(" (loader)\n")) << "the stacks of the other threads are in the file";
 }

@@ -227,6 +227,23 @@ bool is_newer(const timespec& one, const timespec& other) {
   return one.tv_sec > other.tv_sec || (one.tv_sec == other.tv_sec && one.tv_nsec > other.tv_nsec);
 }
 
+void for_each_core(const std::string& glob, std::int64_t since,
+                   const std::function<void(FoundCore, const timespec& written)>& use) {
+  glob_t found{};
+  if (::glob(glob.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+      const std::string path = found.gl_pathv[i];
+      auto file = open_regular(path, kAnySize);
+      struct stat status {};
+      if (!file || ::fstat(file->get(), &status) != 0 || !is_ours_alone(status)) continue;
+      if (status.st_mtim.tv_sec < since) continue;
+      if (auto facts = read_facts(file->get()))
+        use({path, *std::move(file), *std::move(facts)}, status.st_mtim);
+    }
+  }
+  ::globfree(&found);
+}
+
 }  // namespace
 
 std::optional<CoreFacts> read_core(const std::string& path) {
@@ -235,24 +252,21 @@ std::optional<CoreFacts> read_core(const std::string& path) {
 }
 
 std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner) {
-  glob_t found{};
   std::optional<FoundCore> newest;
   timespec newest_time{};
-  if (::glob(glob.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-      const std::string path = found.gl_pathv[i];
-      auto file = open_regular(path, kAnySize);
-      struct stat status {};
-      if (!file || ::fstat(file->get(), &status) != 0 || !is_ours_alone(status)) continue;
-      if (status.st_mtim.tv_sec < owner.since || (newest && !is_newer(status.st_mtim, newest_time))) continue;
-      auto facts = read_facts(file->get());
-      if (!facts || !is_of(*facts, owner)) continue;
-      newest = FoundCore{path, *std::move(file), *std::move(facts)};
-      newest_time = status.st_mtim;
-    }
-  }
-  ::globfree(&found);
+  for_each_core(glob, owner.since, [&](FoundCore core, const timespec& written) {
+    if (!is_of(core.facts, owner) || (newest && !is_newer(written, newest_time))) return;
+    newest = std::move(core);
+    newest_time = written;
+  });
   return newest;
+}
+
+void remove_cores(const std::string& glob, std::int64_t since,
+                  const std::function<bool(const CoreFacts&)>& goes) {
+  for_each_core(glob, since, [&goes](const FoundCore& core, const timespec&) {
+    if (goes(core.facts) && is_at(core, core.path)) ::unlink(core.path.c_str());
+  });
 }
 
 std::uint64_t bytes_on_disk(const std::string& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,10 @@ struct FoundCore {
 // The newest core of that process that the glob finds. None is taken that another user could have written, and none
 // that does not say enough to know whose it is.
 std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner);
+
+// Removes the cores that the glob finds and for which `goes` says so, under the same conditions.
+void remove_cores(const std::string& glob, std::int64_t since,
+                  const std::function<bool(const CoreFacts&)>& goes);
 
 // What it takes on the disk, which is less than its length where it has holes.
 std::uint64_t bytes_on_disk(const std::string& path);

@@ -76,6 +76,7 @@ std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
                       const std::string& directory) {
   const std::string& text = pattern.text;
   std::string glob = text.starts_with('/') ? "" : escaped(directory) + "/";
+  const std::string pid = process.pid != 0 ? std::to_string(process.pid) : "*";
   bool has_pid = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -87,7 +88,7 @@ std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
     if (what == '%') {
       glob += '%';
     } else if (what == 'p') {
-      glob += std::to_string(process.pid);
+      glob += pid;
     } else if (what == 'P' && process.host_pid != 0) {
       glob += std::to_string(process.host_pid);
     } else if (what == 'u') {
@@ -96,7 +97,7 @@ std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
       glob += '*';
     }
   }
-  if (!has_pid && pattern.adds_pid) glob += '.' + std::to_string(process.pid);
+  if (!has_pid && pattern.adds_pid) glob += '.' + pid;
   return glob;
 }
 
@@ -105,7 +106,6 @@ std::string where_the_core_is(const CorePattern& pattern, const CoreLimit& limit
   if (dumped && pattern.is_taken()) return taken_by(pattern, process);
   if (pattern.is_taken()) return "no core: " + taker(pattern) + " took none (kernel.core_pattern)";
   if (limit.hard == 0) return "no core: its size is limited to 0 (ulimit -Hc), which only root can raise";
-  if (limit.soft == 0) return "no core: `ulimit -c unlimited` before proctor lets the kernel write one";
   return "no core: the program forbade it, or there was no place for it (kernel.core_pattern is " +
          pattern.text + ")";
 }

@@ -12,11 +12,13 @@ struct CorePattern {
 
   // Not a file: a program or a socket of the machine takes cores.
   bool is_taken() const { return text.starts_with('|') || text.starts_with('@'); }
+  // Whether the cores of two processes in one directory have the same path.
+  bool is_shared() const { return text.find("%p") == text.npos && text.find("%P") == text.npos && !adds_pid; }
 };
 
 CorePattern read_core_pattern();
 
-// How large a core the processes of a case may leave: RLIMIT_CORE, which they have from the runner.
+// RLIMIT_CORE of the runner.
 struct CoreLimit {
   std::uint64_t soft = 0;
   std::uint64_t hard = 0;
@@ -28,7 +30,7 @@ CoreLimit read_core_limit();
 bool leaves_a_core(int signal);
 
 struct CrashedProcess {
-  int pid = 0;          // as it saw itself
+  int pid = 0;          // as it saw itself; 0: any
   int host_pid = 0;     // as others see it; 0: not known
   std::string program;  // as it was started
 };
@@ -42,7 +44,7 @@ std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
                       const std::string& directory);
 
 // One sentence for who has no core to look at: who took it, where the kernel says that there is one (`dumped`), or why
-// there is none and what to set.
+// there is none and what to set. The soft limit is no reason: a case may leave what the hard one allows.
 std::string where_the_core_is(const CorePattern& pattern, const CoreLimit& limit,
                               const CrashedProcess& process, bool dumped);
 

@@ -41,10 +41,20 @@ TEST(WhereTheCoreIs, NamesTheCommandOfWhoTookIt) {
             "no core: coredump.socket took none (kernel.core_pattern)");
 }
 
+TEST(CorePattern, IsSharedWithoutThePid) {
+  EXPECT_TRUE((CorePattern{.text = "core"}).is_shared());
+  EXPECT_FALSE((CorePattern{.text = "core", .adds_pid = true}).is_shared());
+  EXPECT_FALSE((CorePattern{.text = "core.%e.%p"}).is_shared());
+}
+
+TEST(CoreGlob, WithoutAPidFindsThoseOfAllProcesses) {
+  EXPECT_EQ(core_glob({.text = "core.%p"}, {}, "/d"), "/d/core.*");
+  EXPECT_EQ(core_glob({.text = "core", .adds_pid = true}, {}, "/d"), "/d/core.*");
+  EXPECT_EQ(core_glob({.text = "core"}, {}, "/d"), "/d/core");
+}
+
 TEST(WhereTheCoreIs, SaysWhatToSet) {
   const CorePattern file{.text = "core"};
-  EXPECT_EQ(where_the_core_is(file, {.soft = 0, .hard = ~0ULL}, kProcess, false),
-            "no core: `ulimit -c unlimited` before proctor lets the kernel write one");
   EXPECT_EQ(where_the_core_is(file, {.soft = 0, .hard = 0}, kProcess, false),
             "no core: its size is limited to 0 (ulimit -Hc), which only root can raise");
   EXPECT_EQ(where_the_core_is(file, kUnlimited, kProcess, false),

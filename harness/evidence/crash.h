@@ -11,6 +11,7 @@
 
 #include "harness/core/duration.h"
 #include "harness/evidence/core_file.h"
+#include "harness/evidence/digest.h"
 #include "harness/evidence/stack_frame.h"
 #include "harness/process/containment.h"
 
@@ -27,14 +28,9 @@ struct CrashRequest {
   std::string more_tools{};
 };
 
-struct CrashDigest {
-  std::string program;             // the executable of the core that is kept, where it is known
-  std::vector<std::string> lines;  // at most ten
-};
-
 // `digest` is called whenever it is better than before.
 void collect_crash(const CrashRequest& request, Containment& containment, std::ostream& text,
-                   const std::function<void(const CrashDigest&)>& digest);
+                   const std::function<void(const EvidenceDigest&)>& digest);
 
 // The innermost frames of a thread that crashed, a line each; those that only raise the signal are left out.
 std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python);

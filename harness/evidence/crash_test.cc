@@ -26,7 +26,7 @@ using testing::StartsWith;
 
 constexpr std::uint64_t kMuch = 1ULL << 40;
 
-ThreadStack stack(const std::vector<StackFrame>& frames) { return {.tid = 1, .name = "", .frames = frames}; }
+ThreadStack stack(const std::vector<ThreadFrame>& frames) { return {.tid = 1, .name = "", .frames = frames}; }
 
 TEST(CrashLines, BeginWithWhatWentWrong) {
   EXPECT_THAT(
@@ -101,18 +101,20 @@ class CrashTest : public testing::Test {
   std::unique_ptr<Containment> containment_;
   CrashRequest request_;
   std::ostringstream text_;
-  CrashDigest last_;
+  EvidenceDigest last_;
 };
 
 TEST_F(CrashTest, TheCoreIsKeptAndReadWhereItIs) {
   collect();
   EXPECT_FALSE(std::filesystem::exists(written_));
   EXPECT_GT(bytes_on_disk(request_.core), 0u);
-  EXPECT_EQ(std::filesystem::canonical(last_.program), std::filesystem::canonical(EVIDENCE_SAMPLE));
+  EXPECT_EQ(std::filesystem::canonical(last_.core_program), std::filesystem::canonical(EVIDENCE_SAMPLE));
   EXPECT_THAT(text_.str(), HasSubstr("wait_for_the_device"));
   EXPECT_THAT(text_.str(), HasSubstr("wait_for_the_worker")) << "all threads are in the file";
   ASSERT_FALSE(last_.lines.empty());
   EXPECT_THAT(last_.lines.front(), StartsWith("crashed in "));
+  ASSERT_TRUE(last_.frame);
+  EXPECT_EQ(last_.frame->function, "wait_for_the_device");
 }
 
 TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {

@@ -3,11 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <sstream>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/evidence/own_frame.h"
 
 namespace proctor {
 namespace {
@@ -49,7 +50,7 @@ std::vector<const ProcessFinding*> by_interest(const Findings& findings) {
 std::string python_stack(const ProcessFinding& process, std::size_t most) {
   if (process.python.threads.empty()) return "";
   std::vector<std::string> frames;
-  for (const StackFrame& frame : process.python.threads.front().frames) {
+  for (const ThreadFrame& frame : process.python.threads.front().frames) {
     if (frames.size() == most) break;
     const bool first = frames.empty();  // its whole path can be opened
     frames.push_back(frame.function + " at " +
@@ -58,14 +59,25 @@ std::string python_stack(const ProcessFinding& process, std::size_t most) {
   return joined(frames, " < ");
 }
 
+bool is_python(const ProcessFinding& process) { return !process.python.interpreter.empty(); }
+
+// Without those of the C library, which are the same for every hang, unless there are no others.
+std::vector<ThreadFrame> telling_frames(const ProcessFinding& process) {
+  std::vector<ThreadFrame> named;
+  for (const ThreadFrame& frame : process.native.front().frames) {
+    if (is_python(process) && !named.empty() && is_interpreter(frame.function)) break;
+    if (frame.function != "??") named.push_back(frame);
+  }
+  std::vector<ThreadFrame> telling;
+  std::ranges::remove_copy_if(named, std::back_inserter(telling), is_runtime);
+  return telling.empty() ? named : telling;
+}
+
 std::string native_stack(const ProcessFinding& process, std::size_t most) {
   if (process.native.empty()) return "";
   std::vector<std::string> frames;
-  for (const StackFrame& frame : process.native.front().frames) {
-    if (frames.size() == most ||
-        (!process.python.interpreter.empty() && !frames.empty() && is_interpreter(frame.function)))
-      break;
-    if (frame.function == "??") continue;
+  for (const ThreadFrame& frame : telling_frames(process)) {
+    if (frames.size() == most) break;
     const std::string location = frame.location.substr(frame.location.rfind('/') + 1);
     frames.push_back(frame.function + (location.empty() ? "" : " at " + location));
   }
@@ -130,14 +142,6 @@ std::string thread_text(const ThreadFacts& thread) {
 
 }  // namespace
 
-bool is_interpreter(std::string_view function) {
-  constexpr std::array<std::string_view, 8> kPrefixes = {
-      "Py",       "_Py", "ffi_", "_ctypes", "_call_function_pointer", "cfunction_", "method_vectorcall",
-      "type_call"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [function](std::string_view prefix) { return function.starts_with(prefix); });
-}
-
 std::vector<std::string> ten_lines(const Findings& findings) {
   std::vector<std::string> lines;
   if (!findings.devices.empty()) lines.push_back("devices: " + joined(findings.devices, ", "));
@@ -164,6 +168,16 @@ std::vector<std::string> ten_lines(const Findings& findings) {
   return lines;
 }
 
+std::optional<StackFrame> own_frame(const Findings& findings) {
+  for (const ProcessFinding* process : by_interest(findings)) {
+    std::optional<StackFrame> frame;
+    if (!process->python.threads.empty()) frame = own_python_frame(process->python.threads.front());
+    if (!frame && !process->native.empty()) frame = own_frame(process->native.front(), is_python(*process));
+    if (frame) return frame;
+  }
+  return std::nullopt;
+}
+
 std::string facts_text(const ProcessFinding& process) {
   const ProcessFacts& facts = process.facts;
   std::string text = fmt::format("== process {} ({}), child of {}: {}\n", facts.pid, facts.name, facts.parent,
@@ -187,7 +201,7 @@ std::string python_text(const ProcessFinding& process) {
       fmt::format("== Python stacks of process {}: {}\n", process.facts.pid, process.python.interpreter);
   for (const ThreadStack& thread : process.python.threads) {
     text += fmt::format("  thread {} ({})\n", thread.tid, thread.name);
-    for (const StackFrame& frame : thread.frames)
+    for (const ThreadFrame& frame : thread.frames)
       text += fmt::format("      {} at {}\n", frame.function, frame.location);
   }
   return text;

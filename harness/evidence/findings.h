@@ -1,10 +1,11 @@
 // What was found out about the processes of a case before it is ended.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "harness/evidence/process_facts.h"
 #include "harness/evidence/py_spy.h"
 #include "harness/evidence/stack_frame.h"
@@ -26,12 +27,12 @@ struct Findings {
   std::vector<std::string> gaps{};
 };
 
-// Whether a native function belongs to the Python interpreter: where it begins, the Python stack says more.
-bool is_interpreter(std::string_view function);
-
 // For people in a hurry: at most ten lines, the process that holds a device first. If there are many
 // processes (ranks), each has one line, so that differences between them are seen.
 std::vector<std::string> ten_lines(const Findings& findings);
+
+// Of the process that comes first there, if it has a frame of its own. The Python stack comes before the native one.
+std::optional<StackFrame> own_frame(const Findings& findings);
 
 // Everything about one process, as it goes into the file.
 std::string facts_text(const ProcessFinding& process);

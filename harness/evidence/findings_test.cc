@@ -52,6 +52,27 @@ TEST(TenLines, NameThePythonLineTheNativeFrameAndTheDevice) {
           "  Python: step at /src/train.py:12 < main at train.py:40", "  native: ioctl"));
 }
 
+TEST(TenLines, FramesOfTheCLibraryAreLeftOutUnlessThereAreNoOthers) {
+  Findings findings;
+  findings.processes = {process(1, 0, "train", "futex_wait")};
+  auto& frames = findings.processes[0].native.emplace_back().frames;
+  frames = {{"__futex_wait", "./nptl/futex-internal.c:103"},
+            {"ioctl", "", "/lib/x86_64-linux-gnu/libc.so.6"}};
+  EXPECT_EQ(ten_lines(findings).back(), "  native: __futex_wait at futex-internal.c:103 < ioctl");
+  frames.push_back({"wait_for_copy", "/src/queue.cc:40"});
+  EXPECT_EQ(ten_lines(findings).back(), "  native: wait_for_copy at queue.cc:40");
+}
+
+TEST(OwnFrameOfFindings, IsThePythonOneBeforeTheNativeOne) {
+  Findings findings{.processes = {rank(0)}};
+  findings.processes[0].native[0].frames = {{"launch", "/src/extension.cc:9"}};
+  EXPECT_EQ(own_frame(findings)->location, "/src/train.py:12");
+  findings.processes[0].python.threads.clear();
+  EXPECT_EQ(own_frame(findings)->location, "/src/extension.cc:9");
+  findings.processes[0].native.clear();
+  EXPECT_FALSE(own_frame(findings));
+}
+
 TEST(TenLines, WhoHoldsADeviceComesFirstAndAWaitingShellNotAtAll) {
   Findings findings;
   findings.processes = {process(1, 0, "sh", "do_wait"), process(2, 1, "logger", "pipe_read"),

@@ -1,7 +1,6 @@
 #include "harness/evidence/gatherer.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "harness/process/contained_process.h"
 
@@ -27,14 +26,7 @@ std::vector<std::string> with_program(const std::string& program, std::vector<st
 }
 
 Gathered gathered_from(const ProcessEnd& end) {
-  Gathered gathered{.lines = last_digest(end.kept_stdout), .core_program = {}, .problem = problem_of(end)};
-  const auto is_program = [](const std::string& line) { return line.starts_with(kCoreProgram); };
-  const auto program = std::ranges::find_if(gathered.lines, is_program);
-  if (program != gathered.lines.end()) {
-    gathered.core_program = program->substr(std::string_view(kCoreProgram).size());
-    gathered.lines.erase(program);
-  }
-  return gathered;
+  return {.digest = last_digest(end.kept_stdout), .problem = problem_of(end)};
 }
 
 std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment& containment,
@@ -55,20 +47,6 @@ std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment
 }
 
 }  // namespace
-
-std::vector<std::string> last_digest(const std::string& text) {
-  std::vector<std::string> complete;
-  std::vector<std::string> current;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line == kDigestEnd) {
-      complete = std::exchange(current, {});
-    } else {
-      current.push_back(line);
-    }
-  }
-  return complete;
-}
 
 std::vector<std::string> gather_arguments(const GatherRequest& request) {
   std::vector<std::string> arguments = {"gather-evidence", "--guard=" + std::to_string(request.guard),

@@ -10,6 +10,7 @@
 
 #include "harness/core/duration.h"
 #include "harness/evidence/core_file.h"
+#include "harness/evidence/digest.h"
 
 namespace boost::asio {
 class io_context;
@@ -45,17 +46,9 @@ struct CrashGatherRequest {
 };
 
 struct Gathered {
-  std::vector<std::string> lines;  // at most ten
-  std::string core_program;        // of a core that was kept or looked at, where it is known
-  std::string problem;             // why there may be fewer than usual, or ""
+  EvidenceDigest digest{};
+  std::string problem{};  // why there may be less than usual, or ""
 };
-
-// Stands between two versions of the ten lines that the child prints. The last complete version counts.
-inline constexpr const char* kDigestEnd = "\f";
-// Begins the line that names the program of a core.
-inline constexpr const char* kCoreProgram = "\v";
-
-std::vector<std::string> last_digest(const std::string& text);
 
 // The command line of the child, without the program.
 std::vector<std::string> gather_arguments(const GatherRequest& request);

@@ -7,14 +7,6 @@ namespace proctor {
 namespace {
 
 using testing::Contains;
-using testing::ElementsAre;
-
-TEST(LastDigest, IsTheLastCompleteOne) {
-  EXPECT_THAT(last_digest("a\n\f\nb\nc\n\f\n"), ElementsAre("b", "c"));
-  EXPECT_THAT(last_digest("a\n\f\nb\nhalf a li"), ElementsAre("a"));
-  EXPECT_TRUE(last_digest("").empty());
-  EXPECT_TRUE(last_digest("a\n").empty());
-}
 
 TEST(GatherArguments, EachValueIsItsOwnWord) {
   const auto arguments = gather_arguments({.program = "p",

@@ -37,8 +37,9 @@ std::optional<ThreadStack> parse_thread(std::string_view line) {
   return thread;
 }
 
-// gdb: `#3  0x0000 in name (args) at file:line`, or without the address; eu-stack: `#3  0x0000 name`.
-std::optional<StackFrame> parse_frame(std::string_view line) {
+// gdb: `#3  0x0000 in name (args) at file:line` or `from library`, or without the address;
+// eu-stack: `#3  0x0000 name`.
+std::optional<ThreadFrame> parse_frame(std::string_view line) {
   std::size_t at = 1;
   if (line.size() < 2 || line[0] != '#' || std::isdigit(static_cast<unsigned char>(line[1])) == 0)
     return std::nullopt;
@@ -56,9 +57,12 @@ std::optional<StackFrame> parse_frame(std::string_view line) {
   }
   const std::string_view rest = line.substr(std::min(at, line.size()));
   const std::size_t arguments = rest.find(" (", rest.starts_with('(') ? 1 : 0);
-  StackFrame frame{.function = clean_text(rest.substr(0, arguments)), .location = ""};
-  if (const std::size_t separator = rest.rfind(") at "); separator != rest.npos)
+  ThreadFrame frame{.function = clean_text(rest.substr(0, arguments))};
+  if (const std::size_t separator = rest.rfind(") at "); separator != rest.npos) {
     frame.location = clean_text(rest.substr(separator + 5));
+  } else if (const std::size_t library = rest.rfind(") from "); library != rest.npos) {
+    frame.library = clean_text(rest.substr(library + 7));
+  }
   if (frame.function.empty()) frame.function = "??";
   return frame;
 }
@@ -71,7 +75,9 @@ std::vector<std::string> gdb_command(const std::string& path, const std::vector<
   for (const char* setting :
        {"auto-load off",
         // Not through the program's mount namespace, which needs rights of its own.
-        "sysroot /", "width 0", "confirm off", "print frame-arguments none", "print thread-events off"})
+        "sysroot /", "width 0",
+        // A path that can be opened, also where the compiler was given a relative one.
+        "filename-display absolute", "confirm off", "print frame-arguments none", "print thread-events off"})
     words.insert(words.end(), {"-iex", std::string("set ") + setting});
   words.insert(words.end(), what.begin(), what.end());
   for (const std::string& thread : threads)

@@ -22,6 +22,7 @@ TEST(NativeStacks, ReadsGdb) {
   ASSERT_EQ(threads[0].frames.size(), 3u);
   EXPECT_EQ(threads[0].frames[0].function, "ioctl");
   EXPECT_EQ(threads[0].frames[0].location, "");
+  EXPECT_EQ(threads[0].frames[0].library, "/lib/x86_64-linux-gnu/libc.so.6");
   EXPECT_EQ(threads[0].frames[1].function, "(anonymous namespace)::Queue::wait");
   EXPECT_EQ(threads[0].frames[1].location, "src/queue.cc:12");
   EXPECT_EQ(threads[0].frames[2].location, "a b.cc:7");

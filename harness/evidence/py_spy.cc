@@ -32,8 +32,8 @@ int number_at(const json& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<int>() : 0;
 }
 
-std::vector<StackFrame> frames_of(const json& thread) {
-  std::vector<StackFrame> frames;
+std::vector<ThreadFrame> frames_of(const json& thread) {
+  std::vector<ThreadFrame> frames;
   const auto list = thread.find("frames");
   if (list == thread.end() || !list->is_array()) return frames;
   for (const json& frame : *list) {
@@ -41,7 +41,8 @@ std::vector<StackFrame> frames_of(const json& thread) {
     if (!frame.is_object()) continue;
     frames.push_back(
         {.function = clean_text(text_at(frame, "name")),
-         .location = fmt::format("{}:{}", clean_text(text_at(frame, "filename")), number_at(frame, "line"))});
+         .location = fmt::format("{}:{}", clean_text(text_at(frame, "filename")), number_at(frame, "line")),
+         .library = ""});
   }
   return frames;
 }

@@ -182,10 +182,14 @@ std::string core_line(const Attempt* attempt, const std::string& run_dir) {
                      static_cast<double>(core.bytes) / kMib);
 }
 
-// Of an attempt: the line in the sources, the log, the evidence, the rule.
+// Of an attempt: where it hung or crashed, the line of what failed, the log, the evidence, the rule.
 void add_locations(std::string& locations, const Attempt& attempt, const std::string& run_dir) {
   if (attempt.end) {
     const AttemptEnded& end = *attempt.end;
+    if (const auto& frame = end.evidence.frame) {
+      const std::string function = one_line(frame->function, kHeadlineBytes);
+      add_location(locations, frame->location.empty() ? function : function + " at " + frame->location);
+    }
     if (!end.failures.empty() && !end.failures[0].file.empty()) {
       add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }

@@ -166,8 +166,11 @@ TEST(Explain, NamesTheModelOfADevice) {
 
 TEST(Explain, ShowsTheEvidenceOfALimit) {
   AttemptEnded late = ended("memory.xpu/A.B", {Outcome::kTimeout, ""});
-  late.evidence = {
-      "evidence/0123456789abcdef.1.txt", {"python3 (pid 9): state D", "Python: step at a.py:3"}, 812};
+  late.evidence = {"evidence/0123456789abcdef.1.txt",
+                   {"python3 (pid 9): state D", "Python: step at a.py:3"},
+                   812,
+                   {},
+                   StackFrame{"step", "/src/a.py:3"}};
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
   EXPECT_EQ(
       summarize_failure(model, model.cases()[0]),
@@ -177,7 +180,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
       "evidence:      python3 (pid 9): state D\n"
       "               Python: step at a.py:3\n"
       "rerun:         proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/A.B\n"
-      "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
+      "where to look: step at /src/a.py:3 · logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
 }
 
 TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {

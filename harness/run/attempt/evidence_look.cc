@@ -8,6 +8,7 @@
 #include "harness/core/regular_file.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
+#include "harness/evidence/own_frame.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 
@@ -64,7 +65,8 @@ void EvidenceLook::at_limit(const AttemptCase& blamed, Clock::time_point began, 
 }
 
 void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
-  found_.lines = std::move(gathered.lines);
+  found_.lines = std::move(gathered.digest.lines);
+  if (!found_.frame) found_.frame = std::move(gathered.digest.frame);
   found_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - began).count();
   std::error_code unreadable;  // as one that is not there
   if (!std::filesystem::exists(in_run_dir(found_.file), unreadable)) found_.file.clear();
@@ -74,6 +76,7 @@ void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
 void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& plan, const AttemptFiles& files,
                                const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done) {
   crashed_ = true;
+  found_.frame = frame_of_fatal_error(end.output.stderr_tail);
   const bool same_pids = plan.suite->host_pids || !has_pid_namespace(context_.containment.layer());
   const CrashedProcess process{.pid = crash.pid,
                                .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
@@ -101,19 +104,18 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
                                    .scratch = files.scratch,
                                    .room = room,
                                    .environment = context_.setup.evidence_environment};
-  process_ =
-      gather_evidence(context_.io, context_.containment, request,
-                      alive_.guard([this, began, kept, room, done = std::move(done)](Gathered gathered) {
-                        const std::string core = in_run_dir(kept);
-                        ::unlink(core_draft(core).c_str());  // of one that was killed
-                        const std::uint64_t bytes = bytes_on_disk(core);
-                        if (bytes > 0)
-                          found_.core = {.file = kept, .program = gathered.core_program, .bytes = bytes};
-                        context_.cores.settle(room, bytes);
-                        const std::string problem = gathered.problem;
-                        take(std::move(gathered), began);
-                        done(problem);
-                      }));
+  process_ = gather_evidence(
+      context_.io, context_.containment, request,
+      alive_.guard([this, began, kept, room, done = std::move(done)](Gathered gathered) {
+        const std::string core = in_run_dir(kept);
+        ::unlink(core_draft(core).c_str());  // of one that was killed
+        const std::uint64_t bytes = bytes_on_disk(core);
+        if (bytes > 0) found_.core = {.file = kept, .program = gathered.digest.core_program, .bytes = bytes};
+        context_.cores.settle(room, bytes);
+        const std::string problem = gathered.problem;
+        take(std::move(gathered), began);
+        done(problem);
+      }));
 }
 
 }  // namespace proctor

@@ -17,7 +17,9 @@ std::string name_of(const PastRun& run) {
 
 bool is_new(const CasePast& past) { return past.failing_runs == 0; }
 
-CasePast case_past(const std::string& id, const std::vector<PastOutcome>& outcomes, const Past& past) {
+CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
+  const std::vector<PastOutcome> outcomes =
+      index < past.cases.size() ? past.cases[index] : std::vector<PastOutcome>();
   CasePast said;
   said.case_id = id;
   bool is_streak = true;

@@ -1,8 +1,8 @@
 // What the history knows of the cases of a run that failed or were flaky, as the run records it in its journal.
 #pragma once
 
+#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "harness/core/events.h"
 #include "reports/model/past.h"
@@ -12,8 +12,8 @@ namespace proctor {
 // Whether the case did not fail before: its last earlier run passed, or the history has runs but not of the case.
 bool is_new(const CasePast& past);
 
-// Of a case with these outcomes in the runs of `past`, oldest first.
-CasePast case_past(const std::string& id, const std::vector<PastOutcome>& outcomes, const Past& past);
+// Of the case with this index in Past::cases.
+CasePast case_past(const std::string& id, std::size_t index, const Past& past);
 
 // "new", "since 0123abc (3 runs)"
 std::string age_text(const CasePast& past);

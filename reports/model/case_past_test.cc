@@ -12,7 +12,8 @@ PastOutcome outcome(std::uint32_t run, Standing standing, bool flaky = false) {
 CasePast past_with(const std::vector<PastOutcome>& outcomes) {
   Past past;
   past.runs = {{.run_id = "r0", .commit = "0123456789abcdef"}, {.run_id = "r1"}, {.run_id = "r2"}};
-  return case_past("s/a", outcomes, past);
+  past.cases = {outcomes};
+  return case_past("s/a", 0, past);
 }
 
 TEST(CasePast, AFailureAfterAPassIsNew) {

@@ -51,27 +51,6 @@ bool fails_elsewhere(const DeviceRow& row) {
   });
 }
 
-std::string conclusion(const DeviceRow& row) {
-  switch (row.suspect) {
-    case Suspect::kNone:
-      return "no failure";
-    case Suspect::kCode:
-      return "the code: it fails on every device";
-    case Suspect::kDevice:
-      if (!row.sick.empty()) {
-        return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.sick, "+"),
-                           fails_elsewhere(row) ? "; it fails elsewhere too" : "");
-      }
-      return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",
-                         fmt::join(row.devices, "+"), row.p,
-                         fails_elsewhere(row) ? ", and elsewhere too" : "");
-    case Suspect::kUnclear:
-      if (row.counts.size() < 2) return "unclear: it ran on one device only";
-      return fmt::format("unclear: luck would do it too (p = {:.2g}); repeat it more often", row.p);
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string_view to_string(Suspect suspect) {
@@ -110,6 +89,27 @@ DeviceRow device_row(const CaseRecord& record) {
   }
   conclude(row);
   return row;
+}
+
+std::string conclusion(const DeviceRow& row) {
+  switch (row.suspect) {
+    case Suspect::kNone:
+      return "no failure";
+    case Suspect::kCode:
+      return "the code: it fails on every device";
+    case Suspect::kDevice:
+      if (!row.sick.empty()) {
+        return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.sick, "+"),
+                           fails_elsewhere(row) ? "; it fails elsewhere too" : "");
+      }
+      return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",
+                         fmt::join(row.devices, "+"), row.p,
+                         fails_elsewhere(row) ? ", and elsewhere too" : "");
+    case Suspect::kUnclear:
+      if (row.counts.size() < 2) return "unclear: it ran on one device only";
+      return fmt::format("unclear: luck would do it too (p = {:.2g}); repeat it more often", row.p);
+  }
+  return "";
 }
 
 bool is_fault_of_devices(const CaseRecord& record) {

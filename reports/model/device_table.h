@@ -44,6 +44,9 @@ double chance_of_so_many(int bad, int here, int all_bad, int all);
 // Attempts that say nothing about code or card (skip, notrun) are not counted.
 DeviceRow device_row(const CaseRecord& record);
 
+// What follows from it, for people: "the code: it fails on every device".
+std::string conclusion(const DeviceRow& row);
+
 // Whether the case fails on some devices, by more than chance, and nowhere else. It then says nothing about
 // the code.
 bool is_fault_of_devices(const CaseRecord& record);

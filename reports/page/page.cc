@@ -35,13 +35,14 @@ nlohmann::json foot_section(const PageView& view) {
 
 constexpr std::array kSections = {
     PageSection{"title", title_section},       PageSection{"verdict", verdict_section},
-    PageSection{"gate", gate_section},         PageSection{"reports", reports_section},
-    PageSection{"problem", problem_section},   PageSection{"changes", changes_section},
-    PageSection{"causes", causes_section},     PageSection{"matrix", matrix_section},
-    PageSection{"cases", cases_section},       PageSection{"devices", devices_section},
-    PageSection{"known", known_section},       PageSection{"coverage", coverage_section},
-    PageSection{"warnings", warnings_section}, PageSection{"where", where_section},
-    PageSection{"foot", foot_section},         PageSection{"blocks", blocks_section}};
+    PageSection{"bar", bar_section},           PageSection{"causes", causes_section},
+    PageSection{"gate", gate_section},         PageSection{"cases", cases_section},
+    PageSection{"reports", reports_section},   PageSection{"problem", problem_section},
+    PageSection{"changes", changes_section},   PageSection{"matrix", matrix_section},
+    PageSection{"devices", devices_section},   PageSection{"known", known_section},
+    PageSection{"coverage", coverage_section}, PageSection{"warnings", warnings_section},
+    PageSection{"where", where_section},       PageSection{"foot", foot_section},
+    PageSection{"blocks", blocks_section}};
 
 }  // namespace
 

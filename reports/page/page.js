@@ -56,7 +56,9 @@
   let index;
   let lower; // ids as the search compares them
   const value = (name, i) => (typeof data[name] === "number" ? data[name] : data[name][i]);
-  const look = (i) => data.verdicts[value("verdict", i)][2];
+  const lookOfVerdict = (i) => data.verdicts[value("verdict", i)][2];
+  // A case that failed and then passed is neither good nor bad.
+  const look = (i) => (value("isFlaky", i) && lookOfVerdict(i) === "good" ? "flaky" : lookOfVerdict(i));
   const outcome = (i) => data.verdicts[value("verdict", i)][0];
   const marks = (i) => data.marksets[value("marks", i)];
   const took = (i) => data.durations[value("took", i)];
@@ -124,11 +126,11 @@
   const list = {};
 
   const SORTS = {
-    "": ["bad first", (i) => (look(i) === "unrun" ? 2 : value("bad", i) ? 0 : marks(i).includes("flaky") ? 1 : look(i) === "known" ? 3 : 4)],
+    "": ["bad first", (i) => (look(i) === "unrun" ? 2 : value("bad", i) ? 0 : value("isFlaky", i) ? 1 : look(i) === "known" ? 3 : 4)],
     plan: ["as planned", null],
     duration: ["longest first", (i) => -value("duration", i)],
     age: ["longest bad first", (i) => -value("age", i)],
-    flaky: ["flakiest first", (i) => -Math.max(value("flaky", i), marks(i).includes("flaky") ? 0 : -1)],
+    flaky: ["flakiest first", (i) => -Math.max(value("flaky", i), value("isFlaky", i) ? 0 : -1)],
     id: ["by name", null],
   };
 
@@ -167,7 +169,8 @@
     const found = [];
     for (const i of order(state.sort)) {
       if (outcomes && !ofVerdict[value("verdict", i)]) continue;
-      if (state.look && (state.look === "bad" ? !value("bad", i) || look(i) === "unrun" : look(i) !== state.look)) continue;
+      if (state.look && (state.look === "bad" ? !value("bad", i) || look(i) === "unrun"
+        : state.look === "flaky" ? !value("isFlaky", i) : state.look === "good" ? lookOfVerdict(i) !== "good" : look(i) !== state.look)) continue;
       if (state.suite && value("suite", i) !== suite) continue;
       if (state.variant && String(value("variant", i)) !== state.variant) continue;
       if (state.run && String(value("run", i)) !== state.run) continue;
@@ -187,11 +190,12 @@
     const message = data.messages[value("message", i)];
     const device = data.devices[value("device", i)];
     const side = [value("isNew", i) ? words.fresh : "", value("age", i) > 1 ? counted(value("age", i), words.bad_for) : "",
-      value("flaky", i) > 0 ? `flaky ${(value("flaky", i) / 10).toFixed(1)} %` : "", ...marks(i)].filter(Boolean);
+      value("flaky", i) > 0 ? `flaky ${(value("flaky", i) / 10).toFixed(1)} %` : "", ...marks(i).filter((mark) => mark !== "flaky"),
+      message ? device : ""].filter(Boolean);
     const second = message || [device, value("attempts", i) > 1 ? counted(value("attempts", i), words.attempts) : ""].filter(Boolean).join(" · ");
     const row = el("div", { class: `row${place === active ? " active" : ""}`, id: `row-${place}`, role: "option",
       "aria-selected": String(place === active), "aria-posinset": place + 1, "aria-setsize": rows.length },
-      badge(look(i), outcome(i)),
+      badge(look(i), look(i) === "flaky" ? words.flaky : outcome(i)),
       el("span", { class: "id" }, data.id[i]),
       el("span", { class: "time" }, took(i)),
       el("span", { class: "message" }, second),
@@ -280,8 +284,12 @@
         } },
         el("span", { class: "sign", "aria-hidden": "true" }, data.signs[shown]), ` ${name} `, el("b", {}, number(count)));
     }));
+    const flaky = data.id.filter((_, i) => value("isFlaky", i)).length;
+    if (flaky) list.chips.append(el("button", { type: "button", class: "chip flaky", "data-look": "flaky", "aria-pressed": "false",
+      onclick: () => go({ look: state.look === "flaky" ? "" : "flaky" }) },
+      el("span", { class: "sign", "aria-hidden": "true" }, data.signs.flaky), ` ${words.flaky} `, el("b", {}, number(flaky))));
     const sorts = Object.entries(SORTS).filter(([name]) => (name !== "age" || has("age", 1)) &&
-      (name !== "flaky" || has("flaky", -1) || markCounts.some(([mark]) => mark === "flaky")));
+      (name !== "flaky" || has("flaky", -1) || has("isFlaky", 0)));
     const anyNew = has("isNew", 0);
     list.fresh = el("input", { type: "checkbox", id: "f-new", onchange: (event) => go({ new: event.target.checked ? "1" : "" }) });
     list.status = el("p", { class: "status", role: "status" });
@@ -332,7 +340,7 @@
       for (const [name, box] of list.choices) box.value = state[name];
       list.fresh.checked = state.new === "1";
       const chosen = new Set(state.outcome.split(","));
-      for (const chip of list.chips.children) chip.setAttribute("aria-pressed", String(chosen.has(chip.dataset.outcome)));
+      for (const chip of list.chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.look ? state.look === "flaky" : chosen.has(chip.dataset.outcome)));
     }
     showCase();
   }
@@ -448,14 +456,15 @@
         el("div", { class: "steps" },
           el("button", { type: "button", onclick: () => step(-1), "aria-label": "The case before" }, "↑"),
           el("button", { type: "button", onclick: () => step(1), "aria-label": "The next case" }, "↓"), closeButton())),
-      el("p", { class: "case-verdict" }, badge(look(i), verdictText(i)), " ",
+      el("p", { class: "case-verdict" }, badge(look(i), look(i) === "flaky" ? words.flaky : verdictText(i)), " ",
         value("isNew", i) ? badge("bad", words.fresh) : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
       facts([words.whose_problem, value("bad", i) ? [data.problems[value("problem", i)], more && more.culprit ? ` (${more.culprit})` : "", more && more.cause ? ` · ${more.cause}` : ""] : ""],
         [words.next, more && more.next], ["Where to look", more && more.where], ["Known failure", more && more.known],
         ["Against the run before", value("change", i) ? data.changes[value("change", i) - 1].replaceAll("_", " ") : ""],
-        ["Bad for", value("age", i) > 1 ? counted(value("age", i), words.runs) : ""],
+        ["Bad", more && more.age ? more.age : value("age", i) > 1 ? counted(value("age", i), words.runs) : ""],
+        ["Before", more && more.flaky],
         ["On", data.variants[value("variant", i)]], [words.device, data.devices[value("device", i)]],
         ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), words.attempts)}` : "")],
         [words.run, data.runs.length > 1 ? run.id : ""]),
@@ -494,7 +503,7 @@
         ["Core", one.core ? link(run, one.core) : ""]),
       (one.failures || []).map((failure) => el("div", { class: "failure" },
         el("p", {}, failure.message || "failed"),
-        facts(["At", failure.at], ["Expected", failure.expected], ["Got", failure.got], [words.rule, failure.rule], [words.device, failure.device]))),
+        facts(["At", failure.atHref ? el("a", { href: failure.atHref }, failure.at) : failure.at], ["Expected", failure.expected], ["Got", failure.got], [words.rule, failure.rule], [words.device, failure.device]))),
       one.moreFailures ? el("p", {}, counted(one.moreFailures, words.and_more)) : null,
       one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence.join("\n")),
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
@@ -602,6 +611,8 @@
         event.preventDefault();
       }
     });
+    for (const box of document.querySelectorAll("[data-copy]"))
+      box.append(copyButton(box.querySelector("pre").textContent, "the command that runs it again"));
     state = isOurs() ? parseState() : { ...EMPTY };
     show();
     await trend();

@@ -107,6 +107,7 @@ json cases_section(const PageView& view) {
 
 json known_section(const PageView& view) {
   const auto all = known_entries(view);
+  if (all.empty()) return nullptr;
   PageTable table({"Days left", "Until", "Entry", "Known from", "Owner", "#Cases", "Which"});
   std::size_t shown = 0;
   for (const auto& [key, entry] : all) {
@@ -135,7 +136,8 @@ json warnings_section(const PageView& view) {
       list.push_back({{"code", warning.code.text()}, {"lines", warning.text}});
     }
   }
-  return {{"any", all > 0}, {"list", std::move(list)}, {"more", beyond(all, kMostWarnings)}};
+  if (all == 0) return nullptr;
+  return {{"list", std::move(list)}, {"more", beyond(all, kMostWarnings)}};
 }
 
 }  // namespace proctor

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/model/case_past.h"
 #include "reports/model/failure_summary.h"
 
 namespace proctor {
 namespace {
 
-constexpr std::array kLooks = {Look{"bad", "✗"}, Look{"unrun", "?"}, Look{"known", "~"}, Look{"skip", "–"},
-                               Look{"good", "✓"}};
+constexpr std::array kLooks = {Look{"bad", "✗"},   Look{"unrun", "?"}, Look{"flaky", "↻"},
+                               Look{"known", "~"}, Look{"skip", "–"},  Look{"good", "✓"}};
 
 // Nearly every case: what its columns say is all that there is.
 bool is_plain_pass(const CaseRecord& record, const CaseResult& result) {
@@ -24,7 +25,12 @@ bool is_plain_pass(const CaseRecord& record, const CaseResult& result) {
 // How many runs in a row it fails, until this one.
 void add_age(const PageRun& run, PageCase& test) {
   test.failing_runs = 1;
-  if (run.past == nullptr || test.index >= run.past->cases.size()) return;
+  if (run.past == nullptr) {
+    const CasePast* past = run.model.past(run.model.cases()[test.index]);
+    if (past != nullptr) test.failing_runs += static_cast<std::uint32_t>(past->failing_runs);
+    return;
+  }
+  if (test.index >= run.past->cases.size()) return;
   const auto& outcomes = run.past->cases[test.index];
   for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
     if (outcome->standing == Standing::kUnrun) continue;
@@ -46,7 +52,9 @@ void add_changes(const PageRun& run, std::vector<PageCase>& cases, std::size_t f
 bool is_new(const PageRun& run, const PageCase& test) {
   if (!test.bad) return false;
   if (run.changes) return test.change == Change::kRegression || test.change == Change::kNewFailing;
-  return run.past != nullptr && !run.past->runs.empty() && test.failing_runs == 1;
+  if (run.past != nullptr) return !run.past->runs.empty() && test.failing_runs == 1;
+  const CasePast* past = run.model.past(run.model.cases()[test.index]);
+  return past != nullptr && proctor::is_new(*past);
 }
 
 }  // namespace
@@ -74,11 +82,44 @@ std::vector<PageCase> page_cases(const PageRequest& request) {
   return cases;
 }
 
+std::optional<CasePast> past_of(const PageRequest& request, const PageCase& test) {
+  const PageRun& run = request.runs[test.run];
+  if (run.past != nullptr) {
+    if (run.past->runs.empty()) return std::nullopt;
+    return case_past(result_of(request, test).id, test.index, *run.past);
+  }
+  const CasePast* past = run.model.past(record_of(request, test));
+  return past == nullptr ? std::nullopt : std::optional(*past);
+}
+
+std::string name_of_run(const RunResults& results) {
+  constexpr std::size_t kCommitDigits = 12;
+  const std::string commit = results.subject.commit.value.value_or("");
+  return commit.empty() ? results.run_id : commit.substr(0, kCommitDigits);
+}
+
+std::string last_good(const PageRequest& request, const PageCase& test) {
+  const PageRun& run = request.runs[test.run];
+  if (run.changes) return name_of_run(run.changes->before);
+  const auto past = past_of(request, test);
+  return past ? past->passed : "";
+}
+
 std::string message_of(const PageRequest& request, const PageCase& test) {
   const RunModel& model = request.runs[test.run].model;
   const CaseRecord& record = record_of(request, test);
   const Attempt* telling = result_of(request, test).flaky ? telling_attempt(model, record) : nullptr;
   return telling != nullptr ? headline(model, record, *telling) : headline(model, record);
+}
+
+std::string culprit_of(const PageRequest& request, const PageCase& test) {
+  const RunModel& model = request.runs[test.run].model;
+  const CaseRecord& record = record_of(request, test);
+  const std::string text = culprit_text(model, record);
+  const auto culprit = culprit_in(model, record);
+  const std::string& device = result_of(request, test).device;
+  const bool is_device = culprit && culprit->kind == "device" && culprit->name != device && !device.empty();
+  return is_device && !text.empty() ? text + ", " + device : text;
 }
 
 const CaseRecord& record_of(const PageRequest& request, const PageCase& test) {

@@ -26,8 +26,20 @@ struct PageCase {
 
 std::vector<PageCase> page_cases(const PageRequest& request);
 
+// What earlier runs say of a case that failed or was flaky: those of the history of the page, else of the journal.
+std::optional<CasePast> past_of(const PageRequest& request, const PageCase& test);
+
+// Of a new failure, what went before it: a commit, or a run where no commit is known; "" unknown.
+std::string last_good(const PageRequest& request, const PageCase& test);
+
+// Its commit, short, or its run where no commit is known.
+std::string name_of_run(const RunResults& results);
+
 // What happened, in one line; of a case that was good in the end, what was bad before.
 std::string message_of(const PageRequest& request, const PageCase& test);
+
+// Who made it: "the device: NVIDIA H100 PCIe, cuda:GPU-1"; "" where nobody is known.
+std::string culprit_of(const PageRequest& request, const PageCase& test);
 
 const CaseRecord& record_of(const PageRequest& request, const PageCase& test);
 const CaseResult& result_of(const PageRequest& request, const PageCase& test);

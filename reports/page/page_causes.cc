@@ -1,12 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/model/case_past.h"
+#include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/rerun.h"
+#include "reports/model/truncate.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_source.h"
+#include "reports/page/page_text.h"
 
 namespace proctor {
 namespace {
@@ -15,12 +26,16 @@ using nlohmann::json;
 
 constexpr std::size_t kMostCauses = 50;
 constexpr std::size_t kMostCasesOfCause = 10;
+constexpr std::size_t kMostDevicesOfCause = 4;
 constexpr std::size_t kMostReasons = 20;
+constexpr std::size_t kMostLines = 12;  // of a message
+constexpr std::size_t kMostMessageBytes = 8000;
 
 struct CauseCases {
   std::size_t number = 0;
   bool bad = false;
-  std::vector<const PageCase*> cases{};
+  bool is_new = false;
+  std::vector<const PageCase*> cases{};  // new ones first: the first one speaks for all
 };
 
 std::vector<CauseCases> sorted_causes(const PageView& view) {
@@ -33,14 +48,97 @@ std::vector<CauseCases> sorted_causes(const PageView& view) {
     CauseCases& cause = found[place];
     cause.number = place;
     cause.bad = cause.bad || test.bad;
+    cause.is_new = cause.is_new || test.is_new;
     cause.cases.push_back(&test);
   }
   std::vector<CauseCases> causes;
   for (auto& [place, cause] : found) causes.push_back(std::move(cause));
-  std::ranges::stable_sort(causes, [](const CauseCases& a, const CauseCases& b) {
-    return a.bad != b.bad ? a.bad : a.cases.size() > b.cases.size();
+  for (CauseCases& cause : causes) {
+    std::ranges::stable_sort(cause.cases, std::less<>(),
+                             [](const PageCase* test) { return std::pair(!test->bad, !test->is_new); });
+  }
+  std::ranges::stable_sort(causes, std::less<>(), [](const CauseCases& cause) {
+    return std::tuple(!cause.bad, !cause.is_new, -static_cast<std::int64_t>(cause.cases.size()));
   });
   return causes;
+}
+
+// The first lines of the message of a case, with their indents.
+std::string first_lines(const std::string& message) {
+  std::string text = page_text(truncate(message, kMostMessageBytes));
+  std::size_t end = 0;
+  for (std::size_t line = 0; line < kMostLines && end != std::string::npos; ++line)
+    end = text.find('\n', line == 0 ? 0 : end + 1);
+  const bool is_cut = end != std::string::npos && end + 1 < text.size();
+  if (end != std::string::npos) text.resize(end);
+  return is_cut ? text + "\n..." : text;
+}
+
+// On which devices its cases failed: "xpu-sim:0 (3 cases), xpu-sim:1 (1 case)".
+std::string devices_of_cause(const PageView& view, const CauseCases& cause) {
+  std::map<std::string, std::size_t> counts;
+  for (const PageCase* test : cause.cases) {
+    const std::string& device = result_of(view.request, *test).device;
+    if (!device.empty()) ++counts[device];
+  }
+  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, std::greater<>(), [](const auto& entry) { return entry.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostDevicesOfCause); ++i) {
+    text += (i == 0 ? "" : ", ") + sorted[i].first;
+    if (sorted.size() > 1) text += fmt::format(" ({})", counted(sorted[i].second, words::cases));
+  }
+  if (sorted.size() > kMostDevicesOfCause)
+    text += " " + counted(sorted.size() - kMostDevicesOfCause, words::and_more);
+  return text;
+}
+
+json new_badge(const PageView& view, const PageCase& test) {
+  if (!test.is_new) return nullptr;
+  const std::string good = last_good(view.request, test);
+  json shown = badge("bad", good.empty() ? "NEW" : "NEW since " + good);
+  shown["sign"] = "";
+  return json::object({{"badge", std::move(shown)}});
+}
+
+// The files of the attempt that says most, as far as the page can lead there.
+json files_of(const PageView& view, const PageCase& test) {
+  const PageRun& run = view.request.runs[test.run];
+  const Attempt* attempt = telling_attempt(run.model, record_of(view.request, test));
+  json files = json::array();
+  const auto add = [&](std::string_view name, const std::string& file) {
+    const std::string address = file_address(file);
+    if (run.link && !address.empty()) files.push_back({{"file", name}, {"href", *run.link + address}});
+  };
+  if (attempt == nullptr) return files;
+  add("log", attempt->start.log);
+  if (attempt->end) add("evidence", attempt->end->evidence.file);
+  return files;
+}
+
+// Where it happened, and since when.
+json place_fields(const PageView& view, const PageCase& test) {
+  const PageRun& run = view.request.runs[test.run];
+  const Place place = place_of(run.model, record_of(view.request, test));
+  const auto past = past_of(view.request, test);
+  std::vector<std::string> ages;
+  if (past && test.bad && !test.is_new) ages.push_back(is_new(*past) ? "" : age_text(*past));
+  if (past) ages.push_back(flaky_text(*past));
+  std::erase(ages, "");
+  Place line = place;
+  line.function.clear();
+  return {{"at", to_string(line)},
+          {"at_href", source_address(run.model.plan(), place.file, place.line)},
+          {"function", clean_text(place.function)},
+          {"age", joined(ages, "; ")}};
+}
+
+// What the first failed expectation of the attempt compared.
+json compared_fields(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return json::object();
+  const Failure& failure = attempt->end->failures.front();
+  return {{"expected", failure.expected}, {"got", failure.got}};
 }
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {
@@ -49,21 +147,28 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
   const CaseRecord& record = record_of(view.request, first);
   const CaseResult& result = result_of(view.request, first);
   const Diagnosis* diagnosis = diagnosis_of(model, record);
-  const std::string_view look = cause.bad ? look_of(result.verdict, result.standing) : "known";
+  const std::string_view look = cause.bad ? look_of(result.verdict, result.standing) : "flaky";
   const std::string what = cause.bad ? to_string(result.verdict) : std::string(words::flaky.one);
-  return {{"href", fmt::format("#cause={}", cause.number)},
-          {"count", counted(cause.cases.size(), words::cases)},
-          {"badge", badge(look == "good" ? "bad" : look, what)},
-          {"headline", message_of(view.request, first)},
-          {"problem", cause.bad ? to_string(blame_in(model, record)) : ""},
-          {"culprit", culprit_text(model, record)},
-          {"cause", cause_text(diagnosis)},
-          {"next", next_text(diagnosis)},
-          {"ids", first_of(cause.cases, kMostCasesOfCause,
-                           [&](const PageCase* test) {
-                             return case_link(record_of(view.request, *test).planned.id);
-                           })},
-          {"more", beyond(cause.cases.size(), kMostCasesOfCause)}};
+  json said = {{"href", fmt::format("#cause={}", cause.number)},
+               {"count", counted(cause.cases.size(), words::cases)},
+               {"badge", badge(look == "good" ? "bad" : look, what)},
+               {"fresh", new_badge(view, first)},
+               {"on", devices_of_cause(view, cause)},
+               {"whole", first_lines(whole_message(model, record))},
+               {"problem", cause.bad ? to_string(blame_in(model, record)) : ""},
+               {"culprit", culprit_of(view.request, first)},
+               {"cause", cause_text(diagnosis)},
+               {"next", next_text(diagnosis)},
+               {"command", rerun_command(model, record)},
+               {"files", files_of(view, first)},
+               {"ids", first_of(cause.cases, kMostCasesOfCause,
+                                [&](const PageCase* test) {
+                                  return case_link(record_of(view.request, *test).planned.id);
+                                })},
+               {"more", beyond(cause.cases.size(), kMostCasesOfCause)}};
+  said.update(place_fields(view, first));
+  said.update(compared_fields(model, record));
+  return said;
 }
 
 // Of the cases that ended so, by their reasons, the most frequent first; null for none.
@@ -96,16 +201,20 @@ json reasons_of(const PageRequest& request, Outcome outcome, std::string_view ti
 
 json causes_section(const PageView& view) {
   const std::vector<CauseCases> causes = sorted_causes(view);
+  if (causes.empty()) return nullptr;
   std::size_t left = 0;
   for (std::size_t i = kMostCauses; i < causes.size(); ++i) left += causes[i].cases.size();
-  return {{"any", !causes.empty()},
-          {"list", first_of(causes, kMostCauses,
+  return {{"list", first_of(causes, kMostCauses,
                             [&](const CauseCases& cause) { return view_of_cause(view, cause); })},
           {"more", beyond(causes.size(), kMostCauses)},
-          {"more_cases", counted(left, words::cases)},
-          {"reasons",
-           {reasons_of(view.request, Outcome::kSkip, "Skipped"),
-            reasons_of(view.request, Outcome::kNotrun, "Not run")}}};
+          {"more_cases", counted(left, words::cases)}};
+}
+
+std::size_t cause_count(const PageView& view) { return sorted_causes(view).size(); }
+
+json reasons_of_unrun(const PageView& view) {
+  return {reasons_of(view.request, Outcome::kSkip, "Skipped"),
+          reasons_of(view.request, Outcome::kNotrun, "Not run")};
 }
 
 }  // namespace proctor

@@ -5,6 +5,7 @@
 
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_source.h"
 
 namespace proctor {
 namespace {
@@ -63,10 +64,29 @@ json changed_classes(const PageChanges& changes, const PageRun& run) {
   return view;
 }
 
-json variants_only(std::string_view when, const std::vector<Variant>& found) {
-  if (found.empty()) return nullptr;
-  const auto name = [](const Variant& variant) { return json::object({{"variant", to_string(variant)}}); };
-  return {{"when", when}, {"variants", first_of(found, found.size(), name)}};
+// The variants that only one of the two runs has, each with its cases.
+void add_variants_only(std::string_view when, const std::vector<Variant>& found, const RunResults& of,
+                       json& only) {
+  for (const Variant& variant : found) {
+    std::vector<std::string> ids;
+    for (const CaseResult& result : of.cases) {
+      if (of.variants[result.variant] == variant) ids.push_back(result.id);
+    }
+    only.push_back({{"when", when},
+                    {"variant", to_string(variant)},
+                    {"count", counted(ids.size(), words::cases)},
+                    {"ids", first_of(ids, kMostChangesNamed, plain_id)},
+                    {"more", beyond(ids.size(), kMostChangesNamed)}});
+  }
+}
+
+// "0123abc → 4567def"; "" if neither is known.
+std::string commit_range(const Subject& before, const Subject& after) {
+  if (!before.commit.value && !after.commit.value) return "";
+  const auto name = [](const Subject& subject) {
+    return subject.commit.value ? short_digest(*subject.commit.value) : "unknown";
+  };
+  return name(before) + " → " + name(after);
 }
 
 json changes_of_run(const PageView& view, std::size_t number) {
@@ -75,7 +95,9 @@ json changes_of_run(const PageView& view, std::size_t number) {
   const Comparison& comparison = changes.comparison;
   json said = {{"id", changes.before.run_id},
                {"started", time_text(changes.before.started)},
-               {"of_run", view.run_name(number)}};
+               {"of_run", view.run_name(number)},
+               {"commits", commit_range(changes.before.subject, run.results.subject)},
+               {"commits_href", comparison_address(changes.before.subject, run.results.subject)}};
   const auto still = static_cast<std::size_t>(
       std::ranges::count(comparison.changes, Change::kStillFailing, &CaseChange::change));
   if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
@@ -86,8 +108,9 @@ json changes_of_run(const PageView& view, std::size_t number) {
   }
   said["facts"] = changed_facts(comparison);
   said["classes"] = changed_classes(changes, run);
-  said["only"] = {variants_only("Only before", comparison.only_before),
-                  variants_only("Only now", comparison.only_after)};
+  said["only"] = json::array();
+  add_variants_only("Only before, not compared", comparison.only_before, changes.before, said["only"]);
+  add_variants_only("Only now, not compared", comparison.only_after, run.results, said["only"]);
   said["unchanged"] = counted(comparison.unchanged, words::cases);
   return said;
 }
@@ -102,7 +125,8 @@ json changes_section(const PageView& view) {
     past = past || view.request.runs[i].past != nullptr;
   }
   const Tally& tally = view.tally;
-  json said = {{"alone", against.empty() && !past}};
+  if (against.empty() && !past) return nullptr;
+  json said = json::object();
   if (against.empty() && past) {
     said["all_good"] = tally.bad == 0;
     said["newly"] = tally.bad == 0 ? "" : counted(tally.fresh, words::newly_bad);

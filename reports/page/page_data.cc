@@ -13,12 +13,14 @@
 #include "harness/core/duration.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
+#include "reports/model/case_past.h"
 #include "reports/model/deflated.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
 #include "reports/model/telemetry_text.h"
 #include "reports/model/truncate.h"
 #include "reports/page/page_logs.h"
+#include "reports/page/page_source.h"
 #include "reports/page/page_text.h"
 #include "reports/page/page_words.h"
 
@@ -252,6 +254,7 @@ class ListWriter {
     change_.push_back(test.change ? static_cast<std::int64_t>(*test.change) + 1 : 0);
     duration_.push_back(result.duration_ms);
     took_.push_back(lists_.durations.place_of(human_duration(Milliseconds(result.duration_ms))));
+    is_flaky_.push_back(result.flaky ? 1 : 0);
     attempts_.push_back(result.attempts);
     age_.push_back(test.failing_runs);
     since_.push_back(test.since == kNotThere ? -1 : static_cast<std::int64_t>(test.since));
@@ -373,13 +376,13 @@ class ListWriter {
 
   void write_columns(JsonWriter& json) const {
     const std::initializer_list<std::pair<std::string_view, const Column*>> columns = {
-        {"run", &run_},           {"suite", &suite_},  {"variant", &variant_}, {"verdict", &verdict_},
-        {"message", &message_},   {"cause", &cause_},  {"device", &device_},   {"marks", &marks_},
-        {"problem", &problem_},   {"bad", &bad_},      {"isNew", &new_},       {"change", &change_},
-        {"duration", &duration_}, {"took", &took_},    {"quoted", &quoted_},   {"address", &address_},
-        {"attempts", &attempts_}, {"age", &age_},      {"since", &since_},     {"flaky", &flaky_},
-        {"past", &past_},         {"log", &log_},      {"rerun", &rerun_},     {"rule", &rule_},
-        {"kind", &kind_},         {"detail", &detail_}};
+        {"run", &run_},           {"suite", &suite_},   {"variant", &variant_}, {"verdict", &verdict_},
+        {"message", &message_},   {"cause", &cause_},   {"device", &device_},   {"marks", &marks_},
+        {"problem", &problem_},   {"bad", &bad_},       {"isNew", &new_},       {"change", &change_},
+        {"duration", &duration_}, {"took", &took_},     {"quoted", &quoted_},   {"address", &address_},
+        {"attempts", &attempts_}, {"age", &age_},       {"since", &since_},     {"flaky", &flaky_},
+        {"past", &past_},         {"log", &log_},       {"rerun", &rerun_},     {"rule", &rule_},
+        {"kind", &kind_},         {"detail", &detail_}, {"isFlaky", &is_flaky_}};
     for (const auto& [name, column] : columns) write_column(json, name, *column);
   }
 
@@ -427,7 +430,7 @@ class ListWriter {
   std::vector<const std::string*> ids_;
   Column run_, suite_, variant_, verdict_, message_, cause_, device_, marks_, problem_, bad_, new_, change_,
       duration_, took_, quoted_, address_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_,
-      detail_;
+      detail_, is_flaky_;
 };
 
 // ---- The logs of bad attempts ----
@@ -506,7 +509,11 @@ class Details {
       json.member_if_any("known", cut_text(record.end->known_failure));
     }
     if (test.bad) json.member_if_any("where", page_text(where_to_look(run.model, record)));
-    write_diagnosis(json, run.model, record);
+    if (const auto past = past_of(request_, test)) {
+      if (test.bad && !is_new(*past)) json.member("age", page_text(age_text(*past)));
+      json.member_if_any("flaky", flaky_text(*past));
+    }
+    write_diagnosis(json, test);
     json.open_array("attempts");
     for (const Attempt& attempt : record.attempts) write_attempt(json, test, attempt);
     json.close();
@@ -516,10 +523,10 @@ class Details {
   }
 
  private:
-  static void write_diagnosis(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
-    const Diagnosis* diagnosis = diagnosis_of(model, record);
+  void write_diagnosis(JsonWriter& json, const PageCase& test) const {
+    const Diagnosis* diagnosis = diagnosis_of(request_.runs[test.run].model, record_of(request_, test));
     if (diagnosis == nullptr) return;
-    json.member_if_any("culprit", page_text(culprit_text(model, record)));
+    json.member_if_any("culprit", page_text(culprit_of(request_, test)));
     json.member_if_any("cause", page_text(cause_text(diagnosis)));
     json.member_if_any("next", page_text(next_text(diagnosis)));
     if (diagnosis->where == "outcome") return;
@@ -564,7 +571,7 @@ class Details {
     write_texts(json, "evidence", end.evidence.lines);
     json.member_if_any("evidenceFile", file_address(end.evidence.file));
     json.member_if_any("core", file_address(end.evidence.core.file));
-    write_failures(json, end.failures);
+    write_failures(json, request_.runs[test.run].model.plan(), end.failures);
     if (end.ranks.empty()) return;
     json.open_array("ranks");
     for (const RankEnd& rank : end.ranks) write_rank(json, test.run, rank);
@@ -584,7 +591,7 @@ class Details {
     return termination.unreapable ? text + "; a process could not be killed" : text;
   }
 
-  static void write_failures(JsonWriter& json, const std::vector<Failure>& failures) {
+  static void write_failures(JsonWriter& json, const RunPlanned& plan, const std::vector<Failure>& failures) {
     if (failures.empty()) return;
     json.open_array("failures");
     for (std::size_t i = 0; i < std::min(failures.size(), kMostFailures); ++i) {
@@ -592,7 +599,8 @@ class Details {
       const std::string place = failure.file.empty() ? "" : fmt::format("{}:{}", failure.file, failure.line);
       json.open_object()
           .member_if_any("message", cut_text(failure.message))
-          .member_if_any("at", cut_text(place));
+          .member_if_any("at", cut_text(place))
+          .member_if_any("atHref", source_address(plan, failure.file, failure.line));
       json.member_if_any("expected", cut_text(failure.expected)).member_if_any("got", cut_text(failure.got));
       json.member_if_any("rule", cut_text(failure.rule))
           .member_if_any("device", cut_text(failure.device))

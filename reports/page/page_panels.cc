@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/core/words.h"
+#include "reports/page/gate_remedies.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_text.h"
@@ -26,6 +27,8 @@ constexpr std::size_t kMostSaid = 10;
 constexpr std::size_t kMostChecksNamed = 100;
 constexpr std::size_t kMostWeakenings = 100;
 constexpr std::size_t kSourcesBytes = 200;
+constexpr std::size_t kMostMatrixCells = 12;
+constexpr std::size_t kMatrixValueBytes = 80;
 
 // ---- The gate ----
 
@@ -41,7 +44,6 @@ json green_badge(bool green) { return badge(green ? "good" : "bad", green ? "gre
 
 // Cases that the page has are links into its list.
 json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
-  if (rule.cases.empty()) return nullptr;
   const auto view = [&ids](const std::string& id) { return ids.contains(id) ? case_link(id) : plain_id(id); };
   const std::span<const std::string> all = rule.cases;
   const std::size_t named = std::min(all.size(), kMostCasesNamed);
@@ -50,21 +52,65 @@ json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_v
     cases["others"] = {{"ids", first_of(all.subspan(named), kMostCasesFolded, view)},
                        {"more", beyond(all.size() - named, kMostCasesFolded)}};
   }
-  return json::object({{"cases", cases}});
+  return cases;
 }
 
+json red_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
+  const auto said = [](const std::string& text) { return json::object({{"said", text}}); };
+  json says = first_of(rule.says, kMostSaid, said);
+  if (rule.says.size() > kMostSaid)
+    says.push_back(said(counted(rule.says.size() - kMostSaid, words::and_more)));
+  const GateRemedy remedy = remedy_of(rule);
+  json view = {{"badge", badge("bad", rule.rule)},
+               {"cell", rule.cell.empty() ? "all runs" : rule.cell},
+               {"value", rule.value},
+               {"limit", rule.limit},
+               {"says", std::move(says)},
+               {"todo", remedy.todo},
+               {"remedy", remedy.line}};
+  if (!rule.cases.empty()) view["cases"] = gate_cases(rule, ids);
+  return view;
+}
+
+// As many as fit; the others are counted.
 json red_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
-  PageTable table({"Cell", "Rule that does not hold", "Allowed", "There is", "Why", "Cases"}, kMostRowBytes);
+  if (gate.red.empty()) return nullptr;
+  json list = json::array();
+  std::size_t bytes = 0;
   for (const PageGateRule& rule : gate.red) {
-    const auto said = [](const std::string& text) { return json::object({{"said", text}}); };
-    json says = first_of(rule.says, kMostSaid, said);
-    if (rule.says.size() > kMostSaid)
-      says.push_back(said(counted(rule.says.size() - kMostSaid, words::and_more)));
-    table.add({rule.cell.empty() ? "all runs" : rule.cell, json::object({{"badge", badge("bad", rule.rule)}}),
-               rule.limit, rule.value, says.empty() ? json() : json::object({{"says", says}}),
-               gate_cases(rule, ids)});
+    if (bytes > kMostRowBytes) break;
+    list.push_back(red_rule(rule, ids));
+    bytes += html_bytes(list.back());
   }
-  return table.view();
+  const std::size_t shown = list.size();
+  return {{"list", std::move(list)}, {"more", beyond(gate.red.size(), shown)}};
+}
+
+// A row for each rule, a column for all runs together and for each cell.
+json gate_matrix(const PageGate& gate) {
+  std::vector<std::string_view> titles = {words::rule.one, "All runs"};
+  std::vector<const std::vector<PageGateState>*> columns = {&gate.rules};
+  std::vector<std::string_view> names;
+  for (const PageGateCell& cell : gate.cells) {
+    if (columns.size() > kMostMatrixCells) break;
+    titles.emplace_back(cell.name);
+    columns.push_back(&cell.rules);
+  }
+  std::map<std::string_view, std::vector<json>> rows;
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    for (const PageGateState& state : *columns[column]) {
+      const auto [row, is_new] = rows.try_emplace(state.rule, columns.size() + 1);
+      if (is_new) names.emplace_back(state.rule);
+      row->second.front() = state.rule;
+      row->second[column + 1] = {{"badge", badge(state.held ? "good" : "bad", state.held ? "holds" : "red")},
+                                 {"small", page_line(state.value, kMatrixValueBytes)}};
+    }
+  }
+  PageTable table(titles, kMostRowBytes);
+  for (const std::string_view name : names) table.add(rows[name]);
+  const json view = table.view();
+  return view.is_null() ? json()
+                        : json{{"table", view}, {"more", beyond(gate.cells.size(), kMostMatrixCells)}};
 }
 
 json gate_cells(const PageGate& gate) {
@@ -103,15 +149,15 @@ struct Fared {
 
 // The worst of them; that some were skipped says nothing of the others.
 std::string_view worst_look(const Fared& fared) {
-  for (const std::string_view look : {"bad", "unrun", "known", "good", "skip"}) {
+  for (const std::string_view look : {"bad", "unrun", "flaky", "known", "good", "skip"}) {
     if (fared.looks.contains(look)) return look;
   }
   return "unrun";
 }
 
 std::string_view words_of(std::string_view look) {
-  if (look == "good" || look == "bad") return look;
-  if (look == "known") return "known or flaky";
+  if (look == "good" || look == "bad" || look == "known") return look;
+  if (look == "flaky") return words::flaky.one;
   return look == "skip" ? "skipped" : words::not_run.one;
 }
 
@@ -119,7 +165,7 @@ std::string_view look_of_case(const PageRequest& request, const PageCase& test) 
   const CaseResult& result = result_of(request, test);
   if (test.bad && result.standing != Standing::kUnrun) return "bad";
   const std::string_view look = look_of(result.verdict, result.standing);
-  return result.flaky && look == "good" ? "known" : look;
+  return result.flaky && look == "good" ? "flaky" : look;
 }
 
 // "memory.xpu/Copy.All" of "memory.xpu/Copy.All/Size4096".
@@ -293,6 +339,7 @@ json gate_section(const PageView& view) {
           {"elsewhere", elsewhere == 0 ? "" : counted(elsewhere, words::runs_elsewhere)},
           {"cells", gate_cells(gate)},
           {"red", red_rules(gate, ids_of(request))},
+          {"matrix", gate_matrix(gate)},
           {"weakened", !gate.weakenings.empty()},
           {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
           {"more", beyond(gate.weakenings.size(), kMostWeakenings)}};

@@ -112,10 +112,53 @@ TEST(PagePanels, TheGateSaysWhatDidNotHold) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
   EXPECT_THAT(gate, HasSubstr("aria-hidden=\"true\">✗</span> red</span> by the policy"));
   EXPECT_THAT(gate, HasSubstr("gate.toml</span> <code>aaaaaaaaaaaa</code>, at 2026-01-31 12:00:00 UTC"));
-  EXPECT_THAT(gate, HasSubstr("failures</span></td><td class=\"\" data-label=\"Allowed\">0 cases</td>"));
-  EXPECT_THAT(gate, HasSubstr(">2 cases failed<"));
-  EXPECT_THAT(gate, Not(HasSubstr("100 %"))) << "a rule that holds is none of the red ones";
+  EXPECT_THAT(
+      gate,
+      HasSubstr(
+          "failures</span> <span class=\"id\">memory.xpu</span>: 2 cases <small>allowed: 0 cases</small>"));
+  EXPECT_THAT(gate, HasSubstr("<p class=\"who\">2 cases failed</p>"));
+  const std::string red = gate.substr(0, gate.find("Every rule in every cell"));
+  EXPECT_THAT(red, Not(HasSubstr("100 %"))) << "a rule that holds is none of the red ones";
   EXPECT_THAT(gate, HasSubstr("line 3: <code>hardware = false</code> <small>else true</small>"));
+}
+
+TEST(PagePanels, ThePageOfAGateBeginsWithItsVerdict) {
+  const std::string page = page_with_gate(gate_file());
+  EXPECT_THAT(page, HasSubstr("<title>Not releasable: 1 of 1 cells red · Proctor</title>"));
+  EXPECT_THAT(page, HasSubstr("✗</span> Not releasable: 1 of 1 cells red</h1>"));
+  EXPECT_THAT(page, HasSubstr("</span> failures</span> memory.xpu: 2 cases failed</p>"));
+  EXPECT_THAT(page, HasSubstr("1 of 2 cases not good. Exit code")) << "and that of the run";
+  json green = gate_file();
+  green["verdict"] = green["cells"][0]["verdict"] = "green";
+  green["cells"][0]["rules"].erase(1);
+  EXPECT_THAT(page_with_gate(green), HasSubstr("✓</span> Releasable: 1 of 1 cells green</h1>"));
+  json other = gate_file();
+  other["runs"][0]["journal_sha256"] = "another one";
+  EXPECT_THAT(page_with_gate(other), Not(HasSubstr("eleasable"))) << "it says nothing of the run";
+}
+
+TEST(PagePanels, TheGateShowsEachRuleInEachCell) {
+  const std::string gate = panel(page_with_gate(gate_file()), "gate");
+  const std::string matrix = gate.substr(gate.find("Every rule in every cell"));
+  EXPECT_THAT(matrix, HasSubstr("data-label=\"memory.xpu\"><span class=\"badge good\">"));
+  EXPECT_THAT(matrix, HasSubstr("holds</span> <small>100 %</small>"));
+  EXPECT_THAT(matrix, HasSubstr("red</span> <small>2 cases</small>"));
+}
+
+TEST(PagePanels, TheGateSaysWhatToDo) {
+  json file = gate_file();
+  json& rule = file["cells"][0]["rules"][1];
+  const auto said = [&](const char* name, const char* value, const char* why) {
+    rule["rule"] = name;
+    rule["value"] = value;
+    rule["says"] = {why};
+    return panel(page_with_gate(file), "gate");
+  };
+  EXPECT_THAT(said("executed", "7 of 9", "x"), HasSubstr("<code>[[cell]] min_executed = 7</code>"));
+  EXPECT_THAT(said("skips", "2 skips", "2 cases skipped for a reason that the policy does not have: needs:x"),
+              HasSubstr("<code>[skips] &quot;needs:x&quot; = &quot;WHY&quot;</code>"));
+  EXPECT_THAT(said("flaky", "1 of 9, 11.111 %", "x"),
+              HasSubstr("<code>[gate.flaky] percent = 11.111</code>"));
 }
 
 TEST(PagePanels, RedCasesAreLinksIntoTheListWhereItHasThem) {

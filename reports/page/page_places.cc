@@ -8,6 +8,8 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/model/device_shares.h"
+#include "reports/model/device_table.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/telemetry_text.h"
 #include "reports/page/page_parts.h"
@@ -17,6 +19,8 @@ namespace proctor {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kMostEachDeviceBytes = 100'000;
 
 // ---- Suites ----
 
@@ -47,7 +51,7 @@ std::pair<std::string_view, std::string_view> matrix_state(const MatrixCell& cel
   if (cell.bad > 0) return {"bad", "bad"};
   if (cell.unrun > 0) return {"unrun", words::not_run.one};
   if (cell.good == 0 && cell.known == 0) return {"skip", "skipped"};
-  if (cell.flaky > 0) return {"known", words::flaky.one};
+  if (cell.flaky > 0) return {"flaky", words::flaky.one};
   return {"good", "good"};
 }
 
@@ -85,7 +89,7 @@ std::vector<json> matrix_row(std::size_t place, const Variant& variant, const Ma
           count(cell.all, ""),
           count(cell.good, "&look=good"),
           count(cell.bad, "&look=bad"),
-          count(cell.flaky, "&mark=flaky"),
+          count(cell.flaky, "&look=flaky"),
           count(cell.known, "&look=known"),
           count(cell.skip, "&look=skip"),
           count(cell.unrun, "&look=unrun"),
@@ -141,7 +145,30 @@ std::string peaks_text(const std::string& device, const DeviceUse& use) {
   return text.size() > device.size() + 2 ? text.substr(device.size() + 2) : "";
 }
 
-std::vector<json> device_row(const RunModel& model, const PlannedDevice& device, const DeviceUse& use) {
+// What makes the device stand out among those of the run; of none: "".
+struct DeviceMark {
+  std::string_view look{};
+  std::string_view state{};
+  std::string sentence{};
+};
+
+std::map<std::string, DeviceMark> device_marks(const RunModel& model) {
+  std::set<std::string> outstanding;
+  for (const DeviceShare& share : device_shares(model)) {
+    if (share.stands_out) outstanding.insert(share.device);
+  }
+  std::map<std::string, DeviceMark> marks;
+  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+    const bool stands_out = outstanding.contains(doubt.device);
+    marks[doubt.device] = {.look = stands_out ? "bad" : "flaky",
+                           .state = stands_out ? "fails more often" : "all failures",
+                           .sentence = doubt.sentence};
+  }
+  return marks;
+}
+
+std::vector<json> device_cells(const RunModel& model, const PlannedDevice& device, const DeviceUse& use,
+                               const DeviceMark& mark) {
   std::string_view look = "good";
   std::string_view state = "in use";
   std::string evidence;
@@ -155,6 +182,7 @@ std::vector<json> device_row(const RunModel& model, const PlannedDevice& device,
     evidence = health.evidence;
   }
   if (use.attempts == 0 && look == "good") look = "skip", state = "unused";
+  if (look == "good" && !mark.state.empty()) look = mark.look, state = mark.state, evidence = mark.sentence;
   const std::string address = "device=" + state_value(device.id);
   return {json::object({{"id", device.id}}),
           model_cell(model_text(device), device.simulated),
@@ -162,6 +190,35 @@ std::vector<json> device_row(const RunModel& model, const PlannedDevice& device,
           count_cell(use.attempts, address),
           count_cell(use.bad, address + "&look=bad"),
           peaks_text(device.id, use)};
+}
+
+// A row for each case that ran on several devices of a run with --each-device: how often it failed on each, and what
+// follows. Those that failed come first.
+json each_device_table(const RunModel& model) {
+  if (!model.plan().each_device) return nullptr;
+  std::vector<DeviceRow> rows;
+  for (const CaseRecord& record : model.cases()) {
+    DeviceRow row = device_row(record);
+    if (row.counts.size() > 1) rows.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(rows, std::less<>(),
+                           [](const DeviceRow& row) { return row.suspect == Suspect::kNone; });
+  PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
+  for (const DeviceRow& row : rows) {
+    std::string counts;
+    for (const auto& [device, count] : row.counts) {
+      counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
+                            count.bad + count.good);
+    }
+    const std::string_view look = row.suspect == Suspect::kNone      ? "good"
+                                  : row.suspect == Suspect::kUnclear ? "unrun"
+                                                                     : "bad";
+    table.add({json::object({{"which", {{"ids", json::array({case_link(row.case_id)})}}}}),
+               {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
+               counts});
+  }
+  const json view = table.view();
+  return view.is_null() ? json() : json{{"title", "Each case on each device"}, {"table", view}};
 }
 
 // ---- Where it ran ----
@@ -247,7 +304,7 @@ json matrix_section(const PageView& view) {
       ++place;
     }
   }
-  return json::object({{"table", table.view()}});
+  return {{"table", table.view()}, {"reasons", reasons_of_unrun(view)}};
 }
 
 json devices_section(const PageView& view) {
@@ -257,10 +314,13 @@ json devices_section(const PageView& view) {
     if (model.plan().devices.empty()) continue;
     PageTable table({words::device.one, "Model", "State", "#Attempts", "#Bad", "Peaks"});
     auto uses = device_uses(model);
+    auto marks = device_marks(model);
     for (const PlannedDevice& device : model.plan().devices)
-      table.add(device_row(model, device, uses[device.id]));
-    list.push_back({{"name", view.run_name(i)}, {"table", table.view()}});
+      table.add(device_cells(model, device, uses[device.id], marks[device.id]));
+    list.push_back(
+        {{"name", view.run_name(i)}, {"table", table.view()}, {"each_device", each_device_table(model)}});
   }
+  if (list.empty()) return nullptr;
   return json::object({{"list", list}});
 }
 

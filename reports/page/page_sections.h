@@ -1,6 +1,6 @@
-// What each section of a page says, in the order in which people ask: the verdict, whose problem it is, what changed, why,
-// where, and the first bad cases. A section gives the fields that templates/page.html shows; null leaves it out. The script
-// adds the list of all cases.
+// What each section of a page says, in the order in which people ask: the verdict, why, the cases, whose problem it is,
+// what changed, and where. A section gives the fields that templates/page.html shows; null leaves it out. The script adds
+// the list of all cases.
 #pragma once
 
 #include <array>
@@ -29,6 +29,9 @@ struct Tally {
 Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
                std::optional<std::size_t> run = {});
 
+// The verdict of a gate, if it judged a run of the page; else null.
+const PageGate* gate_of_page(const PageRequest& request);
+
 struct PageView {
   const PageRequest& request;
   const std::vector<PageCase>& cases;
@@ -51,6 +54,7 @@ std::span<const PageSection> page_sections();
 
 nlohmann::json title_section(const PageView& view);  // "Red: 37 of 10,000 cases are not good"
 nlohmann::json verdict_section(const PageView& view);
+nlohmann::json bar_section(const PageView& view);  // stays at the top of the window
 nlohmann::json reports_section(const PageView& view);
 nlohmann::json problem_section(const PageView& view);
 nlohmann::json gate_section(const PageView& view);
@@ -63,5 +67,9 @@ nlohmann::json known_section(const PageView& view);
 nlohmann::json coverage_section(const PageView& view);
 nlohmann::json warnings_section(const PageView& view);
 nlohmann::json where_section(const PageView& view);
+
+std::size_t cause_count(const PageView& view);
+// How many cases were skipped or not run, by reason.
+nlohmann::json reasons_of_unrun(const PageView& view);
 
 }  // namespace proctor

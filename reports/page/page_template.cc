@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/model/truncate.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_text.h"
 #include "reports/page/page_words.h"
@@ -18,8 +19,15 @@ using nlohmann::json;
 
 // What may be longer than a line, by its name.
 constexpr std::size_t kTextBytes = 400;
-constexpr std::array<std::pair<std::string_view, std::size_t>, 3> kLongTexts = {
-    {{"command", 4000}, {"lines", 2000}, {"href", std::string::npos}}};
+constexpr std::array<std::pair<std::string_view, std::size_t>, 6> kLongTexts = {
+    {{"command", 4000},
+     {"lines", 2000},
+     {"href", std::string::npos},
+     {"at_href", std::string::npos},
+     {"commit_href", std::string::npos},
+     {"commits_href", std::string::npos}}};
+constexpr std::string_view kOfSeveralLines = "whole";
+constexpr std::size_t kWholeBytes = 1500;
 
 std::size_t limit_of(std::string_view name) {
   const auto* found = std::ranges::find(kLongTexts, name, &std::pair<std::string_view, std::size_t>::first);
@@ -35,6 +43,8 @@ data data_of(const json& value, const std::string& name) {
     case json::value_t::boolean:
       return value.get<bool>();
     case json::value_t::string:
+      if (name == kOfSeveralLines)
+        return text_data(truncate(page_text(value.get_ref<const std::string&>()), kWholeBytes));
       return text_data(page_line(value.get_ref<const std::string&>(), limit_of(name)));
     case json::value_t::object: {
       data object;

@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/model/device_shares.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_problems.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_source.h"
 
 namespace proctor {
 namespace {
@@ -38,13 +42,13 @@ const PageRun* worst_run(const PageRequest& request) {
   return nullptr;
 }
 
-std::string_view code_meaning(int code, std::string_view verdict) {
+std::string_view code_meaning(int code, std::string_view verdict, const Tally& tally) {
   if (verdict == "interrupted") return "it was stopped, or killed";
   switch (code) {
     case kExitGreen:
       return "all good";
     case kExitRed:
-      return "another machine would say the same";
+      return tally.bad == 0 && tally.flaky > 0 ? "cases failed and then passed" : "";
     case kExitMachine:
       return "retry on another machine";
     case kExitIncomplete:
@@ -61,6 +65,11 @@ std::string_view look_of_run(std::string_view verdict) {
   return verdict == "red" || verdict == "machine" ? "bad" : "unrun";
 }
 
+// ", 3 flaky"
+std::string flaky_count(const Tally& tally) {
+  return tally.flaky == 0 ? "" : fmt::format(", {} {}", thousands(tally.flaky), words::flaky.one);
+}
+
 std::string good_sentence(const Tally& tally) {
   std::string text =
       fmt::format("Good: {} passed", thousands(static_cast<std::size_t>(tally.summary[Outcome::kPass])));
@@ -71,15 +80,15 @@ std::string good_sentence(const Tally& tally) {
   add(Outcome::kXfail, "failed as known");
   add(Outcome::kXpass, "passed unexpectedly");
   add(Outcome::kSkip, "skipped");
-  return text;
+  return text + flaky_count(tally);
 }
 
 std::string sentence(const PageRequest& request, const Tally& tally) {
   const auto planned = static_cast<std::size_t>(tally.summary.planned());
   const PageRun* worst = worst_run(request);
   const std::string_view verdict = worst == nullptr ? "green" : std::string_view(worst->results.verdict);
-  const std::string bad =
-      fmt::format("{} of {} not good", thousands(tally.bad), counted(planned, words::cases));
+  const std::string bad = fmt::format("{} of {} not good{}", thousands(tally.bad),
+                                      counted(planned, words::cases), flaky_count(tally));
   const auto unrun = static_cast<std::size_t>(tally.summary[Outcome::kNotrun]);
   if (verdict == "green") return good_sentence(tally);
   if (verdict == "incomplete" || verdict == "interrupted") {
@@ -94,6 +103,9 @@ std::string sentence(const PageRequest& request, const Tally& tally) {
   const std::string who = verdict == "machine" ? "The machine is red" : "Red";
   if (tally.bad > 0) return who + ": " + bad;
   const auto problems = run_problems(worst->model);
+  if (!problems.empty() && problems.front().name == "flaky")
+    return fmt::format("{}: {} of {} {}", who, thousands(tally.flaky), counted(planned, words::cases),
+                       words::flaky.one);
   return who + ": " + (problems.empty() ? "no case of its own explains it" : problems.front().title);
 }
 
@@ -106,6 +118,7 @@ json about_run(const PageRun& run) {
           {"took", human_duration(Milliseconds(run.model.elapsed_ms()))},
           {"id", plan.run_id},
           {"commit", short_digest(subject.commit.value.value_or(""))},
+          {"commit_href", commit_address(subject)},
           {"branch", subject.branch.value.value_or("")},
           {"dirty", subject.dirty.value == "true"}};
 }
@@ -137,8 +150,8 @@ json outcome_counts(const Tally& tally) {
     shown["strong"] = count;
     add(count, std::move(shown), "outcome=" + name);
   }
-  add(tally.flaky, badge("known", fmt::format("{} {}", thousands(tally.flaky), words::flaky.one)),
-      "mark=flaky");
+  add(tally.flaky, badge("flaky", fmt::format("{} {}", thousands(tally.flaky), words::flaky.one)),
+      "look=flaky");
   add(tally.fresh, badge("bad", fmt::format("{} {}", thousands(tally.fresh), words::fresh.one)), "new=1");
   return counts;
 }
@@ -148,6 +161,9 @@ json share_of_looks(const Tally& tally) {
   constexpr double kWidth = 1000;
   std::map<std::string_view, double> counts;
   for (const Outcome outcome : kAllOutcomes) counts[look_of(outcome)] += tally.summary[outcome];
+  const double flaky = std::min(counts["good"], static_cast<double>(tally.flaky));
+  counts["good"] -= flaky;
+  counts["flaky"] += flaky;
   if (tally.summary.planned() == 0) return nullptr;
   json bars = json::array();
   double at = 0;
@@ -162,6 +178,94 @@ json share_of_looks(const Tally& tally) {
   return json::object({{"bars", bars}});
 }
 
+std::string_view look_of_page(const PageRequest& request) {
+  if (const PageGate* gate = gate_of_page(request)) return gate->green ? "good" : "bad";
+  const PageRun* worst = worst_run(request);
+  return look_of_run(worst == nullptr ? "green" : std::string_view(worst->results.verdict));
+}
+
+std::string word_of_run(const std::string& verdict) {
+  if (verdict.empty()) return "";
+  std::string word = verdict;
+  word.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
+  return word;
+}
+
+// What is the matter with a run beside its cases.
+json problems_of_runs(const PageView& view) {
+  json list = json::array();
+  for (const PageRun& run : view.request.runs) {
+    for (const RunProblem& problem : run_problems(run.model)) {
+      if (problem.name == kUnexplained && view.tally.bad > 0) continue;
+      const std::size_t line_ends = problem.message.find('\n');
+      const bool has_more = line_ends != std::string::npos;
+      std::string said = problem.message.substr(0, line_ends);
+      if (said.ends_with(':')) said.back() = '.';
+      list.push_back({{"title", problem.title},
+                      {"said", std::move(said)},
+                      {"lines", has_more ? problem.message.substr(line_ends + 1) : ""}});
+    }
+  }
+  return list;
+}
+
+// The run directory for a shell in the directory where the run was started.
+std::string directory_of_run(const RunPlanned& plan) {
+  const std::vector<std::string>& words = plan.command_line;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i].starts_with("--out=")) return words[i].substr(6);
+    if (words[i] == "--out" && i + 1 < words.size()) return words[i + 1];
+  }
+  return "proctor-out/" + plan.run_id;
+}
+
+// What the devices say of the failures, and what finds out more.
+json doubts_of_devices(const PageRequest& request) {
+  json list = json::array();
+  for (const PageRun& run : request.runs) {
+    const RunPlanned& plan = run.model.plan();
+    const auto doubts = device_doubts(run.model);
+    for (std::size_t i = 0; i < doubts.size(); ++i) {
+      const bool is_last = i + 1 == doubts.size() && !plan.each_device && !plan.exec;
+      const std::string command = fmt::format("proctor rerun {} --failed --each-device --repeat 5",
+                                              shell_quote(directory_of_run(plan)));
+      list.push_back({{"sentence", doubts[i].sentence}, {"command", is_last ? command : ""}});
+    }
+  }
+  return list;
+}
+
+// ---- The gate, where it judged a run of the page ----
+
+constexpr std::size_t kMostRedSentences = 5;
+
+std::size_t red_cells(const PageGate& gate) {
+  return static_cast<std::size_t>(std::ranges::count(gate.cells, false, &PageGateCell::green));
+}
+
+std::string gate_word(const PageGate& gate) { return gate.green ? "Releasable" : "Not releasable"; }
+
+std::string gate_sentence(const PageGate& gate) {
+  const std::size_t red = red_cells(gate);
+  if (!gate.green && red == 0)
+    return fmt::format("{}: {} of all runs red", gate_word(gate), counted(gate.red.size(), words::rules));
+  return fmt::format("{}: {} of {} cells {}", gate_word(gate),
+                     thousands(gate.green ? gate.cells.size() : red), thousands(gate.cells.size()),
+                     gate.green ? "green" : "red");
+}
+
+// The rules that do not hold, with what to do.
+json red_sentences(const PageGate& gate) {
+  json list = first_of(gate.red, kMostRedSentences, [](const PageGateRule& rule) {
+    const std::string where = rule.cell.empty() ? "all runs" : rule.cell;
+    const std::string why = rule.says.empty() ? rule.value : rule.says.front();
+    return json{{"badge", badge("bad", rule.rule)}, {"why", fmt::format("{}: {}", where, why)}};
+  });
+  if (gate.red.size() > kMostRedSentences)
+    list.push_back({{"why", counted(gate.red.size() - kMostRedSentences, words::and_more)}});
+  return list;
+}
+
 json problem_tile(const Tally& tally, Blame blame, std::string_view what) {
   const std::size_t count = tally.blames.at(static_cast<std::size_t>(blame));
   const std::string name(to_string(blame));
@@ -172,6 +276,14 @@ json problem_tile(const Tally& tally, Blame blame, std::string_view what) {
 }
 
 }  // namespace
+
+const PageGate* gate_of_page(const PageRequest& request) {
+  if (request.gate == nullptr) return nullptr;
+  const bool is_judged = std::ranges::any_of(request.runs, [&](const PageRun& run) {
+    return request.gate->journals.contains(run.results.journal_sha256);
+  });
+  return is_judged ? request.gate : nullptr;
+}
 
 Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
                std::optional<std::size_t> run) {
@@ -192,25 +304,56 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
   return tally;
 }
 
-json title_section(const PageView& view) { return sentence(view.request, view.tally); }
+json title_section(const PageView& view) {
+  const PageGate* gate = gate_of_page(view.request);
+  return gate == nullptr ? sentence(view.request, view.tally) : gate_sentence(*gate);
+}
 
 json verdict_section(const PageView& view) {
   const PageRequest& request = view.request;
   const PageRun* worst = worst_run(request);
   const std::string verdict = worst == nullptr ? "green" : worst->results.verdict;
-  const std::string_view look = look_of_run(verdict);
+  const PageGate* gate = gate_of_page(request);
+  const std::string_view look = look_of_page(request);
   const int code = worst_code(request);
   return {{"look", look},
           {"sign", sign_of(look)},
           {"title", title_section(view)},
+          {"sentence", gate == nullptr ? "" : sentence(request, view.tally)},
+          {"whys", gate == nullptr ? json() : red_sentences(*gate)},
           {"code", std::to_string(code)},
-          {"meaning", code_meaning(code, verdict)},
+          {"meaning", code_meaning(code, verdict, view.tally)},
+          {"of_runs", problems_of_runs(view)},
+          {"doubts", doubts_of_devices(request)},
           {"run", view.several() || worst == nullptr ? json() : about_run(*worst)},
           {"runs", view.several() ? counted(request.runs.size(), words::runs) : ""},
           {"cases", counted(static_cast<std::size_t>(view.tally.summary.planned()), words::cases)},
           {"simulated", simulated_notice(request)},
           {"counts", outcome_counts(view.tally)},
           {"share", share_of_looks(view.tally)}};
+}
+
+json bar_section(const PageView& view) {
+  const PageRun* worst = worst_run(view.request);
+  const PageGate* gate = gate_of_page(view.request);
+  const std::string verdict = worst == nullptr ? "green" : worst->results.verdict;
+  const std::string_view look = look_of_page(view.request);
+  json links = json::array();
+  links.push_back({{"href", "#top"},
+                   {"look", look},
+                   {"sign", sign_of(look)},
+                   {"text", gate != nullptr ? gate_word(*gate) : word_of_run(verdict)}});
+  const auto add = [&links](const char* href, std::string_view text, std::size_t count) {
+    if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
+  };
+  std::set<std::string> devices;
+  for (const PageRun& run : view.request.runs) {
+    for (const PlannedDevice& device : run.model.plan().devices) devices.insert(device.id);
+  }
+  add("#causes", "Causes", cause_count(view));
+  add("#cases", words::cases_heading.one, static_cast<std::size_t>(view.tally.summary.planned()));
+  add("#devices", words::devices.one, devices.size());
+  return json::object({{"links", links}});
 }
 
 json reports_section(const PageView& view) {
@@ -236,19 +379,11 @@ json reports_section(const PageView& view) {
 
 json problem_section(const PageView& view) {
   const Tally& tally = view.tally;
-  json of_runs = json::array();
-  for (const PageRun& run : view.request.runs) {
-    for (const RunProblem& problem : run_problems(run.model)) {
-      if (problem.name != kUnexplained || tally.bad == 0)
-        of_runs.push_back({{"title", problem.title}, {"lines", problem.message}});
-    }
-  }
-  return {{"nothing", tally.bad == 0 && of_runs.empty()},
-          {"tiles",
-           {problem_tile(tally, Blame::kCode, "the code, or its test"),
-            problem_tile(tally, Blame::kMachine, "a device, a driver, the host"),
-            problem_tile(tally, Blame::kSetup, "configuration, or what stopped it")}},
-          {"of_runs", of_runs}};
+  if (tally.bad == 0) return nullptr;
+  return json::object({{"tiles",
+                        {problem_tile(tally, Blame::kCode, "the code, or its test"),
+                         problem_tile(tally, Blame::kMachine, "a device, a driver, the host"),
+                         problem_tile(tally, Blame::kSetup, "configuration, or what stopped it")}}});
 }
 
 }  // namespace proctor

@@ -140,7 +140,10 @@ Result<std::string> read_some(const std::string& path) {
   return error;
 }
 
-void keep_red_rules(const Members& of, const std::string& cell, std::vector<PageGateRule>& red) {
+// All rules, and those that did not hold with what they say.
+std::vector<PageGateState> read_rules(const Members& of, const std::string& cell,
+                                      std::vector<PageGateRule>& red) {
+  std::vector<PageGateState> states;
   for (const Members& rule : of.objects("rules")) {
     PageGateRule read{.cell = cell,
                       .rule = rule.text("rule"),
@@ -148,8 +151,10 @@ void keep_red_rules(const Members& of, const std::string& cell, std::vector<Page
                       .value = rule.text("value"),
                       .says = rule.texts("says"),
                       .cases = rule.texts("cases")};
-    if (!rule.flag("held")) red.push_back(std::move(read));
+    states.push_back({read.rule, rule.flag("held"), read.value});
+    if (!states.back().held) red.push_back(std::move(read));
   }
+  return states;
 }
 
 PageGate gate_of(const Members& file) {
@@ -160,7 +165,7 @@ PageGate gate_of(const Members& file) {
   for (const Members& one : policy.objects("weakenings"))
     gate.weakenings.push_back({one.number("line"), one.text("key"), one.text("value"), one.text("strict")});
   for (const Members& run : file.objects("runs")) gate.journals.insert(run.text("journal_sha256"));
-  keep_red_rules(file, "", gate.red);
+  gate.rules = read_rules(file, "", gate.red);
   for (const Members& cell : file.objects("cells")) {
     gate.cells.push_back({.name = cell.text("name"),
                           .green = cell.green(),
@@ -168,7 +173,7 @@ PageGate gate_of(const Members& file) {
                           .executed = cell.number("executed"),
                           .runs = cell.texts("runs")});
     const std::size_t before = gate.red.size();
-    keep_red_rules(cell, gate.cells.back().name, gate.red);
+    gate.cells.back().rules = read_rules(cell, gate.cells.back().name, gate.red);
     if (gate.cells.back().green != (gate.red.size() == before))
       file.miss("the verdict of a cell is not what its rules say");
   }

@@ -30,12 +30,20 @@ struct PageGateRule {
   std::vector<std::string> cases{};
 };
 
+// Whether a rule held, in a cell or of all runs together.
+struct PageGateState {
+  std::string rule{};
+  bool held = false;
+  std::string value{};
+};
+
 struct PageGateCell {
   std::string name{};
   bool green = false;
   std::size_t planned = 0;
   std::size_t executed = 0;
   std::vector<std::string> runs{};
+  std::vector<PageGateState> rules{};
 };
 
 struct PageWeakening {
@@ -53,6 +61,7 @@ struct PageGate {
   std::vector<PageWeakening> weakenings{};
   std::set<std::string> journals{};  // SHA-256 of those that it judged
   std::vector<PageGateCell> cells{};
+  std::vector<PageGateState> rules{};  // of all runs together
   std::vector<PageGateRule> red{};
 };
 

@@ -28,8 +28,7 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   for (std::size_t i = 0; i < results.cases.size(); ++i) {
     const CaseResult& result = results.cases[i];
     if (result.standing != Standing::kFailing && !result.flaky) continue;
-    pasts.push_back(
-        case_past(result.id, i < past.cases.size() ? past.cases[i] : std::vector<PastOutcome>(), past));
+    pasts.push_back(case_past(result.id, i, past));
   }
   return pasts;
 }

@@ -282,7 +282,37 @@ def works(directory, started):
     tab.close()
     print("ok everything by keyboard")
 
+    first_screen(directory, started)
     past(directory, started)
+
+
+def first_screen(directory, started):
+    """The bar that stays, the causes with their commands, and flaky cases."""
+    page = made(directory, "first", 300, bad_percent=2, flaky=(3, 4))
+    for width, scheme in ((1280, "light"), (400, "dark")):
+        tab = Tab(started, page, viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
+        check(tab.title().startswith("Red: 6 of 300 cases not good, 2 flaky"), tab.title())
+        tab.fits(f"the first screen, {width} pixels wide")
+        tab.axe(f"the first screen, {width} pixels wide, {scheme}")
+        for name in ("causes", "cases", "devices"):
+            tab.locator(f".top-bar a[href='#{name}']").click()
+            bar, heading = (tab.locator(one).bounding_box() for one in (".top-bar", f"#h-{name}"))
+            at_end = tab.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2")
+            check(bar["y"] == 0 and heading["y"] >= bar["height"] and (at_end or heading["y"] < 200), name, bar, heading)
+        tab.locator(".top-bar a").first.click()
+        tab.wait("scrollY === 0")
+        tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        tab.locator("#causes .copy").first.click()
+        tab.wait("document.querySelector('#causes .copy').textContent === 'Copied'")
+        copied = tab.evaluate("navigator.clipboard.readText()")
+        check(copied == tab.locator("#causes pre.command").first.text_content() and "--case" in copied, copied)
+        tab.locator(".chip.flaky").click()
+        check(tab.status() == "2 of 300 cases" and tab.url.endswith("#look=flaky"), tab.status(), tab.url)
+        check(tab.locator(".row .badge.flaky").count() == 2, "flaky rows")
+        tab.open("#look=bad")
+        check(":" in tab.locator("#row-1 .side").inner_text(), "no device beside", tab.locator("#row-1").inner_text())
+        tab.close()
+    print("ok the first screen")
 
 
 def past(directory, started):

@@ -51,7 +51,15 @@ def figures(random_):
             {"name": "power", "unit": "W", "samples": 0, "note": "a rate needs two samples"}]
 
 
-def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, driver="26.27.1"):
+def flaky_attempt(case, at, devices):
+    """The failed attempt before one that passes."""
+    failure = {"rule": "", "message": "sometimes late", "file": "suites/late.cc", "line": 7, "expected": "", "got": "", "device": ""}
+    return [{"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": ""},
+            {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + 1, "duration_ms": 1, "verdict": {"outcome": "fail", "reason": ""},
+             "exit_code": 1, "failures": [failure]}]
+
+
+def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, driver="26.27.1", flaky=()):
     directory = Path(directory)
     (directory / "logs").mkdir(parents=True, exist_ok=True)
     random_ = random.Random(count)
@@ -75,9 +83,11 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
             verdict = {"outcome": "xfail", "reason": ""}
         devices = [random_.choice([card for card in CARDS if card.startswith(backend)])] if backend != "none" else []
         at, ms = i * 7, random_.randrange(3, 4000)
-        records.append({"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": log})
+        records += flaky_attempt(case, at, devices) if i in flaky else []
+        records.append({"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": log,
+                        "attempt": 2 if i in flaky else 1})
         end = {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + ms, "duration_ms": ms, "verdict": verdict, "exit_code": 0,
-               "last_step": "compared", "rule": f"M{i % 40}", "source": "CUDA Runtime API, cudaMemcpy", "output": {"log": log}}
+               "last_step": "compared", "attempt": 2 if i in flaky else 1, "rule": f"M{i % 40}", "source": "CUDA Runtime API, cudaMemcpy", "output": {"log": log}}
         if i % 20 == 0:
             end["telemetry"] = {"devices": [{"device": device, "figures": figures(random_)} for device in devices]}
         if bad:
@@ -91,7 +101,7 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
                 line = f"     0.001234 out| {HOSTILE if hostile else f'step of case {i}'}: %d\n"
                 path.write_text("".join(line % n for n in range(log_bytes // len(line) + 1)), encoding="utf-8", errors="surrogatepass")
         records.append(end)
-        records.append({"v": 1, "type": "case_ended", "case": case, "verdict": verdict, "marks": ["slow"] if i % 977 == 5 else [],
+        records.append({"v": 1, "type": "case_ended", "case": case, "verdict": verdict, "marks": ["flaky"] if i in flaky else ["slow"] if i % 977 == 5 else [],
                         "known_failure": "https://issues.example/7" if verdict["outcome"] == "xfail" else ""})
     records.append({"v": 1, "type": "run_ended", "finished": "2026-01-31T13:00:00Z", "at_ms": 3600000})
     with open(directory / "journal.jsonl", "w", encoding="utf-8") as file:

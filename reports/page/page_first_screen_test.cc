@@ -1,0 +1,256 @@
+// What a page shows before anything else: which cause, where, on which device, whether it is new, and how to run it again.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/formats/text_output.h"
+#include "reports/model/test_journal.h"
+#include "reports/page/page.h"
+#include "reports/page/page_source.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kCommit = "0123456789abcdef0123456789abcdef01234567";
+
+struct Told {
+  std::string id{};
+  std::string message{};
+  std::string file{};
+  int line = 0;
+  std::string device = "xpu-sim:0";
+  std::string expected{};
+  std::string got{};
+};
+
+RunPlanned plan_on_github(const std::vector<Told>& cases) {
+  std::vector<PlannedCase> all;
+  for (const Told& one : cases) all.push_back(planned(one.id));
+  RunPlanned plan = plan_of(std::move(all));
+  plan.subject.commit.value = kCommit;
+  plan.subject.repository.value = "https://github.com/acme/kernels.git";
+  return plan;
+}
+
+// Each case fails so.
+std::vector<Event> failing_cases(const std::vector<Told>& cases) {
+  std::vector<Event> events = {plan_on_github(cases)};
+  for (const Told& one : cases) {
+    AttemptStarted start = started(one.id);
+    start.devices = {one.device};
+    events.emplace_back(start);
+    AttemptEnded end = ended(one.id, {Outcome::kFail, ""});
+    end.failures = {{"", one.message, one.file, one.line, one.expected, one.got, ""}};
+    events.emplace_back(end);
+    events.emplace_back(concluded(one.id, {Outcome::kFail, ""}));
+  }
+  return events;
+}
+
+std::string html_of(const PageRequest& request) {
+  return text_of([&](TextOutput& output) { write_page(request, output); });
+}
+
+std::string html_of(const std::vector<Event>& events) {
+  const RunModel model = model_of(events);
+  const RunResults results = results_of(model);
+  return html_of(PageRequest{.runs = {{.model = model, .results = results, .link = ""}}});
+}
+
+std::string section_of(const std::string& html, const std::string& id) {
+  const std::size_t begin = html.find("<section id=\"" + id + "\"");
+  return begin == std::string::npos ? "" : html.substr(begin, html.find("</section>", begin) - begin);
+}
+
+std::string header_of(const std::string& html) {
+  const std::size_t begin = html.find("<header");
+  return html.substr(begin, html.find("</header>") - begin);
+}
+
+TEST(PageCauses, ComeFirstWithPlaceDeviceMessageAndRerun) {
+  const std::string html =
+      html_of(failing_cases({{"m.xpu/a", "the sum\n  is <wrong>", "src/sum.cc", 26, "xpu-sim:1", "1", "2"}}));
+  EXPECT_LT(html.find("<section id=\"causes\""), html.find("<section id=\"cases\""));
+  const std::string causes = section_of(html, "causes");
+  EXPECT_THAT(causes,
+              HasSubstr(fmt::format(
+                  "<a href=\"https://github.com/acme/kernels/blob/{}/src/sum.cc#L26\"><code>src/sum.cc:26",
+                  kCommit)));
+  EXPECT_THAT(causes, HasSubstr("on <span class=\"id\">xpu-sim:1</span>"));
+  EXPECT_THAT(causes, HasSubstr("<pre class=\"said\">the sum\n  is &lt;wrong&gt;</pre>"));
+  EXPECT_THAT(causes, HasSubstr("Expected <code>1</code>, got <code>2</code>"));
+  EXPECT_THAT(causes, HasSubstr("data-copy><pre class=\"command\">proctor run memory"));
+  EXPECT_THAT(causes, HasSubstr("--case m.xpu/a"));
+  EXPECT_THAT(causes, HasSubstr("<a href=\"logs/0123456789abcdef.1.log\">log</a>"));
+}
+
+TEST(PageCauses, NewOnesComeFirstAndSaySinceWhen) {
+  std::vector<Event> events = failing_cases({{"m.xpu/a", "old", "old.cc", 1},
+                                             {"m.xpu/b", "old", "old.cc", 1},
+                                             {"m.xpu/c", "fresh", "fresh.cc", 2}});
+  events.emplace_back(CasePast{.case_id = "m.xpu/a", .runs = 3, .failing_runs = 2, .since = "aaaa"});
+  events.emplace_back(CasePast{.case_id = "m.xpu/b", .runs = 3, .failing_runs = 2, .since = "aaaa"});
+  events.emplace_back(CasePast{.case_id = "m.xpu/c", .runs = 3, .passed = "bbbb"});
+  const std::string causes = section_of(html_of(events), "causes");
+  EXPECT_THAT(causes, HasSubstr("</span> NEW since bbbb</span>"));
+  EXPECT_LT(causes.find("fresh.cc:2"), causes.find("old.cc:1"));
+  EXPECT_EQ(causes.find("NEW"), causes.rfind("NEW"));
+  EXPECT_THAT(causes, HasSubstr("since aaaa (3 runs)"));
+}
+
+TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
+  const auto events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}});
+  std::vector<Event> passing = {events.front(), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
+                                concluded("m.xpu/a", {Outcome::kPass, ""})};
+  std::get<RunPlanned>(passing.front()).subject.commit.value = std::string(40, 'f');
+  const RunModel before = model_of(passing);
+  const RunModel after = model_of(events);
+  const RunResults old = results_of(before);
+  const RunResults now = results_of(after);
+  const Comparison comparison = compare(old, now);
+  const std::string html = html_of(
+      PageRequest{.runs = {{.model = after, .results = now, .changes = PageChanges{old, comparison}}}});
+  EXPECT_THAT(section_of(html, "causes"), HasSubstr("NEW since ffffffffffff"));
+  EXPECT_THAT(section_of(html, "changes"), HasSubstr("ffffffffffff → 0123456789ab"));
+  EXPECT_THAT(section_of(html, "changes"),
+              HasSubstr(fmt::format("/compare/{}...{}", std::string(40, 'f'), kCommit)));
+}
+
+TEST(PageCauses, BoundTheMessage) {
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += fmt::format("line {}\n", i);
+  const std::string causes = section_of(
+      html_of(
+          failing_cases({{"m.xpu/a", many, "a.cc", 1}, {"m.xpu/b", std::string(1 << 20, 'x'), "b.cc", 1}})),
+      "causes");
+  EXPECT_THAT(causes, HasSubstr("line 11\n...</pre>"));
+  EXPECT_LT(causes.size(), 8'000U);
+}
+
+TEST(PageCauses, NothingIsShownOfWhatIsNotThere) {
+  const std::string html =
+      html_of({plan_on_github({{"m.xpu/a"}}), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
+               concluded("m.xpu/a", {Outcome::kPass, ""})});
+  for (const char* id : {"causes", "problem", "changes", "known", "warnings"})
+    EXPECT_EQ(section_of(html, id), "") << id;
+  EXPECT_THAT(html, Not(HasSubstr("href=\"#causes\"")));
+}
+
+// Failures on xpu-sim:0 and passes on xpu-sim:1.
+std::vector<Event> two_devices(int failures, int passes) {
+  std::vector<Told> cases;
+  for (int i = 0; i < failures; ++i) cases.push_back({fmt::format("m.xpu/{}", i), "x", "x.cc", i});
+  std::vector<Event> events = failing_cases(cases);
+  RunPlanned plan = std::get<RunPlanned>(events.front());
+  plan.devices = {{"xpu-sim:0", "xpu", "Card", true}, {"xpu-sim:1", "xpu", "Card", true}};
+  plan.command_line = {"proctor", "run", "--out", "my run"};
+  for (int i = 0; i < passes; ++i) {
+    const std::string id = fmt::format("m.xpu/good{}", i);
+    plan.cases.push_back(planned(id));
+    AttemptStarted start = started(id);
+    start.devices = {"xpu-sim:1"};
+    events.emplace_back(start);
+    events.emplace_back(ended(id, {Outcome::kPass, ""}));
+    events.emplace_back(concluded(id, {Outcome::kPass, ""}));
+  }
+  events.front() = plan;
+  return events;
+}
+
+TEST(PageVerdict, NamesTheDeviceOnWhichAllFailed) {
+  const std::string html = html_of(two_devices(2, 1));
+  const std::string header = header_of(html);
+  EXPECT_THAT(header, HasSubstr("All 2 failures ran only on xpu-sim:0.</strong> Code or device?"));
+  EXPECT_THAT(header, HasSubstr("proctor rerun &#39;my run&#39; --failed --each-device --repeat 5"));
+  EXPECT_THAT(header, Not(HasSubstr("another machine")));
+  EXPECT_THAT(section_of(html, "devices"), HasSubstr("all failures</span>"));
+}
+
+TEST(PageVerdict, ADeviceThatStandsOutIsMarkedWithTheFigure) {
+  const std::string devices = section_of(html_of(two_devices(8, 20)), "devices");
+  EXPECT_THAT(devices, HasSubstr("fails more often</span>"));
+  EXPECT_THAT(devices, HasSubstr("8 of 8 attempts failed on xpu-sim:0, 0 of 20 elsewhere"));
+}
+
+std::vector<Event> flaky_case() {
+  const std::string id = "m.xpu/flaky";
+  AttemptEnded bad = ended(id, {Outcome::kFail, ""});
+  bad.failures = {{"", "once", "f.cc", 3, "", "", ""}};
+  return {plan_on_github({{id}}),
+          started(id),
+          bad,
+          started(id, 2),
+          ended(id, {Outcome::kPass, ""}, 2),
+          concluded(id, {Outcome::kPass, ""}, {Mark::kFlaky}),
+          CasePast{.case_id = id, .runs = 3, .flaky_runs = 2, .passed = "aaaa"}};
+}
+
+TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
+  const std::string html = html_of(flaky_case());
+  EXPECT_THAT(html, HasSubstr("Red: 1 of 1 case flaky</h1>"));
+  EXPECT_THAT(header_of(html), HasSubstr("href=\"#look=flaky\"><span class=\"badge flaky\">"));
+  const std::string causes = section_of(html, "causes");
+  EXPECT_THAT(causes, HasSubstr("<span class=\"badge flaky\">"));
+  EXPECT_THAT(causes, HasSubstr("flaky in 2 of 3 earlier runs"));
+  std::vector<Event> allowed = flaky_case();
+  std::get<RunPlanned>(allowed.front()).flaky_passes = true;
+  std::get<RunPlanned>(allowed.front()).flaky_budget = 100;
+  allowed.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
+  EXPECT_THAT(html_of(allowed), HasSubstr("Good: 1 passed, 1 flaky</h1>"));
+}
+
+TEST(PageDevices, ShowTheConclusionOfEachCase) {
+  RunPlanned plan = plan_on_github({{"m.xpu/a"}});
+  plan.each_device = true;
+  plan.devices = {{"xpu-sim:0", "xpu", "Card", true}, {"xpu-sim:1", "xpu", "Card", true}};
+  std::vector<Event> events = {plan};
+  for (int i = 1; i <= 16; ++i) {
+    AttemptStarted start = started("m.xpu/a", 1, i);
+    start.devices = {i % 2 == 0 ? "xpu-sim:0" : "xpu-sim:1"};
+    events.emplace_back(start);
+    events.emplace_back(ended("m.xpu/a", {i % 2 == 0 ? Outcome::kFail : Outcome::kPass, ""}, 1, i));
+  }
+  const std::string devices = section_of(html_of(events), "devices");
+  EXPECT_THAT(devices, HasSubstr("Each case on each device"));
+  EXPECT_THAT(devices, HasSubstr("xpu-sim:0: it fails there more often than luck explains"));
+  EXPECT_THAT(devices, HasSubstr("xpu-sim:0: 8 of 8, xpu-sim:1: 0 of 8"));
+}
+
+RunPlanned plan_of_repository(const std::string& repository, const std::string& commit = kCommit) {
+  RunPlanned plan;
+  plan.directory = "/home/me/kernels/build";
+  plan.subject.checkout = "/home/me/kernels";
+  plan.subject.repository.value = repository;
+  plan.subject.commit.value = commit;
+  return plan;
+}
+
+TEST(PageSource, IsALinkOfGitHubAndGitLabOnly) {
+  const std::string at = fmt::format("blob/{}/src/a%20b.cc#L3", kCommit);
+  const auto address = [](const std::string& repository) {
+    return source_address(plan_of_repository(repository), "../src/a b.cc", 3);
+  };
+  EXPECT_EQ(address("https://github.com/a/b.git"), "https://github.com/a/b/" + at);
+  EXPECT_EQ(address("http://gitlab.acme.example/a/b/c/"), "http://gitlab.acme.example/a/b/c/-/" + at);
+  for (const char* other : {"", "javascript:alert(1)//github.com/a/b", "git@github.com:a/b.git",
+                            "ssh://github.com/a/b", "https://me:secret@github.com/a/b", "https://github.com",
+                            "https://github.com/a", "https://example.com/a/b", "https://github.com/a/b?x",
+                            "https://github.com/a/../b", "https://github.com/a/\"b", "file:///github/a/b"})
+    EXPECT_EQ(address(other), "") << other;
+}
+
+TEST(PageSource, OfFilesBelowTheCheckoutAtACommit) {
+  const RunPlanned plan = plan_of_repository("https://github.com/a/b");
+  EXPECT_THAT(source_address(plan, "/home/me/kernels/x.cc", 0), testing::EndsWith("/x.cc"));
+  EXPECT_EQ(source_address(plan, "/usr/include/vector", 3), "");
+  EXPECT_EQ(source_address(plan, "", 3), "");
+  EXPECT_EQ(source_address(plan_of_repository("https://github.com/a/b", "main"), "x.cc", 3), "");
+  EXPECT_EQ(commit_address(plan.subject), fmt::format("https://github.com/a/b/commit/{}", kCommit));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -12,6 +12,7 @@
 #include "harness/core/text.h"
 #include "reports/model/case_past.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/gtest_message.h"
 
 namespace proctor {
 namespace {
@@ -121,9 +122,13 @@ std::string whole_message(const RunModel& model, const CaseRecord& record) {
   if (attempt != nullptr && attempt->end) {
     const auto& failures = attempt->end->failures;
     const auto failure = std::ranges::find_if(failures, has_words);
-    if (failure != failures.end()) return clean_text(failure->message);
+    if (failure != failures.end()) {
+      const std::string message = clean_text(failure->message);
+      return record.planned.kind == "gtest" ? words_of_test_first(message) : message;
+    }
   }
-  return headline(model, record);
+  return is_flaky(model, record) && attempt != nullptr ? headline(model, record, *attempt)
+                                                       : headline(model, record);
 }
 
 }  // namespace proctor

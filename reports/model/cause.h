@@ -49,7 +49,7 @@ struct CauseGroup {
 std::vector<CauseGroup> cause_groups(const RunModel& model);
 
 // The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
-// headline(). Clean text.
+// headline(). What a test added to an expectation of GoogleTest is in front. Clean text.
 std::string whole_message(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

@@ -286,6 +286,8 @@ std::string culprit_text(const RunModel& model, const CaseRecord& record) {
 }
 
 std::string problem_text(const RunModel& model, const CaseRecord& record) {
+  if (model.verdict(record).reason == Reason::kInterrupted)
+    return problem_words(Blame::kNobody, "interrupted");
   return problem_words(blame_in(model, record), culprit_text(model, record));
 }
 
@@ -374,45 +376,90 @@ std::string rerun_text(const RunModel& model, const CaseRecord& record) {
   return text;
 }
 
+// Each answer of one case; "" where there is none.
+struct Answers {
+  std::string problem;
+  std::string next;
+  std::string what;
+  std::string devices;   // a line
+  std::string evidence;  // lines
+  std::string core;      // a line
+  std::string rerun;
+  std::string where;
+};
+
+std::string with_cause(std::string problem, const Diagnosis* diagnosis) {
+  const std::string cause = cause_text(diagnosis);
+  return cause.empty() ? problem : problem + " · " + cause;
+}
+
 // Of a case that was bad first and then good: the bad attempt answers.
-std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
-  const Attempt* bad = first_bad_attempt(record);
-  if (bad == nullptr) return {};
-  const Diagnosis* diagnosis = bad->end && bad->end->diagnosis ? &*bad->end->diagnosis : nullptr;
-  const Blame blame = diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(*bad));
-  std::string problem =
-      problem_words(blame, diagnosis != nullptr ? words_for(diagnosis->culprit, blame) : "");
-  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
+Answers answers_of_flaky(const RunModel& model, const CaseRecord& record, const Attempt& bad,
+                         const std::string& run_dir) {
+  const Diagnosis* diagnosis = bad.end && bad.end->diagnosis ? &*bad.end->diagnosis : nullptr;
+  const Blame blame = diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(bad));
   std::string locations;
-  add_locations(locations, *bad, run_dir);
-  const std::string what = fmt::format(
-      "{} at attempt {}, {} at the last: {}", clean_text(to_string(verdict_of(*bad))), bad->start.attempt,
-      clean_text(to_string(model.verdict(record))), describe(model, record, verdict_of(*bad), bad));
-  return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
-                     problem, one_line(what, 4 * kHeadlineBytes), devices_line(model, bad),
-                     rerun_text(model, record), one_line(clean_text(locations), 4 * kHeadlineBytes));
+  add_locations(locations, bad, run_dir);
+  Answers answers;
+  answers.problem = with_cause(
+      problem_words(blame, diagnosis != nullptr ? words_for(diagnosis->culprit, blame) : ""), diagnosis);
+  answers.what = fmt::format("{}: {}", flaky_attempts_text(model, record),
+                             describe(model, record, verdict_of(bad), &bad));
+  answers.devices = devices_line(model, &bad);
+  answers.rerun = rerun_text(model, record);
+  answers.where = one_line(clean_text(locations), 4 * kHeadlineBytes);
+  return answers;
+}
+
+Answers answers_of(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  const Attempt* attempt = telling_attempt(model, record);
+  if (is_flaky(model, record) && attempt != nullptr)
+    return answers_of_flaky(model, record, *attempt, run_dir);
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const bool is_crash = diagnosis != nullptr && diagnosis->rule == kCrashRule;
+  Answers answers;
+  answers.problem = with_cause(problem_text(model, record), diagnosis);
+  answers.next = is_crash ? next_of_crash(model, record) : next_text(diagnosis);
+  answers.what = clean_text(to_string(model.verdict(record))) + ": " + headline(model, record);
+  if (const std::string note = note_text(record); !note.empty()) answers.what += "; " + note;
+  answers.devices = devices_line(model, attempt);
+  answers.evidence = evidence_text(model, record);
+  answers.core = core_line(attempt, run_dir);
+  answers.rerun = rerun_text(model, record);
+  answers.where = where_to_look(model, record, run_dir);
+  return answers;
+}
+
+std::string next_line(const Answers& answers) {
+  return answers.next.empty() ? "" : fmt::format("next:          {}\n", answers.next);
 }
 
 }  // namespace
 
+std::string note_text(const CaseRecord& record) {
+  return record.end ? one_line(clean_text(record.end->note), 3 * kHeadlineBytes) : "";
+}
+
+std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record) {
+  const Attempt* bad = first_bad_attempt(record);
+  if (bad == nullptr || !is_flaky(model, record)) return "";
+  return fmt::format("{} at attempt {}, {} at the last", clean_text(to_string(verdict_of(*bad))),
+                     bad->start.attempt, clean_text(to_string(model.verdict(record))));
+}
+
 std::string summarize_failure(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
-  if (is_flaky(model, record)) return summarize_flaky(model, record, run_dir);
-  const Verdict verdict = model.verdict(record);
-  std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
-  if (record.end && !record.end->note.empty()) {
-    what += "; " + one_line(clean_text(record.end->note), 3 * kHeadlineBytes);
-  }
-  const Diagnosis* diagnosis = diagnosis_of(model, record);
-  std::string problem = problem_text(model, record);
-  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
-  const bool is_crash = diagnosis != nullptr && diagnosis->rule == kCrashRule;
-  std::string next = is_crash ? next_of_crash(model, record) : next_text(diagnosis);
-  if (!next.empty()) next = fmt::format("next:          {}\n", next);
+  const Answers answers = answers_of(model, record, run_dir);
   return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
-                     problem, next, one_line(what, 4 * kHeadlineBytes),
-                     devices_line(model, telling_attempt(model, record)), evidence_text(model, record),
-                     core_line(telling_attempt(model, record), run_dir), rerun_text(model, record),
-                     where_to_look(model, record, run_dir));
+                     answers.problem, next_line(answers), one_line(answers.what, 4 * kHeadlineBytes),
+                     answers.devices, answers.evidence, answers.core, answers.rerun, answers.where);
+}
+
+std::string answers_below_message(const RunModel& model, const CaseRecord& record,
+                                  const std::string& run_dir) {
+  const Answers answers = answers_of(model, record, run_dir);
+  return fmt::format("where to look: {}\n{}rerun:         {}\nwhose problem: {}\n{}{}{}", answers.where,
+                     answers.devices, answers.rerun, answers.problem, next_line(answers), answers.evidence,
+                     answers.core);
 }
 
 }  // namespace proctor

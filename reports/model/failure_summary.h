@@ -36,7 +36,7 @@ std::optional<Culprit> culprit_in(const RunModel& model, const CaseRecord& recor
 // "the stack under test: Level Zero driver 26.31"; "" where nobody is known, and for a test, which its id names.
 std::string culprit_text(const RunModel& model, const CaseRecord& record);
 
-// "code (the stack under test: Level Zero driver 26.31)"
+// "code (the stack under test: Level Zero driver 26.31)"; "nobody (interrupted)" of a case that was cut short.
 std::string problem_text(const RunModel& model, const CaseRecord& record);
 
 // What a case left behind when it ended by itself: "process 4711 (sleep 600)", and of a process that several cases
@@ -63,5 +63,15 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record, const
 // evidence follow. Every line ends with a newline.
 std::string summarize_failure(const RunModel& model, const CaseRecord& record,
                               const std::string& run_dir = {});
+
+// The same for the console, which shows the message first: without what happened, and in another order.
+std::string answers_below_message(const RunModel& model, const CaseRecord& record,
+                                  const std::string& run_dir = {});
+
+// What the case's end says besides, in one line; "" nothing.
+std::string note_text(const CaseRecord& record);
+
+// "fail(exit:3) at attempt 1, pass at the last"; "" of a case that is not flaky.
+std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

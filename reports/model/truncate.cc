@@ -36,10 +36,10 @@ std::string truncate(std::string_view text, std::size_t limit) {
 }
 
 std::string elide_middle(std::string_view text) {
-  if (text.size() <= kHeadBytes + kTailBytes) return std::string(text);
-  std::size_t head = kHeadBytes;
+  if (text.size() <= kShownHeadBytes + kShownTailBytes) return std::string(text);
+  std::size_t head = kShownHeadBytes;
   while (inside_character(text, head)) --head;
-  std::size_t tail = text.size() - kTailBytes;
+  std::size_t tail = text.size() - kShownTailBytes;
   while (inside_character(text, tail)) ++tail;
   return fmt::format("{}\n[proctor: {} bytes cut here]\n{}", text.substr(0, head), tail - head,
                      text.substr(tail));

@@ -15,8 +15,8 @@ std::string one_line(std::string_view text, std::size_t limit);
 // The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
 std::string truncate(std::string_view text, std::size_t limit);
 
-inline constexpr std::size_t kHeadBytes = 16 * 1024;
-inline constexpr std::size_t kTailBytes = 48 * 1024;
+inline constexpr std::size_t kShownHeadBytes = 16 * 1024;
+inline constexpr std::size_t kShownTailBytes = 48 * 1024;
 
 // The first 16 KiB and the last 48 KiB, with the number of bytes between them; short text unchanged.
 std::string elide_middle(std::string_view text);

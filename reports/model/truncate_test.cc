@@ -20,7 +20,7 @@ TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
 }
 
 TEST(CutMiddle, KeepsHeadAndTailAndCountsTheRest) {
-  const std::string fits(kHeadBytes + kTailBytes, 'x');
+  const std::string fits(kShownHeadBytes + kShownTailBytes, 'x');
   EXPECT_EQ(elide_middle(fits), fits);
   const std::string shortened = elide_middle("HEAD" + fits + "TAIL");
   EXPECT_TRUE(shortened.starts_with("HEADx"));
@@ -34,7 +34,7 @@ TEST(CutMiddle, NeverCutsInsideACharacter) {
     while (text.size() < 100'000) text += "\xf0\x9f\x98\x80";
     const std::string shortened = elide_middle(text);
     EXPECT_EQ(clean_text(shortened), shortened) << shift;
-    EXPECT_LE(shortened.size(), kHeadBytes + kTailBytes + 64);
+    EXPECT_LE(shortened.size(), kShownHeadBytes + kShownTailBytes + 64);
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
+#include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
@@ -187,7 +188,7 @@ int report(const std::string& directory) {
   if (auto rendered = render(*model, run); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   std::printf("%zu parts: %s\n", request.parts.size(), summary_line(model->summary()).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());
   std::printf("reports in %s\n", shown(run.string()).c_str());
   return kExitGreen;
 }

@@ -7,6 +7,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
+#include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
@@ -50,7 +51,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
   std::printf("%s\n", summary_line(model->summary()).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());
   std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;
 }

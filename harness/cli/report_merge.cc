@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "harness/cli/console/console.h"
+#include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
@@ -97,7 +98,7 @@ int merge(const MergeOptions& options) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
   std::printf("%zu shards: %s\n", inputs->size(), summary_line(model->summary()).c_str());
-  std::printf("exit %d (%s)\n", code, exit_code_meaning(code).c_str());
+  std::printf("exit %d (%s)\n", code, verdict_words(*model, code).c_str());
   std::printf("reports in %s\n", shown(*out).c_str());
   return code;
 }

@@ -73,7 +73,12 @@ std::unique_ptr<RunDisplay> make_console(const Checked& checked, const Prepared&
                                          ConsoleOutput& output) {
   const RunOptions& typed = checked.typed;
   const Placed& placed = prepared.placed;
-  return std::make_unique<Console>(output, typed.console, prepared.run_dir,
+  ConsoleOptions options = typed.console;
+  options.only_failed = in_ci();
+  for (const Case& test : placed.planned.plan.cases) {
+    if (test.policy.retries > 0) options.retries[test.id] = test.policy.retries;
+  }
+  return std::make_unique<Console>(output, options, prepared.run_dir,
                                    suite_notes(placed.planned, typed, placed.devices.notes),
                                    typed.setup.attempts.inherit_stdio);
 }

@@ -69,12 +69,15 @@ CONSOLES = {
     "server-never-ready": (0, ["exec", "--ready-regex", "listening", "--ready-timeout", "1s", "--", "./hangs.sh"]),
     "no-device": (0, ["run", "--config", "needs.toml"]),
     "too-few": (0, ["run", "passes", "--min-executed", "5"]),
+    "in-ci": (0, ["run", "-j1"]),
+    "in-github-actions": (0, ["run", "-j1"]),
     "mistakes": (0, ["run", "passes.sh"]),
     "mistakes-filter": (0, ["run", "--filter", "crash"]),
     "mistakes-not-there": (0, ["exec", "--", "./pases.sh"]),
 }
 # What the program says when it is sent SIGTERM, as by `kill`.
 STOPPED_AFTER = {"server-stopped": "listening", "server-that-ends-badly": "listening"}
+VARIABLES = {"in-ci": {"CI": "true"}, "in-github-actions": {"CI": "true", "GITHUB_ACTIONS": "true"}}
 # Elsewhere no core becomes a file, or nobody can read it.
 WITH_A_CORE = {"crash-with-a-core"}
 CORES_ARE_FILES = Path("/proc/sys/kernel/core_pattern").read_text()[0] not in "|@\n" and \
@@ -122,9 +125,9 @@ def on_terminal(command, columns, sandbox):
     return re.sub(r"\x1b\[(\d*)m", lambda code: "" if code[1] in ("0", "") else f"<{code[1]}>", shown)
 
 
-def in_pipe(command, sandbox, stopped_after=None):
-    process = subprocess.Popen(command, cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
+def in_pipe(command, sandbox, stopped_after=None, variables=None):
+    process = subprocess.Popen(command, cwd=sandbox.path, env={**sandbox.env, **(variables or {})}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     text = ""
     while stopped_after and stopped_after not in text:
         line = process.stdout.readline()
@@ -142,7 +145,8 @@ def capture(name, sandbox):
     command = sandbox.command(*arguments)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard if name in WITH_A_CORE else 0, hard))
-    text = on_terminal(command, columns, sandbox) if columns else in_pipe(command, sandbox, STOPPED_AFTER.get(name))
+    text = on_terminal(command, columns, sandbox) if columns else \
+        in_pipe(command, sandbox, STOPPED_AFTER.get(name), VARIABLES.get(name))
     text = text.replace(str(BIN / "proctor"), "proctor").replace(str(sandbox.path), "HERE")
     for pattern, instead in REPLACED:
         text = re.sub(pattern, instead, text)

@@ -92,7 +92,9 @@ def hostile_run(sandbox):
         "bad": {"kind": "command", "command": ["sh", "-c", f"printf '{HOSTILE}' >&2; exit 3", "##[error]", "\n::error::x"],
                 "backend": "none"}})
     code, log = step(sandbox, "run", "--out", sandbox.out())
-    check(code == 1 and not StepLog(log).obeyed, "obeyed:", StepLog(log).obeyed, log)
+    obeyed = StepLog(log).obeyed
+    check(code == 1 and [name for name, _, _ in obeyed] == ["group", "endgroup"], "not one group alone:", obeyed, log)
+    check(obeyed[0][2].startswith("output of bad/") and obeyed[0][1] == "group", "group:", obeyed)
 
     summary, outputs = sandbox.path / "summary.md", sandbox.path / "outputs"
     summary.write_text("# before\n")

@@ -102,7 +102,7 @@ def start(sandbox, *words, env=None):
 
 def printed_line(done, case=BAD):
     """The line below the block of the case."""
-    block = done.stdout.partition(f"  {case}\nwhose problem")[2]
+    block = re.split(rf"(?m)^\S+  {re.escape(case)}\n(?=  )", done.stdout)[-1]
     lines = re.findall(r"^rerun: +(.*)$", block, re.MULTILINE)
     check(lines, "no line of rerun:", done.stdout)
     return lines[0]

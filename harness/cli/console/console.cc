@@ -10,6 +10,8 @@
 #include <limits>
 #include <sstream>
 
+#include "harness/cli/console/ending.h"
+#include "harness/cli/console/failure_text.h"
 #include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/outcome_meaning.h"
@@ -33,10 +35,12 @@ constexpr int kLabelWidth = 13;
 constexpr std::size_t kMaxExplained = 50;  // causes in full on the console; the reports have all
 constexpr std::size_t kMaxAlike = 3;       // further cases that are named beside the one that is explained
 constexpr std::size_t kOutputLines = 40;
+constexpr std::size_t kBannerLines = 16;  // of a framework, around a case's output
 constexpr std::size_t kOutputBytes = 8 * 1024;
 constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
 constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
+constexpr std::int64_t kTellProgressMs = 30'000;
 constexpr int kUnlimited = std::numeric_limits<int>::max();  // --until-fail without --repeat
 constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
@@ -70,26 +74,19 @@ std::string shown_part(std::string line) {
   return line.substr(line.rfind('\r') + 1);
 }
 
-// What a failure says in several lines, unless the program wrote it as well.
-std::vector<std::string> unsaid_lines(const Attempt& attempt, const std::vector<std::string>& said) {
-  std::vector<std::string> lines;
-  for (const Failure& failure : attempt.end ? attempt.end->failures : std::vector<Failure>()) {
-    std::istringstream message(failure.message);
-    std::vector<std::string> words;
-    for (std::string line; std::getline(message, line);) words.push_back(line);
-    const auto says_it = [&](const std::string& line) {
-      return !words.front().empty() && line.find(words.front()) != std::string::npos;
-    };
-    if (words.size() < 2 || std::ranges::any_of(said, says_it)) continue;
-    lines.insert(lines.end(), words.begin(), words.end());
-  }
-  return lines;
+int width(const std::string& text) {
+  return static_cast<int>(std::ranges::count_if(
+      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
 }
 
 std::string seconds(std::int64_t ms) {
   char text[32];
   std::snprintf(text, sizeof text, "%8.3fs", static_cast<double>(ms) / 1000);
   return text;
+}
+
+std::string reason_in_brackets(const Verdict& verdict) {
+  return verdict.reason.empty() ? "" : "  (" + clean_text(verdict.reason.text()) + ")";
 }
 
 std::string containment_text(const ContainmentInfo& containment) {
@@ -110,31 +107,6 @@ std::string summary_line(const Summary& summary) {
   return text;
 }
 
-std::string exit_code_meaning(int shell_code) {
-  switch (shell_code) {
-    case kExitGreen:
-      return "all good";
-    case kExitRed:
-      return "the code is red";
-    case kExitUsage:
-      return "refused";
-    case kExitIncomplete:
-      return "incomplete: something planned was not run, or nothing was";
-    case kExitMachine:
-      return "the machine is red: retry elsewhere";
-    default:
-      return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
-  }
-}
-
-// Which of the reasons of an incomplete run was asked for.
-std::string too_few(const RunModel& model, int shell_code) {
-  const int wanted = model.plan().min_executed;
-  const int executed = model.summary().executed();
-  if (shell_code != kExitIncomplete || executed >= wanted) return {};
-  return fmt::format("; {} executed, --min-executed {}", executed, wanted);
-}
-
 std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
   const std::string policy = model.plan().flaky_passes
                                  ? fmt::format("pass, up to {} %{}", model.plan().flaky_budget,
@@ -152,7 +124,9 @@ Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::stri
       run_dir_(std::move(run_dir)),
       run_dir_from_here_(shortest(run_dir_)),
       notes_(std::move(notes)),
-      status_(output.is_smart() && !quiet_status) {}
+      status_(output.is_smart() && !quiet_status) {
+  options_.only_failed = options_.only_failed && !output.is_terminal();
+}
 
 std::string Console::paint(const char* code, const std::string& text) const {
   const bool colours = options_.colour == "auto" ? output_.colours() : options_.colour == "always";
@@ -186,10 +160,13 @@ void Console::on(const Event& event) {
   if (const auto* planned = std::get_if<RunPlanned>(&event)) {
     show(*planned);
   } else if (const auto* started = std::get_if<AttemptStarted>(&event)) {
+    show_retried(*started);
     running_.push_back(*started);
   } else if (const auto* attempt = std::get_if<AttemptEnded>(&event)) {
     Planned& planned = planned_[attempt->case_id];
     planned.spent_ms += attempt->duration_ms;
+    if (is_bad(attempt->verdict.outcome))
+      failed_[attempt->case_id] = {attempt->verdict, attempt->attempt, attempt->repeat, attempt->duration_ms};
     const auto running = std::ranges::find(running_, attempt->case_id, &AttemptStarted::case_id);
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
@@ -246,6 +223,7 @@ void Console::show_containment(const ContainmentInfo& containment) {
 
 void Console::show(const CaseEnded& ended) {
   ++counts_.ended;
+  failed_.erase(ended.case_id);
   const bool bad = is_bad(ended.verdict.outcome, planned_[ended.case_id].kind);
   if (bad) ++counts_.bad;
   const std::int64_t spent = planned_[ended.case_id].spent_ms;
@@ -261,17 +239,34 @@ void Console::show(const CaseEnded& ended) {
     return;
   }
   const bool each = options_.output == ShowOutput::kAll;
-  const bool worth_a_line = bad || !ended.marks.empty() || ((!status_ || each) && !options_.quiet);
+  const bool tells_good_ones = each || (!status_ && (!options_.only_failed || options_.verbose));
+  const bool worth_a_line = bad || !ended.marks.empty() || (tells_good_ones && !options_.quiet);
   if (never_started || !worth_a_line) return;
   std::string word = upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
   std::string line = painted(ended.verdict, word) + seconds(spent) + "  " + clean_text(ended.case_id);
-  if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason.text()) + ")";
+  line += reason_in_brackets(ended.verdict);
   for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark.text()));
   print(line);
   if (const std::string& left = planned_[ended.case_id].left_behind; !left.empty())
     print(fmt::format("{:24}left behind and killed: {}", "", left));
   if (each) show_all_output(ended.case_id);
+}
+
+// The attempt before this one, if it failed and this one is its retry.
+void Console::show_retried(const AttemptStarted& next) {
+  const auto failed = failed_.find(next.case_id);
+  if (failed == failed_.end()) return;
+  const FailedAttempt last = std::move(failed->second);
+  failed_.erase(failed);
+  if (last.attempt >= next.attempt || last.repeat != next.repeat) return;
+  const auto retries = options_.retries.find(next.case_id);
+  const int all = retries == options_.retries.end() ? 0 : retries->second + 1;
+  const std::string count =
+      fmt::format("{}{}", last.attempt, last.attempt < all ? fmt::format("/{}", all) : "");
+  const std::string word = fmt::format("{} {}, retrying", upper_case(to_string(last.verdict.outcome)), count);
+  print(paint(kYellow, word) + seconds(last.duration_ms) + "  " + clean_text(next.case_id) +
+        reason_in_brackets(last.verdict));
 }
 
 // Of a log that several cases share, what came since the one before.
@@ -335,9 +330,11 @@ LastLines Console::output_of(const std::string& log, std::size_t lines, std::siz
 // Never in the middle of a line, and never a command of ours or a terminal's.
 void Console::show_output(const std::string& case_id, const LastLines& last) {
   if (last.lines.empty()) return;
-  print(fmt::format("-- output of {}{} --", clean_text(case_id),
-                    last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
+  clear_status();
+  output_.begin_group(fmt::format("output of {}{}", clean_text(case_id),
+                                  last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
   for (const std::string& text : last.lines) print(std::string(kStillInBlock) + clean_text(shown_part(text)));
+  output_.end_group();
 }
 
 void Console::show_skipped() {
@@ -376,66 +373,71 @@ void Console::tell_running() {
   }
 }
 
+// Where neither a status line nor the cases that pass say how far it is.
+void Console::tell_progress() {
+  const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
+  if (!options_.only_failed || options_.quiet || now - told_progress_ms_ < kTellProgressMs) return;
+  told_progress_ms_ = now;
+  print(progress_text(live()));
+}
+
 void Console::tick() {
+  if (!status_) tell_progress();
   if (!status_) tell_running();
   if (!status_) return output_.write({});  // what a slow reader had no room for
   output_.write("\r\033[K" + status_line(live(), output_.columns() - 1));
   status_shown_ = true;
 }
 
-// One cause is one block, in the order in which the cases were planned.
-void Console::show_causes(const RunModel& model) {
-  const bool flaky_is_red = !flaky_cases(model).allowed;
-  std::vector<std::vector<const CaseRecord*>> causes;
-  std::map<std::string, std::size_t> known;
-  for (const auto& record : model.cases()) {
-    const bool answers =
-        model.is_bad(record) || is_good_elsewhere(model, record) || (flaky_is_red && is_flaky(model, record));
-    if (!answers) continue;
-    if (record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun)
-      continue;  // counted in the summary line
-    const auto key = options_.verbose ? record.planned.id : cause_key(model, record);
-    const auto [cause, is_new] = known.emplace(key, causes.size());
-    if (is_new) causes.emplace_back();
-    causes[cause->second].push_back(&record);
-  }
+// One cause is one block; with -v, each case is one.
+void Console::show_causes(const RunModel& model, const std::vector<CauseGroup>& groups) {
   std::size_t left = 0;
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    if (i < kMaxExplained || options_.verbose) {
-      show_block(model, causes[i]);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto& cases = groups[i].cases;
+    if (options_.verbose) {
+      for (const CaseRecord* record : cases) show_block(model, {record});
+    } else if (i < kMaxExplained) {
+      show_block(model, cases);
     } else {
-      left += causes[i].size();
+      left += cases.size();
     }
   }
-  if (left > 0) {
-    print("");
-    print(fmt::format("{} more with {} other causes: -v, or {}", count_text(left, "case"),
-                      causes.size() - kMaxExplained, from_here("summary.md")));
-  }
+  if (left == 0) return;
+  print("");
+  print(fmt::format("{} more with {} other causes: -v, or {}", count_text(left, "case"),
+                    groups.size() - kMaxExplained, from_here("summary.md")));
 }
 
 void Console::show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike) {
   const CaseRecord& record = *alike.front();
   const Verdict verdict = model.verdict(record);
+  const bool flaky = is_flaky(model, record);
   print("");
-  const std::string word = is_flaky(model, record) ? "flaky" : to_string(verdict);
-  print((is_flaky(model, record) ? paint(kYellow, word) : painted(verdict, word)) + "  " +
-        clean_text(record.planned.id));
-  output_.write(summarize_failure(model, record, run_dir_from_here_));
-  const Attempt* attempt = telling_attempt(model, record);
-  if (attempt != nullptr && attempt->end && options_.output != ShowOutput::kNone) {
-    const LastLines last = output_of(attempt->start.log, kOutputLines, kOutputBytes);
-    const LastLines message = last_lines_of(unsaid_lines(*attempt, last.lines), kOutputLines, kOutputBytes);
-    if (!message.lines.empty()) print("message:");
-    for (const std::string& text : message.lines) print(std::string(kStillInBlock) + clean_text(text));
-    if (options_.output == ShowOutput::kFailed) show_output(record.planned.id, last);
-  }
+  const std::string word = flaky ? "flaky" : to_string(verdict);
+  const std::string past = past_text(model, record);
+  print((flaky ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(record.planned.id) +
+        (past.empty() ? "" : "  " + (past.starts_with("NEW") ? paint(kRed, past) : past)));
+  show_message(model, record);
+  output_.write(answers_below_message(model, record, run_dir_from_here_));
+  show_output_of_failure(model, record);
   if (alike.size() == 1) return;
   std::string others;
   for (std::size_t i = 1; i < std::min(alike.size(), kMaxAlike + 1); ++i)
     others += (i == 1 ? ": " : ", ") + clean_text(alike[i]->planned.id);
   print(fmt::format("and {} more like it{}{}", alike.size() - 1, others,
                     alike.size() > kMaxAlike + 1 ? ", …" : ""));
+}
+
+// The user's own words first.
+void Console::show_message(const RunModel& model, const CaseRecord& record) {
+  for (const std::string& line : message_lines(model, record)) print("  " + line);
+}
+
+void Console::show_output_of_failure(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  if (attempt == nullptr || !attempt->end || options_.output != ShowOutput::kFailed) return;
+  const LastLines last = output_of(attempt->start.log, kOutputLines + kBannerLines, kOutputBytes);
+  show_output(record.planned.id, own_lines(last, record, *attempt, kOutputLines));
 }
 
 void Console::show_durations(const RunModel& model) {
@@ -452,6 +454,30 @@ void Console::show_durations(const RunModel& model) {
     print(seconds(duration) + "  " + clean_text(record->planned.id));
 }
 
+// Whether the device may be the cause, each case in a line, and how to run them again.
+void Console::show_failed(const RunModel& model, const std::vector<CauseGroup>& groups) {
+  if (groups.empty()) return;
+  std::size_t all = 0;
+  for (const CauseGroup& group : groups) all += group.cases.size();
+  const std::vector<FailedLine> lines = failed_lines(model, groups);
+  for (const FailedLine& line : lines) show(line);
+  if (all > lines.size())
+    print(fmt::format("and {} more: {}", count_text(all - lines.size(), "case"), from_here("summary.md")));
+  for (const std::string& line : device_lines(model, run_dir_from_here_)) print(clean_text(line));
+  print("rerun all: proctor rerun " + clean_text(shell_quote(run_dir_from_here_)) + " --failed");
+}
+
+// On a terminal the message is not wrapped: it has a line of its own where there is no room for it.
+void Console::show(const FailedLine& line) {
+  const std::string start = line.word + (line.is_new ? " NEW " : " ");
+  const std::string shown = paint(line.word == "FLAKY" ? kYellow : kRed, start) + line.head + ":";
+  const std::string rest = clean_text(line.message);
+  if (!output_.is_terminal() || width(start + line.head + rest) + 2 <= output_.columns())
+    return print(shown + " " + rest);
+  print(shown);
+  print("  " + elide(rest, output_.columns() - 2));
+}
+
 std::string Console::from_here(const std::string& file) const {
   return clean_text((std::filesystem::path(run_dir_from_here_) / file).string());
 }
@@ -460,24 +486,23 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   clear_status();
   tell_not_shown();
   show_skipped();
-  show_causes(model);
+  const std::vector<CauseGroup> groups = failing_groups(model);
+  show_causes(model, groups);
   show_durations(model);
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
+  show_failed(model, groups);
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   const int repeat = model.cases().empty() ? 1 : model.cases().front().planned.repeat;
   print(summary_line(model.summary()) +
         (repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "") + " · " +
         human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
-  const bool only_flaky =
-      shell_code == kExitRed && !flaky_cases(model).allowed &&
-      std::ranges::none_of(model.cases(), [&](const auto& record) { return model.is_bad(record); });
-  print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) +
-        (only_flaky ? ": flaky cases alone" : "") + too_few(model, shell_code) + ")");
-  print(rendered ? "reports in " + clean_text(run_dir_from_here_)
+  print(rendered ? "page: " + from_here("index.html")
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
+  print(paint(shell_code == kExitGreen ? kGreen : kRed,
+              fmt::format("exit {} ({})", shell_code, verdict_words(model, shell_code))));
   output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
 }
 

@@ -1,6 +1,5 @@
 // What a person sees of a run: a header, one line per case (on a terminal: one line per bad case, and a
-// status line below), and at the end the four answers for each red case and the last words of its program. Reds
-// of one cause are one block. It only listens to the events of the run, and reads the logs.
+// status line below), and at the end a block per cause, a line per failed case, how to run them again, and the verdict. It only listens to the events of the run, and reads the logs.
 #pragma once
 
 #include <map>
@@ -16,11 +15,14 @@
 
 namespace proctor {
 struct CaseRecord;
+struct CauseGroup;
 struct LastLines;
 struct Summary;
 }  // namespace proctor
 
 namespace proctor::cli {
+
+struct FailedLine;
 
 enum class ShowOutput { kFailed, kAll, kLive, kNone };
 
@@ -30,6 +32,9 @@ struct ConsoleOptions {
   bool quiet = false;                       // only what is bad, and the end
   int durations = 0;                        // the slowest cases, at the end
   std::string colour = "auto";              // auto | always | never
+  // As in CI: where no terminal is, no line for a case that passes, and the progress twice a minute.
+  bool only_failed = false;
+  std::map<std::string, int> retries = {};  // by case, where it has some
 };
 
 // What keeps a case's signals in the case, as the journal has it: "signals held by Landlock"; "" when nothing does.
@@ -47,14 +52,14 @@ class Console : public RunDisplay {
   void output(const std::string& case_id, bool is_stderr, std::string_view bytes) override;
   // Redraws the status line.
   void tick() override;
-  // Prints the red cases with their answers, the summary line, the exit code in words, and where the reports
-  // are.
+  // Prints the causes, each failed case, the summary line, where the page is, and the exit code in words.
   void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
 
  private:
   void show(const RunPlanned& planned);
   void show_containment(const ContainmentInfo& containment);
   void show(const CaseEnded& ended);
+  void show_retried(const AttemptStarted& next);
   LastLines output_of(const std::string& log, std::size_t lines, std::size_t bytes) const;
   void show_output(const std::string& case_id, const LastLines& last);
   void show_all_output(const std::string& case_id);
@@ -62,10 +67,15 @@ class Console : public RunDisplay {
   void show_rest_of_lines(const std::string& case_id);
   void tell_not_shown();
   void show_skipped();
-  void show_causes(const RunModel& model);
+  void show_causes(const RunModel& model, const std::vector<CauseGroup>& groups);
   void show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike);
+  void show_message(const RunModel& model, const CaseRecord& record);
+  void show_output_of_failure(const RunModel& model, const CaseRecord& record);
   void show_durations(const RunModel& model);
+  void show_failed(const RunModel& model, const std::vector<CauseGroup>& groups);
+  void show(const FailedLine& line);
   void tell_running();
+  void tell_progress();
   std::string from_here(const std::string& file) const;
   void print(const std::string& line);
   void clear_status();
@@ -73,6 +83,12 @@ class Console : public RunDisplay {
   std::string painted(const Verdict& verdict, const std::string& text) const;
   LiveState live() const;
 
+  struct FailedAttempt {
+    Verdict verdict;
+    int attempt = 1;
+    int repeat = 1;
+    std::int64_t duration_ms = 0;
+  };
   struct Planned {
     std::int64_t timeout_ms = 0;
     std::int64_t spent_ms = 0;
@@ -97,9 +113,11 @@ class Console : public RunDisplay {
   Clock::time_point started_ = Clock::now();
   std::map<std::string, Planned> planned_;
   std::vector<AttemptStarted> running_;
+  std::map<std::string, FailedAttempt> failed_;  // the last one of a case that has not ended
   LiveState counts_;
   std::map<std::pair<std::string, std::string>, Skipped> skipped_;
   std::int64_t told_running_ms_ = 0;
+  std::int64_t told_progress_ms_ = 0;
   std::map<std::string, std::uint64_t> shown_of_log_;  // bytes of logs that several cases may share
   std::map<std::pair<std::string, bool>, std::string> open_lines_;  // of a case's two streams
   std::size_t lines_not_shown_ = 0;                                 // for which the reader was too slow
@@ -107,8 +125,5 @@ class Console : public RunDisplay {
 
 // "42 planned: 40 pass, 1 fail, 1 skip".
 std::string summary_line(const Summary& summary);
-
-// What an exit code of `run` means, in a few words.
-std::string exit_code_meaning(int shell_code);
 
 }  // namespace proctor::cli

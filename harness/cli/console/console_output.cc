@@ -15,12 +15,14 @@
 #include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
 #include "harness/core/text.h"
+#include "reports/model/truncate.h"
 
 namespace proctor::cli {
 namespace {
 
 constexpr std::size_t kMaxPending = 1024 * 1024;
 constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
+constexpr std::size_t kMaxTitle = 1000;
 constexpr int kDefaultColumns = 80;
 constexpr Milliseconds kLookAgain{100};
 
@@ -61,9 +63,25 @@ int ConsoleOutput::columns() const {
 }
 
 void ConsoleOutput::write(std::string_view text) {
-  if (dead_) return;
   const std::string visible = without_hidden_controls(text);
-  pending_ += guard_ ? guard_->pass(visible) : visible;
+  add(guard_ ? guard_->pass(visible) : visible);
+}
+
+// The title is text of others: it is one line, and holds no command.
+void ConsoleOutput::begin_group(std::string_view title) {
+  const std::string line = one_line(clean_text(title), kMaxTitle);
+  if (!guard_) return write("-- " + line + " --\n");
+  const std::string visible = WorkflowCommandGuard().pass(without_hidden_controls(line));
+  add("::group::" + escape_command_data(visible) + "\n");
+}
+
+void ConsoleOutput::end_group() {
+  if (guard_) add("::endgroup::\n");
+}
+
+void ConsoleOutput::add(std::string_view text) {
+  if (dead_) return;
+  pending_ += text;
   flush(0);
   if (pending_.size() > kMaxPending) {
     pending_.erase(0, pending_.size() - kMaxPending);

@@ -1,6 +1,6 @@
 // Text for people on a descriptor that may be closed, full, or not read by anybody. None of that stops a run:
 // it never blocks while cases run, text that cannot be written is kept up to a bound, and only the first loss
-// is reported. In a step of GitHub Actions, no command in the text is obeyed.
+// is reported. In a step of GitHub Actions, no command in the text is obeyed; groups are the only commands.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,10 @@ class ConsoleOutput {
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
 
   void write(std::string_view text);
+  // Around lines that a reader may fold. In a step of GitHub Actions these are its commands, else the title is a line.
+  // Both stand at the start of a line.
+  void begin_group(std::string_view title);
+  void end_group();
   // Waits for a slow reader, up to `limit` for each piece that it takes, and no longer when a signal to stop waits; for
   // the end of a run.
   void drain(Milliseconds limit);
@@ -36,6 +40,7 @@ class ConsoleOutput {
  private:
   static constexpr std::size_t kBehind = 256 * 1024;
 
+  void add(std::string_view text);
   void flush(int wait_ms);
   void lose(const std::string& why);
 

@@ -1,5 +1,7 @@
 #include "harness/cli/console/live_status.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -10,6 +12,14 @@ namespace {
 
 std::string age(std::int64_t ms) {
   return ms < 60'000 ? std::to_string(ms / 1000) + " s" : human_duration(std::chrono::seconds(ms / 1000));
+}
+
+// It is a guess: no seconds behind minutes.
+std::string rounded(std::int64_t ms) {
+  const std::int64_t minutes = (ms + 59'999) / 60'000;
+  if (ms < 60'000) return std::to_string(ms / 1000) + " s";
+  if (minutes < 60) return std::to_string(minutes) + " min";
+  return human_duration(std::chrono::minutes(minutes));
 }
 
 bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
@@ -43,12 +53,16 @@ std::string elide(const std::string& text, int columns) {
   return elided;
 }
 
-std::string status_line(const LiveState& state, int columns) {
-  std::string line = "[" + std::to_string(state.ended) + "/" + std::to_string(state.planned) + "]";
-  if (state.bad > 0) line += " " + std::to_string(state.bad) + " bad ·";
-  line += " " + std::to_string(state.running.size()) + " running";
+std::string progress_text(const LiveState& state) {
+  std::string text = fmt::format("[{}/{}]", state.ended, state.planned);
+  if (state.bad > 0) text += fmt::format(" {} failed", state.bad);
   const auto eta = eta_ms(state);
-  if (eta >= 0) line += " · ETA " + age(eta);
+  if (eta >= 0) text += (state.bad > 0 ? ", ETA " : " ETA ") + rounded(eta);
+  return text;
+}
+
+std::string status_line(const LiveState& state, int columns) {
+  std::string line = progress_text(state) + fmt::format(" · {} running", state.running.size());
   const char* separator = ": ";
   for (const auto& running : state.running) {
     line += separator + elide(running.id, std::max(20, columns / 2)) + " " + age(running.age_ms);

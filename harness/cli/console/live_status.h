@@ -29,8 +29,11 @@ bool is_slow(const RunningCase& running);
 // Time left, from the mean of the executed cases; -1 while nothing is known.
 std::int64_t eta_ms(const LiveState& state);
 
-// One line of at most `columns` characters, without newline and colours: "[12/40] 1 bad · 2 running: a 3s, b
-// 31s SLOW".
+// "[1050/1994] 12 failed, ETA 3 min"
+std::string progress_text(const LiveState& state);
+
+// One line of at most `columns` characters, without newline and colours: the progress, and what runs: "[12/40] 1 failed,
+// ETA 9 s · 2 running: a 3 s, b 31 s SLOW".
 std::string status_line(const LiveState& state, int columns);
 
 // At most `columns` characters of UTF-8 text; what is cut from the middle becomes "…".

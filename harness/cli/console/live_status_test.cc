@@ -28,11 +28,25 @@ TEST(StatusLine, NamesRunningCasesWithAgeAndSlowMark) {
                         .jobs = 2,
                         .running = {{"suite/old", 31'000, 60'000}, {"suite/new", 3'000, 60'000}}};
   const std::string line = status_line(state, 200);
-  EXPECT_THAT(line, HasSubstr("[12/40] 1 bad"));
+  EXPECT_THAT(line, HasSubstr("[12/40] 1 failed, ETA "));
   EXPECT_THAT(line, HasSubstr("2 running"));
   EXPECT_THAT(line, HasSubstr("suite/old 31 s SLOW"));
   EXPECT_THAT(line, Not(HasSubstr("suite/new 3 s SLOW")));
   EXPECT_THAT(line, HasSubstr("ETA"));
+}
+
+TEST(ProgressText, CountsAndGuesses) {
+  EXPECT_EQ(progress_text({.planned = 9, .running = {}}), "[0/9]");
+  EXPECT_EQ(progress_text({.planned = 9, .ended = 3, .executed = 3, .executed_ms = 3000, .running = {}}),
+            "[3/9] ETA 6 s");
+  EXPECT_EQ(progress_text({.planned = 1994,
+                           .ended = 1050,
+                           .bad = 12,
+                           .executed = 1050,
+                           .executed_ms = 1050 * 720,
+                           .jobs = 4,
+                           .running = {}}),
+            "[1050/1994] 12 failed, ETA 3 min");
 }
 
 TEST(StatusLine, FitsTheTerminalWhateverTheIdsAre) {

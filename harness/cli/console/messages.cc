@@ -16,6 +16,12 @@ bool in_github_actions() {
   return value && std::string_view(value) == "true";
 }
 
+bool in_ci() {
+  const char* value = std::getenv("CI");
+  const std::string_view text = value != nullptr ? value : "";
+  return !text.empty() && text != "false" && text != "0";
+}
+
 std::string shown(std::string_view text) {
   const std::string clean = without_hidden_controls(clean_text(text));
   return in_github_actions() ? WorkflowCommandGuard().pass(clean) : clean;

@@ -12,6 +12,9 @@ namespace proctor::cli {
 // GITHUB_ACTIONS=true, which GitHub sets for every step.
 bool in_github_actions();
 
+// CI is set, as by GitHub, GitLab and most others, and says neither "false" nor "0".
+bool in_ci();
+
 // Any text as a person and the log of a CI step may see it: clean, without hidden controls, and no command.
 std::string shown(std::string_view text);
 

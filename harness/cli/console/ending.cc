@@ -1,0 +1,149 @@
+#include "harness/cli/console/ending.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/core/count_text.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/model/case_past.h"
+#include "reports/model/device_shares.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/truncate.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr std::size_t kListedMessage = 160;  // bytes
+constexpr std::size_t kListedHead = 400;     // an id may have any length
+
+bool is_new_failure(const RunModel& model, const CaseRecord& record) {
+  const CasePast* past = model.past(record);
+  return past != nullptr && is_new(*past);
+}
+
+// Of the attempt that failed, where the run has several devices.
+std::string listed_devices(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  if (attempt == nullptr || attempt->start.devices.empty() || model.plan().devices.size() < 2) return "";
+  return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"),
+                     is_good_elsewhere(model, record) ? " only" : "");
+}
+
+std::string word_of(const RunModel& model, const CaseRecord& record, const Verdict& verdict) {
+  if (is_flaky(model, record)) return "FLAKY";
+  const bool cut = verdict.outcome == Outcome::kNotrun && verdict.reason == Reason::kInterrupted;
+  return cut ? "INTERRUPTED" : upper_case(to_string(verdict.outcome));
+}
+
+FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  FailedLine line{.verdict = attempt != nullptr ? verdict_of(*attempt) : model.verdict(record)};
+  line.word = word_of(model, record, line.verdict);
+  line.is_new = is_new_failure(model, record);
+  const std::string place = to_string(place_of(model, record));
+  const std::string past = line.is_new ? flaky_text(*model.past(record)) : past_text(model, record);
+  line.head =
+      one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", record.planned.id,
+                                      listed_devices(model, record), past.empty() ? "" : ", " + past)),
+               kListedHead);
+  line.message = one_line(whole_message(model, record), kListedMessage);
+  return line;
+}
+
+struct FailureCount {
+  std::size_t failed = 0;
+  std::size_t flaky = 0;
+  std::size_t causes = 0;  // of the failed ones
+};
+
+FailureCount count_failures(const RunModel& model) {
+  FailureCount count;
+  for (const CauseGroup& group : failing_groups(model)) {
+    (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
+    count.causes += group.is_flaky ? 0 : 1;
+  }
+  return count;
+}
+
+std::string red_words(const RunModel& model) {
+  const FailureCount count = count_failures(model);
+  const std::string of_all = fmt::format(" of {}", count_text(model.cases().size(), "case"));
+  if (count.failed == 0 && count.flaky > 0)
+    return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);
+  if (count.failed == 0) return "FAILED";
+  return fmt::format("FAILED: {}{}, {}{}", count.failed, of_all, count_text(count.causes, "cause"),
+                     count.flaky > 0 ? fmt::format(", and {} flaky", count.flaky) : "");
+}
+
+std::string incomplete_words(const RunModel& model) {
+  std::string words = "INCOMPLETE: something planned was not run, or nothing was";
+  const int wanted = model.plan().min_executed;
+  const int executed = model.summary().executed();
+  if (executed < wanted) words += fmt::format("; {} executed, --min-executed {}", executed, wanted);
+  return words;
+}
+
+}  // namespace
+
+std::vector<CauseGroup> failing_groups(const RunModel& model) {
+  std::vector<CauseGroup> groups = cause_groups(model);
+  if (flaky_cases(model).allowed)
+    std::erase_if(groups, [](const CauseGroup& group) { return group.is_flaky; });
+  return groups;
+}
+
+std::vector<FailedLine> failed_lines(const RunModel& model, const std::vector<CauseGroup>& groups) {
+  std::vector<const CaseRecord*> cases;
+  for (const bool wants_new : {true, false}) {
+    for (const CauseGroup& group : groups) {
+      std::ranges::copy_if(group.cases, std::back_inserter(cases), [&](const CaseRecord* record) {
+        return is_new_failure(model, *record) == wants_new;
+      });
+    }
+  }
+  cases.resize(std::min(cases.size(), kMaxListed));
+  std::vector<FailedLine> lines;
+  for (const CaseRecord* record : cases) lines.push_back(failed_line(model, *record));
+  return lines;
+}
+
+std::string past_text(const RunModel& model, const CaseRecord& record) {
+  const CasePast* past = model.past(record);
+  if (past == nullptr) return "";
+  const std::string flaky = flaky_text(*past);
+  if (is_flaky(model, record)) return flaky.empty() ? "not flaky before" : flaky;
+  return (is_new(*past) ? "NEW" : age_text(*past)) + (flaky.empty() ? "" : ", " + flaky);
+}
+
+std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir) {
+  std::vector<std::string> lines;
+  for (const DeviceDoubtText& doubt : device_doubts(model)) lines.push_back(doubt.sentence);
+  if (lines.empty() || model.plan().each_device) return lines;
+  lines.push_back(fmt::format("Code or device? proctor rerun {} --failed --each-device --repeat 5",
+                              shell_quote(run_dir)));
+  return lines;
+}
+
+std::string verdict_words(const RunModel& model, int shell_code) {
+  switch (shell_code) {
+    case kExitGreen:
+      return "all good";
+    case kExitRed:
+      return red_words(model);
+    case kExitUsage:
+      return "refused";
+    case kExitIncomplete:
+      return incomplete_words(model);
+    case kExitMachine:
+      return "the machine failed: retry on another machine";
+    default:
+      return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
+  }
+}
+
+}  // namespace proctor::cli

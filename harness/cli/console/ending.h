@@ -1,0 +1,40 @@
+// The end of a run on the console: one line per case that failed, new ones first, what the devices say of them, how to
+// run them again, and the verdict in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/model/cause.h"
+#include "reports/model/run_model.h"
+
+namespace proctor::cli {
+
+// So many cases are named one by one: with what follows them they fit in the last 60 lines.
+inline constexpr std::size_t kMaxListed = 48;
+
+// "FAIL" "NEW" "src/kernels_test.cc:26 gtest/Kernels.Add on xpu-sim:0: the first words of its message"
+struct FailedLine {
+  Verdict verdict{};   // of the attempt that failed
+  std::string word{};  // upper case; "FLAKY" of a case that failed and then passed
+  bool is_new = false;
+  std::string head{};  // place, id, device, and since when it fails
+  std::string message{};
+};
+
+// The causes that made the run fail: without flaky cases if its policy allows them.
+std::vector<CauseGroup> failing_groups(const RunModel& model);
+
+// Of all cases of these groups, the first kMaxListed.
+std::vector<FailedLine> failed_lines(const RunModel& model, const std::vector<CauseGroup>& groups);
+
+// "NEW", "since 0123abc (3 runs)", and how often it was flaky; "" without a history.
+std::string past_text(const RunModel& model, const CaseRecord& record);
+
+// Whether the devices may be the cause, and the command that shows it; empty if nothing points to one.
+std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir);
+
+// What the exit code means for this run: "FAILED: 45 of 2000 cases, 10 causes".
+std::string verdict_words(const RunModel& model, int shell_code);
+
+}  // namespace proctor::cli

@@ -1,0 +1,135 @@
+#include "harness/cli/console/ending.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor::cli {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr const char* kDevice = "xpu:0000:03:00.0";
+
+RunPlanned plan_on(const std::vector<std::string>& ids, const std::vector<std::string>& devices) {
+  std::vector<PlannedCase> cases;
+  for (const std::string& id : ids) cases.push_back(planned(id));
+  RunPlanned plan = plan_of(std::move(cases));
+  plan.devices.clear();
+  for (const std::string& id : devices) {
+    plan.devices.emplace_back();
+    plan.devices.back().id = id;
+    plan.devices.back().backend = "xpu";
+  }
+  return plan;
+}
+
+void add_failing(std::vector<Event>& events, const std::string& id, const std::string& message,
+                 const std::string& file, int line) {
+  AttemptEnded end = ended(id, {Outcome::kFail, ""});
+  end.failures = {{"", message, file, line, "", "", ""}};
+  events.push_back(started(id));
+  events.push_back(end);
+}
+
+CasePast past_of(const std::string& id, int failing_runs) {
+  CasePast past;
+  past.case_id = id;
+  past.runs = 3;
+  past.failing_runs = failing_runs;
+  past.since = failing_runs > 0 ? "0123abc" : "";
+  return past;
+}
+
+TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
+  std::vector<Event> events = {plan_on({"s/old", "s/new"}, {kDevice, "xpu:other"})};
+  add_failing(events, "s/old", "first\nsecond", "src/a.cc", 26);
+  add_failing(events, "s/new", "fresh", "src/b.cc", 7);
+  events.push_back(past_of("s/old", 2));
+  events.push_back(past_of("s/new", 0));
+  const RunModel model = model_of(events);
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_TRUE(lines[0].is_new);
+  EXPECT_EQ(lines[0].word, "FAIL");
+  EXPECT_EQ(lines[0].head, "src/b.cc:7 s/new on xpu:0000:03:00.0");
+  EXPECT_FALSE(lines[1].is_new);
+  EXPECT_EQ(lines[1].head, "src/a.cc:26 s/old on xpu:0000:03:00.0, since 0123abc (3 runs)");
+  EXPECT_EQ(lines[1].message, "first second");
+}
+
+TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {
+  std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
+  add_failing(events, "s/a", "bad", "", 0);
+  const RunModel model = model_of(events);
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].head, "s/a");
+}
+
+TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < 300; ++i) ids.push_back("s/" + std::to_string(i) + std::string(5000, 'x'));
+  std::vector<Event> events = {plan_on(ids, {kDevice})};
+  for (const std::string& id : ids)
+    add_failing(events, id, std::string(1 << 16, 'm') + "\n\x1b[31m\u202e", "a.cc", 1);
+  const RunModel model = model_of(events);
+  const auto lines = failed_lines(model, failing_groups(model));
+  EXPECT_THAT(lines, SizeIs(kMaxListed));
+  for (const FailedLine& line : lines) EXPECT_LT(line.head.size() + line.message.size(), 600u);
+}
+
+TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
+  const RunModel model = model_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
+                                   StopRequested{.signal = 2, .reason = StopCause::kSignal}});
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].word, "INTERRUPTED");
+}
+
+TEST(DeviceLines, NameTheCommandThatTellsCodeFromDevice) {
+  std::vector<Event> events = {plan_on({"s/a", "s/b", "s/c", "s/d"}, {kDevice, "xpu:other"})};
+  for (const char* id : {"s/a", "s/b", "s/c"}) add_failing(events, id, "bad", "a.cc", 1);
+  AttemptStarted other = started("s/d");
+  other.devices = {"xpu:other"};
+  events.push_back(other);
+  events.push_back(ended("s/d", {Outcome::kPass, ""}));
+  EXPECT_THAT(device_lines(model_of(events), "out/a b"),
+              ElementsAre("All 3 failures ran only on xpu:0000:03:00.0.",
+                          "Code or device? proctor rerun 'out/a b' --failed --each-device --repeat 5"));
+  EXPECT_THAT(device_lines(model_of({plan_on({"s/a"}, {kDevice})}), "out"), IsEmpty());
+}
+
+TEST(VerdictWords, CountFailuresAndCauses) {
+  std::vector<Event> events = {plan_on({"s/a", "s/b", "s/c", "s/d"}, {kDevice})};
+  add_failing(events, "s/a", "bad", "a.cc", 1);
+  add_failing(events, "s/b", "bad", "a.cc", 1);
+  add_failing(events, "s/c", "bad", "a.cc", 2);
+  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "FAILED: 3 of 4 cases, 2 causes");
+  EXPECT_THAT(verdict_words(model_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
+  EXPECT_EQ(verdict_words(model_of(events), kExitGreen), "all good");
+  EXPECT_EQ(verdict_words(model_of(events), 130), "stopped by signal 2");
+}
+
+TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
+  std::vector<Event> events = {plan_on({"s/a", "s/b"}, {kDevice})};
+  add_failing(events, "s/a", "not yet", "a.cc", 1);
+  events.push_back(started("s/a", 2));
+  events.push_back(ended("s/a", {Outcome::kPass, ""}, 2));
+  events.push_back(concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}));
+  const RunModel model = model_of(events);
+  EXPECT_EQ(verdict_words(model, kExitRed), "FLAKY: 1 of 2 cases failed and then passed");
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].word, "FLAKY");
+  EXPECT_EQ(lines[0].message, "not yet");
+}
+
+}  // namespace
+}  // namespace proctor::cli

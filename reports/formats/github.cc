@@ -10,8 +10,10 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
-#include "reports/model/exit_code.h"
+#include "reports/model/case_past.h"
 #include "reports/model/cause.h"
+#include "reports/model/device_shares.h"
+#include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/truncate.h"
@@ -26,11 +28,15 @@ constexpr std::size_t kMostErrors =
     9;  // the exit code of a red run is an error of its step, or composite action
 constexpr std::size_t kMessageBytes = 4000;
 constexpr std::size_t kTitleBytes = 200;
+constexpr std::size_t kTitleIdBytes = 100;  // so that a long id leaves room for the message
+constexpr std::size_t kWholeMessageBytes = 1500;
 constexpr std::size_t kMostIds = 20;
+constexpr int kRankOfFlaky = 1;
 
 // What may be annotated, before the budget: everything that has one cause.
 struct RankedCause {
   int rank = 0;  // smaller: decides more
+  bool is_new = false;
   std::size_t cases = 0;
   Annotation annotation{};
 };
@@ -49,18 +55,17 @@ int rank_of(const RunModel& model, const CaseRecord& record) {
   return 2;
 }
 
-// The source line of the first failed expectation, if it lies in the workspace.
+// Where it went wrong, if that lies in the workspace.
 void add_location(const RunModel& model, const CaseRecord& record, const std::string& workspace,
                   Annotation& annotation) {
-  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
-  if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
-  std::string_view file = attempt->end->failures.front().file;
+  const Place place = place_of(model, record);
+  std::string_view file = place.file;
   const bool below =
       !workspace.empty() && file.starts_with(workspace) && file.substr(workspace.size(), 1) == "/";
   if (below) file.remove_prefix(workspace.size() + 1);
   if (file.empty() || file.front() == '/') return;
   annotation.file = clean_text(file);
-  annotation.line = attempt->end->failures.front().line;
+  annotation.line = place.line;
 }
 
 std::string ids_text(const std::vector<const CaseRecord*>& records) {
@@ -77,26 +82,70 @@ Level level_of(const RunModel& model, const CaseRecord& record) {
 
 using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
 
-std::vector<RankedCause> bad_causes(const RunModel& model, const std::string& workspace) {
-  Groups groups;
-  for (const CaseRecord& record : model.cases()) {
-    if (model.is_bad(record)) groups[cause_key(model, record)].push_back(&record);
+// "flaky: suite/case and 4 more (new): the message"
+std::string title_of(const RunModel& model, const CauseGroup& group) {
+  const CaseRecord& first = *group.cases.front();
+  std::string title = group.is_flaky ? "flaky: " : "";
+  title += one_line(clean_text(first.planned.id), kTitleIdBytes);
+  if (group.cases.size() > 1) title += fmt::format(" and {} more", group.cases.size() - 1);
+  if (group.is_new) title += " (new)";
+  return title + ": " + one_line(whole_message(model, first), kTitleBytes);
+}
+
+std::string annotation_message(const RunModel& model, const CauseGroup& group) {
+  const CaseRecord& first = *group.cases.front();
+  std::string text =
+      fmt::format("{}\n{}{}", first.planned.id, message_beyond_headline(model, first, kWholeMessageBytes),
+                  summarize_failure(model, first));
+  if (const CasePast* past = model.past(first)) {
+    const std::string age = group.is_flaky ? flaky_text(*past) : age_text(*past);
+    if (!age.empty()) text += fmt::format("history:       {}\n", age);
   }
+  if (group.cases.size() > 1) text += "all with this cause:" + ids_text(group.cases);
+  return text;
+}
+
+// A case that was bad on one device only is a problem of the run.
+std::vector<RankedCause> case_causes(const RunModel& model, const std::string& workspace) {
   std::vector<RankedCause> causes;
-  for (const auto& [key, records] : groups) {
-    const CaseRecord& first = *records.front();
-    const Verdict verdict = model.verdict(first);
-    RankedCause cause{.rank = rank_of(model, first), .cases = records.size()};
-    cause.annotation.level = level_of(model, first);
-    cause.annotation.title =
-        fmt::format("{}: {}", records.size() == 1 ? first.planned.id : count_text(records.size(), "case"),
-                    to_string(verdict));
-    cause.annotation.message = fmt::format("{}\n{}", first.planned.id, summarize_failure(model, first));
-    if (records.size() > 1) cause.annotation.message += "all with this cause:" + ids_text(records);
+  const FlakyCases flaky = flaky_cases(model);
+  for (const CauseGroup& group : cause_groups(model)) {
+    const CaseRecord& first = *group.cases.front();
+    if (is_good_elsewhere(model, first)) continue;
+    RankedCause cause{.rank = rank_of(model, first), .is_new = group.is_new, .cases = group.cases.size()};
+    cause.annotation = {.level = level_of(model, first),
+                        .title = title_of(model, group),
+                        .message = annotation_message(model, group)};
+    if (group.is_flaky) {
+      cause.rank = kRankOfFlaky;
+      cause.annotation.level = flaky.allowed ? Level::kWarning : Level::kError;
+      if (!flaky.allowed)
+        cause.annotation.message += fmt::format("\n{} allows flaky cases.", options_that_allow(model, flaky));
+    }
     add_location(model, first, workspace, cause.annotation);
     causes.push_back(std::move(cause));
   }
   return causes;
+}
+
+// The bad cases that were never started, by their verdict.
+void add_not_run(const RunModel& model, std::vector<RankedCause>& causes) {
+  Groups groups;
+  for (const CaseRecord& record : model.cases()) {
+    const bool not_run = record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun;
+    if (not_run && model.is_bad(record)) groups[cause_key(model, record)].push_back(&record);
+  }
+  for (const auto& [key, records] : groups) {
+    const CaseRecord& first = *records.front();
+    const std::string who = records.size() == 1 ? first.planned.id : count_text(records.size(), "case");
+    std::string message = first.planned.id + "\n" + summarize_failure(model, first);
+    if (records.size() > 1) message += "all with this cause:" + ids_text(records);
+    causes.push_back({.rank = rank_of(model, first),
+                      .cases = records.size(),
+                      .annotation = {.level = level_of(model, first),
+                                     .title = who + ": " + to_string(model.verdict(first)),
+                                     .message = std::move(message)}});
+  }
 }
 
 // What makes the whole run something else than green.
@@ -107,7 +156,8 @@ void add_run_causes(const RunModel& model, std::vector<RankedCause>& causes) {
   if (run_verdict(model) == "interrupted" && std::none_of(problems.begin(), problems.end(), is_said))
     problems.push_back(interrupted);  // killed after its last case: there its exit code is 0
   for (const RunProblem& problem : problems) {
-    if (problem.name == kUnexplained) continue;  // annotations() says it, beside what else there is
+    if (problem.name == kUnexplained) continue;   // annotations() says it, beside what else there is
+    if (problem.name == kFlakyProblem) continue;  // case_causes() has its cases
     causes.push_back(
         {.rank = -1,
          .annotation = {.level = Level::kError, .title = problem.title, .message = problem.message}});
@@ -128,7 +178,10 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
   }
   Groups marked;
   for (const CaseRecord& record : model.cases()) {
-    for (const MarkWord& mark : model.marks(record)) marked[mark.text()].push_back(&record);
+    for (const MarkWord& mark : model.marks(record)) {
+      if (mark == Mark::kFlaky && is_flaky(model, record)) continue;  // case_causes() has it
+      marked[mark.text()].push_back(&record);
+    }
   }
   for (const auto& [mark, records] : marked) {
     causes.push_back({.rank = 1,
@@ -164,6 +217,17 @@ void add_quiet(const RunModel& model, std::vector<RankedCause>& causes) {
   }
 }
 
+void add_device_doubts(const RunModel& model, std::vector<RankedCause>& causes) {
+  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+    causes.push_back(
+        {.annotation = {.level = Level::kWarning,
+                        .title = doubt.sentence,
+                        .message = model.plan().each_device
+                                       ? "The devices of this run are compared in the job summary."
+                                       : fmt::format("Code or device? {}", kCodeOrDeviceCommand)}});
+  }
+}
+
 void add_simulation(const RunModel& model, std::vector<RankedCause>& causes) {
   if (model.simulated()) {
     causes.push_back(
@@ -178,7 +242,8 @@ void add_simulation(const RunModel& model, std::vector<RankedCause>& causes) {
 void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>& out) {
   std::erase_if(causes, [level](const RankedCause& cause) { return cause.annotation.level != level; });
   std::stable_sort(causes.begin(), causes.end(), [](const RankedCause& a, const RankedCause& b) {
-    return a.rank != b.rank ? a.rank < b.rank : a.cases > b.cases;
+    if (a.rank != b.rank) return a.rank < b.rank;
+    return a.is_new != b.is_new ? a.is_new : a.cases > b.cases;
   });
   const std::size_t most = level == Level::kError ? kMostErrors : kMostPerLevel;
   const std::size_t shown = causes.size() > most ? most - 1 : causes.size();
@@ -202,10 +267,12 @@ void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>
 }  // namespace
 
 std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace) {
-  std::vector<RankedCause> causes = bad_causes(model, workspace);
+  std::vector<RankedCause> causes = case_causes(model, workspace);
+  add_not_run(model, causes);
   add_run_causes(model, causes);
   add_warnings(model, causes);
   add_quiet(model, causes);
+  add_device_doubts(model, causes);
   add_simulation(model, causes);
   std::vector<Annotation> out;
   for (const Level level : {Level::kError, Level::kWarning, Level::kNotice}) spend(causes, level, out);

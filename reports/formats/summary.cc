@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "harness/core/count_text.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/formats/markdown.h"
+#include "reports/model/case_past.h"
+#include "reports/model/cause.h"
+#include "reports/model/device_shares.h"
+#include "reports/model/device_table.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/known_failure_entries.h"
-#include "reports/model/rerun.h"
 #include "reports/model/telemetry_text.h"
 #include "reports/model/truncate.h"
 
@@ -22,8 +27,10 @@ namespace {
 
 // What is worth reading in a summary; report.json has all.
 constexpr std::size_t kMaxShown = 100;
-constexpr std::size_t kMaxListed = 500;
+constexpr std::size_t kFirstCauses = 5;
 constexpr std::size_t kMaxIdsPerGroup = 20;
+constexpr std::size_t kSummaryLineBytes = 200;
+constexpr std::size_t kSummaryMessageBytes = 2000;
 
 std::string_view light(const RunModel& model) {
   if (ending_signal(model) != 0) return "STOPPED";
@@ -31,12 +38,54 @@ std::string_view light(const RunModel& model) {
     case kExitGreen:
       return "GREEN";
     case kExitRed:
-      return "RED: the code";
+      return is_red_by_flaky_alone(model) ? "RED: flaky cases" : "RED: the code";
     case kExitMachine:
       return "RED: the machine (retry elsewhere)";
     default:
       return "INCOMPLETE";
   }
+}
+
+// "45 of 2000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky."; "" where none is to be named.
+std::string verdict_line(const RunModel& model, const std::vector<CauseGroup>& groups) {
+  std::size_t failed = 0;
+  std::size_t flaky = 0;
+  std::size_t causes = 0;
+  std::size_t fresh = 0;
+  for (const CauseGroup& group : groups) {
+    (group.is_flaky ? flaky : failed) += group.cases.size();
+    if (group.is_flaky) continue;
+    ++causes;
+    fresh += group.is_new ? 1 : 0;
+  }
+  std::string text;
+  if (failed > 0) {
+    text = fmt::format("{} of {} failed, with {}", failed, count_text(model.summary().planned(), "case"),
+                       count_text(causes, "cause"));
+    if (fresh > 0) text += fmt::format(", {} of them new", fresh);
+  }
+  if (flaky > 0) {
+    text += fmt::format("{}{} {} flaky: failed, then passed", text.empty() ? "" : "; ",
+                        count_text(flaky, "case"), flaky == 1 ? "was" : "were");
+  }
+  if (text.empty()) return "";
+  text = "**" + text + ".**";
+  if (const FlakyCases found = flaky_cases(model); !found.allowed)
+    text += fmt::format(" {} allows flaky cases.", markdown_code(options_that_allow(model, found)));
+  return text + "\n";
+}
+
+// "2000 planned: 1953 pass, 40 fail, 5 crash"
+std::string counts_line(const RunModel& model) {
+  const Summary summary = model.summary();
+  std::string text = fmt::format("{} planned", summary.planned());
+  std::string_view before = ": ";
+  for (const Outcome outcome : kAllOutcomes) {
+    if (summary[outcome] == 0) continue;
+    text += fmt::format("{}{} {}", before, summary[outcome], to_string(outcome));
+    before = ", ";
+  }
+  return text + ".\n";
 }
 
 // "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" when nobody knows.
@@ -50,7 +99,7 @@ std::string tested_line(const Subject& subject) {
   return text + ".\n";
 }
 
-void add_head(std::string& out, const RunModel& model) {
+void add_head(std::string& out, const RunModel& model, const std::vector<CauseGroup>& groups) {
   const RunPlanned& plan = model.plan();
   out += fmt::format("# Proctor: {} (exit code {})\n\n", light(model), shell_exit_code(model));
   if (model.simulated()) {
@@ -59,6 +108,13 @@ void add_head(std::string& out, const RunModel& model) {
       out +=
           fmt::format(" ({}, driver {})", markdown_code(plan.sim->topology), markdown_code(plan.sim->driver));
     out += " and say nothing about any device.\n\n";
+  }
+  out += verdict_line(model, groups);
+  out += counts_line(model);
+  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+    out += markdown_prose(doubt.sentence);
+    if (!plan.each_device) out += " Code or device? " + markdown_code(kCodeOrDeviceCommand);
+    out += '\n';
   }
   out += fmt::format("Run {} on {}, started {}, ", markdown_code(plan.run_id), markdown_code(plan.hostname),
                      markdown_prose(plan.started));
@@ -78,70 +134,132 @@ void add_head(std::string& out, const RunModel& model) {
   }
 }
 
-void add_counts(std::string& out, const RunModel& model) {
-  const Summary summary = model.summary();
-  out += "\n| outcome | cases |\n| --- | ---: |\n";
-  out += fmt::format("| **planned** | **{}** |\n", summary.planned());
-  for (const Outcome outcome : kAllOutcomes) {
-    if (summary[outcome] > 0) out += fmt::format("| {} | {} |\n", to_string(outcome), summary[outcome]);
-  }
-}
-
-std::string telemetry_item(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
-  const std::string text = attempt != nullptr ? telemetry_text(model.telemetry(*attempt)) : "";
-  return text.empty() ? "" : fmt::format("- telemetry: {}\n", markdown_prose(text));
-}
-
-std::string evidence_list(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
-  if (attempt == nullptr || !attempt->end || attempt->end->evidence.lines.empty()) return "";
-  std::string out = "- evidence:\n";
-  for (const std::string& line : attempt->end->evidence.lines)
-    out += fmt::format("  - {}\n", markdown_code(line));
-  return out;
-}
-
-std::string who_and_next(const RunModel& model, const CaseRecord& record) {
-  const Diagnosis* diagnosis = diagnosis_of(model, record);
+// Any text, with its lines, as one line of HTML.
+std::string summary_html(std::string_view text) {
   std::string out;
-  if (const std::string who = culprit_text(model, record); !who.empty())
-    out += " (" + markdown_prose(who) + ")";
-  if (const std::string cause = cause_text(diagnosis); !cause.empty()) out += " · " + markdown_code(cause);
-  if (const std::string next = next_text(diagnosis); !next.empty())
-    out += "\n- next: " + markdown_prose(next);
-  return out;
-}
-
-std::string bad_entry(const RunModel& model, const CaseRecord& record) {
-  std::string note = record.end ? markdown_prose(record.end->note) : "";
-  if (!note.empty()) note = " " + note;
-  return fmt::format(
-             "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
-             markdown_code(record.planned.id), to_string(blame_in(model, record)),
-             who_and_next(model, record), markdown_code(to_string(model.verdict(record))),
-             markdown_prose(headline(model, record)), note, markdown_code(rerun_command(model, record)),
-             markdown_prose(where_to_look(model, record))) +
-         evidence_list(model, record) + telemetry_item(model, record);
-}
-
-void add_bad(MarkdownPage& page, const RunModel& model) {
-  std::size_t bad = 0;
-  for (const CaseRecord& record : model.cases()) {
-    const Verdict verdict = model.verdict(record);
-    if (!model.is_bad(record) && !is_good_elsewhere(model, record)) continue;
-    ++bad;
-    if (bad == 1) page.title("\n## Not good\n");
-    if (bad == kMaxShown + 1) page.title("\n### The others\n\n");
-    if (bad <= kMaxShown) {
-      page.add(bad_entry(model, record));
-    } else if (bad <= kMaxListed) {
-      page.add(
-          fmt::format("- {}: {}\n", markdown_code(record.planned.id), markdown_code(to_string(verdict))));
+  for (const char c : without_hidden_controls(clean_text(text))) {
+    switch (c) {
+      case '\n':
+        out += "<br>";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\r':
+        break;
+      default:
+        out += c;
     }
   }
-  if (bad > kMaxListed) page.add(fmt::format("- and {} more: see `report.json`\n", bad - kMaxListed));
-  if (bad == 0) return;
+  return out;
+}
+
+std::string summary_html_line(std::string_view text, std::size_t limit = kSummaryLineBytes) {
+  return summary_html(one_line(clean_text(text), limit));
+}
+
+// In a cell of a table a bar ends the cell, even in a code span.
+std::string markdown_cell(std::string_view text) {
+  const std::string line = one_line(clean_text(text), kSummaryLineBytes);
+  return line.find('|') == line.npos ? markdown_code(line) : markdown_prose(line);
+}
+
+std::string outcome_of_cause(const RunModel& model, const CauseGroup& group) {
+  return group.is_flaky ? "flaky" : to_string(model.verdict(*group.cases.front()));
+}
+
+std::string age_in_summary(const RunModel& model, const CauseGroup& group) {
+  const CasePast* past = model.past(*group.cases.front());
+  if (past == nullptr) return "";
+  if (group.is_flaky) return flaky_text(*past);
+  return is_new(*past) ? "NEW" : age_text(*past);
+}
+
+// "xpu-sim:0, xpu-sim:1 and 2 more": where the cases went wrong.
+std::string devices_of_cause(const RunModel& model, const CauseGroup& group) {
+  constexpr std::size_t kMostNamed = 2;
+  std::set<std::string> devices;
+  for (const CaseRecord* record : group.cases) {
+    if (const Attempt* attempt = telling_attempt(model, *record))
+      devices.insert(attempt->start.devices.begin(), attempt->start.devices.end());
+  }
+  std::string text;
+  std::size_t named = 0;
+  for (const std::string& device : devices) {
+    if (++named > kMostNamed) break;
+    text += (text.empty() ? "" : ", ") + device;
+  }
+  return devices.size() > kMostNamed ? fmt::format("{} and {} more", text, devices.size() - kMostNamed)
+                                     : text;
+}
+
+std::string cases_cell(const CauseGroup& group) {
+  const std::string first = markdown_cell(group.cases.front()->planned.id);
+  return group.cases.size() == 1 ? first : fmt::format("{} and {} more", first, group.cases.size() - 1);
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : markdown_cell(text); }
+
+void add_first_causes(MarkdownPage& page, const RunModel& model, const std::vector<CauseGroup>& groups) {
+  page.title(
+      "\n| outcome | message | place | device | cases | since |\n| --- | --- | --- | --- | --- | --- |\n");
+  for (std::size_t i = 0; i < std::min(groups.size(), kFirstCauses); ++i) {
+    const CaseRecord& first = *groups[i].cases.front();
+    const std::string message = one_line(whole_message(model, first), kSummaryLineBytes);
+    page.add(fmt::format("| {} | {} | {} | {} | {} | {} |\n",
+                         markdown_cell(outcome_of_cause(model, groups[i])), markdown_prose(message),
+                         or_dash(to_string(place_of(model, first))),
+                         or_dash(devices_of_cause(model, groups[i])), cases_cell(groups[i]),
+                         or_dash(age_in_summary(model, groups[i]))));
+  }
+}
+
+std::string case_list_html(const std::vector<const CaseRecord*>& records) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i)
+    out += fmt::format("{}<code>{}</code>", i == 0 ? "" : ", ", summary_html_line(records[i]->planned.id));
+  if (records.size() > kMaxIdsPerGroup) out += fmt::format(" and {} more", records.size() - kMaxIdsPerGroup);
+  return out;
+}
+
+std::string telemetry_line(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  const std::string text = attempt != nullptr ? telemetry_text(model.telemetry(*attempt)) : "";
+  return text.empty() ? "" : fmt::format("telemetry:     {}\n", text);
+}
+
+// Folded, on two lines of HTML: there are many, and a summary of ten causes fits on a page.
+std::string cause_entry(const RunModel& model, const CauseGroup& group) {
+  const CaseRecord& first = *group.cases.front();
+  const std::string place = to_string(place_of(model, first));
+  std::string title = fmt::format("<b>{}</b>", summary_html_line(outcome_of_cause(model, group)));
+  if (!place.empty()) title += " at " + summary_html_line(place);
+  title += group.cases.size() == 1 ? fmt::format(": <code>{}</code>", summary_html_line(first.planned.id))
+                                   : ": " + count_text(group.cases.size(), "case");
+  if (const std::string age = age_in_summary(model, group); !age.empty())
+    title += ", " + summary_html_line(age);
+  const std::string text = message_beyond_headline(model, first, kSummaryMessageBytes) +
+                           summarize_failure(model, first) + telemetry_line(model, first);
+  return fmt::format("<details><summary>{}</summary>{}\n<pre>{}</pre></details>\n", title,
+                     case_list_html(group.cases), summary_html(text));
+}
+
+// One entry for each cause, of failures and of flaky cases.
+void add_causes(MarkdownPage& page, const RunModel& model, const std::vector<CauseGroup>& groups) {
+  if (groups.empty()) return;
+  add_first_causes(page, model, groups);
+  page.title("\n");
+  const std::size_t shown = std::min(groups.size(), kMaxShown);
+  for (std::size_t i = 0; i < shown; ++i) page.add(cause_entry(model, groups[i]));
+  if (shown < groups.size())
+    page.add(fmt::format("\n{} more causes: see `report.json`\n", groups.size() - shown));
+  page.title("");
   page.add(fmt::format("\nReruns start in {}; logs are below the run directory.\n",
                        markdown_code(model.plan().directory)));
 }
@@ -155,12 +273,13 @@ std::string group_entry(const std::string& name, const std::vector<const CaseRec
   return out + '\n';
 }
 
-// Cases of one outcome, which is not bad, by reason, the most frequent reason first.
+// Cases of one outcome that are not among the causes, by reason, the most frequent reason first.
 void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const CaseRecord*>> groups;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (verdict.outcome == outcome && !model.is_bad(record)) groups[verdict.reason.text()].push_back(&record);
+    const bool is_cause = model.is_bad(record) && (outcome != Outcome::kNotrun || !record.attempts.empty());
+    if (verdict.outcome == outcome && !is_cause) groups[verdict.reason.text()].push_back(&record);
   }
   if (groups.empty()) return;
   std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());
@@ -174,6 +293,23 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
+}
+
+// What the runs of a case on each device show.
+void add_each_device(MarkdownPage& page, const RunModel& model) {
+  page.title("\n## On each device\n\n| case | conclusion | failed attempts |\n| --- | --- | --- |\n");
+  std::size_t shown = 0;
+  for (const CaseRecord& record : model.cases()) {
+    const auto row = each_device_row(model, record);
+    if (!row || ++shown > kMaxShown) continue;
+    std::string counts;
+    for (const auto& [device, count] : row->counts)
+      counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
+                            count.bad + count.good);
+    page.add(fmt::format("| {} | {} | {} |\n", markdown_cell(record.planned.id),
+                         markdown_prose(conclusion(*row)), markdown_prose(counts)));
+  }
+  if (shown > kMaxShown) page.add(fmt::format("\n{} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
 // How long each entry of the list still holds, counted from the start of the run.
@@ -240,25 +376,27 @@ void add_run_warnings(MarkdownPage& page, const RunModel& model) {
   if (shown < model.warnings().size()) page.add("- and more: see `report.json`\n");
 }
 
+std::string stack_line(const RunPlanned& plan) {
+  std::string line;
+  for (const auto& [name, value] : plan.stack)
+    line += fmt::format("{}{}: {}", line.empty() ? "" : " · ", name, value);
+  return line;
+}
+
+// Folded, one line of HTML for each subject.
 void add_surroundings(MarkdownPage& page, const RunModel& model) {
   const RunPlanned& plan = model.plan();
-  page.title("\n## Where it ran\n\n");
-  page.add(fmt::format("- containment: {}\n", markdown_code(plan.containment.layer)));
-  for (const std::string& gap : plan.containment.not_guaranteed) {
-    page.add(fmt::format("  - not guaranteed: {}\n", markdown_prose(gap)));
-  }
-  for (const std::string& way : plan.containment.how_to_improve) {
-    page.add(fmt::format("  - better: {}\n", markdown_prose(way)));
-  }
-  for (const PlannedDevice& device : plan.devices) {
-    page.add(fmt::format("- device {}: {}{}\n", markdown_code(device.id), markdown_prose(device.name),
-                         device.simulated ? " (simulated)" : ""));
-  }
-  for (const auto& [name, value] : plan.stack)
-    page.add(fmt::format("- {}: {}\n", markdown_prose(name), markdown_code(value)));
+  std::string text = "containment: " + plan.containment.layer;
+  for (const std::string& gap : plan.containment.not_guaranteed) text += "\nnot guaranteed: " + gap;
+  for (const std::string& way : plan.containment.how_to_improve) text += "\nbetter: " + way;
+  for (const PlannedDevice& device : plan.devices)
+    text += fmt::format("\ndevice {}: {}{}", device.id, device.name, device.simulated ? " (simulated)" : "");
   std::string line;
   for (const std::string& word : plan.command_line) line += (line.empty() ? "" : " ") + shell_quote(word);
-  page.add(fmt::format("- started as {} in {}\n", markdown_code(line), markdown_code(plan.directory)));
+  text += fmt::format("\nstarted as {} in {}", line, plan.directory);
+  page.title("");
+  page.add(fmt::format("\n<details><summary>Where it ran</summary>{}\n<br>{}</details>\n", summary_html(text),
+                       summary_html(stack_line(plan))));
 }
 
 }  // namespace
@@ -266,10 +404,12 @@ void add_surroundings(MarkdownPage& page, const RunModel& model) {
 std::string summary_markdown(const RunModel& model, std::size_t limit) {
   MarkdownPage page(limit, "report.json");
   std::string head;
-  add_head(head, model);
-  add_counts(head, model);
+  const std::vector<CauseGroup> groups = cause_groups(model);
+  add_head(head, model, groups);
   page.add(head);
-  add_bad(page, model);
+  add_causes(page, model, groups);
+  add_each_device(page, model);
+  add_by_reason(page, model, Outcome::kNotrun, "Not run");
   add_by_reason(page, model, Outcome::kSkip, "Skipped");
   add_by_reason(page, model, Outcome::kXfail, "Known failures");
   add_days_left(page, model);

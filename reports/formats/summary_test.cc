@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness/core/text.h"
 #include "reports/model/test_journal.h"
 
@@ -12,6 +14,7 @@ namespace {
 using namespace testing_support;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.Pass"), planned("memory.xpu/A.Skip"),
@@ -29,11 +32,15 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
        DeviceHealth{"xpu-sim:1", HealthFact::kDrained, "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
        Warning{WarningWord::in_text("output_lost"), "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
-  EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
-  EXPECT_THAT(
-      text, HasSubstr("### `memory.xpu/A.Fail`\n\n- whose problem: **code**\n- what: `fail`: read \\*back\\* "
-                      "0x00\n- rerun: `proctor run memory --backend xpu --case memory.xpu/A.Fail`\n"
-                      "- where to look: copy.cc:1 · logs/"));
+  EXPECT_THAT(text,
+              HasSubstr("\n**1 of 4 cases failed, with 1 cause.**\n4 planned: 1 pass, 1 fail, 2 skip.\n"));
+  EXPECT_THAT(text,
+              HasSubstr("| `fail` | read \\*back\\* 0x00 | `copy.cc:1` | - | `memory.xpu/A.Fail` | - |\n"));
+  EXPECT_THAT(text, HasSubstr("<details><summary><b>fail</b> at copy.cc:1: <code>memory.xpu/A.Fail</code>"));
+  EXPECT_THAT(text,
+              HasSubstr("<pre>whose problem: code<br>what:          fail: read *back* 0x00<br>rerun:         "
+                        "proctor run memory --backend xpu --case memory.xpu/A.Fail<br>where to look: "
+                        "copy.cc:1 · logs/"));
   EXPECT_THAT(text, HasSubstr("- 2 × `needs:devices>=2`: `memory.xpu/A.Skip`, `memory.xpu/B.Skip`\n"));
   EXPECT_THAT(text, HasSubstr("- 1 × `leaky`: `memory.xpu/A.Fail`\n"));
   EXPECT_THAT(text, HasSubstr("## Drained devices\n\n- `xpu-sim:1`: lost: gone (at `memory.xpu/A.Fail`)\n"));
@@ -46,7 +53,102 @@ TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
       model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
   EXPECT_TRUE(text.starts_with("# Proctor: GREEN (exit code 0)\n"));
   EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
-  EXPECT_THAT(text, Not(HasSubstr("Not good")));
+  EXPECT_THAT(text, Not(HasSubstr("<pre>")));
+}
+
+// 45 failures with 10 causes, of 2000 cases: each cause has an entry, and the whole is at most 60 lines.
+TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
+  constexpr int kCases = 2000;
+  constexpr int kFailures = 45;
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < kCases; ++i) {
+    const std::string id = "s/Case." + std::to_string(i);
+    cases.push_back(planned(id));
+    if (i >= kFailures) {
+      events.push_back(concluded(id, {Outcome::kPass, ""}));
+      continue;
+    }
+    const int line = 20 + i % 10;
+    AttemptStarted start = started(id);
+    start.devices = {"xpu-sim:" + std::to_string(i % 4)};
+    AttemptEnded end = ended(id, {Outcome::kFail, ""});
+    end.failures = {
+        {"M-1", "the sum is wrong\n\nin <row> " + std::to_string(i), "src/k.cc", line, "", "", ""}};
+    events.insert(events.end(), {start, end});
+    const int runs = line == 27 ? 0 : 2;
+    events.push_back(CasePast{id, 9, runs, 0, runs == 0 ? "" : "0123abc", "4567def"});
+  }
+  events.push_back(RunEnded{"x", 1});
+  RunPlanned plan = plan_of(std::move(cases));
+  for (int i = 0; i < 4; ++i)
+    plan.devices.push_back({"xpu-sim:" + std::to_string(i), "xpu", "Simulated GPU 100"});
+  events[0] = plan;
+  const std::string text = summary_markdown(model_of(events));
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << text;
+  EXPECT_THAT(text, HasSubstr("**45 of 2000 cases failed, with 10 causes, 1 of them new.**\n"));
+  EXPECT_THAT(text,
+              HasSubstr("| --- |\n| `fail` | the sum is wrong in \\<row\\> 7 | `src/k.cc:27` | `xpu-sim:1, "
+                        "xpu-sim:3` | `s/Case.7` and 3 more | `NEW` |\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "| `src/k.cc:20` | `xpu-sim:0, xpu-sim:2` | `s/Case.0` and 4 more | `since 0123abc (3 runs)` |\n"));
+  EXPECT_THAT(text, HasSubstr("<b>fail</b> at src/k.cc:20: 5 cases, since 0123abc (3 runs)</summary>"
+                              "<code>s/Case.0</code>, <code>s/Case.10</code>, "));
+  EXPECT_THAT(text, HasSubstr("<pre>the sum is wrong<br><br>in &lt;row&gt; 7<br>"));
+  std::size_t entries = 0;
+  for (std::size_t at = text.find("<details><summary><b>"); at != text.npos;
+       at = text.find("<details><summary><b>", at + 1))
+    ++entries;
+  EXPECT_EQ(entries, 10u);
+}
+
+TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
+  AttemptEnded bad = ended("s/a", {Outcome::kFail, ""});
+  bad.failures = {{"M-1", "now and then", "src/k.cc", 7, "", "", ""}};
+  const std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}),
+                                     started("s/a"),
+                                     bad,
+                                     started("s/a", 2),
+                                     ended("s/a", {Outcome::kPass, ""}, 2),
+                                     concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
+                                     CasePast{"s/a", 3, 0, 2, "", "0123abc"}};
+  auto flaky = events;
+  flaky.insert(flaky.end(), {concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}});
+  const std::string text = summary_markdown(model_of(flaky));
+  EXPECT_THAT(
+      text,
+      StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
+                 "passed.** `--flaky pass --flaky-budget 1` allows flaky cases.\n2 planned: 2 pass.\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("| `flaky` | now and then | `src/k.cc:7` | - | `s/a` | `flaky in 2 of 3 earlier runs` |\n"));
+  auto failed = events;
+  failed.insert(failed.end(), {concluded("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}});
+  EXPECT_THAT(
+      summary_markdown(model_of(failed)),
+      StartsWith("# Proctor: RED: the code (exit code 1)\n\n**1 of 2 cases failed, with 1 cause; 1 case was "
+                 "flaky: failed, then passed.**"));
+}
+
+TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    AttemptStarted start = started(id);
+    start.devices = {"xpu-sim:" + std::to_string(i % 2)};
+    events.insert(events.end(), {start, ended(id, {i == 0 || i == 2 ? Outcome::kFail : Outcome::kPass, ""})});
+  }
+  RunPlanned plan = plan_of(std::move(cases));
+  plan.devices = {{"xpu-sim:0", "xpu", "Card"}, {"xpu-sim:1", "xpu", "Card"}};
+  events[0] = plan;
+  EXPECT_THAT(
+      summary_markdown(model_of(events)),
+      HasSubstr("\nAll 2 failures ran only on xpu-sim:0. Code or device? `proctor rerun RUN_DIR --failed "
+                "--each-device --repeat 5`\n"));
 }
 
 TEST(Summary, NothingExecutedIsSaid) {
@@ -81,7 +183,7 @@ TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
   events[0] = plan_of(std::move(cases));
   const std::string text = summary_markdown(model_of(events));
   EXPECT_LT(text.size(), 1'000'000u);
-  EXPECT_THAT(text, HasSubstr("- and 1000 more: see `report.json`"));
+  EXPECT_THAT(text, HasSubstr("1400 more causes: see `report.json`"));
 }
 
 TEST(Summary, AwkwardTextStaysInItsLine) {

@@ -13,6 +13,7 @@
 #include "reports/model/case_past.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/gtest_message.h"
+#include "reports/model/truncate.h"
 
 namespace proctor {
 namespace {
@@ -129,6 +130,11 @@ std::string whole_message(const RunModel& model, const CaseRecord& record) {
   }
   return is_flaky(model, record) && attempt != nullptr ? headline(model, record, *attempt)
                                                        : headline(model, record);
+}
+
+std::string message_beyond_headline(const RunModel& model, const CaseRecord& record, std::size_t limit) {
+  const std::string message = whole_message(model, record);
+  return message == headline(model, record) ? "" : truncate(message, limit) + "\n\n";
 }
 
 }  // namespace proctor

@@ -9,6 +9,7 @@
 // The words of a message decide last: two lines may say the same, and one line says something else each time.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +52,9 @@ std::vector<CauseGroup> cause_groups(const RunModel& model);
 // The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
 // headline(). What a test added to an expectation of GoogleTest is in front. Clean text.
 std::string whole_message(const RunModel& model, const CaseRecord& record);
+
+// The same for a text that begins with headline(): "" if that has all of it, else at most `limit` bytes with an empty
+// line behind it.
+std::string message_beyond_headline(const RunModel& model, const CaseRecord& record, std::size_t limit);
 
 }  // namespace proctor

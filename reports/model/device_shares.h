@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/model/run_model.h"
@@ -19,6 +20,10 @@ struct DeviceShare {
   bool stands_out = false;
   double p = 1;  // the probability that it is chance
 };
+
+// What to run next where device_doubts() has a sentence.
+inline constexpr std::string_view kCodeOrDeviceCommand =
+    "proctor rerun RUN_DIR --failed --each-device --repeat 5";
 
 // By the order of RunPlanned::devices; a device without an attempt is not there. Of attempts that had several devices,
 // each counts.

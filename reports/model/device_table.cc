@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/core/text.h"
 
@@ -110,6 +111,12 @@ std::string conclusion(const DeviceRow& row) {
       return fmt::format("unclear: luck would do it too (p = {:.2g}); repeat it more often", row.p);
   }
   return "";
+}
+
+std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord& record) {
+  if (!model.plan().each_device) return std::nullopt;
+  DeviceRow row = device_row(record);
+  return row.suspect == Suspect::kNone ? std::nullopt : std::optional(std::move(row));
 }
 
 bool is_fault_of_devices(const CaseRecord& record) {

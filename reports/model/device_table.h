@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ DeviceRow device_row(const CaseRecord& record);
 
 // What follows from it, for people: "the code: it fails on every device".
 std::string conclusion(const DeviceRow& row);
+
+// Of a case of a run with --each-device that was bad somewhere; none of any other.
+std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord& record);
 
 // Whether the case fails on some devices, by more than chance, and nowhere else. It then says nothing about
 // the code.

@@ -20,6 +20,12 @@ bool unkillable(const CaseRecord& record) {
   return false;
 }
 
+RunCode run_code_of(const RunModel& model, const CaseRecord& record) {
+  const RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
+  const bool by_devices = code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record);
+  return by_devices ? RunCode::kMachine : code;
+}
+
 // Of a small suite a few percent are less than one case.
 int most_flaky(int executed, int budget) { return budget == 0 ? 0 : std::max(1, executed * budget / 100); }
 
@@ -51,15 +57,19 @@ int least_executed(const RunModel& model) {
   return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
 }
 
+bool is_red_by_flaky_alone(const RunModel& model) {
+  const auto is_red = [&model](const CaseRecord& record) { return run_code_of(model, record) == RunCode::kRed; };
+  return !flaky_cases(model).allowed && !model.warned_of(WarningCode::kPartRefused) &&
+         std::none_of(model.cases().begin(), model.cases().end(), is_red);
+}
+
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed || model.warned_of(WarningCode::kPartRefused);
   bool machine = model.warned_of_machine();
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
                     model.warned_of(WarningCode::kPartIncomplete) || !model.ended();
   for (const CaseRecord& record : model.cases()) {
-    RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
-    if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))
-      code = RunCode::kMachine;
+    const RunCode code = run_code_of(model, record);
     red = red || code == RunCode::kRed;
     machine = machine || code == RunCode::kMachine || unkillable(record) ||
               model.has_mark(record, Mark::kDeviceSuspect);

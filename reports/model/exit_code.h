@@ -21,6 +21,9 @@ namespace proctor {
 // A run that a signal stopped must end by that signal afterwards; the caller sees to it.
 int exit_code(const RunModel& model);
 
+// Whether no more than flaky cases that the policy does not allow makes the run red.
+bool is_red_by_flaky_alone(const RunModel& model);
+
 // How many cases must have been executed: --min-executed, and at least one, unless the run
 // is a shard that has no cases.
 int least_executed(const RunModel& model);

@@ -48,7 +48,7 @@ void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
   const FlakyCases flaky = flaky_cases(model);
   if (flaky.allowed) return;
   problems.push_back(
-      {"flaky", "Flaky cases",
+      {std::string(kFlakyProblem), "Flaky cases",
        fmt::format(
            "{} were bad and then good, more than the policy of the run allows. {} allows "
            "them:{}",

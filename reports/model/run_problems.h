@@ -21,6 +21,9 @@ struct RunProblem {
 // The name of the problem that says that nothing else explains the exit code.
 inline constexpr std::string_view kUnexplained = "exit_code";
 
+// The name of the problem of flaky cases that the policy of the run does not allow.
+inline constexpr std::string_view kFlakyProblem = "flaky";
+
 // That it was stopped from outside, or killed.
 RunProblem interruption(const RunModel& model);
 

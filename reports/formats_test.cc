@@ -10,6 +10,8 @@
 #include "reports/formats/metrics.h"
 #include "reports/formats/otlp.h"
 #include "reports/formats/read_by_others.h"
+#include "reports/formats/report_json.h"
+#include "reports/formats/summary.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/test_journal.h"
 #include "reports/render.h"
@@ -213,6 +215,72 @@ TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
   EXPECT_EQ(results["summary"]["other"], 1);
   EXPECT_EQ(results["summary"]["start"], 1769860800000);
   EXPECT_EQ(results["tests"][2]["suite"][0], "proctor.run") << "what reddens the run and is no case";
+}
+
+// A case that fails on one of two devices only, and an older one that fails on both.
+RunModel each_device_model() {
+  RunPlanned plan = plan_of({planned("s/bad"), planned("s/both")});
+  plan.each_device = true;
+  plan.devices = {{"xpu-sim:0", "xpu", "Simulated GPU 100"}, {"xpu-sim:1", "xpu", "Simulated GPU 100"}};
+  std::vector<Event> events = {plan};
+  for (int repeat = 1; repeat <= 20; ++repeat) {
+    for (const std::string id : {"s/bad", "s/both"}) {
+      AttemptStarted start = started(id, 1, repeat);
+      start.devices = {"xpu-sim:" + std::to_string(repeat % 2)};
+      const bool bad = id == "s/both" || repeat % 2 == 1;
+      events.insert(events.end(), {start, ended(id, {bad ? Outcome::kFail : Outcome::kPass, ""}, 1, repeat)});
+    }
+  }
+  events.push_back(CasePast{"s/bad", 9, 0, 1, "", "0123abc"});
+  events.push_back(CasePast{"s/both", 9, 2, 0, "4567def", ""});
+  events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  return model_of(events);
+}
+
+TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
+  const RunModel model = each_device_model();
+  const fs::path file = write("report.json", report_json(model));
+  EXPECT_EQ(report_json_complaint(file, true), "");
+  const json report = json::parse(report_json(model));
+  const json& devices = report["run"]["devices"];
+  EXPECT_EQ(devices[1]["attempts"], 20);
+  EXPECT_EQ(devices[1]["failed_attempts"], 20);
+  EXPECT_EQ(devices[0]["failed_attempts"], 10);
+  EXPECT_EQ(devices[0]["stands_out"], false);
+  const json& bad = report["cases"][0];
+  EXPECT_EQ(bad["by_device"]["suspect"], "device");
+  EXPECT_EQ(bad["by_device"]["devices"], json::array({"xpu-sim:1"}));
+  EXPECT_LT(bad["by_device"]["p"], 0.01);
+  EXPECT_EQ(bad["by_device"]["counts"][1],
+            (json{{"device", "xpu-sim:1"}, {"attempts", 10}, {"failed_attempts", 10}}));
+  EXPECT_EQ(bad["history"], (json{{"new", true},
+                                  {"runs", 9},
+                                  {"failing_runs", 0},
+                                  {"flaky_runs", 1},
+                                  {"since", nullptr},
+                                  {"passed", "0123abc"}}));
+  const json& both = report["cases"][1];
+  EXPECT_EQ(both["by_device"]["suspect"], "code");
+  EXPECT_EQ(both["by_device"]["p"], nullptr);
+  EXPECT_EQ(both["history"]["since"], "4567def");
+  const json ctrf = json::parse(written(write_ctrf, model))["results"]["tests"];
+  EXPECT_EQ(ctrf[0]["extra"]["proctor"]["by_device"], bad["by_device"]);
+  EXPECT_EQ(ctrf[1]["extra"]["proctor"]["history"], both["history"]);
+
+  const std::string junit = junit_run(model);
+  EXPECT_THAT(junit,
+              HasSubstr("<property name=\"proctor.by_device.s/bad\" value=\"xpu-sim:1: it fails there"));
+  EXPECT_THAT(junit,
+              HasSubstr("devices: the code: it fails on every device\nhistory: since 4567def (3 runs)\n"));
+  const std::string extended = written(write_junit_extended, model);
+  EXPECT_THAT(extended,
+              HasSubstr("<property name=\"proctor.by_device\" value=\"the code: it fails on every "));
+  EXPECT_THAT(extended, HasSubstr("<property name=\"proctor.history\" value=\"new\"/>"));
+  const std::string summary = summary_markdown(model);
+  EXPECT_THAT(summary, HasSubstr("| `s/both` | the code: it fails on every device | xpu-sim:0: 10 of 10, "
+                                 "xpu-sim:1: 10 of 10 |\n"));
+  EXPECT_THAT(summary, HasSubstr("| `s/bad` | xpu-sim:1: it fails there more often than luck explains"));
+  EXPECT_THAT(summary, Not(HasSubstr("Code or device?")));
 }
 
 // ---- OpenTelemetry and OpenMetrics ----

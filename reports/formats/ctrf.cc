@@ -11,6 +11,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
+#include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
@@ -157,6 +158,7 @@ void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& reco
     json.member_if_any("version", culprit->version).close();
   }
   if (!marks.empty()) json.member("marks", texts_of(marks));
+  write_case_facts(json, model, record);
   json.member("simulated", model.simulated(record));
   if (record.end) json.member_if_any("known_failure", record.end->known_failure);
   if (last != nullptr && last->end) {

@@ -12,6 +12,8 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/xml.h"
+#include "reports/model/case_past.h"
+#include "reports/model/device_table.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/report_place.h"
 #include "reports/model/rerun.h"
@@ -183,6 +185,8 @@ std::string case_text(const RunModel& model, const CaseRecord& record, RerunComm
   text +=
       fmt::format("whose problem: {}{}{}\n", problem_text(model, record), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
+  if (const auto row = each_device_row(model, record)) text += "devices: " + conclusion(*row) + '\n';
+  if (const CasePast* past = model.past(record)) text += "history: " + age_text(*past) + '\n';
   return text + "rerun: " + reruns.of(record) + '\n';
 }
 
@@ -314,7 +318,12 @@ class SuiteWriter {
     for (const DeviceHealth& health : model_.health()) {
       if (health.what == HealthFact::kDrained) property("proctor.drained." + health.device, health.evidence);
     }
-    for (const std::size_t i : group.cases) write_leaks(model_.cases()[i], property);
+    for (const std::size_t i : group.cases) {
+      const CaseRecord& record = model_.cases()[i];
+      write_leaks(record, property);
+      if (const auto row = each_device_row(model_, record))
+        property("proctor.by_device." + record.planned.id, conclusion(*row));
+    }
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
     if (shape_ == Shape::kExtended) {  // Datadog tells configurations apart by these
       for (const auto& [name, value] : plan.stack) property("dd_tags[stack." + name + "]", value);
@@ -358,6 +367,9 @@ class SuiteWriter {
     xml_.open("properties");
     write_property("proctor.id", record.planned.id);
     write_property("proctor.outcome", to_string(verdict));
+    if (const auto row = each_device_row(model_, record))
+      write_property("proctor.by_device", conclusion(*row));
+    if (const CasePast* past = model_.past(record)) write_property("proctor.history", age_text(*past));
     for (const MarkWord& mark : model_.marks(record)) write_property("proctor.mark." + mark.text(), "true");
     const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
     if (newest != nullptr && newest->end) {

@@ -1,5 +1,6 @@
 #include "reports/formats/report_json.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -7,7 +8,9 @@
 
 #include "harness/core/containment_layer.h"
 #include "harness/core/text.h"
+#include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
+#include "reports/model/device_shares.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/known_failure_entries.h"
@@ -20,10 +23,14 @@ void write_fact(JsonWriter& json, const StackFact& fact) {
   json.member("reason", fact.value ? std::nullopt : std::optional(fact.reason)).close();
 }
 
-void write_device(JsonWriter& json, const PlannedDevice& device) {
+void write_device(JsonWriter& json, const PlannedDevice& device, const std::vector<DeviceShare>& shares) {
+  const auto share = std::ranges::find(shares, device.id, &DeviceShare::device);
+  const bool known = share != shares.end();
   json.open_object().member("id", device.id).member("backend", device.backend).member("name", device.name);
   json.member("simulated", device.simulated).member("uuid", device.uuid).member("pci", device.pci);
-  json.member("pci_id", device.pci_id).member("capability", device.capability).close();
+  json.member("pci_id", device.pci_id).member("capability", device.capability);
+  json.member("attempts", known ? share->all : 0).member("failed_attempts", known ? share->bad : 0);
+  json.member("stands_out", known && share->stands_out).close();
 }
 
 void write_subject_fact(JsonWriter& json, std::string_view name, const SubjectFact& fact) {
@@ -131,7 +138,8 @@ void write_run(JsonWriter& json, const RunModel& model) {
       .member("seed", plan.seed)
       .member("profile", unless_empty(plan.profile));
   json.open_array("devices");
-  for (const PlannedDevice& device : plan.devices) write_device(json, device);
+  const std::vector<DeviceShare> shares = device_shares(model);
+  for (const PlannedDevice& device : plan.devices) write_device(json, device, shares);
   json.close().open_object("stack");
   for (const auto& [name, value] : last_of_each(plan.stack)) json.member(name, value);
   json.close().open_array("fingerprint");
@@ -368,6 +376,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   if (record.end) json.member_if_any("known_failure_at", record.end->known_failure_at);
   json.member("note", record.end ? record.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
+  write_case_facts(json, model, record);
   json.open_array("attempts");
   for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt, gaps);
   json.close().close();

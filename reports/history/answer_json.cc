@@ -95,4 +95,19 @@ void write_answer(const HistoryQuestion& question, const HistoryAnswer& answer, 
   output.flush();
 }
 
+void write_answer(const DevicesAnswer& answer, TextOutput& output) {
+  JsonWriter json(output);
+  json.open_object().member("schema_version", kSchemaVersion).member("branch", nullptr);
+  json.member("runs", answer.runs).open_array("devices");
+  for (const DeviceHistory& device : answer.devices) {
+    json.open_object().member("device", device.device).member("host", device.host);
+    json.member_if_any("model", device.model).member("runs", device.runs).member("attempts", device.attempts);
+    json.member("failed_attempts", device.failed_attempts).member("drains", device.drains);
+    json.member("last_seen", device.last_seen).member_if_any("driver", device.driver).close();
+  }
+  json.close().close();
+  output.pending() += '\n';
+  output.flush();
+}
+
 }  // namespace proctor

@@ -23,6 +23,9 @@ void append(std::string& text, const RunResults& run) {
                         fact.absent);
   for (const TestedProgram& program : run.programs)
     text += fmt::format("  {} {} {}\n", program.suite, program.backend, program.sha256);
+  for (const UsedDevice& device : run.devices)
+    text += fmt::format("  {} {} {} {} {} {}\n", device.id, device.host, device.model, device.attempts,
+                        device.failed_attempts, device.drained);
   for (const CaseResult& result : run.cases) {
     const Cause cause = result.cause == kNoCause ? Cause() : run.causes[result.cause];
     text += fmt::format("  {} | {} | {} {} {} {} {} {} {} {}\n", result.id,
@@ -50,6 +53,7 @@ RunResults made_run(int number, const std::vector<MadeCase>& cases) {
   run.verdict = "green";
   run.variants = {{.suite = "memory", .backend = "xpu", .device_model = "Card"}};
   run.programs = {{"memory", "xpu", std::string(64, 'a')}};
+  run.devices = {{"xpu:0", "gpu-01", "Card", 40, number, false}};
   set_fact(run, "host.kernel", "6.1");
   for (const MadeCase& made : cases) {
     const Verdict verdict{made.outcome, reason_in_words(made.outcome == Outcome::kPass ? "" : "why")};

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "harness/core/temp_dir.h"
+#include "reports/history/device_history.h"
 #include "reports/history/history_fixture.h"
 #include "reports/history/schema.h"
 #include "reports/model/test_journal.h"
@@ -503,9 +504,54 @@ TEST(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
     Database(file_in(directory), Database::Access::kCreate, 1s).execute(change.c_str());
     const std::string before = bytes_of(file_in(directory));
     EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("it is damaged: it ")) << change;
-    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 3")) << change;
+    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 4")) << change;
     EXPECT_TRUE(bytes_of(file_in(directory)) == before);
   }
+}
+
+TEST(HistoryTest, DevicesAreCountedByHostOverAllRuns) {
+  const TempDir directory(kInMemory);
+  std::vector<RunResults> runs = {made_run(1, {{"a/one"}}), made_run(2, {{"a/one"}}),
+                                  made_run(3, {{"a/one"}})};
+  runs[1].devices.front().drained = true;
+  runs[2].devices.push_back({"xpu:0", "gpu-02", "Card", 8, 0, false});
+  set_fact(runs[0], "xpu.driver", "26.31");
+  set_fact(runs[2], "xpu.driver", "26.35");
+  History history = history_of(file_in(directory), runs);
+  const auto answer = devices_in(history, "");
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_EQ(answer->runs, 3);
+  ASSERT_EQ(answer->devices.size(), 2u);
+  const DeviceHistory& first = answer->devices[0];
+  EXPECT_EQ(first.host, "gpu-01");
+  EXPECT_EQ(first.runs, 3);
+  EXPECT_EQ(first.attempts, 120);
+  EXPECT_EQ(first.failed_attempts, 1 + 2 + 3);
+  EXPECT_EQ(first.drains, 1);
+  EXPECT_EQ(first.last_seen, runs[2].started);
+  EXPECT_EQ(first.driver, "26.35");
+  EXPECT_EQ(answer->devices[1].attempts, 8);
+  EXPECT_EQ(devices_in(history, runs[2].started)->devices[0].failed_attempts, 3);
+
+  const auto pruned = history.change([&]() -> Result<void> {
+    const auto removed = history.keep_newest(0);
+    return removed ? Result<void>() : removed.error();
+  });
+  EXPECT_TRUE(pruned);
+  EXPECT_TRUE(devices_in(history, "")->devices.empty());
+  EXPECT_THAT(*history.check(), IsEmpty());
+}
+
+// Its runs stay, and nothing is known of their devices.
+TEST(HistoryTest, AFileFromBeforeDevicesWereKeptIsTakenOn) {
+  const TempDir directory(kInMemory);
+  const auto steps = schema_steps();
+  {
+    Database database(file_in(directory), Database::Access::kCreate, 1s);
+    migrate(database, steps.first(3));
+  }
+  History history = history_of(file_in(directory), {made_run(1, {{"a/one"}})});
+  EXPECT_EQ(devices_in(history, "")->devices.size(), 1u);
 }
 
 TEST(HistoryTest, AFileOfANewerVersionIsRefused) {

@@ -238,7 +238,8 @@ class Words {
             .attempts = row.attempts(),
             .duration_ms = row.duration_ms(),
             .device = look_up(device_, row.device()),
-            .cause = cause(run_number, row)};
+            .cause = cause(run_number, row),
+            .cause_number = row.cause()};
   }
 
  private:

@@ -60,6 +60,7 @@ struct SeenOutcome {
   std::int64_t duration_ms = 0;
   std::string device{};
   std::string cause{};
+  std::int64_t cause_number = 0;  // the same for cases of one cause, in all runs; 0: it has none
 };
 
 struct FailingCase {

@@ -55,6 +55,18 @@ void read_run_row(Database& database, const HistoryRun& run, RunResults& results
     results.programs.push_back(
         {std::string(program.text(0)), std::string(program.text(1)), std::string(program.text(2))});
   }
+  Statement device(
+      database,
+      "SELECT name, host, model, attempts, failed_attempts, drained FROM used_device JOIN device ON "
+      "device.id = used_device.device WHERE run = ? ORDER BY host, name");
+  for (device.bind(run.id); device.step();) {
+    results.devices.push_back({.id = std::string(device.text(0)),
+                               .host = std::string(device.text(1)),
+                               .model = std::string(device.text(2)),
+                               .attempts = static_cast<int>(device.integer(3)),
+                               .failed_attempts = static_cast<int>(device.integer(4)),
+                               .drained = device.integer(5) != 0});
+  }
 }
 
 using Places = std::map<std::int64_t, std::uint32_t>;  // of what has a number in the file

@@ -105,6 +105,14 @@ CREATE VIEW outcome_of_case AS
     LEFT JOIN words ON words.run = result.run AND words.test = result.test;
 )";
 
+// How often attempts failed on each device. A run that an older version imported has none of it.
+constexpr const char* kUsedDevices = R"(
+CREATE TABLE used_device (
+  run INTEGER NOT NULL REFERENCES run, device INTEGER NOT NULL REFERENCES device, host TEXT NOT NULL,
+  model TEXT NOT NULL, attempts INTEGER NOT NULL, failed_attempts INTEGER NOT NULL, drained INTEGER NOT NULL,
+  PRIMARY KEY (run, device, host)) STRICT, WITHOUT ROWID;
+)";
+
 // What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
 std::set<std::string> entries_of(Database& database) {
   std::set<std::string> entries;
@@ -113,7 +121,7 @@ std::set<std::string> entries_of(Database& database) {
   return entries;
 }
 
-constexpr std::array kSteps = {kFirst, kMergedRuns, kOwnWords};
+constexpr std::array kSteps = {kFirst, kMergedRuns, kOwnWords, kUsedDevices};
 
 }  // namespace
 

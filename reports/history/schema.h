@@ -12,6 +12,8 @@
 //                 `outcome` and `standing` are numbers of the tables of that name, `reason` and `cause` may be null
 //   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
 //   words         of one case in one run, where they are not those of its cause
+//   used_device   of each device that a run could use: how many attempts passed or failed on it, and whether it was
+//                 drained. Runs that were imported before version 4 have none
 //   device reason metric    names that many rows share
 //   measure       what a case measured; `position` is its place among the measures of the case. There is no column
 //                 for single samples, since no journal has them, nor for the variant, which `result` has

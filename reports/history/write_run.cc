@@ -180,6 +180,14 @@ void write_measures(Database& database, std::int64_t id, const RunResults& run, 
   }
 }
 
+void write_devices(Database& database, std::int64_t id, const RunResults& run, Numbers& devices) {
+  Statement insert(database, "INSERT OR IGNORE INTO used_device VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const UsedDevice& device : run.devices) {
+    insert.run(id, devices.of(device.id), device.host, device.model, device.attempts, device.failed_attempts,
+               device.drained);
+  }
+}
+
 void write_results(Database& database, std::int64_t id, const RunResults& run) {
   const Numbered numbered = numbers_of(database, run);
   std::vector<std::size_t> order(run.cases.size());  // by test, so that each row is put behind the last
@@ -202,6 +210,7 @@ void write_results(Database& database, std::int64_t id, const RunResults& run) {
   }
   Statement cause(database, "INSERT INTO cause_of_run VALUES (?, ?, ?)");
   for (std::size_t i = 0; i < run.causes.size(); ++i) cause.run(id, numbered.causes[i], run.causes[i].text);
+  write_devices(database, id, run, devices);
   write_counts(database, id, run, numbered, order);
   write_measures(database, id, run, numbered, order);
 }
@@ -303,7 +312,8 @@ Added write_run(Database& database, const RunResults& run) {
 }
 
 void remove_run(Database& database, std::int64_t id) {
-  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "words", "program"})
+  for (const char* table :
+       {"result", "measure", "run_variant", "cause_of_run", "words", "program", "used_device"})
     Statement(database, std::string("DELETE FROM ") + table + " WHERE run = ?").run(id);
   Statement(database, "DELETE FROM run WHERE id = ?").run(id);
 }
@@ -312,7 +322,9 @@ void remove_orphans(Database& database) {
   database.execute(
       "DELETE FROM test WHERE id NOT IN (SELECT test FROM result);"
       "DELETE FROM reason WHERE id NOT IN (SELECT reason FROM result WHERE reason IS NOT NULL);"
-      "DELETE FROM device WHERE id NOT IN (SELECT device FROM result WHERE device IS NOT NULL);"
+      "DELETE FROM device WHERE id NOT IN (SELECT device FROM result WHERE device IS NOT NULL UNION SELECT "
+      "device "
+      "FROM used_device);"
       "DELETE FROM variant WHERE id NOT IN (SELECT variant FROM run_variant);"
       "DELETE FROM cause WHERE id NOT IN (SELECT cause FROM cause_of_run);"
       "DELETE FROM metric WHERE id NOT IN (SELECT metric FROM measure);"

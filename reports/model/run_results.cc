@@ -14,8 +14,9 @@
 #include "harness/core/digest.h"
 #include "harness/core/regular_file.h"
 #include "harness/core/words.h"
-#include "reports/model/exit_code.h"
 #include "reports/model/cause.h"
+#include "reports/model/device_shares.h"
+#include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
 
@@ -66,6 +67,29 @@ std::vector<std::string> shards_of(const RunPlanned& plan) {
     if (shard != plan.run_id) shards.push_back(std::move(shard));
   }
   return shards;
+}
+
+// A device of a merged run of several hosts is called HOST/ID.
+std::vector<UsedDevice> used_devices(const RunModel& model) {
+  std::vector<UsedDevice> devices;
+  const std::vector<DeviceShare> shares = device_shares(model);
+  for (const PlannedDevice& planned : model.plan().devices) {
+    UsedDevice device{.id = planned.id, .host = model.plan().hostname, .model = planned.name};
+    if (const auto slash = planned.id.find('/'); slash != planned.id.npos) {
+      device.host = planned.id.substr(0, slash);
+      device.id = planned.id.substr(slash + 1);
+    }
+    const auto share = std::ranges::find(shares, planned.id, &DeviceShare::device);
+    if (share != shares.end()) {
+      device.attempts = share->all;
+      device.failed_attempts = share->bad;
+    }
+    device.drained = std::ranges::any_of(model.health(), [&](const DeviceHealth& health) {
+      return health.what == HealthFact::kDrained && health.device == planned.id;
+    });
+    devices.push_back(std::move(device));
+  }
+  return devices;
 }
 
 class Collector {
@@ -156,6 +180,7 @@ RunResults results_of(const RunModel& model) {
   for (const PlannedSuite& suite : plan.suites) {
     results.programs.push_back({suite.name, suite.backend, model.program_read(suite).sha256});
   }
+  results.devices = used_devices(model);
   results.exit_code = shell_exit_code(model);
   results.verdict = run_verdict(model);
   results.simulated = model.simulated();

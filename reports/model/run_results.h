@@ -64,6 +64,16 @@ struct TestedProgram {
   friend bool operator==(const TestedProgram&, const TestedProgram&) = default;
 };
 
+// A device that the run could use.
+struct UsedDevice {
+  std::string id{};
+  std::string host{};
+  std::string model{};
+  int attempts = 0;  // that passed or failed on it
+  int failed_attempts = 0;
+  bool drained = false;  // in this run
+};
+
 struct RunResults {
   std::string place{};  // for messages: as the user named it
   std::string run_id{};
@@ -74,6 +84,7 @@ struct RunResults {
   std::string plan_digest{};
   std::vector<StackFact> stack{};  // each name once: of the machine, of its drivers, and of a simulation
   std::vector<TestedProgram> programs{};
+  std::vector<UsedDevice> devices{};
   int exit_code = 0;
   std::string verdict{};  // run_verdict()
   bool simulated = false;

@@ -113,5 +113,26 @@ TEST(RunResultsTest, AJournalIsKnownByItsBytes) {
   EXPECT_FALSE(journal_sha256(directory.path() / "none"));
 }
 
+TEST(RunResultsTest, HasTheDevicesOfEachHost) {
+  RunPlanned plan = plan_of({planned("s/a"), planned("s/b")});
+  plan.hostname = "gpu-01, gpu-02";
+  plan.devices = {{"gpu-01/xpu:0", "xpu", "Card"}, {"xpu:1", "xpu", "Card"}};
+  AttemptStarted first = started("s/a");
+  first.devices = {"gpu-01/xpu:0"};
+  AttemptStarted second = started("s/b");
+  second.devices = {"gpu-01/xpu:0"};
+  const RunResults results = results_of(
+      model_of({plan, first, ended("s/a", {Outcome::kFail, ""}), second, ended("s/b", {Outcome::kPass, ""}),
+                DeviceHealth{"xpu:1", HealthFact::kDrained, "s/b", 8, 0, 0, "lost"}}));
+  ASSERT_EQ(results.devices.size(), 2u);
+  EXPECT_EQ(results.devices[0].host, "gpu-01");
+  EXPECT_EQ(results.devices[0].id, "xpu:0");
+  EXPECT_EQ(results.devices[0].attempts, 2);
+  EXPECT_EQ(results.devices[0].failed_attempts, 1);
+  EXPECT_FALSE(results.devices[0].drained);
+  EXPECT_EQ(results.devices[1].host, plan.hostname);
+  EXPECT_TRUE(results.devices[1].drained);
+}
+
 }  // namespace
 }  // namespace proctor

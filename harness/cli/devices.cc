@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <variant>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/text_table.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
@@ -22,6 +25,27 @@
 
 namespace proctor::cli {
 namespace {
+
+// Who has which device, by its id; empty where the directory of leases is not there or cannot be used.
+using Held = std::map<std::string, LeaseConflict>;
+
+Held held_devices(const std::string& state_dir, const std::vector<Device>& devices) {
+  Held held;
+  std::error_code error;
+  if (!std::filesystem::is_directory(state_dir, error)) return held;  // it would be made
+  const auto leases = LeaseDirectory::open(state_dir);
+  if (!leases) return held;
+  for (const Device& device : devices) {
+    if (auto conflict = leases->conflict(device.id)) held.emplace(device.id, *std::move(conflict));
+  }
+  return held;
+}
+
+std::string state_of_device(const std::string& device, const std::vector<DrainedDevice>& drained,
+                            const Held& held) {
+  if (std::ranges::find(drained, device, &DrainedDevice::device) != drained.end()) return "drained";
+  return held.contains(device) ? "held" : "idle";
+}
 
 nlohmann::json to_json(const Device& device) {
   nlohmann::json entry = {{"id", device.id},
@@ -40,9 +64,23 @@ nlohmann::json to_json(const Device& device) {
 
 // "problem", "detail" and "missing_symbols" at the top are from when there was one backend: they are those of
 // the first one that was asked.
-nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevice>& drained) {
+nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevice>& drained,
+                       const Held& held) {
   nlohmann::json devices = nlohmann::json::array();
-  for (const Device& device : report.devices()) devices.push_back(to_json(device));
+  for (const Device& device : report.devices()) {
+    nlohmann::json entry = to_json(device);
+    entry["state"] = state_of_device(device.id, drained, held);
+    const auto conflict = held.find(device.id);
+    if (conflict != held.end() && conflict->second.holder) {
+      const LeaseRecord& holder = *conflict->second.holder;
+      entry["held_by"] = {{"pid", holder.pid},
+                          {"uid", holder.uid},
+                          {"run", holder.holder.run},
+                          {"command", holder.holder.command},
+                          {"since", holder.since}};
+    }
+    devices.push_back(std::move(entry));
+  }
   nlohmann::json out = nlohmann::json::array();
   for (const auto& device : drained) {
     out.push_back({{"device", device.device},
@@ -80,6 +118,30 @@ struct ListOptions {
   bool ctest_resource_spec = false;
 };
 
+std::string model_and_size(const Device& device) {
+  if (!device.capability.empty()) return fmt::format("{}, capability {}", device.name, device.capability);
+  return device.tiles > 1 ? fmt::format("{}, {} tiles", device.name, device.tiles) : device.name;
+}
+
+// The table, and below it who has each device that is held, and why each that is drained is so.
+void print_list(const DeviceReport& report, const std::vector<DrainedDevice>& drained, const Held& held) {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  std::vector<TextRow> rows;
+  for (const Device& device : report.devices()) {
+    rows.push_back({device.id, model_and_size(device), device.pci,
+                    fmt::format("{:.1f} GiB", static_cast<double>(device.memory_bytes) / kGiB),
+                    state_of_device(device.id, drained, held)});
+  }
+  if (report.simulation) print_simulation(*report.simulation, std::cout);
+  if (!rows.empty())
+    std::cout << shown(text_table({"ID", "MODEL", "PCI", "MEMORY", "STATE"}, rows, columns_of_stdout()));
+  for (const auto& [id, conflict] : held) {
+    std::cout << shown(conflict.holder ? describe(*conflict.holder) : id + " is held") << '\n';
+  }
+  for (const auto& device : drained) std::cout << shown(describe(device)) << '\n';
+  print_stack(report, std::cout);
+}
+
 int run_devices(const ListOptions& options) {
   const auto report = report_devices(options.query);
   if (!report) return fail(report.error());
@@ -92,11 +154,11 @@ int run_devices(const ListOptions& options) {
     return report->devices().empty() ? kExitIncomplete : kExitGreen;
   }
   const auto drained = DrainList(options.state_dir).list();
+  const auto held = held_devices(options.state_dir, report->devices());
   if (options.json) {
-    std::cout << to_json(*report, drained).dump(2) << '\n';
+    std::cout << to_json(*report, drained, held).dump(2) << '\n';
   } else {
-    print_devices(*report, std::cout);
-    for (const auto& device : drained) std::cout << shown(describe(device)) << '\n';
+    print_list(*report, drained, held);
   }
   return report->devices().empty() ? kExitIncomplete : kExitGreen;
 }

@@ -2,9 +2,11 @@
 """Devices after a case: the next one starts when the memory is back; a card that is lost costs one case."""
 
 import json
+import re
+import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, of_type, records, report, skip, write_config
+from harness import BIN, Sandbox, check, of_type, records, report, skip, wait_until, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
 HELD = 256 << 20
@@ -128,6 +130,11 @@ def drained(sandbox):
     check(len(out) == 1 and out[0]["reason"] == "lost", "drained:", out)
 
     sick = out[0]["device"]
+    states = {device["id"]: device["state"] for device in json.loads(listed.stdout)["devices"]}
+    check(states.pop(sick) == "drained" and list(states.values()) == ["idle"], listed.stdout)
+    text = sandbox.proctor("devices", "--sim", "xpu:2x1", "--state-dir", state / "leases").stdout
+    check([line.split() for line in text.splitlines()][1] == ["ID", "MODEL", "PCI", "MEMORY", "STATE"], text)
+    check(re.search(f"^{sick} .* drained$", text, re.M) and re.search(f"^{sick} is drained since ", text, re.M), text)
     done, document = run(sandbox, {f"next{i}": copy() for i in range(3)}, *shared)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     used = {device for case in document["cases"] for device in case["attempts"][-1]["devices"]}
@@ -151,10 +158,38 @@ def drained(sandbox):
     print("ok", sick, "stays drained until somebody undrains it")
 
 
+def held(sandbox):
+    """`proctor devices` shows which device a run holds, and which run it is."""
+    state = sandbox.path / "machine"
+    leases = ["--sim", "xpu:2x1", "--state-dir", state / "leases"]
+    out = sandbox.path / "holder"
+    holder = subprocess.Popen(sandbox.command("exec", "--sim", "xpu:2x1", "--sim-state", state, "--gpus", "1", "--out", out,
+                                              "--", "/bin/sleep", "600"), env=sandbox.env, cwd=sandbox.path,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def states():
+        return {device["state"]: device for device in
+                json.loads(sandbox.proctor("devices", "--json", *leases).stdout)["devices"]}
+
+    try:
+        wait_until(lambda: "held" in states(), 60, "a held device")
+        device = states()["held"]
+        check("idle" in states() and device["held_by"]["pid"] == holder.pid, states())
+        check(device["held_by"]["run"] == records(out)[0]["run_id"], device)
+        text = sandbox.proctor("devices", *leases).stdout
+        check(re.search(f"^{device['id']} .* held$", text, re.M), text)
+        check(f"{device['id']} is held by pid {holder.pid} " in text and device["held_by"]["run"] in text, text)
+    finally:
+        holder.terminate()
+        holder.wait(60)
+    check(set(states()) == {"idle"}, states())
+    print("ok the holder of a device is named")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (slowly, hung) if "--slow" in sys.argv else (late, leaking, lost, all_lost, drained):
+    for test in (slowly, hung) if "--slow" in sys.argv else (late, leaking, lost, all_lost, drained, held):
         with Sandbox() as sandbox:
             test(sandbox)
 

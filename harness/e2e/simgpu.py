@@ -2,6 +2,7 @@
 """The suites of single processes on simulated devices, of both vendors in one run: green, and red where a fault is injected."""
 
 import ctypes
+import re
 import sys
 
 import vendor_functions
@@ -79,7 +80,7 @@ def check_red(sandbox, topology):
     failure = case["attempts"][-1]["failures"][0]
     print(failure)
     check("byte 17" in failure["message"], "the failure does not name byte 17")
-    rerun = next(line for line in (out / "summary.md").read_text().splitlines() if line.startswith("- rerun: "))
+    rerun = re.search("<br>rerun: (.*?)<br>", (out / "summary.md").read_text())[1]
     check(f"PROCTOR_SIM_FAULTS={FAULT} " in rerun, "not the same run:", rerun)
     for key in ("expected", "got", "device", "rule"):
         check(failure[key], f"the failure does not say {key}")
@@ -117,8 +118,8 @@ def check_described(sandbox):
     machine = sandbox.path / "narrow.toml"
     machine.write_text(MACHINE)
     devices = sandbox.proctor("devices", "--sim", machine).stdout
-    for words in ("Simulated Narrow 2  1 tile  5.0 GiB", "Simulated Narrow 1  2 tiles  24.0 GiB"):
-        check(words in devices, f"`{words}` is not in", devices)
+    for words in (r"Simulated Narrow 2 +0000:17:00\.0 +5\.0 GiB +idle$", r"Simulated Narrow 1, 2 tiles +0000:8a:00\.0 +24\.0 GiB +idle$"):
+        check(re.search(words, devices, re.M), f"`{words}` is not in", devices)
     out = sandbox.out()
     done = sandbox.proctor("run", *SUITES, "--sim", machine, "--strict", "--out", out, timeout=600)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)

@@ -63,16 +63,11 @@ std::vector<Device> DeviceReport::devices() const {
   return all;
 }
 
-void print_devices(const DeviceReport& report, std::ostream& out) {
-  if (report.simulation) {
-    out << "simulated: " << report.simulation->topology.name << ", no result counts as hardware evidence\n";
-  }
-  for (const Device& device : report.devices()) {
-    out << fmt::format("{:<22} {}  {}  {:.1f} GiB{}{}\n", device.id, device.name, words_about_size(device),
-                       static_cast<double>(device.memory_bytes) / kGiB,
-                       device.uuid.empty() ? "" : "  uuid " + device.uuid,
-                       device.simulated ? "  simulated" : "");
-  }
+void print_simulation(const Simulation& simulation, std::ostream& out) {
+  out << "simulated: " << simulation.topology.name << ", no result counts as hardware evidence\n";
+}
+
+void print_stack(const DeviceReport& report, std::ostream& out) {
   for (const auto& [backend, inventory] : report.inventories) {
     const std::string words = inventory.words();
     if (!words.empty()) out << fmt::format("{}: {}\n", to_string(backend), words);
@@ -80,6 +75,17 @@ void print_devices(const DeviceReport& report, std::ostream& out) {
   for (const auto& [backend, inventory] : report.inventories) {
     for (const auto& [name, value] : inventory.stack) out << fmt::format("{} {}\n", name, value);
   }
+}
+
+void print_devices(const DeviceReport& report, std::ostream& out) {
+  if (report.simulation) print_simulation(*report.simulation, out);
+  for (const Device& device : report.devices()) {
+    out << fmt::format("{:<22} {}  {}  {:.1f} GiB{}{}\n", device.id, device.name, words_about_size(device),
+                       static_cast<double>(device.memory_bytes) / kGiB,
+                       device.uuid.empty() ? "" : "  uuid " + device.uuid,
+                       device.simulated ? "  simulated" : "");
+  }
+  print_stack(report, out);
 }
 
 }  // namespace proctor

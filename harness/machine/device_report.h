@@ -38,6 +38,9 @@ struct DeviceReport {
 // at all.
 Result<DeviceReport> report_devices(const DeviceQuery& query);
 
+// All of a report in lines; print_simulation() and print_stack() are its first and its last ones.
 void print_devices(const DeviceReport& report, std::ostream& out);
+void print_simulation(const Simulation& simulation, std::ostream& out);
+void print_stack(const DeviceReport& report, std::ostream& out);
 
 }  // namespace proctor

@@ -108,6 +108,8 @@ const std::vector<CommandHelp>& commands() {
        .examples = {{"Show what fails, and since when", "proctor history show runs.db"},
                     {"Show the last outcomes of some cases",
                      "proctor history show runs.db --case '*Copy*'"}}},
+      {.command = "history devices",
+       .examples = {{"Show the devices of three months", "proctor history devices runs.db --since 90d"}}},
       {.command = "gate",
        .examples = {{"Decide whether two runs allow a release",
                      "proctor gate --policy release.toml cuda/ xpu/"},

@@ -1,4 +1,4 @@
-// `proctor history add|show|prune|check|merge DB`: what became of the cases, run by run.
+// `proctor history add|show|devices|prune|check|merge DB`: what became of the cases, run by run.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -6,13 +6,18 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
+#include "harness/cli/text_table.h"
 #include "harness/core/clock.h"
 #include "harness/core/count_text.h"
 #include "harness/core/day.h"
@@ -20,6 +25,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/renamed.h"
 #include "reports/history/answer_json.h"
+#include "reports/history/device_history.h"
 #include "reports/history/questions.h"
 #include "reports/model/report_place.h"
 
@@ -253,20 +259,66 @@ std::string outcome_text(const SeenOutcome& outcome) {
          (outcome.cause.empty() ? "" : ": " + outcome.cause);
 }
 
-void show_failing(const HistoryAnswer& answer) {
-  say(answer.failing.empty() ? "no case fails"
-                             : fmt::format("{} case{}:", answer.failing.size(),
-                                           plural(answer.failing.size(), " fails", "s fail")));
+// "0123abc with changes", or its id where no commit is known.
+std::string short_name(const SeenRun& run) {
+  if (run.commit.empty()) return run.run_id;
+  return run.commit.substr(0, 12) + (run.dirty ? " with changes" : "");
+}
+
+// The suites of which cases of several variants fail: there a case says of which it is.
+std::set<std::pair<std::string, std::string>> suites_of_several(const HistoryAnswer& answer) {
+  std::map<std::pair<std::string, std::string>, std::set<Variant>> variants;
+  for (const FailingCase& failing : answer.failing)
+    variants[{failing.variant.suite, failing.variant.backend}].insert(failing.variant);
+  std::set<std::pair<std::string, std::string>> several;
+  for (const auto& [suite, of] : variants) {
+    if (of.size() > 1) several.insert(suite);
+  }
+  return several;
+}
+
+// "ID · since 0123abc, 3 days ago · 2 runs · good in 4567def"
+std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing, bool name_variant) {
+  const SeenRun& since = answer.runs[failing.since];
+  std::string text = failing.id;
+  if (name_variant) text += " · " + to_string(failing.variant);
+  text += fmt::format(" · since {}, {} · {}", short_name(since), age_text(since.started),
+                      count_text(failing.runs, "run"));
+  if (failing.good) text += " · good in " + short_name(answer.runs[*failing.good]);
+  if (!since.moved.empty()) text += " · the driver stack changed then: " + to_string(since.moved);
+  if (failing.last.run + 1 != answer.runs.size())
+    text += " · last seen in " + short_name(answer.runs[failing.last.run]);
+  return text;
+}
+
+using FailingGroup = std::vector<const FailingCase*>;
+
+// By their cause, in the order of the first case of each.
+std::vector<FailingGroup> failing_by_cause(const HistoryAnswer& answer) {
+  std::vector<FailingGroup> groups;
+  std::map<std::pair<std::int64_t, std::string>, std::size_t> places;
   for (const FailingCase& failing : answer.failing) {
-    const SeenRun& since = answer.runs[failing.since];
-    say(fmt::format("  {}  ({})", failing.id, to_string(failing.variant)));
-    say("    " + outcome_text(failing.last));
-    say(fmt::format("    since {}, {}, {} run{}", run_text(since), age_text(since.started), failing.runs,
-                    plural(failing.runs)));
-    if (!since.moved.empty()) say("    the driver stack changed in it: " + to_string(since.moved));
-    if (failing.good) say("    good in " + run_text(answer.runs[*failing.good]));
-    if (failing.last.run + 1 != answer.runs.size())
-      say("    last seen in " + run_text(answer.runs[failing.last.run]));
+    const std::string outcome = failing.last.cause_number == 0 ? outcome_text(failing.last) : "";
+    const auto [place, is_new] = places.try_emplace({failing.last.cause_number, outcome}, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&failing);
+  }
+  return groups;
+}
+
+void show_failing(const HistoryAnswer& answer) {
+  if (answer.failing.empty()) return say("no case fails");
+  const auto groups = failing_by_cause(answer);
+  const auto several = suites_of_several(answer);
+  say(fmt::format("{} case{}, with {}:", answer.failing.size(),
+                  plural(answer.failing.size(), " fails", "s fail"), count_text(groups.size(), "cause")));
+  for (const FailingGroup& group : groups) {
+    const std::string count = group.size() > 1 ? fmt::format(" ({} cases)", group.size()) : "";
+    say("  " + outcome_text(group.front()->last) + count);
+    for (const FailingCase* failing : group) {
+      const bool name_variant = several.contains({failing->variant.suite, failing->variant.backend});
+      say("    " + failing_line(answer, *failing, name_variant));
+    }
   }
 }
 
@@ -338,6 +390,50 @@ int show(HistoryOptions options) {
   return kExitGreen;
 }
 
+// ---- devices ----
+
+TextRow row_of_device(const DeviceHistory& device) {
+  const std::string share =
+      device.attempts == 0 ? "-"
+                           : fmt::format("{:.1f} %", 100.0 * static_cast<double>(device.failed_attempts) /
+                                                         static_cast<double>(device.attempts));
+  return {device.device,
+          device.host,
+          device.model,
+          fmt::format("{}", device.attempts),
+          fmt::format("{}", device.failed_attempts),
+          share,
+          fmt::format("{}", device.drains),
+          device.last_seen,
+          device.driver};
+}
+
+void print_device_history(const HistoryOptions& options, const DevicesAnswer& answer) {
+  say(fmt::format("{}: {}", options.db, count_text(answer.runs, "run")));
+  if (answer.devices.empty()) return say("no run has a device");
+  std::vector<TextRow> rows;
+  for (const DeviceHistory& device : answer.devices) rows.push_back(row_of_device(device));
+  const std::string table =
+      text_table({"DEVICE", "HOST", "MODEL", "ATTEMPTS", "FAILED", "SHARE", "DRAINS", "LAST SEEN", "DRIVER"},
+                 rows, columns_of_stdout());
+  std::fputs(shown(table).c_str(), stdout);
+}
+
+int devices(const HistoryOptions& options) {
+  const auto since = options.since.empty() ? Result<std::string>("") : moment("--since", options.since);
+  if (!since) return fail(since.error());
+  auto history = open_to_read(options, options.db);
+  if (!history) return fail(history.error());
+  const auto answer = devices_in(*history, *since);
+  if (!answer) return fail(answer.error());
+  if (!options.json) {
+    print_device_history(options, *answer);
+    return kExitGreen;
+  }
+  std::fputs(shown_json(text_of([&](TextOutput& output) { write_answer(*answer, output); })).c_str(), stdout);
+  return kExitGreen;
+}
+
 // ---- The command ----
 
 using Work = int (*)(const HistoryOptions&);
@@ -398,6 +494,14 @@ void add_show(CLI::App& history, Action& action) {
   command->add_flag("--json", options->json, "Print one JSON document");
 }
 
+void add_devices(CLI::App& history, Action& action) {
+  auto* command = history.add_subcommand("devices", "Show how often attempts failed on each device");
+  const auto options = add_work(*command, action, devices);
+  command->add_option("--since", options->since, "Use only runs since then: 90d, 12h or 2026-01-31")
+      ->type_name("TIME");
+  command->add_flag("--json", options->json, "Print one JSON document");
+}
+
 }  // namespace
 
 void add_history_command(CLI::App& app, Action& action) {
@@ -406,6 +510,7 @@ void add_history_command(CLI::App& app, Action& action) {
   history->require_subcommand(1);
   add_add(*history, action);
   add_show(*history, action);
+  add_devices(*history, action);
   auto* pruned = history->add_subcommand("prune", "Remove old runs");
   const auto options = add_work(*pruned, action, prune);
   pruned

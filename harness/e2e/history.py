@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from harness import BIN, ROOT, Sandbox, check, records, run_scenarios, skip, wait_until, write_config
+from harness import BIN, ROOT, Sandbox, check, records, report, run_scenarios, skip, wait_until, write_config
 from subject import CI
 
 SCHEMA = ROOT / "reports/schema/history.schema.json"
@@ -74,9 +74,44 @@ def since_when(sandbox):
     check(failing["last"]["run"]["id"] == fourth and failing["runs"] == 2, failing)
     check(failing["good"]["commit"] == "b" * 40 and failing["variant"]["simulated"], failing)
     text = history(sandbox, "show", "h.sqlite").stdout
-    check("since " in text and third in text and "less than an hour ago" in text, text)
+    [line] = [line for line in text.splitlines() if line.startswith(f"    {CASE} ")]
+    check(f"{CASE} · since {'c' * 12}, less than an hour ago · 2 runs · good in {'b' * 12}" in line, text)
     [outcomes] = show(sandbox, "h.sqlite", "--case", CASE)["cases"]
     check([one["standing"] for one in outcomes["outcomes"]] == ["failing", "failing", "passing", "passing"], outcomes)
+
+
+def by_cause(sandbox):
+    """Cases of one cause stand together, one line each; those of another cause have a heading of their own."""
+    write_config(sandbox.path / "proctor.toml", {
+        name: {"kind": "command", "command": [str(script(sandbox, 'exit "$1"\n')), code], "backend": "none"}
+        for name, code in (("one", "3"), ("two", "3"), ("three", "4"))})
+    runs = [run(sandbox, commit=letter * 40, code=1) for letter in "ab"]
+    history(sandbox, "add", "h.sqlite", *runs)
+    lines = history(sandbox, "show", "h.sqlite").stdout.splitlines()
+    check(lines[1] == "3 cases fail, with 2 causes:", lines)
+    heads = [line for line in lines[2:] if not line.startswith("    ")]
+    check(len(heads) == 2 and heads[0].endswith(" (2 cases)"), lines)
+    check(len(lines) == 7 and all(f" · since {'a' * 12}, " in line and line.endswith(" · 2 runs") for line in lines[2:]
+                                  if line not in heads), lines)
+
+
+def devices(sandbox):
+    """A device on which copies fail: how many attempts failed on it and on the others, by device and host."""
+    words = ["memory", "--sim", "xpu:1x1", "--filter", "memory.xpu/Copy.*"]
+    runs = [run(sandbox, *words, commit="a" * 40), run(sandbox, *words, commit="b" * 40, code=1, PROCTOR_SIM_FAULTS=FAULT)]
+    history(sandbox, "add", "h.sqlite", *runs)
+    text = history(sandbox, "devices", "h.sqlite", "--json").stdout
+    done = subprocess.run([sys.executable, "-c", VALIDATE, text, str(SCHEMA)], capture_output=True, text=True)
+    check(done.returncode == 0 or "No module named" in done.stderr, done.stderr, text)
+    [device] = json.loads(text)["devices"]
+    attempts = [attempt for out in runs for case in report(out)["cases"] for attempt in case["attempts"]
+                if attempt["outcome"] not in ("skip", "notrun")]
+    check((device["device"], device["runs"], device["attempts"], device["drains"]) == ("xpu-sim:0", 2, len(attempts), 0), device)
+    check(device["failed_attempts"] == sum(attempt["outcome"] != "pass" for attempt in attempts) > 0, device, attempts)
+    lines = history(sandbox, "devices", "h.sqlite").stdout.splitlines()
+    check(lines[0] == "h.sqlite: 2 runs" and lines[1].split()[:2] == ["DEVICE", "HOST"], lines)
+    check(lines[2].split()[:2] == ["xpu-sim:0", device["host"]], lines)
+    check(json.loads(history(sandbox, "devices", "h.sqlite", "--json", "--since", "9999-01-01").stdout)["devices"] == [], "--since")
 
 
 def any_order(sandbox):
@@ -197,6 +232,8 @@ def bad_input(sandbox):
             (["add", "h.sqlite", "text"], "text is not a Proctor run directory or a report in one"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
             (["check", "text"], "not an SQLite file"), (["merge", "h.sqlite", "text"], "not an SQLite file"),
             (["merge", "h.sqlite", "missing"], "missing"), (["show", "h.sqlite", "--wait", "1"], "--wait"),
+            (["devices", "missing"], "there is no such file"), (["devices", "text"], "not an SQLite file"),
+            (["devices", "link"], "it is a link"), (["devices", "h.sqlite", "--since", "soon"], "soon"),
             (["shwo", "h.sqlite"], "show")]:
         done = history(sandbox, *words, code=2)
         check(says in done.stderr and done.stdout == "", words, "does not say", says, ":", done.stderr)
@@ -249,7 +286,7 @@ def damaged(sandbox):
     for damage in (whole[:len(whole) // 2], zeroed("result"), zeroed("measure"), zeroed("run_by_commit"), zeroed("cause"),
                    changed("UPDATE result SET standing = 1"), changed("DELETE FROM result"),
                    changed("UPDATE result SET outcome = 99"), changed("DELETE FROM test")):
-        for words in (["check", "h.sqlite"], ["show", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
+        for words in (["check", "h.sqlite"], ["show", "h.sqlite"], ["devices", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
                       ["prune", "h.sqlite", "--keep", "0"], ["merge", "h.sqlite", "sound.sqlite"],
                       ["merge", "new.sqlite", "h.sqlite"]):
             (sandbox.path / "h.sqlite").write_bytes(damage)
@@ -416,6 +453,6 @@ def another_users_directory(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, ring, damaged, no_such_case,
+    run_scenarios([since_when, by_cause, devices, any_order, flaky, shards, old_runs, renamed, bad_input, ring, damaged, no_such_case,
                    output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

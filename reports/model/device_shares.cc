@@ -61,7 +61,7 @@ std::vector<DeviceShare> device_shares(const RunModel& model) {
     const auto found = tallies.find(device.id);
     if (found == tallies.end()) continue;
     const DeviceTally& tally = found->second;
-    DeviceShare share{.device = device.id, .bad = tally.bad, .all = tally.all};
+    DeviceShare share{.device = device.id, .bad = tally.bad, .all = tally.all, .bad_cases = tally.bad_cases};
     share.p = tally.bad_cases == 0 ? 1 : chance_of_so_many(tally.bad_cases, tally.cases, bad, all);
     share.stands_out = share.p < bound;
     shares.push_back(std::move(share));
@@ -84,8 +84,9 @@ std::vector<DeviceDoubtText> device_doubts(const RunModel& model) {
       doubts.push_back({fmt::format("{} of {} attempts failed on {}, {} of {} elsewhere (p = {:.1g}).",
                                     share.bad, share.all, device, bad - share.bad, all - share.all, share.p),
                         share.device});
-    } else if (share.bad == bad && bad >= kFewestFailures && all > share.all) {
-      doubts.push_back({fmt::format("All {} failures ran only on {}.", bad, device), share.device});
+    } else if (share.bad == bad && share.bad_cases >= kFewestFailures && all > share.all) {
+      doubts.push_back(
+          {fmt::format("All {} failures ran only on {}.", share.bad_cases, device), share.device});
     }
   }
   return doubts;

@@ -17,6 +17,7 @@ struct DeviceShare {
   std::string device{};
   int bad = 0;  // attempts that failed there
   int all = 0;  // attempts there that passed or failed
+  int bad_cases = 0;
   bool stands_out = false;
   double p = 1;  // the probability that it is chance
 };

@@ -97,6 +97,7 @@ TEST(DeviceShares, RetriesOfOneCaseAreNoMoreEvidence) {
   events.insert(events.begin(), plan);
   for (const DeviceShare& share : device_shares(model_of(events)))
     EXPECT_FALSE(share.stands_out) << share.device;
+  EXPECT_THAT(device_doubts(model_of(events)), IsEmpty());
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
   const auto count = std::count_if(model.cases().begin(), model.cases().end(), suspect);
   if (count > 0) {
     problems.push_back({"device_suspect", "Suspect device",
-                        fmt::format("{} were bad on one device and good on another:{}",
+                        fmt::format("{} failed on one device and passed on another:{}",
                                     count_text(count, "case"), named(model, suspect))});
   }
   for (const Warning& warning : model.warnings()) {

@@ -41,11 +41,11 @@ def compiled(sandbox, name, text):
 
 
 def run(sandbox, size, *command, options=()):
-    """-> what the console showed, its only case and the run directory; with such a limit for cores"""
+    """-> what the console showed, its only case and the run directory; with such a limit for cores, 0 for no core at all"""
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     if size and hard == 0:
         skip("needs a hard limit for cores above 0")
-    limit = (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
+    limit = (size if hard == resource.RLIM_INFINITY else min(size, hard), hard if size else 0)
     out = sandbox.out()
     done = subprocess.run(sandbox.command("run", "--out", out, *options, "--", *command), cwd=sandbox.path, env=sandbox.env,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
@@ -70,7 +70,7 @@ def a_core_is_kept_and_read(sandbox):
         if sandbox.why_not(layer):
             continue
         shown, attempt, out = run(sandbox, 1 << 30, program, options=("--containment", layer))
-        check("evidence:      crashed in write_to_nothing at writes.c:3\n" in shown, layer, shown)
+        check(f"evidence:      crashed in write_to_nothing at {sandbox.path}/writes.c:3\n" in shown, layer, shown)
         check("\n               < main at writes.c:6\n" in shown, layer, shown)
         core = out / attempt["evidence"]["core"]["file"]
         check(stat.S_IMODE(core.stat().st_mode) == 0o600, "who may read it:", oct(core.stat().st_mode))
@@ -82,6 +82,48 @@ def a_core_is_kept_and_read(sandbox):
                               capture_output=True, text=True, timeout=60)
         check("write_to_nothing" in told.stdout, typed, told.stdout, told.stderr)
         print(f"ok {layer}")
+
+
+def one_is_allowed_where_the_soft_limit_is_0(sandbox):
+    """As on most machines. Those of other processes of a case go with the run, unless they were allowed before."""
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    for soft in (0, hard):
+        done = sandbox.proctor("run", "--out", sandbox.out(), "--", program,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (soft, hard)))
+        check(f"evidence:      crashed in write_to_nothing at {sandbox.path}/writes.c:3\n" in done.stdout, soft, done.stdout)
+        check(f"where to look: write_to_nothing at {sandbox.path}/writes.c:3 · " in done.stdout, soft, done.stdout)
+        done = sandbox.proctor("run", "--out", sandbox.out(), "--", "sh", "-c", f"{program}; true",
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (soft, hard)))
+        check(done.returncode == 0, done.stdout, done.stderr)
+        if not PATTERN.startswith("/"):
+            check(bool(list(sandbox.path.glob("core*"))) == (soft != 0), soft, list(sandbox.path.iterdir()))
+
+
+def of_many_at_once_each_has_its_own_or_none(sandbox):
+    """Without the pid in their names, the cores of two processes may be one file."""
+    needs_a_core()
+    config = ""
+    for name in ("first", "second", "third", "fourth"):
+        program = compiled(sandbox, f"{name}.c", PROGRAM.replace("write_to_nothing", f"{name}_write"))
+        config += f'[suite.{name}]\nkind = "command"\ncommand = ["{sandbox.path}/{program}"]\n'
+    (sandbox.path / "many.toml").write_text(config)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    out = sandbox.out()
+    sandbox.proctor("run", "--config", sandbox.path / "many.toml", "--out", out, "--jobs", "4",
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, hard)))
+    cases = report(out)["cases"]
+    check(len(cases) == 4, cases)
+    has_pid = "%p" in PATTERN or Path("/proc/sys/kernel/core_uses_pid").read_text().strip() != "0"
+    for case in cases:
+        evidence = case["attempts"][-1]["evidence"]
+        own = evidence["lines"][0].startswith(f"crashed in {case['id'].partition('/')[0]}_write at ")
+        told = re.match("no core of process |no core that is known to be of process |no core: .*, another one crashed there",
+                        evidence["lines"][0]) and "frame" not in evidence
+        check(own or (told and not has_pid), case["id"], evidence)
+        print("its own" if own else "none", case["id"])
+    check(not list(sandbox.path.glob("core*")), "left behind:", list(sandbox.path.iterdir()))
 
 
 def one_of_another_directory(sandbox):
@@ -125,7 +167,7 @@ def of_ranks_that_of_who_answers(sandbox):
         out = sandbox.out()
         done = sandbox.proctor("run", "three", "--config", sandbox.path / "ranks.toml", "--out", out, "--containment", layer,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)))
-        check("evidence:      crashed in write_to_nothing at writes.c:3\n" in done.stdout, layer, done.stdout)
+        check(f"evidence:      crashed in write_to_nothing at {sandbox.path}/writes.c:3\n" in done.stdout, layer, done.stdout)
         [attempt] = report(out)["cases"][0]["attempts"]
         check(attempt["evidence"]["core"]["bytes"] > 0, attempt["evidence"])
         print(f"ok {layer}")
@@ -139,12 +181,12 @@ def of_exec_only_that_of_the_command(sandbox):
     done = sandbox.proctor("exec", "--out", sandbox.out(), "--", program,
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)))
     check(done.returncode == -signal.SIGSEGV, done.returncode, done.stderr)
-    check("proctor: evidence:      crashed in write_to_nothing at writes.c:3\n" in done.stderr, done.stderr)
+    check(f"proctor: evidence:      crashed in write_to_nothing at {sandbox.path}/writes.c:3\n" in done.stderr, done.stderr)
     check(not list(sandbox.path.glob("core*")), "a core of the runner:", list(sandbox.path.iterdir()))
 
 
 def without_one(sandbox):
-    """The kernel writes none: what to set. Elsewhere a program takes it whatever the limit is: which."""
+    """The hard limit forbids it: what to set. Elsewhere a program takes it whatever the limit is: which."""
     shown, attempt, _ = run(sandbox, 0, "sh", "-c", "kill -SEGV $$")
     line = re.search(r"^evidence: +(.*)$", shown, re.MULTILINE)[1]
     if IS_FILE:
@@ -181,5 +223,6 @@ def under_a_debugger(sandbox):
 if __name__ == "__main__":
     os.umask(0o022)
     run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
-                  own_tests=[a_core_is_kept_and_read, of_ranks_that_of_who_answers, of_exec_only_that_of_the_command, one_of_another_directory,
+                  own_tests=[a_core_is_kept_and_read, one_is_allowed_where_the_soft_limit_is_0,
+                             of_many_at_once_each_has_its_own_or_none, of_ranks_that_of_who_answers, of_exec_only_that_of_the_command, one_of_another_directory,
                              one_of_another_case_with_the_same_pid])

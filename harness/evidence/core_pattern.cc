@@ -106,8 +106,9 @@ std::string where_the_core_is(const CorePattern& pattern, const CoreLimit& limit
   if (dumped && pattern.is_taken()) return taken_by(pattern, process);
   if (pattern.is_taken()) return "no core: " + taker(pattern) + " took none (kernel.core_pattern)";
   if (limit.hard == 0) return "no core: its size is limited to 0 (ulimit -Hc), which only root can raise";
-  return "no core: the program forbade it, or there was no place for it (kernel.core_pattern is " +
-         pattern.text + ")";
+  const std::string at_once = pattern.is_shared() ? ", another one crashed there at the same moment" : "";
+  return "no core: the program forbade it" + at_once +
+         ", or there was no place for it (kernel.core_pattern is " + pattern.text + ")";
 }
 
 }  // namespace proctor

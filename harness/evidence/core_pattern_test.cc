@@ -58,7 +58,10 @@ TEST(WhereTheCoreIs, SaysWhatToSet) {
   EXPECT_EQ(where_the_core_is(file, {.soft = 0, .hard = 0}, kProcess, false),
             "no core: its size is limited to 0 (ulimit -Hc), which only root can raise");
   EXPECT_EQ(where_the_core_is(file, kUnlimited, kProcess, false),
-            "no core: the program forbade it, or there was no place for it (kernel.core_pattern is core)");
+            "no core: the program forbade it, another one crashed there at the same moment, or there was no "
+            "place for it (kernel.core_pattern is core)");
+  EXPECT_EQ(where_the_core_is({.text = "core.%p"}, kUnlimited, kProcess, false),
+            "no core: the program forbade it, or there was no place for it (kernel.core_pattern is core.%p)");
 }
 
 TEST(LeavesACore, OnlySomeSignalsDo) {

@@ -249,6 +249,7 @@ void RunningAttempt::abandon() {
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
+  context_.cores.ended(end.containment_id);
   const auto crash = crash_of(context_.setup, end, ranks_.get());
   if (!crash) return finish(end);
   look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,

@@ -14,7 +14,7 @@
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan.h"
 #include "harness/process/process_spec.h"
-#include "harness/run/attempt/core_budget.h"
+#include "harness/run/attempt/core_files.h"
 #include "harness/run/attempt/diagnose.h"
 #include "harness/run/attempt/log_names.h"
 #include "harness/run/attempt/readiness.h"
@@ -57,7 +57,7 @@ struct AttemptContext {
   Clock::time_point run_started;
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
-  CoreBudget cores{};
+  CoreFiles cores{};
   StartCosts start_costs{};
   std::function<void()> on_stopped{};  // a case that has the terminal was stopped there
   Clock::duration frozen_told{0};      // of Containment::frozen()

@@ -41,7 +41,7 @@ void add_variables(const AttemptContext& context, const AttemptPlan& plan, const
   set_variable(environment, child::kRunIdVariable, context.planned.run_id);
 }
 
-ProcessSpec make_spec(const AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files) {
+ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files) {
   const AttemptSetup& setup = context.setup;
   const Case& first = *plan.first().test;
   const Voice voice = plan.kind().voice(*plan.suite);
@@ -64,6 +64,7 @@ ProcessSpec make_spec(const AttemptContext& context, const AttemptPlan& plan, At
   spec.events = tells_begin_and_end(voice);
   add_variables(context, plan, files, spec.env);
   files.directory = spec.directory;
+  if (setup.debugger.empty()) spec.core_limit = context.cores.allow_in(spec.directory);
 
   if (!files.log.empty() || !plan.ranks.empty()) {  // a log that cannot be written is marked as lost
     static_cast<void>(make_way(setup.run_dir, log_of(context.names, plan.first())));

@@ -12,7 +12,7 @@ namespace proctor {
 
 // Without callbacks, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
 // AttemptFiles::directory.
-ProcessSpec make_spec(const AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files);
+ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files);
 
 // Adds the variables that belong to this attempt only.
 void add_variables(const AttemptContext& context, const AttemptPlan& plan, const AttemptFiles& files,

@@ -81,7 +81,7 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
   const CrashedProcess process{.pid = crash.pid,
                                .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
                                .program = blamed.test->argv.empty() ? "" : blamed.test->argv.front()};
-  const CorePattern pattern = read_core_pattern();
+  const CorePattern& pattern = context_.cores.pattern();
   if (!crash.core_dumped || pattern.is_taken()) {
     found_.lines = {where_the_core_is(pattern, read_core_limit(), process, crash.core_dumped)};
     return done("");
@@ -91,11 +91,12 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
       std::filesystem::absolute(files.directory.empty() ? "." : files.directory).string();
   const std::string kept = evidence_of(context_.names, blamed, ".core");
   name_file(blamed);
-  const std::uint64_t room = context_.cores.reserve();
+  context_.cores.answered(end.containment_id, crash.pid);
+  const std::uint64_t room = context_.cores.budget.reserve();
   const CrashGatherRequest request{.program = context_.setup.own_program,
                                    // The file system's clock is coarser.
                                    .owner = {.pid = crash.pid,
-                                             .is_alone = same_pids,
+                                             .is_alone = same_pids && !pattern.is_shared(),
                                              .containment_id = end.containment_id,
                                              .since = unix_seconds(end.started) - 1},
                                    .core_glob = core_glob(pattern, process, directory),
@@ -111,7 +112,7 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
         ::unlink(core_draft(core).c_str());  // of one that was killed
         const std::uint64_t bytes = bytes_on_disk(core);
         if (bytes > 0) found_.core = {.file = kept, .program = gathered.digest.core_program, .bytes = bytes};
-        context_.cores.settle(room, bytes);
+        context_.cores.budget.settle(room, bytes);
         const std::string problem = gathered.problem;
         take(std::move(gathered), began);
         done(problem);

@@ -106,7 +106,8 @@ class Collector {
     result.standing = meaning_of(result.verdict, record.planned.kind).standing;
     result.attempts = static_cast<int>(record.attempts.size());
     result.flaky = is_flaky(model_, record);
-    if (result.standing != Standing::kPassing || result.flaky) add_cause(record, result);
+    const bool failed = result.standing != Standing::kPassing || is_good_elsewhere(model_, record);
+    if (failed || result.flaky) add_cause(record, result);
     result.duration_ms = duration_ms(record);
     if (const Attempt* attempt = telling_attempt(model_, record)) {
       result.device = joined(attempt->start.devices, "+");

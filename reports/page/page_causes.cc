@@ -148,7 +148,9 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
   const CaseResult& result = result_of(view.request, first);
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   const std::string_view look = cause.bad ? look_of(result.verdict, result.standing) : "flaky";
-  const std::string what = cause.bad ? to_string(result.verdict) : std::string(words::flaky.one);
+  const Attempt* telling = telling_attempt(model, record);
+  const Verdict& shown = look == "good" && telling != nullptr ? verdict_of(*telling) : result.verdict;
+  const std::string what = cause.bad ? to_string(shown) : std::string(words::flaky.one);
   json said = {{"href", fmt::format("#cause={}", cause.number)},
                {"count", counted(cause.cases.size(), words::cases)},
                {"badge", badge(look == "good" ? "bad" : look, what)},

@@ -291,7 +291,7 @@ def damaged(sandbox):
                       ["merge", "new.sqlite", "h.sqlite"]):
             (sandbox.path / "h.sqlite").write_bytes(damage)
             done = history(sandbox, *words, code=2)
-            check("h.sqlite" in done.stderr and re.search("(made|[Mm]ake it) again", done.stderr), words, done.stdout, done.stderr)
+            check("h.sqlite" in done.stderr and re.search("[Cc]reate (it|the history) again", done.stderr), words, done.stdout, done.stderr)
             check((sandbox.path / "h.sqlite").read_bytes() == damage, words, "wrote to it")
         check(not (sandbox.path / "new.sqlite").exists(), "made of a damaged one")
         (sandbox.path / "h.sqlite").write_bytes(damage)

@@ -32,6 +32,7 @@ TEST(TextTable, HostileTextStaysInItsCell) {
   EXPECT_EQ(text_table({"ID", "STATE"}, {{"a\x1b[31mb\x01\nc", "idle"}}, 0),
             "ID        STATE\n"
             "ab\\x01 c  idle\n");
+  EXPECT_LT(text_table({"ID"}, {{std::string(1 << 20, 'x')}}, 0).size(), 300u);
 }
 
 }  // namespace

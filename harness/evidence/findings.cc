@@ -15,6 +15,7 @@ namespace {
 
 // ---- at most ten lines ----
 
+constexpr std::string_view kLauncherOfRanks = " launch-ranks ";  // a process of Proctor
 constexpr std::size_t kMaxLines = 10;
 constexpr std::size_t kMaxLineBytes = 200;
 constexpr std::size_t kMaxInFull = 2;  // processes; more get one line each
@@ -170,6 +171,7 @@ std::vector<std::string> ten_lines(const Findings& findings) {
 
 std::optional<StackFrame> own_frame(const Findings& findings) {
   for (const ProcessFinding* process : by_interest(findings)) {
+    if (process->facts.command.find(kLauncherOfRanks) != std::string::npos) continue;
     std::optional<StackFrame> frame;
     if (!process->python.threads.empty()) frame = own_python_frame(process->python.threads.front());
     if (!frame && !process->native.empty()) frame = own_frame(process->native.front(), is_python(*process));

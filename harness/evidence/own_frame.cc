@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <sstream>
 #include <string>
 
@@ -110,9 +111,11 @@ std::optional<ThreadFrame> parse_fatal_frame(std::string_view line) {
                      .location = std::string(file) + ':' + std::string(rest.substr(0, in))};
 }
 
+// A compiler records the name of a file as it was typed: "/src/./a.cc".
 StackFrame shown(const ThreadFrame& frame) {
-  return {.function = bounded(frame.function, kFunctionBytes),
-          .location = bounded(frame.location, kLocationBytes)};
+  return {
+      .function = bounded(frame.function, kFunctionBytes),
+      .location = bounded(std::filesystem::path(frame.location).lexically_normal().string(), kLocationBytes)};
 }
 
 }  // namespace

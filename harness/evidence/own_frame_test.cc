@@ -45,9 +45,10 @@ TEST(OwnFrame, SkipsSourcesOfEveryRuntime) {
         "./time/nanosleep.c:5", "/usr/src/debug/glibc-2.38-1.x86_64/io/read.c:9",
         "../../../../../src/libstdc++-v3/src/c++11/thread.cc:99", "/opt/gcc/include/c++/13/bits/stl_algo.h:9",
         "../../../../src/libsanitizer/asan/asan_interceptors.cpp:21"})
-    EXPECT_EQ(own({{"wait", source}, {"run", "./src/run.cc:3"}}), "run | ./src/run.cc:3") << source;
-  for (const std::string source : {"./src/x.c:1", "../src/x.c:1", "/home/u/string/x.c:1"})
+    EXPECT_EQ(own({{"wait", source}, {"run", "./src/run.cc:3"}}), "run | src/run.cc:3") << source;
+  for (const std::string source : {"src/x.c:1", "../src/x.c:1", "/home/u/string/x.c:1"})
     EXPECT_EQ(own({{"mine", source}}), "mine | " + source);
+  EXPECT_EQ(own({{"mine", "/home/u/./src/x.c:1"}}), "mine | /home/u/src/x.c:1");
 }
 
 TEST(OwnFrame, WithoutLinesIsTheFirstThatIsNotOfTheSystem) {

@@ -34,12 +34,13 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
   EXPECT_THAT(text,
               HasSubstr("\n**1 of 4 cases failed, with 1 cause.**\n4 planned: 1 pass, 1 fail, 2 skip.\n"));
-  EXPECT_THAT(text,
-              HasSubstr("| `fail` | read \\*back\\* 0x00 | `copy.cc:1` | - | `memory.xpu/A.Fail` | - |\n"));
+  EXPECT_THAT(text, HasSubstr("| `fail` | read \\*back\\* 0x00 | `copy.cc:1` | `xpu:0000:03:00.0` | "
+                              "`memory.xpu/A.Fail` | - |\n"));
   EXPECT_THAT(text, HasSubstr("<details><summary><b>fail</b> at copy.cc:1: <code>memory.xpu/A.Fail</code>"));
   EXPECT_THAT(text,
-              HasSubstr("<pre>whose problem: code<br>what:          fail: read *back* 0x00<br>rerun:         "
-                        "proctor run memory --backend xpu --case memory.xpu/A.Fail<br>where to look: "
+              HasSubstr("<pre>whose problem: code<br>what:          fail: read *back* 0x00<br>on:            "
+                        "xpu:0000:03:00.0 (Card)<br>rerun:         proctor run memory --backend xpu --case "
+                        "memory.xpu/A.Fail<br>where to look: "
                         "copy.cc:1 · logs/"));
   EXPECT_THAT(text, HasSubstr("- 2 × `needs:devices>=2`: `memory.xpu/A.Skip`, `memory.xpu/B.Skip`\n"));
   EXPECT_THAT(text, HasSubstr("- 1 × `leaky`: `memory.xpu/A.Fail`\n"));
@@ -121,9 +122,8 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
       text,
       StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
                  "passed.** `--flaky pass --flaky-budget 1` allows flaky cases.\n2 planned: 2 pass.\n"));
-  EXPECT_THAT(
-      text,
-      HasSubstr("| `flaky` | now and then | `src/k.cc:7` | - | `s/a` | `flaky in 2 of 3 earlier runs` |\n"));
+  EXPECT_THAT(text, HasSubstr("| `flaky` | now and then | `src/k.cc:7` | `xpu:0000:03:00.0` | `s/a` | `flaky "
+                              "in 2 of 3 earlier runs` |\n"));
   auto failed = events;
   failed.insert(failed.end(), {concluded("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}});
   EXPECT_THAT(

@@ -187,7 +187,7 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
   if (attempt.end) {
     const AttemptEnded& end = *attempt.end;
     if (const auto& frame = end.evidence.frame) {
-      const std::string function = one_line(frame->function, kHeadlineBytes);
+      const std::string function = one_line(clean_text(frame->function), kHeadlineBytes);
       add_location(locations, frame->location.empty() ? function : function + " at " + frame->location);
     }
     if (!end.failures.empty() && !end.failures[0].file.empty()) {

@@ -104,10 +104,13 @@ def otlp(path):
 class PageParser(html.parser.HTMLParser):
     """Refuses what a page of ours does not write, and keeps its data."""
 
-    TAGS = set("html head meta title style body a header p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
+    TAGS = set("html head meta title style body a header nav p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
                "tr th td details summary dl dt dd br code pre article footer script svg rect".split())
-    ATTRIBUTES = set("lang charset http-equiv content name class href id aria-labelledby aria-hidden hidden scope data-label open "
-                     "type viewbox width height preserveaspectratio fill x".split())
+    ATTRIBUTES = set("lang charset http-equiv content name class href id aria-label aria-labelledby aria-hidden hidden scope data-label data-copy open "
+                     "type role tabindex viewbox width height preserveaspectratio fill x".split())
+
+    # Of a commit, a comparison or a line (reports/page/page_source.h).
+    SOURCE = re.compile(r"https?://[\w.-]*(github|gitlab)[\w.-]*/[\w./~%-]+(#L\d+)?", re.ASCII)
 
     def __init__(self, path):
         super().__init__()
@@ -116,7 +119,8 @@ class PageParser(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
         address = given.get("href") or "#"
-        if tag not in self.TAGS or set(given) - self.ATTRIBUTES or re.match(r"[a-zA-Z.+-]*:|//", address):
+        leads_away = re.match(r"[a-zA-Z.+-]*:|//", address) and not self.SOURCE.fullmatch(address)
+        if tag not in self.TAGS or set(given) - self.ATTRIBUTES or leads_away:
             raise SystemExit(f"{self.path}: <{tag} {attributes}>"[:500])
         if tag == "script":
             self.block = given.get("id")

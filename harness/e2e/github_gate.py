@@ -321,7 +321,7 @@ def unforeseen(sandbox):
         check(added.returncode == 0, added)
     with sqlite3.connect(histories / "older" / "history.sqlite") as database:
         view = re.search(r"CREATE VIEW outcome_of_case.*?;", (ROOT / "reports/history/schema.cc").read_text(), re.DOTALL)[0]
-        database.executescript(f"DROP VIEW outcome_of_case; DROP TABLE words; {view} DROP TABLE merged_part; CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run,"
+        database.executescript(f"DROP VIEW outcome_of_case; DROP TABLE words; DROP TABLE used_device; {view} DROP TABLE merged_part; CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run,"
                                " PRIMARY KEY (run_id, run))\n  STRICT, WITHOUT ROWID; PRAGMA user_version = 1")
     ended = alone(sandbox, "found", PREPARE=histories / "older")
     verdict_of(ended, "green", "# Gate: green", keep="true")

@@ -67,7 +67,7 @@ def main():
         done, there, said = installs(sandbox, rendered(sandbox, lock([("demo", [bad, good]), ("other", [other])])), "demo")
         check(done and there, "what was meant was not installed:", said)
         check(not (sandbox.path / "installed/unlisted.py").exists(), "a package that nobody listed is there")
-        check("there is none" in rendered(sandbox, lock([("demo", [good])], pip=False), code=2), "a lock without pip")
+        check("which is missing" in rendered(sandbox, lock([("demo", [good])], pip=False), code=2), "a lock without pip")
         check("has no hash" in rendered(sandbox, lock([("demo", [])]), code=2), "a wheel without a hash")
         check("twice" in rendered(sandbox, lock([("demo", [good]), ("Demo", [good])]), code=2), "a wheel twice")
         for name in ("a b", "-x", "x;y", "$(x)"):

@@ -76,7 +76,7 @@ def last_lines(sandbox):
         new = "FAIL NEW " if number >= 20 else "FAIL "
         since = "" if number >= 20 else f", since {'a' * 12} (2 runs)"
         check(line.startswith(new + place) and since in line, case["id"], ":", line)
-        words = case["attempts"][0]["failures"][0]["message"].replace("\n", " ")
+        words = case["attempts"][0]["failures"][0]["message"].partition("\n")[0]
         check(line.partition(": ")[2].startswith(words[:120]), case["id"], ":", line)
     marked = [line.startswith("FAIL NEW ") for line in last if line.startswith("FAIL ")]
     check(marked == [True] * 25 + [False] * 20, "new ones are not first:", marked)

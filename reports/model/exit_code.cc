@@ -58,7 +58,9 @@ int least_executed(const RunModel& model) {
 }
 
 bool is_red_by_flaky_alone(const RunModel& model) {
-  const auto is_red = [&model](const CaseRecord& record) { return run_code_of(model, record) == RunCode::kRed; };
+  const auto is_red = [&model](const CaseRecord& record) {
+    return run_code_of(model, record) == RunCode::kRed;
+  };
   return !flaky_cases(model).allowed && !model.warned_of(WarningCode::kPartRefused) &&
          std::none_of(model.cases().begin(), model.cases().end(), is_red);
 }

@@ -40,6 +40,12 @@ std::string word_of(const RunModel& model, const CaseRecord& record, const Verdi
   return cut ? "INTERRUPTED" : upper_case(to_string(verdict.outcome));
 }
 
+// The first line, unless it only introduces the next ones: "Expected equality of these values:".
+std::string first_words(const std::string& message) {
+  const std::string line = message.substr(0, message.find('\n'));
+  return line.empty() || line.ends_with(':') ? message : line;
+}
+
 FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = telling_attempt(model, record);
   FailedLine line{.verdict = attempt != nullptr ? verdict_of(*attempt) : model.verdict(record)};
@@ -51,7 +57,7 @@ FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
       one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", record.planned.id,
                                       listed_devices(model, record), past.empty() ? "" : ", " + past)),
                kListedHead);
-  line.message = one_line(whole_message(model, record), kListedMessage);
+  line.message = one_line(first_words(whole_message(model, record)), kListedMessage);
   return line;
 }
 

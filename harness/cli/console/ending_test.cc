@@ -61,7 +61,16 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
   EXPECT_EQ(lines[0].head, "src/b.cc:7 s/new on xpu:0000:03:00.0");
   EXPECT_FALSE(lines[1].is_new);
   EXPECT_EQ(lines[1].head, "src/a.cc:26 s/old on xpu:0000:03:00.0, since 0123abc (3 runs)");
-  EXPECT_EQ(lines[1].message, "first second");
+  EXPECT_EQ(lines[1].message, "first");
+}
+
+TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
+  std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
+  add_failing(events, "s/a", "Expected equality of these values:\n  i\n  3", "", 0);
+  const RunModel model = model_of(events);
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].message, "Expected equality of these values: i 3");
 }
 
 TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {

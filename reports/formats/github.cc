@@ -218,13 +218,11 @@ void add_quiet(const RunModel& model, std::vector<RankedCause>& causes) {
 }
 
 void add_device_doubts(const RunModel& model, std::vector<RankedCause>& causes) {
+  const std::string command = code_or_device_command(model, "RUN_DIR");
+  const std::string next = command.empty() ? "The devices of this run are compared in the job summary."
+                                           : "Code or device? " + command;
   for (const DeviceDoubtText& doubt : device_doubts(model)) {
-    causes.push_back(
-        {.annotation = {.level = Level::kWarning,
-                        .title = doubt.sentence,
-                        .message = model.plan().each_device
-                                       ? "The devices of this run are compared in the job summary."
-                                       : fmt::format("Code or device? {}", kCodeOrDeviceCommand)}});
+    causes.push_back({.annotation = {.level = Level::kWarning, .title = doubt.sentence, .message = next}});
   }
 }
 

@@ -111,9 +111,10 @@ void add_head(std::string& out, const RunModel& model, const std::vector<CauseGr
   }
   out += verdict_line(model, groups);
   out += counts_line(model);
+  const std::string command = code_or_device_command(model, "RUN_DIR");
   for (const DeviceDoubtText& doubt : device_doubts(model)) {
     out += markdown_prose(doubt.sentence);
-    if (!plan.each_device) out += " Code or device? " + markdown_code(kCodeOrDeviceCommand);
+    if (!command.empty()) out += " Code or device? " + markdown_code(command);
     out += '\n';
   }
   out += fmt::format("Run {} on {}, started {}, ", markdown_code(plan.run_id), markdown_code(plan.hostname),

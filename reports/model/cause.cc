@@ -93,13 +93,15 @@ std::string cause_key(const RunModel& model, const CaseRecord& record) {
   return outcome + "\n" + verdict.reason.text() + "\n" + without_numbers(whole_message(model, record));
 }
 
+bool is_new_failure(const RunModel& model, const CaseRecord& record) {
+  const CasePast* past = model.past(record);
+  return past != nullptr && is_new(*past);
+}
+
 std::vector<CauseGroup> cause_groups(const RunModel& model) {
   std::vector<CauseGroup> groups;
   std::map<std::string, std::size_t> known;
-  const auto is_new_case = [&model](const CaseRecord* record) {
-    const CasePast* past = model.past(*record);
-    return past != nullptr && is_new(*past);
-  };
+  const auto is_new_case = [&model](const CaseRecord* record) { return is_new_failure(model, *record); };
   for (const CaseRecord& record : model.cases()) {
     const bool failed = model.is_bad(record) || is_good_elsewhere(model, record);
     if (!failed && !is_flaky(model, record)) continue;

@@ -38,6 +38,9 @@ std::string without_numbers(std::string_view text);
 // Equal for cases of one cause.
 std::string cause_key(const RunModel& model, const CaseRecord& record);
 
+// Whether the history of the run says so (case_past.h).
+bool is_new_failure(const RunModel& model, const CaseRecord& record);
+
 // The cases of one cause, those that are new first, else in the order of the plan; the first one speaks for all.
 struct CauseGroup {
   std::vector<const CaseRecord*> cases{};

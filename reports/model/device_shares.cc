@@ -69,6 +69,11 @@ std::vector<DeviceShare> device_shares(const RunModel& model) {
   return shares;
 }
 
+std::string code_or_device_command(const RunModel& model, const std::string& run_dir) {
+  if (model.plan().each_device || model.plan().exec) return "";
+  return fmt::format("proctor rerun {} --failed --each-device --repeat 5", shell_quote(run_dir));
+}
+
 std::vector<DeviceDoubtText> device_doubts(const RunModel& model) {
   const std::vector<DeviceShare> shares = device_shares(model);
   std::vector<DeviceDoubtText> doubts;

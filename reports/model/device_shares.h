@@ -22,9 +22,8 @@ struct DeviceShare {
   double p = 1;  // the probability that it is chance
 };
 
-// What to run next where device_doubts() has a sentence.
-inline constexpr std::string_view kCodeOrDeviceCommand =
-    "proctor rerun RUN_DIR --failed --each-device --repeat 5";
+// What to run next where device_doubts() has a sentence; "" if the run did so, or is one of `exec`, which has one device.
+std::string code_or_device_command(const RunModel& model, const std::string& run_dir);
 
 // By the order of RunPlanned::devices; a device without an attempt is not there. Of attempts that had several devices,
 // each counts.

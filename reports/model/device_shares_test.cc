@@ -100,5 +100,16 @@ TEST(DeviceShares, RetriesOfOneCaseAreNoMoreEvidence) {
   EXPECT_THAT(device_doubts(model_of(events)), IsEmpty());
 }
 
+TEST(DeviceShares, ARunThatComparedDevicesAndOneOfExecHaveNoCommand) {
+  RunPlanned plan = plan_of({});
+  EXPECT_EQ(code_or_device_command(model_of({plan}), "my runs/1"),
+            "proctor rerun 'my runs/1' --failed --each-device --repeat 5");
+  plan.each_device = true;
+  EXPECT_EQ(code_or_device_command(model_of({plan}), "x"), "");
+  plan.each_device = false;
+  plan.exec = true;
+  EXPECT_EQ(code_or_device_command(model_of({plan}), "x"), "");
+}
+
 }  // namespace
 }  // namespace proctor

@@ -49,12 +49,10 @@ void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
   if (flaky.allowed) return;
   problems.push_back(
       {std::string(kFlakyProblem), "Flaky cases",
-       fmt::format("{} {} bad and then good, more than the policy of the run allows. {} allows "
-                   "them:{}",
-                   count_text(flaky.count, "case"), plural(flaky.count, "was", "were"),
-                   options_that_allow(model, flaky), named(model, [&](const CaseRecord& record) {
-                     return model.has_mark(record, Mark::kFlaky);
-                   }))});
+       fmt::format(
+           "{} failed and then passed, more than the policy of the run allows. {} allows them:{}",
+           count_text(flaky.count, "case"), options_that_allow(model, flaky),
+           named(model, [&](const CaseRecord& record) { return model.has_mark(record, Mark::kFlaky); }))});
 }
 
 void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {

@@ -226,10 +226,9 @@ json doubts_of_devices(const PageRequest& request) {
     const RunPlanned& plan = run.model.plan();
     const auto doubts = device_doubts(run.model);
     for (std::size_t i = 0; i < doubts.size(); ++i) {
-      const bool is_last = i + 1 == doubts.size() && !plan.each_device && !plan.exec;
-      const std::string command = fmt::format("proctor rerun {} --failed --each-device --repeat 5",
-                                              shell_quote(directory_of_run(plan)));
-      list.push_back({{"sentence", doubts[i].sentence}, {"command", is_last ? command : ""}});
+      const bool is_last = i + 1 == doubts.size();
+      list.push_back({{"sentence", doubts[i].sentence},
+                      {"command", is_last ? code_or_device_command(run.model, directory_of_run(plan)) : ""}});
     }
   }
   return list;

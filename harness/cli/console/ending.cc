@@ -21,11 +21,6 @@ namespace {
 constexpr std::size_t kListedMessage = 160;  // bytes
 constexpr std::size_t kListedHead = 400;     // an id may have any length
 
-bool is_new_failure(const RunModel& model, const CaseRecord& record) {
-  const CasePast* past = model.past(record);
-  return past != nullptr && is_new(*past);
-}
-
 // Of the attempt that failed, where the run has several devices.
 std::string listed_devices(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = telling_attempt(model, record);
@@ -129,9 +124,8 @@ std::string past_text(const RunModel& model, const CaseRecord& record) {
 std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir) {
   std::vector<std::string> lines;
   for (const DeviceDoubtText& doubt : device_doubts(model)) lines.push_back(doubt.sentence);
-  if (lines.empty() || model.plan().each_device) return lines;
-  lines.push_back(fmt::format("Code or device? proctor rerun {} --failed --each-device --repeat 5",
-                              shell_quote(run_dir)));
+  const std::string command = code_or_device_command(model, run_dir);
+  if (!lines.empty() && !command.empty()) lines.push_back("Code or device? " + command);
   return lines;
 }
 

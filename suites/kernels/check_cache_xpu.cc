@@ -1,5 +1,6 @@
 // Modules that a cache on disk keeps between processes: a hit computes the same, and damage is noticed.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -105,9 +106,9 @@ void fill(const CacheDirectory& cache) {
 std::string contents(const CacheDirectory& cache) {
   std::vector<std::string> lines;
   for (const auto& file : cache.files()) {
-    const auto written = std::filesystem::last_write_time(file).time_since_epoch().count();
+    const std::chrono::nanoseconds written = std::filesystem::last_write_time(file).time_since_epoch();
     lines.push_back(file.filename().string() + ": " + std::to_string(std::filesystem::file_size(file)) +
-                    " bytes, written at " + std::to_string(written) + "\n");
+                    " bytes, written at " + std::to_string(written.count()) + "\n");
     expect_true(std::filesystem::file_size(file) > 0, "there is something in " + file.filename().string());
   }
   std::ranges::sort(lines);

@@ -18,7 +18,7 @@ function(proctor_from_sources name directory)
   target_compile_options(${name} PRIVATE -w)
 endfunction()
 
-if(PROCTOR_TARGET MATCHES "musl$")
+if(CMAKE_CROSSCOMPILING OR PROCTOR_TARGET MATCHES "musl$")
   enable_language(C)
   proctor_from_sources(proctor_sqlite sqlite)
   proctor_from_sources(proctor_zlib zlib)

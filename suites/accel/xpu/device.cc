@@ -12,10 +12,11 @@ namespace proctor::accel {
 namespace {
 
 EntryPoints load() {
-  void* library = dlopen(xpu::kLoaderName, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw suite::Skipped(std::string("library_missing:") + xpu::kLoaderName);
+  const SharedLibrary library = xpu::open_loader();
+  if (!library.loaded()) throw suite::Skipped(std::string("library_missing:") + xpu::kLoaderName);
   EntryPoints points;
-#define PROCTOR_ZE_FIND(name) points.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name));
+#define PROCTOR_ZE_FIND(name) \
+  points.name = reinterpret_cast<decltype(&::name)>(dlsym(library.handle(), #name));
   PROCTOR_ZE_ENTRY_POINTS(PROCTOR_ZE_FIND)
 #undef PROCTOR_ZE_FIND
   return points;

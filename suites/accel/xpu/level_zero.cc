@@ -7,8 +7,7 @@
 
 #include <algorithm>
 #include <array>
-
-#include "suites/accel/shared_library.h"
+#include <filesystem>
 
 namespace proctor::xpu {
 namespace {
@@ -50,12 +49,21 @@ Listing<Handle> list(Get&& get) {
 
 }  // namespace
 
+SharedLibrary open_loader() {
+  SharedLibrary of_system(kLoaderName);
+  if (of_system.loaded()) return of_system;
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  SharedLibrary own((program.parent_path() / "level_zero" / kLoaderName).string());
+  return own.loaded() ? own : of_system;  // whose error names the library as users know it
+}
+
 bool LevelZero::lacks(const std::string& symbol) const {
   return std::find(missing_symbols.begin(), missing_symbols.end(), symbol) != missing_symbols.end();
 }
 
 std::optional<LevelZero> load_level_zero(std::string& why) {
-  const SharedLibrary library(kLoaderName);
+  const SharedLibrary library = open_loader();
   if (!library.loaded()) {
     why = library.error();
     return std::nullopt;

@@ -11,9 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "suites/accel/shared_library.h"
+
 namespace proctor::xpu {
 
 inline constexpr const char* kLoaderName = "libze_loader.so.1";
+
+// The loader of this system; without one, that of this installation, which lies in level_zero/ beside the program.
+// Once it is open, everything in this process that asks for kLoaderName gets the same one.
+SharedLibrary open_loader();
 
 // Entry points that came after Level Zero 1.0 are declared here, because the headers
 // of the build may be older.

@@ -5,12 +5,15 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/outside_program.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/devices/leases/lease.h"
@@ -31,6 +34,7 @@ struct VendorLibrary {
 };
 // All that doctor does stays below 5 s, also when the drivers of both vendors hang.
 constexpr Milliseconds kProbeTimeout{1'800};
+constexpr Milliseconds kOtherTimeout{500};  // of another proctor, to say its version
 
 struct DoctorRequest {
   DeviceQuery query;
@@ -93,6 +97,30 @@ void print_containment(std::ostream& out) {
   }
 }
 
+std::set<std::string> other_installations() {
+  std::set<std::string> others;
+  std::istringstream directories(search_path());
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string program = find_tool("proctor", directory);
+    if (program.empty()) continue;
+    const auto answer =
+        run_outside_program({.argv = {program, "--version"}, .package = "proctor", .time = kOtherTimeout});
+    const std::string facts = answer ? answer->output : answer.error().message();
+    if (facts.ends_with("installed " + installation() + "\n")) continue;
+    others.insert(fmt::format("{} ({})", program, facts.substr(0, facts.find('\n'))));
+  }
+  return others;
+}
+
+// Scripts and other shells may take a proctor of PATH that is not this one.
+void print_installation(std::ostream& out) {
+  out << fmt::format("installation\n  proctor {:<14} {}\n", PROCTOR_VERSION, installation());
+  for (const auto& other : other_installations()) {
+    out << clean_text("  warn    PATH has another one: " + other)
+        << "\n          to fix it: uninstall one of them\n";
+  }
+}
+
 // Where a child would find each vendor's library; the runner itself loads none.
 void print_libraries(std::ostream& out) {
   const char* path = std::getenv("LD_LIBRARY_PATH");
@@ -124,7 +152,7 @@ void print_leases(std::ostream& out) {
 // What looks at a case before a limit ends it, and whether it may.
 void print_evidence_tools(std::ostream& out) {
   const char* path = std::getenv("PATH");
-  const std::string search = (path == nullptr ? "" : path) + (":" + program_directory());
+  const std::string search = (path == nullptr ? "" : path) + (":" + tool_directories());
   out << "evidence of a timeout\n";
   for (const auto& [name, how] :
        {std::pair("gdb", "apt-get install gdb: native stacks"),
@@ -159,6 +187,7 @@ void print_next(const DeviceReport& report, const DeviceQuery& query, std::ostre
 Result<void> print_this_machine(const DeviceQuery& query) {
   const auto report = report_devices(query);
   if (!report) return report.error();
+  print_installation(std::cout);
   std::cout << "devices\n";
   print_devices(*report, std::cout);
   print_libraries(std::cout);

@@ -21,6 +21,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/cli/usage_errors.h"
 #include "harness/core/exit_code.h"
+#include "harness/machine/installation.h"
 
 namespace proctor::cli {
 namespace {
@@ -76,9 +77,11 @@ std::string build_facts() {
       "proctor {}\n"
       "commit    {}\n"
       "compiler  {}, {}\n"
-      "linked    {}, {}, {}",
+      "linked    {}, {}, {}\n"
+      "installed {}",
       PROCTOR_VERSION, commit.empty() ? "unknown" : commit, compiler(), build,
-      PROCTOR_LINKED_STATICALLY ? "statically" : "dynamically", c_library(), PROCTOR_PROCESSOR);
+      PROCTOR_LINKED_STATICALLY ? "statically" : "dynamically", c_library(), PROCTOR_PROCESSOR,
+      installation());
 }
 
 // No command ends green whose answer was lost, as on a full disk. `run` and `exec` write theirs in another way.

@@ -110,6 +110,7 @@ def version(prefix, env):
     check(re.fullmatch(r"compiler +(g|clang)\+\+ [\d.]+, \w+.*", facts[2]), facts)
     static = "INTERP" not in run("readelf", "-l", prefix / "bin/proctor")
     check(facts[3].startswith("linked    " + ("statically" if static else "dynamically")), facts)
+    check(facts[4] == f"installed cmake --install, {prefix}", facts)
     print("ok " + " · ".join(facts))
 
 

@@ -22,7 +22,7 @@ struct CollectRequest {
   std::string kernel_gap{};                 // why there may be more of them, or ""
   Milliseconds budget{4'500};
   std::map<std::string, std::string> environment;  // of the tools; PATH is where they are looked for,
-  std::string more_tools{};                        // then this directory; "": none
+  std::string more_tools{};                        // then these directories; "": none
 };
 
 // `text` gets everything; `digest` is called whenever it is better than before.

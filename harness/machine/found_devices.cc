@@ -361,6 +361,13 @@ void FoundDevices::keep(const std::vector<std::string>& chosen) {
 
 Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
                                   Containment& containment, const Environment& caller) {
+  if (const std::string version = suites_version(); !version.empty() && version != PROCTOR_VERSION) {
+    return Error::refused(
+        fmt::format("the installed suites are of version {}, but this is proctor {}", version,
+                    PROCTOR_VERSION),
+        fmt::format("Install one version of both: pip install ./proctor-{0}-*.whl ./proctor_suites-{0}-*.whl",
+                    PROCTOR_VERSION));
+  }
   FoundDevices devices;
   if (simulation && simulation->driver.kind == SimDriverKind::kIntel && backend == Backend::kXpu) {
     add_intel(*simulation, containment, caller, devices);

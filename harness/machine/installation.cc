@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 namespace proctor {
 namespace fs = std::filesystem;
@@ -15,6 +16,38 @@ std::string own_program() {
 }
 
 std::string program_directory() { return fs::path(own_program()).parent_path().string(); }
+
+namespace {
+
+// The one line of a file below share/proctor; "" if there is none.
+std::string shared_line(const std::string& name) {
+  std::ifstream file(shared_file(name));
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Without the trailing slash that "x/.." leaves.
+fs::path installed_prefix() {
+  return (fs::path(program_directory()) / PROCTOR_INSTALLED_PREFIX / "x").lexically_normal().parent_path();
+}
+
+}  // namespace
+
+std::string installation() {
+  const fs::path programs = program_directory();
+  std::error_code error;
+  if (fs::exists(programs / "share/proctor", error))
+    return fmt::format("build tree, {}", programs.parent_path().string());
+  const std::string kind = shared_line("installation");
+  return fmt::format("{}, {}", kind.empty() ? "cmake --install" : kind, installed_prefix().string());
+}
+
+std::string suites_version() { return shared_line("suites_version"); }
+
+std::string tool_directories() {
+  return fmt::format("{}:{}", program_directory(), (installed_prefix() / "bin").string());
+}
 
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;

@@ -17,6 +17,14 @@ std::string program_directory();
 // The path of this executable. "" if /proc cannot be read; nothing can be started then.
 std::string own_program();
 
+// How this Proctor was installed, and where: "wheel, /opt/venv", "build tree, /src/proctor/build".
+std::string installation();
+// The version of the installed suites, "" if no file says it, as in a build tree.
+std::string suites_version();
+// Where helper programs of this installation may be, in the form of PATH: beside this executable, and where
+// packages of the same environment have theirs.
+std::string tool_directories();
+
 std::vector<BuiltinSuite> builtin_suites();
 
 // A file of ours below share/proctor, which lies beside the executable (build tree) or at its installed place

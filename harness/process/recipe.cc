@@ -18,7 +18,11 @@ Result<std::string> guard_path() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
   if (ec) return Error::system("read /proc/self/exe", ec.value());
   const std::string path = self.parent_path() / "proctor-guard";
-  if (access(path.c_str(), X_OK) != 0) return Error::system("find the guard " + path, errno);
+  if (access(path.c_str(), X_OK) != 0) {
+    Error missing = Error::system("find the guard " + path, errno);
+    missing.hint = "The installation is incomplete: reinstall proctor.";
+    return missing;
+  }
   return path;
 }
 

@@ -562,8 +562,30 @@ def one_name(sandbox):
     print("ok `python3 -m pytest` gives the ids of `pytest`")
 
 
+def by_an_option_of_pytest(sandbox):
+    """As an installed plugin it changes nothing, and --proctor starts the runner, also from addopts."""
+    project = Project(sandbox, "by_option", {"test_a.py": "def test_good(): pass\ndef test_bad(): assert 1 == 2\n"})
+    plugins = BIN / "share/proctor/pytest"
+    env = {**sandbox.env, "PYTHONPATH": str(plugins), "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+    def pytest(*options):
+        return subprocess.run([*find_pytest(), "-p", "proctor_pytest", *options, "tests"], cwd=project.path, env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    plain = pytest()
+    check(plain.returncode == 1 and "1 failed, 1 passed" in plain.stdout, plain.stdout)
+    check("planned" not in plain.stdout, plain.stdout)
+    for where in ("option", "addopts"):
+        if where == "addopts":
+            (project.path / "pytest.ini").write_text("[pytest]\naddopts = --proctor\n")
+        run = pytest(*(["--proctor"] if where == "option" else []))
+        check(run.returncode == 1 and "2 planned: 1 pass, 1 fail" in run.stdout, where, run.stdout)
+    print("ok `pytest --proctor` is `proctor run -- pytest`")
+
+
 def main():
     with Sandbox() as sandbox:
+        by_an_option_of_pytest(sandbox)
         captured_output_survives(sandbox)
         one_name(sandbox)
         longer_than_a_line(sandbox)

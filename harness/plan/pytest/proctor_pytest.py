@@ -5,7 +5,9 @@
     pytest ARGS -p proctor_pytest --proctor-case=NODEID     runs exactly that one
     pytest ARGS -p proctor_pytest --proctor-cases=FILE      runs those of a JSON array, in one process
 
-Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `skip` and `end`, as it happens: when the
+    pytest ARGS --proctor                                   proctor run -- pytest ARGS, where this is an installed plugin
+
+Without one of these options it does nothing. Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `skip` and `end`, as it happens: when the
 process dies, the last `start` names the test that did it. What decides is always pytest's own report.
 
 One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
@@ -17,7 +19,9 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
@@ -32,6 +36,7 @@ TERMINAL = os.isatty(0)  # as it is before pytest captures
 
 def pytest_addoption(parser):
     group = parser.getgroup("proctor", "Proctor's child protocol")
+    group.addoption("--proctor", action="store_true", help="run the tests under Proctor: proctor run -- pytest ...")
     group.addoption("--proctor-list", action="store_true", help="announce the tests instead of running them")
     group.addoption("--proctor-case", metavar="NODEID", help="run exactly this test")
     group.addoption("--proctor-cases", metavar="FILE", help="run exactly the tests of this JSON array")
@@ -65,6 +70,8 @@ def replace_file(fd, name):
 def pytest_cmdline_main(config):
     option = config.option
     if not (option.proctor_list or option.proctor_case or option.proctor_cases):
+        if option.proctor:
+            run_under_proctor(config.invocation_params.args)
         return
     events = Events()
     # One process, and its verdicts are reported by Proctor. The selection was made when the tests were listed.
@@ -91,6 +98,19 @@ def pytest_cmdline_main(config):
     config.pluginmanager.register(Teller(config, events, wanted), "proctor-teller")
     if option.proctor_captured:
         config.pluginmanager.register(Before(option.proctor_captured + ".before"), "proctor-before")
+
+
+def run_under_proctor(arguments):
+    """Becomes the runner. It is that of this environment, or else of PATH."""
+    own = os.path.join(sysconfig.get_path("scripts"), "proctor")
+    runner = own if os.access(own, os.X_OK) else shutil.which("proctor")
+    if runner is None:
+        raise pytest.UsageError("--proctor needs the program proctor in PATH")
+    as_module = os.path.basename(sys.argv[0]) == "__main__.py"  # which puts the current directory into sys.path
+    command = [sys.executable, "-m", "pytest"] if as_module else [sys.argv[0]]
+    rest = [str(word) for word in arguments if word != "--proctor"]
+    sys.stdout.flush()
+    os.execv(runner, ["proctor", "run", "--", *command, *rest])
 
 
 def why_unfit(option):

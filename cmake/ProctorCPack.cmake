@@ -24,11 +24,6 @@ if(NOT CMAKE_CROSSCOMPILING)  # else the linker did it: this system's strip may 
   set(CPACK_STRIP_FILES ON)
 endif()
 set(CPACK_GENERATOR TGZ)
-find_program(PROCTOR_DPKG dpkg)
-mark_as_advanced(PROCTOR_DPKG)
-if(PROCTOR_DPKG)
-  list(APPEND CPACK_GENERATOR DEB)
-endif()
 
 # ---- Debian ----
 
@@ -56,7 +51,8 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package/debian.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS
+  ${PROJECT_SOURCE_DIR}/cmake/package/installation.cmake ${PROJECT_SOURCE_DIR}/cmake/package/debian.cmake)
 set(CPACK_PROCTOR_SOURCE_DIR ${PROJECT_SOURCE_DIR})  # for that script
 
 set(CPACK_DEBIAN_RUNNER_PACKAGE_NAME proctor)

@@ -3,6 +3,7 @@
 #   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, runner hooks, documents
 #   suites       device probes, conformance suites, their device code
 #   simulator    drivers of simulated devices
+#   loader       Level Zero's loader, where cmake/package/make.sh built one
 #   development  what find_package(Proctor) finds, the child protocol, the GoogleTest listener
 #
 # All programs lie in one directory, as in the build tree: each finds the others beside itself, and nothing holds a
@@ -114,6 +115,8 @@ install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS
 install(FILES suites/visibility/known_failures.toml COMPONENT suites
   DESTINATION ${PROCTOR_INSTALL_SHARE} RENAME visibility_known_failures.toml)
 proctor_install_share(suites "" suites/selftest_exemptions.toml suites/rules.toml)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/suites_version CONTENT "${PROJECT_VERSION}\n")
+install(FILES ${PROJECT_BINARY_DIR}/suites_version COMPONENT suites DESTINATION ${PROCTOR_INSTALL_SHARE})
 
 # ---- simulator ----
 
@@ -123,6 +126,13 @@ endforeach()
 foreach(stand_in proctor_cudart_sim proctor_cudart12_sim proctor_nvml_sim)
   proctor_install_target(simulator ${stand_in} ${PROCTOR_INSTALL_PROGRAMS}/cuda_sim)
 endforeach()
+
+# ---- loader ----
+
+install(PROGRAMS ${PROJECT_BINARY_DIR}/level_zero/libze_loader.so.1 COMPONENT loader OPTIONAL
+  DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/level_zero)
+install(FILES ${PROJECT_BINARY_DIR}/level_zero/level-zero.txt COMPONENT loader OPTIONAL
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
 
 # ---- development ----
 

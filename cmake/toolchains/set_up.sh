@@ -4,8 +4,8 @@
 # DIRECTORY/zig      the compiler, from PyPI, by hash
 # DIRECTORY/include  links to the header-only libraries of this system: its C library's headers lie beside them in
 #                    /usr/include, and must not be seen
-# DIRECTORY/sources  of the compiled libraries that reports need (cmake/ProctorReportLibraries.cmake), from the distribution,
-#                    for targets with another C library than this system's
+# DIRECTORY/sources  from the distribution: of Level Zero's loader; for targets with another C library than this system's
+#                    also of the compiled libraries that reports need (cmake/ProctorReportLibraries.cmake)
 # DIRECTORY/TARGET   c++, cc (GoogleTest's build asks for it), ar, ranlib for that target
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
@@ -43,9 +43,9 @@ wrap() { # file, words of the command
 }
 
 # The distribution's own sources with its patches, whose signatures apt checks; lists of sources are not enabled by default.
-fetch_sources() { # directory
-  local work options
-  work=$(mktemp -d)
+unpack_sources() { # directory, names of source packages
+  local work=$1 options
+  shift
   mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial"
   sed 's/^deb /deb-src /' /etc/apt/sources.list >"$work/parts/all.list" 2>/dev/null || true
   for list in /etc/apt/sources.list.d/{debian,ubuntu}.sources; do
@@ -56,13 +56,30 @@ fetch_sources() { # directory
   (
     cd "$work"
     apt-get "${options[@]}" update >/dev/null
-    apt-get "${options[@]}" source sqlite3 zlib pugixml >/dev/null
-    mkdir amalgamation
-    cd amalgamation
+    apt-get "${options[@]}" source "$@" >/dev/null
+  ) || die "the distribution's sources of $* could not be unpacked"
+}
+
+sources_of_loader() { # directory
+  local work
+  work=$(mktemp -d)
+  unpack_sources "$work" level-zero
+  rm -rf "$1"
+  mkdir -p "$(dirname "$1")"
+  cp -r "$work"/level-zero-*/ "$1"
+  rm -rf "$work"
+}
+
+sources_of_report_libraries() { # directory
+  local work
+  work=$(mktemp -d)
+  unpack_sources "$work" sqlite3 zlib pugixml
+  (
+    mkdir "$work/amalgamation"
+    cd "$work/amalgamation"
     sh ../sqlite3-*/configure --disable-tcl >/dev/null
     make sqlite3.c >/dev/null 2>&1
-  ) || die "the sources of SQLite, zlib and pugixml could not be had from the distribution"
-  rm -rf "$1"
+  ) || die "SQLite's sources could not be put into one file"
   mkdir -p "$1/sqlite"
   cp "$work"/amalgamation/sqlite3.[ch] "$1/sqlite/"
   cp -r "$work"/zlib-* "$1/zlib"
@@ -70,7 +87,10 @@ fetch_sources() { # directory
   rm -rf "$work"
 }
 
-if [[ " $* " == *-musl* ]] && [ ! -e "$directory/sources/pugixml" ]; then fetch_sources "$directory/sources"; fi
+if [[ " $* " == *-musl* ]] && [ ! -e "$directory/sources/pugixml" ]; then
+  sources_of_report_libraries "$directory/sources"
+fi
+if [ ! -e "$directory/sources/level-zero" ]; then sources_of_loader "$directory/sources/level-zero"; fi
 
 zig=$directory/zig/ziglang/zig
 for target in "$@"; do

@@ -2,9 +2,10 @@
 # package_roots.sh PACKAGES   the packages on systems that have nothing: bare roots of Debian 11, 12 and 13 (mmdebstrap).
 # Needs root.
 #
-# In each the tarball, unpacked, its directory moved, run by an ordinary user. Where the distribution has Level Zero's
-# loader (from 12 on) once more with that; then the Debian packages by apt, which brings what they depend on. Each run is of
-# all our suites on simulated devices, of both vendors where the packages were made with the CUDA toolkit.
+# In each the tarball, unpacked, its directory moved, run by an ordinary user; the wheels, installed by pip without a network
+# into an empty virtual environment; where the distribution has Level Zero's loader (from 12 on) the Debian packages by apt,
+# which brings what they depend on. Of the tarball and the Debian packages all suites run on simulated devices, of both
+# vendors where the packages were made with the CUDA toolkit; of the wheels one check.
 set -euo pipefail
 self=$(readlink -f "$0")
 user=10001  # nobody in /etc/passwd
@@ -39,16 +40,28 @@ apt_install() { # root, packages...
     >"$root/tmp/apt.log" 2>&1 || die "apt-get install $*"$'\n'"$(tail -20 "$root/tmp/apt.log")"
 }
 
-tarball_alone() { # root, packages, devices that need nothing: a run on each
+tarball_alone() { # root, packages, devices for a run on each
   local root=$1 packages=$2 devices=$3 tarball cards
   tarball=$(cd "$packages" && ls proctor-*.tar.gz)
   mkdir "$root/opt/first"
   tar -xzf "$packages/$tarball" -C "$root/opt/first" --no-same-owner
   mv "$root/opt/first/${tarball%.tar.gz}" "$root/opt/moved"
-  expect 0 'linked    statically' as_user "$root" /opt/moved/bin/proctor --version
-  expect 0 'exit 0 (all good)' as_user "$root" /opt/moved/bin/proctor run --out /tmp/command -- /bin/true
-  expect 3 'library_missing:libze_loader.so.1' as_user "$root" /opt/moved/bin/proctor run --sim xpu:2x2 --out /tmp/no-loader
+  expect 0 'installed archive, /opt/moved' as_user "$root" /opt/moved/bin/proctor --version
   for cards in $devices; do run_all "$root" /opt/moved/bin/proctor "$cards"; done
+  rm -r "$root/opt/moved"
+}
+
+wheels() { # root
+  local root=$1 began=$EPOCHREALTIME
+  apt_install "$root" python3-venv
+  as_user "$root" python3 -m venv /tmp/venv
+  began=$EPOCHREALTIME
+  as_user "$root" /tmp/venv/bin/pip install --quiet --no-index --find-links /packages 'proctor[suites]' ||
+    die "pip could not install the wheels"
+  expect 0 'simulated: no evidence about hardware' as_user "$root" /tmp/venv/bin/proctor run memory --sim xpu:1x1 \
+    --filter '*HostToDevice*' --out /tmp/first
+  seconds=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
+  expect 0 'installed wheel, /tmp/venv' as_user "$root" /tmp/venv/bin/proctor --version
 }
 
 debian_packages() { # root, packages, devices
@@ -64,7 +77,7 @@ debian_packages() { # root, packages, devices
 
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 inside() { # root, packages
-  local root=$1 packages=$2 name cuda='' cuda12=''
+  local root=$1 packages=$2 name cuda='' cuda12='' seconds
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
@@ -75,19 +88,15 @@ inside() { # root, packages
   name=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")
   if tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda$' >/dev/null; then cuda=cuda:4; fi
   if tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda12$' >/dev/null; then cuda12=cuda:4@12; fi
-
-  tarball_alone "$root" "$packages" "$cuda $cuda12"
-  echo "ok $name, the tarball alone: commands ${cuda:+and $cuda $cuda12}"
+  tarball_alone "$root" "$packages" "xpu:2x2${cuda:+,$cuda} $cuda12"
+  echo "ok $name, the tarball: xpu:2x2${cuda:+,$cuda} $cuda12"
   chroot "$root" apt-get update -q >/dev/null
+  wheels "$root"
+  echo "ok $name, the wheels: $seconds s from pip install to the first verdict"
   if ! chroot "$root" apt-cache show libze1 >/dev/null 2>&1; then
-    echo "ok $name has no libze1: no more to try"
+    echo "ok $name has no libze1, which the Debian packages depend on"
     return
   fi
-  apt_install "$root" libze1
-  run_all "$root" /opt/moved/bin/proctor "xpu:2x2${cuda:+,$cuda}"
-  echo "ok $name, the tarball and libze1: xpu:2x2${cuda:+,$cuda}"
-  chroot "$root" apt-get purge -yq libze1 >/dev/null 2>&1
-  rm -r "$root/opt/moved"
   debian_packages "$root" "$packages" "xpu:2x2${cuda:+,$cuda}"
   echo "ok $name, the Debian packages: xpu:2x2${cuda:+,$cuda}; nothing is left after purge"
 }
@@ -97,7 +106,7 @@ if [ "${1:-}" = --inside ]; then
   exit
 fi
 [ $# = 1 ] || die "usage: package_roots.sh PACKAGES"
-[ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full package"
+[ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full install"
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 for release in bullseye bookworm trixie; do

@@ -47,8 +47,8 @@ OTHERS = {
     "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
     "sbatch": {"--array"},
     "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",
-               "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"},
-    "pip": {"--no-deps", "--require-hashes"}, "nvcc": {"--default-stream"},
+               "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"}, "podman": {"--input"},
+    "pip and uv": {"--find-links", "--force-reinstall", "--no-deps", "--no-index", "--require-hashes", "--user", "--with"}, "nvcc": {"--default-stream"},
     "apt": {"--allow-unauthenticated"},
 }
 

@@ -7,8 +7,7 @@
 // shard that is run again has the same cases.
 #pragma once
 
-#include <map>
-#include <string>
+#include <optional>
 #include <string_view>
 
 #include "harness/core/result.h"
@@ -28,12 +27,8 @@ inline constexpr int kMostShards = 10'000;
 // "2/4". A usage error names the value.
 Result<Shard> parse_shard(std::string_view text);
 
-// Reads what schedulers tell their tasks. The first of these that is set counts:
-//   PROCTOR_SHARD                                        K/N
-//   SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT (_STEP)      a Slurm job array without gaps
-//   JOB_COMPLETION_INDEX and PROCTOR_SHARD_COUNT         an indexed Job of Kubernetes, from 0
-// A usage error names what is missing, or the impossible value.
-Result<Shard> shard_of_environment(const std::map<std::string, std::string>& environment);
+// A number without sign or blanks, as shards are written.
+std::optional<int> shard_number(std::string_view text);
 
 // The shard that has the case, 1..count.
 int shard_of(std::string_view id, int count);

@@ -11,6 +11,7 @@
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/machine/installation.h"
+#include "harness/plan/scheduler_shard.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
 #include "harness/run/schedule/open_files.h"

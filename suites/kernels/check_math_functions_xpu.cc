@@ -7,7 +7,6 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <span>
 
@@ -34,7 +33,8 @@ double ulps_between(long double reference, std::uint16_t got) {
 }
 
 using LongReal = long double;
-constexpr LongReal kLongPi = std::numbers::pi_v<LongReal>;
+// std::numbers of libc++ has no more digits than a double.
+constexpr LongReal kLongPi = 3.14159265358979323846264338327950288L;
 constexpr LongReal kLongInfinity = std::numeric_limits<LongReal>::infinity();
 constexpr LongReal kLongNan = std::numeric_limits<LongReal>::quiet_NaN();
 

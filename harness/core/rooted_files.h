@@ -17,6 +17,8 @@ class RootedFiles {
   explicit RootedFiles(std::string root);
 
   bool is_whole_machine() const { return root_.empty(); }
+  // Where a path of that machine is on this one, for what is no file to read. Links in it are not followed.
+  std::string place(const std::string& path) const { return root_ + path; }
 
   // The whole text. An error names the path as it was given.
   Result<std::string> contents(const std::string& path) const;

@@ -47,15 +47,23 @@ bool uses_nvidia_driver(const Host& host) {
                      [](const Card& card) { return card.is_nvidia() && card.driver == "nvidia"; });
 }
 
-std::vector<NeededNode> needed_nodes(const Host& host) {
+std::vector<NeededNode> intel_nodes(const Host& host) {
   std::vector<NeededNode> needed;
   for (const auto& card : host.cards) {
     if (card.is_intel() && runs_intel_driver(card) && !card.render_node.empty())
       needed.push_back({"/dev/dri/" + card.render_node, &card, false});
   }
-  if (uses_nvidia_driver(host)) {
-    for (auto& node : nvidia_nodes(host)) needed.push_back(std::move(node));
-  }
+  return needed;
+}
+
+std::vector<NeededNode> needed_nodes(const Host& host, Backend backend) {
+  if (backend == Backend::kXpu) return intel_nodes(host);
+  return uses_nvidia_driver(host) ? nvidia_nodes(host) : std::vector<NeededNode>();
+}
+
+std::vector<NeededNode> needed_nodes(const Host& host) {
+  std::vector<NeededNode> needed = needed_nodes(host, Backend::kXpu);
+  for (auto& node : needed_nodes(host, Backend::kCuda)) needed.push_back(std::move(node));
   return needed;
 }
 
@@ -150,7 +158,7 @@ void check_permissions(Examination& examination) {
     if (node == nullptr) continue;
     if (node->openable) {
       ++open;
-    } else {
+    } else if (!node->ruled_out) {
       closed[node->gid].push_back(node);
     }
   }
@@ -176,6 +184,38 @@ void check_permissions(Examination& examination) {
                      permission_fix(examination, *nodes.front()),
                      {}});
   }
+}
+
+// A container keeps its nodes when somebody on its host loads the device rules of its cgroup anew without them.
+void check_device_rules(Examination& examination, Backend backend) {
+  const Host& host = examination.host();
+  std::vector<std::string> closed;
+  bool cards_left = false;  // the caller may have been meant to have only these
+  bool all_need_it = false;
+  for (const NeededNode& needed : needed_nodes(host, backend)) {
+    const Node* node = host.node(needed.path);
+    if (node == nullptr) continue;
+    cards_left = cards_left || (node->openable && !needed.shared_by_all);
+    if (!node->ruled_out) continue;
+    closed.push_back(needed.path);
+    all_need_it = all_need_it || needed.shared_by_all;
+  }
+  if (closed.empty()) return;
+  examination.add(
+      {cards_left && !all_need_it ? HostState::kWarn : HostState::kBroken,
+       "device-rules",
+       "the device rules of the cgroup forbid to open a node that is here: `systemctl daemon-reload` or "
+       "`docker "
+       "update` on the host took the device away, or it was never given",
+       fmt::format("{}", fmt::join(closed, ", ")),
+       examination.fix(
+           fmt::format("add DeviceAllow={} rw to the systemd unit, then restart it", closed.front()),
+           backend == Backend::kXpu
+               ? "recreate the container with --device /dev/dri"
+               : "recreate the container with --device nvidia.com/gpu=all (CDI), which keeps its "
+                 "devices, instead of --gpus"),
+       {"https://github.com/NVIDIA/nvidia-container-toolkit/issues/48",
+        "https://github.com/NVIDIA/nvidia-container-toolkit/issues/251"}});
 }
 
 // Intel's driver looks for the cards' addresses there first.

@@ -20,15 +20,6 @@ bool at_least(const std::string& version, const std::string& minimum) {
   return have && need && compare(*have, *need) >= 0;
 }
 
-// "libcuda.so.575.51.03" -> "575.51.03"; "" for a name without one.
-std::string version_of_file(const FoundLibrary& library) {
-  const std::string name = std::filesystem::path(library.target).filename();
-  const auto at = name.find(".so.");
-  if (at == std::string::npos) return {};
-  const std::string version = name.substr(at + 4);
-  return version.find('.') == std::string::npos ? "" : version;
-}
-
 // The forward-compatibility package has a library of its own, newer than the module by design.
 bool is_compatibility(const FoundLibrary& library) {
   return library.target.find("/compat/") != std::string::npos;
@@ -148,7 +139,7 @@ void check_nvidia_versions(Examination& examination) {
   for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) {
     const FoundLibrary* library = real_library(host, name);
     const std::string version =
-        library == nullptr || is_compatibility(*library) ? "" : version_of_file(*library);
+        library == nullptr || is_compatibility(*library) ? "" : driver_version_of(library->target);
     if (version.empty()) continue;
     compared = true;
     if (version == *module) continue;
@@ -156,8 +147,8 @@ void check_nvidia_versions(Examination& examination) {
         {HostState::kBroken,
          "driver-versions",
          fmt::format(
-             "the loaded module is {}, but {} is of {}: a driver was updated without a reboot, or the "
-             "container is older than the driver",
+             "the loaded module is {}, but {} is of {} (NVML: Driver/library version mismatch): a driver was "
+             "updated without a reboot, or the container is older than the driver",
              *module, name, version),
          library->path,
          examination.fix(
@@ -202,31 +193,6 @@ void check_host_minimum(Examination& examination, const std::vector<HostMinimum>
                           "/usr/local/cuda/version.json");
   }
   check_table(examination, *driver, table);
-}
-
-// A specification names the files of the driver for which it was made.
-void check_cdi(Examination& examination) {
-  const Host& host = examination.host();
-  const StackFact* cdi = host.fact("glue.cdi");
-  const auto module = host.value("kmd.nvidia");
-  constexpr std::string_view kFor = "for libcuda ";
-  if (cdi == nullptr || !cdi->value || !module) return;
-  const bool used = host.value("glue.mode").value_or("auto") != "legacy";
-  const std::string version = cdi->value->starts_with(kFor) ? cdi->value->substr(kFor.size()) : "";
-  if (version == *module) {
-    return examination.ok("cdi", fmt::format("the CDI specification is for the loaded driver, {}", version),
-                          cdi->source);
-  }
-  examination.add({used ? HostState::kBroken : HostState::kWarn,
-                   "cdi",
-                   version.empty()
-                       ? "the CDI specification names no libcuda"
-                       : fmt::format("the CDI specification is for driver {}, but {} is loaded: containers "
-                                     "get files that do not exist{}",
-                                     version, *module, used ? "" : " (the mode is legacy: it is not used)"),
-                   cdi->source,
-                   fmt::format("sudo nvidia-ctk cdi generate --output={}", cdi->source),
-                   {}});
 }
 
 void check_stubs(Examination& examination) {

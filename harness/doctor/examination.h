@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/doctor/finding.h"
 #include "harness/doctor/host.h"
 
@@ -44,11 +45,13 @@ const FoundLibrary* real_library(const Host& host, const std::string& name);
 
 void check_nodes(Examination& examination);
 void check_permissions(Examination& examination);
+void check_device_rules(Examination& examination, Backend backend);
 void check_by_path(Examination& examination);
 void check_nvidia_driver(Examination& examination);
 void check_nvidia_versions(Examination& examination);
 void check_host_minimum(Examination& examination, const std::vector<HostMinimum>& table);
 void check_cdi(Examination& examination);
+void check_mig(Examination& examination);
 void check_stubs(Examination& examination);
 void check_level_zero(Examination& examination);
 void check_intel_generations(Examination& examination);

@@ -104,11 +104,13 @@ HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& mini
   say_cards(examination);
   check_nodes(examination);
   check_permissions(examination);
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) check_device_rules(examination, backend);
   check_by_path(examination);
   check_nvidia_driver(examination);
   check_nvidia_versions(examination);
   check_host_minimum(examination, minima);
   check_cdi(examination);
+  check_mig(examination);
   check_stubs(examination);
   check_level_zero(examination);
   check_intel_generations(examination);
@@ -116,6 +118,28 @@ HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& mini
   apply(examination, rules);
   say_stale(examination, rules, today);
   return examination.take();
+}
+
+HostFindings find_access_faults(const Host& host, Backend backend) {
+  Examination examination(host);
+  check_device_rules(examination, backend);
+  if (backend == Backend::kCuda) {
+    check_nvidia_versions(examination);
+    check_cdi(examination);
+    check_mig(examination);
+  }
+  HostFindings found = examination.take();
+  // One card of several may be closed on purpose, but it may also be the one that is missed.
+  std::erase_if(found, [](const HostFinding& finding) {
+    return finding.state == HostState::kOk ||
+           (finding.state == HostState::kWarn && finding.check != "device-rules");
+  });
+  return found;
+}
+
+std::string to_sentence(const HostFinding& finding) {
+  return fmt::format("{}{}{}{}{}", finding.what, finding.where.empty() ? "" : ", at ", finding.where,
+                     finding.fix.empty() ? "" : "; to fix it: ", finding.fix);
 }
 
 std::string today_text() {

@@ -17,6 +17,14 @@ std::vector<HostMinimum> embedded_host_minima();
 HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& minima,
                           const std::vector<KnownBad>& rules, const std::string& today);
 
+// What is wrong on the way from a vendor's driver to a program, which in a container has four parts that others
+// replace: kernel module, libraries, CDI specification and device nodes. The checks are some of those of examine_host();
+// only what takes devices away is found.
+HostFindings find_access_faults(const Host& host, Backend backend);
+
+// "WHAT, at WHERE; to fix it: FIX"
+std::string to_sentence(const HostFinding& finding);
+
 // This day in UTC.
 std::string today_text();
 

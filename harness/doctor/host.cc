@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -115,8 +116,10 @@ Caller this_process(const RootedFiles& files) {
 
 // ---- nodes ----
 
+constexpr std::string_view kCapabilityNode = "/dev/nvidia-caps/nvidia-cap";
+
 bool is_node_name(std::string_view path) {
-  return path.starts_with("/dev/dri/renderD") ||
+  return path.starts_with("/dev/dri/renderD") || path.starts_with(kCapabilityNode) ||
          (path.starts_with("/dev/nvidia") && path.find('/', 5) == std::string_view::npos);
 }
 
@@ -127,15 +130,23 @@ bool may_open(const Node& node, const Caller& caller) {
   return ((node.mode >> shift) & 6U) == 6U;
 }
 
-// The kernel knows more than the mode: access lists, device cgroups of a container.
-void read_nodes_of_this_machine(const RootedFiles& files, Host& host) {
-  for (const std::string directory : {"/dev/dri/", "/dev/"}) {
+// The kernel knows more than the mode: access lists, and the rules of device cgroups, for which it answers EPERM and not
+// EACCES (devcgroup_inode_permission() in fs/namei.c). It answers without the driver, so that this cannot hang.
+void add_node(const RootedFiles& files, const std::string& path, Host& host) {
+  const std::string place = files.place(path);
+  struct stat status {};
+  const int failed =
+      files.is_whole_machine() ? ::stat(place.c_str(), &status) : ::lstat(place.c_str(), &status);
+  if (failed != 0 || !S_ISCHR(status.st_mode)) return;
+  const int refusal = ::access(place.c_str(), R_OK | W_OK) == 0 ? 0 : errno;
+  host.nodes.push_back(
+      {path, status.st_mode & 07777U, status.st_uid, status.st_gid, refusal == 0, refusal == EPERM});
+}
+
+void read_nodes(const RootedFiles& files, Host& host) {
+  for (const std::string directory : {"/dev/dri/", "/dev/", "/dev/nvidia-caps/"}) {
     for (const auto& name : files.names(directory)) {
-      const std::string path = directory + name;
-      struct stat status {};
-      if (!is_node_name(path) || ::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) continue;
-      host.nodes.push_back({path, status.st_mode & 07777U, status.st_uid, status.st_gid,
-                            ::access(path.c_str(), R_OK | W_OK) == 0});
+      if (is_node_name(directory + name)) add_node(files, directory + name, host);
     }
   }
   for (const auto& name : files.names("/dev/dri/by-path")) {
@@ -174,6 +185,78 @@ Result<void> read_listed_nodes(const RootedFiles& files, Host& host) {
     if (const auto read = read_listed_node(line, host); !read) return read;
   }
   return {};
+}
+
+// ---- MIG ----
+
+constexpr const char* kCapabilities = "/proc/driver/nvidia/capabilities";
+
+// One file for each right: "DeviceFileMinor: 66" (MIG User Guide, Device Nodes and Capabilities).
+void add_capability(const RootedFiles& files, const std::string& directory, const std::string& name,
+                    Host& host) {
+  const auto text = files.read(directory + "/access");
+  const auto minor = text ? whole_number(field(*text, "DeviceFileMinor:")) : std::nullopt;
+  if (minor) host.mig.push_back({name, *minor});
+}
+
+void read_mig(const RootedFiles& files, Host& host) {
+  const auto cards = files.names(kCapabilities);
+  host.mig_known = !cards.empty();
+  for (const auto& card : cards) {
+    const std::string parts = fmt::format("{}/{}/mig", kCapabilities, card);
+    for (const auto& instance : files.names(parts)) {
+      if (!card.starts_with("gpu") || !instance.starts_with("gi")) continue;
+      const std::string directory = parts + "/" + instance;
+      add_capability(files, directory, card + "/" + instance, host);
+      for (const auto& part : files.names(directory)) {
+        if (part.starts_with("ci"))
+          add_capability(files, directory + "/" + part, fmt::format("{}/{}/{}", card, instance, part), host);
+      }
+    }
+  }
+  std::istringstream names(files.read("/proc/driver/nvidia-caps/mig-minors").value_or(""));
+  std::string name;  // "gpu0/gi7/ci0/access 67"
+  for (unsigned minor = 0; names >> name >> minor;) {
+    if (name.starts_with("gpu")) host.mig_names[minor] = name.substr(0, name.rfind('/'));
+  }
+}
+
+// ---- CDI ----
+
+constexpr std::size_t kMostSpecs = 256;  // in a directory
+
+std::vector<CdiSpec> read_specs_in(const RootedFiles& files, const std::string& directory) {
+  std::vector<CdiSpec> specs;
+  for (const auto& name : files.names(directory)) {
+    if (!name.ends_with(".yaml") && !name.ends_with(".json")) continue;
+    if (specs.size() == kMostSpecs) break;
+    const std::string file = directory + "/" + name;
+    if (const auto text = files.contents(file)) specs.push_back(read_cdi_spec(file, *text));
+  }
+  return specs;
+}
+
+// False where its directory cannot be read.
+bool is_absent(const RootedFiles& files, const std::string& path) {
+  const auto names = files.names(std::filesystem::path(path).parent_path());
+  const std::string name = std::filesystem::path(path).filename();
+  return !names.empty() && std::ranges::find(names, name) == names.end();
+}
+
+// Of one kind, what is in the second directory stands, whatever the first has of it (package cdi of
+// cncf-tags/container-device-interface: the later directory has the higher priority).
+void read_cdi(const RootedFiles& files, Host& host) {
+  host.cdi = read_specs_in(files, "/var/run/cdi");
+  const std::vector<CdiSpec> first = host.cdi;
+  for (CdiSpec& spec : read_specs_in(files, "/etc/cdi")) {
+    if (std::ranges::find(first, spec.kind, &CdiSpec::kind) == first.end())
+      host.cdi.push_back(std::move(spec));
+  }
+  for (const CdiSpec& spec : host.cdi) {
+    for (const std::string& path : spec.host_paths) {
+      if (is_libcuda(path) && is_absent(files, path)) host.missing.insert(path);
+    }
+  }
 }
 
 // ---- libraries ----
@@ -241,16 +324,17 @@ Result<Host> read_host(const std::string& root, const std::string& ld_library_pa
     host.memory_use_told = may_see_memory_use(*status, files.read("/proc/self/uid_map").value_or(""));
   each_account(files.read("/etc/group"),
                [&](const std::string& name, unsigned gid) { host.groups.emplace(gid, name); });
-  host.nodes_known = files.is_whole_machine() || files.exists("/dev.list");
-  if (files.is_whole_machine()) {
-    host.caller = this_process(files);
-    read_nodes_of_this_machine(files, host);
-    read_libraries(files, ld_library_path, host);
-    return host;
+  read_mig(files, host);
+  read_cdi(files, host);
+  const bool whole = files.is_whole_machine();
+  host.caller = whole ? this_process(files) : parse_id(files.read("/id").value_or(""));
+  if (whole || !files.exists("/dev.list")) {
+    read_nodes(files, host);
+  } else if (const auto read = read_listed_nodes(files, host); !read) {
+    return read.error();
   }
-  host.caller = parse_id(files.read("/id").value_or(""));
-  if (const auto read = read_listed_nodes(files, host); !read) return read.error();
-  read_libraries(files, files.read("/library_path").value_or(""), host);
+  host.nodes_known = whole || files.exists("/dev.list") || !host.nodes.empty();
+  read_libraries(files, whole ? ld_library_path : files.read("/library_path").value_or(""), host);
   return host;
 }
 

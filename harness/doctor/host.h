@@ -4,11 +4,13 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
+#include "harness/doctor/cdi_spec.h"
 #include "harness/stack/fingerprint.h"
 
 namespace proctor {
@@ -31,7 +33,8 @@ struct Node {
   unsigned mode = 0;
   unsigned uid = 0;
   unsigned gid = 0;
-  bool openable = false;  // by the caller
+  bool openable = false;   // by the caller
+  bool ruled_out = false;  // not openable, and not for its mode: the rules of a device cgroup forbid it
 };
 
 // Who wants to use the devices.
@@ -47,17 +50,29 @@ struct FoundLibrary {
   std::string target{};  // the file behind its links
 };
 
+// A part of a card, or a right to use one, that NVIDIA's driver has: the node /dev/nvidia-caps/nvidia-capMINOR gives
+// it to a process.
+struct MigCapability {
+  std::string name{};  // "gpu0/gi7/ci0"
+  unsigned minor = 0;
+};
+
 struct Host {
   Fingerprint facts{};
   std::vector<Card> cards{};
   bool nodes_known = false;            // for another machine, only if dev.list names them
-  std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*
+  std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*, /dev/nvidia-caps/*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
   std::optional<bool>
       memory_use_told{};           // harness/core/perfmon.h; none if another machine's files do not say it
   std::optional<Caller> caller{};  // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;
+  std::vector<CdiSpec> cdi{};                   // those that a container engine uses
+  bool mig_known = false;                       // the driver says which instances there are
+  std::vector<MigCapability> mig{};             // those that there are
+  std::map<unsigned, std::string> mig_names{};  // of all that there could be
+  std::set<std::string> missing{};              // files that `cdi` names and that are not on this host
   std::map<std::string, std::vector<FoundLibrary>> libraries{};  // by name, in the linker's order
 
   const StackFact* fact(const std::string& name) const;
@@ -71,7 +86,7 @@ struct Host {
 
 // Reads the machine whose files are below `root`. For "/" everything is read in its place. Below another
 // directory, three extra files give what the machine's own files cannot (docs/reference/doctor.md): dev.list, id and
-// library_path.
+// library_path. Without dev.list, device nodes that are below it are taken as they are.
 Result<Host> read_host(const std::string& root, const std::string& ld_library_path,
                        const std::optional<std::string>& image_digest);
 

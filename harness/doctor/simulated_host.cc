@@ -134,14 +134,20 @@ void SimulatedHost::the_rest() {
   if (const auto cdi = text("cdi"); !cdi.empty()) {
     file("/etc/cdi/nvidia.yaml",
          "hooks:\n- args: [create-symlinks, --link, libcuda.so.1::/usr/lib64/libcuda.so]\n"
-         "mounts:\n- hostPath: /usr/lib64/libcuda.so." +
-             cdi + "\n");
+         "kind: nvidia.com/gpu\nmounts:\n- hostPath: " +
+             kLibraries + "libcuda.so." + cdi + "\n");
   }
   if (const auto mode = text("glue_mode"); !mode.empty())
     file("/etc/nvidia-container-runtime/config.toml",
          "[nvidia-container-runtime]\nmode = \"" + mode + "\"\n");
   if (const auto image = words("image"); image.size() == 2)
     file("/etc/proctor/stack", "stack " + image[0] + "\nlock sha256:1\nhost " + image[1] + "\n");
+  for (const auto& line : words("mig")) {
+    const auto space = line.find(' ');
+    file("/proc/driver/nvidia/capabilities/" + line.substr(0, space) + "/access",
+         "DeviceFileMinor: " + line.substr(space + 1) + "\nDeviceFileMode: 256\nDeviceFileModify: 1\n");
+  }
+  for (const auto& path : words("caps")) node("444 0 0", path);
   if (table_["container"].value_or(false)) file("/.dockerenv", "");
   if (const auto path = text("library_path"); !path.empty()) file("/library_path", path + "\n");
   if (const auto* files = table_["files"].as_table()) {

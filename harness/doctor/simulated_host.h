@@ -7,6 +7,7 @@
 //   model      that of NVIDIA's cards
 //   packages   "libze1 1.32.0-1": also makes the library that the package brings
 //   image      ("cuda-13", "nvidia 580"); kernel, guc, toolkit, cdi, glue_mode, container, id, library_path
+//   mig        "gpu0/mig/gi7/ci0 67": a MIG instance that the driver has; caps: more device nodes
 //   without    paths that are not in dev.list; mode: that of the render nodes
 //   files      and links: anything else; absent: files to remove
 #pragma once

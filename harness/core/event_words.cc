@@ -20,6 +20,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kCaseRenamed, "case_renamed"},
     {WarningCode::kCaseWarning, "case_warning"},
     {WarningCode::kClockUnused, "clock_unused"},
+    {WarningCode::kDeviceAccess, "device_access"},
     {WarningCode::kDeviceDrained, "device_drained"},
     {WarningCode::kDeviceErrors, "device_errors"},
     {WarningCode::kDeviceForeignHolder, "device_foreign_holder"},
@@ -87,8 +88,8 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kWorkflowCommands, "workflow_commands"},
 });
 constexpr std::array kMachineWarnings = {
-    WarningCode::kDeviceShortage, WarningCode::kJournalChanged, WarningCode::kMaskMismatch,
-    WarningCode::kReportLost,     WarningCode::kStackChanged,
+    WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kJournalChanged,
+    WarningCode::kMaskMismatch, WarningCode::kReportLost,     WarningCode::kStackChanged,
 };
 
 constexpr auto kFacts = std::to_array<Spelled<HealthFact>>({

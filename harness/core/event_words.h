@@ -18,6 +18,7 @@ enum class WarningCode {
   kCaseRenamed,
   kCaseWarning,
   kClockUnused,
+  kDeviceAccess,  // devices cannot be reached, or not any more, for a reason that the machine's files tell
   kDeviceDrained,
   kDeviceErrors,
   kDeviceForeignHolder,
@@ -72,7 +73,7 @@ enum class WarningCode {
   kRunRecord,
   kScratch,
   kScratchLeft,
-  kStackChanged,  // the driver stack changed during the run
+  kStackChanged,     // the driver stack changed during the run
   kStandIn,
   kStdoutLost,
   kSubject,

@@ -31,8 +31,8 @@ TEST(EventWords, OneOfAnotherVersionIsKept) {
 
 TEST(EventWords, WhatChangedOrWasLostIsTheMachines) {
   for (const WarningCode code :
-       {WarningCode::kDeviceShortage, WarningCode::kStackChanged, WarningCode::kMaskMismatch,
-        WarningCode::kReportLost, WarningCode::kJournalChanged})
+       {WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kStackChanged,
+        WarningCode::kMaskMismatch, WarningCode::kReportLost, WarningCode::kJournalChanged})
     EXPECT_TRUE(is_machine_warning(code)) << to_string(code);
   EXPECT_FALSE(is_machine_warning(WarningCode::kProgramChanged));
 }

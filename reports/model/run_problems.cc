@@ -66,6 +66,8 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
   for (const Warning& warning : model.warnings()) {
     if (warning.code == WarningCode::kDeviceShortage)
       problems.push_back({"no_device", "No device", warning.text});
+    if (warning.code == WarningCode::kDeviceAccess)
+      problems.push_back({"device_access", "Devices cannot be reached", warning.text});
     if (warning.code == WarningCode::kStackChanged)
       problems.push_back({"stack_changed", "The driver stack changed", warning.text});
     if (warning.code == WarningCode::kMaskMismatch)

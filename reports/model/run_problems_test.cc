@@ -58,6 +58,7 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
       {good_run({concluded("s/a", kPassed, {Mark::kFlaky})}), "flaky", 1},
       {good_run({concluded("s/a", kPassed, {Mark::kDeviceSuspect})}), "device_suspect", 75},
       {good_run({Warning{WarningCode::kDeviceShortage, "3 requested"}}), "no_device", 75},
+      {good_run({Warning{WarningCode::kDeviceAccess, "cgroup"}}), "device_access", 75},
       {good_run({Warning{WarningCode::kStackChanged, "kernel"}}), "stack_changed", 75},
       {good_run({Warning{WarningCode::kMaskMismatch, "another card"}}), "mask_mismatch", 75},
       {good_run({Warning{WarningCode::kJournalChanged, "line 3"}}), "journal_changed", 75},

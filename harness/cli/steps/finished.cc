@@ -49,10 +49,13 @@ std::vector<Warning> end_rest(Prepared& prepared) {
   return warnings;
 }
 
-// What became of the stack, of what could not be killed, and of the journal, to which the processes of the cases have
+// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of the cases have
 // access; the reports of this run are made of what was written.
-std::vector<Warning> look_at_the_end(Prepared& prepared) {
+std::vector<Warning> look_at_the_end(Prepared& prepared, const RunModel& model) {
   std::vector<Warning> warnings = prepared.stack.check_again();
+  if (prepared.placed.access) {
+    for (Warning& lost : prepared.placed.access->why_lost(model)) warnings.push_back(std::move(lost));
+  }
   for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
   if (const std::string why = prepared.journal->difference(); !why.empty()) {
     warnings.push_back(
@@ -131,7 +134,7 @@ void report_losses(Journal& journal, ConsoleOutput& output, EventSink& events) {
   });
 }
 
-void set_callbacks(Prepared& prepared, const RunMemory& memory, EventSink& events, RunDisplay& display) {
+void set_callbacks(Prepared& prepared, RunMemory& memory, EventSink& events, RunDisplay& display) {
   RunSetup& setup = prepared.setup;
   if (display.wants_output()) {
     setup.attempts.on_output = [&](const std::string& case_id, Stream stream, std::string_view bytes) {
@@ -141,7 +144,7 @@ void set_callbacks(Prepared& prepared, const RunMemory& memory, EventSink& event
   setup.extras.at_end = [&] {  // what was not read while cases ran
     prepared.programs->finish(events, memory.was_stopped() ? kHastyReading : kLastReading, stop_signal_waits);
     tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
-    return look_at_the_end(prepared);
+    return look_at_the_end(prepared, memory.recall());
   };
   setup.extras.on_tick = [&] {
     prepared.journal->sync_if_due();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/backend.h"
 #include "harness/core/text.h"
 #include "harness/devices/environment.h"
 #include "harness/machine/cuda_programs.h"
@@ -55,6 +56,26 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
   return {};
 }
 
+// What keeps the plan's cases from devices that are not here. Whoever hides them, or allows that there are none, knows it.
+void tell_access_faults(const Checked& checked, Placed& placed) {
+  const RunOptions& typed = checked.typed;
+  const Plan& plan = placed.planned.plan;
+  const bool simulated = checked.machine->simulation() && typed.stack_root == "/";
+  if (simulated || std::ranges::none_of(plan.cases, [](const Case& test) { return test.devices > 0; }))
+    return;
+  const auto path = checked.machine->caller().find("LD_LIBRARY_PATH");
+  placed.access = std::make_unique<DeviceAccess>(typed.stack_root,
+                                                 path == checked.machine->caller().end() ? "" : path->second);
+  const AskedDevices all{.backend = true, .count = typed.plan.selection.gpus};
+  for (const DeviceShortage& lack : device_shortages(plan, placed.devices, all)) {
+    const bool allowed = lack.present == 0 && typed.setup.planned.allow_no_device;
+    const auto backend = parse_backend(lack.backend);
+    if (allowed || !backend || !variable_that_hides(lack.backend, placed.devices).empty()) continue;
+    for (Warning& warning : placed.access->why_missing(*backend))
+      placed.planned.warnings.push_back(std::move(warning));
+  }
+}
+
 // "CASE=DEVICE": an id may hold any character, and a device's name no '='.
 Result<std::pair<std::string, std::string>> read_pin(const std::string& pin, const Plan& plan,
                                                      const FoundDevices& devices) {
@@ -97,6 +118,7 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
   if (auto used = check_devices_used(typed.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
+  tell_access_faults(checked, placed);
   for (const std::string& pin : typed.pins) {
     const auto read = read_pin(pin, plan, devices);
     if (!read) return read.error();

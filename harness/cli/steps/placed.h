@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "harness/cli/steps/device_access.h"
 #include "harness/cli/steps/planned.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/found_devices.h"
@@ -18,6 +20,7 @@ struct Placed {
   std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
   const LeaseDirectory* leases = nullptr;     // null: nobody else sees the devices
   int jobs = 1;
+  std::unique_ptr<const DeviceAccess> access{};  // null: no case needs a device of this machine
 };
 
 Result<Placed> place(const Checked& checked, Planned planned);

@@ -105,8 +105,15 @@ std::optional<HealthRequest> health_request(const Checked& checked, Prepared& pr
   return request ? *std::move(request) : std::nullopt;
 }
 
+// What keeps this run from a device that it had.
+std::string why_lost(const Placed& placed, const std::string& device) {
+  const PoolDevice* entry = placed.devices.find(device);
+  return placed.access && entry != nullptr ? placed.access->why_lost(entry->device.backend) : std::string();
+}
+
 void set_callbacks(const Checked& checked, Prepared& prepared) {
   RunSetup& setup = prepared.setup;
+  setup.care.why_lost = [&](const std::string& device) { return why_lost(prepared.placed, device); };
   setup.care.health = [&](const std::string& device) { return health_request(checked, prepared, device); };
   setup.environment = [&](const Suite& suite, const auto& ids) {
     return prepared.environments->of(suite, ids);

@@ -54,8 +54,9 @@ HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Millisec
   switch (end.cause) {
     case EndCause::kTimeout:
     case EndCause::kStall:
-      return {HealthStatus::kFail,
-              fmt::format("the health probe did not finish within {}", format_duration(deadline))};
+      return {.status = HealthStatus::kFail,
+              .words = fmt::format("the health probe did not finish within {}", format_duration(deadline)),
+              .hung = true};
     case EndCause::kSpawnFailed:
       return {HealthStatus::kUnknown,
               fmt::format("the health probe cannot be started: {}: {}", end.spawn_error->step,

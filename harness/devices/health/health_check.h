@@ -33,6 +33,8 @@ struct HealthAnswer {
   HealthStatus status = HealthStatus::kUnknown;
   std::string words;   // what the program said, or a sentence about it
   bool reset = false;  // the device was reset before the last examination
+  bool hung = false;   // the program had to be ended
+  bool lost = false;   // the device may be well, but this run cannot reach it any more; `words` says why
 };
 
 struct HealthRequest {

@@ -39,6 +39,7 @@ struct CareSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
   Examinations::Ways health;            // how a device under suspicion is examined
+  Examinations::WhyLost why_lost{};     // asked where an examination says nothing
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
 };

@@ -13,8 +13,8 @@ void Examinations::examine(const std::vector<std::string>& devices, const std::s
   auto left = std::make_shared<std::size_t>(devices.size());
   if (devices.empty()) return done(*answers);
   for (const auto& device : devices) {
-    auto add = alive_.guard([answers, left, device, done](const HealthAnswer& answer) {
-      (*answers)[device] = answer;
+    auto add = alive_.guard([this, answers, left, device, done](const HealthAnswer& answer) {
+      (*answers)[device] = with_access(device, answer);
       if (--*left == 0) done(*answers);
     });
     if (auto how = request(device, case_id)) {
@@ -23,6 +23,14 @@ void Examinations::examine(const std::vector<std::string>& devices, const std::s
       add(HealthAnswer());
     }
   }
+}
+
+// A driver that cannot open its device finds none, and its probe says no more than that. Where the probe hung, the
+// driver's files in /proc may hang as well: they are not read.
+HealthAnswer Examinations::with_access(const std::string& device, const HealthAnswer& answer) const {
+  if (answer.status == HealthStatus::kPass || answer.hung || !why_lost_) return answer;
+  const std::string why = why_lost_(device);
+  return why.empty() ? answer : HealthAnswer{.status = HealthStatus::kFail, .words = why, .lost = true};
 }
 
 std::optional<HealthRequest> Examinations::request(const std::string& device, const std::string& case_id) {
@@ -53,6 +61,12 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
         tell(device, HealthFact::kUnknown, case_id, words, WarningCode::kDeviceUnknown, ": " + words);
       return true;
     case HealthStatus::kFail:
+      if (answer.lost) {  // others may still use it
+        tell(device, HealthFact::kLost, case_id, words, WarningCode::kDeviceLost,
+             ": " + words + "; the run stops using it");
+        pool_.retire({device});
+        return false;
+      }
       tell(device, HealthFact::kL1Fail, case_id, words, WarningCode::kDeviceHealthFailed,
            ": " + words + "; the run stops using it");
       drain(device, "health_failed", words, case_id);

@@ -1,7 +1,8 @@
 // Examinations of devices in doubt, and what becomes of a device by their answers.
 //
 //   passed: it goes on.  sick: drained, or reset first where the policy allows it (HealthRequest).
-//   nothing can examine it, or the examination says nothing: this is said once, and it goes on as "unknown".
+//   nothing can examine it, or the examination says nothing: if something keeps this run from it, the run stops using it;
+//   else this is said once, and it goes on as "unknown".
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -26,16 +27,23 @@ class Examinations {
  public:
   // How a device is examined; none if that is not possible. May be empty.
   using Ways = std::function<std::optional<HealthRequest>(const std::string& device)>;
+  // What keeps the run from a device that it had, in one sentence; "" nothing does. May be empty.
+  using WhyLost = std::function<std::string(const std::string& device)>;
   // `monitor` watches the devices: it reads anew one that was reset.
-  Examinations(boost::asio::io_context& io, Containment& containment, const Ways& ways, DevicePool& pool,
-               DeviceNews& news, DeviceMonitor* monitor)
-      : ways_(ways), pool_(pool), news_(news), monitor_(monitor), checks_(io, containment) {}
+  Examinations(boost::asio::io_context& io, Containment& containment, const Ways& ways,
+               const WhyLost& why_lost, DevicePool& pool, DeviceNews& news, DeviceMonitor* monitor)
+      : ways_(ways),
+        why_lost_(why_lost),
+        pool_(pool),
+        news_(news),
+        monitor_(monitor),
+        checks_(io, containment) {}
 
   using Answers = std::map<std::string, HealthAnswer>;
   // `done` is called with all answers: from the loop, or from inside if nothing can be examined.
   void examine(const std::vector<std::string>& devices, const std::string& case_id,
                std::function<void(const Answers&)> done);
-  // False if the device is drained.
+  // False if the device is drained, or lost.
   bool judge(const std::string& device, const HealthAnswer& answer, const std::string& case_id);
   // Takes a device out of this run and of every other.
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
@@ -55,7 +63,10 @@ class Examinations {
   void tell(const std::string& device, HealthFact what, const std::string& case_id, const std::string& words,
             WarningCode code, const std::string& text);
 
+  HealthAnswer with_access(const std::string& device, const HealthAnswer& answer) const;
+
   const Ways& ways_;
+  const WhyLost& why_lost_;
   DevicePool& pool_;
   DeviceNews& news_;
   DeviceMonitor* monitor_;

@@ -76,6 +76,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kScratch, "scratch"},
     {WarningCode::kScratchLeft, "scratch_left"},
     {WarningCode::kStackChanged, "stack_changed"},
+    {WarningCode::kStackSinceGreen, "stack_since_green"},
     {WarningCode::kStandIn, "stand_in"},
     {WarningCode::kStdoutLost, "stdout_lost"},
     {WarningCode::kSubject, "subject"},

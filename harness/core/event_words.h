@@ -74,6 +74,7 @@ enum class WarningCode {
   kScratch,
   kScratchLeft,
   kStackChanged,     // the driver stack changed during the run
+  kStackSinceGreen,  // the driver stack is not that of the last green run on this machine
   kStandIn,
   kStdoutLost,
   kSubject,

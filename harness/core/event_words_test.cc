@@ -34,7 +34,8 @@ TEST(EventWords, WhatChangedOrWasLostIsTheMachines) {
        {WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kStackChanged,
         WarningCode::kMaskMismatch, WarningCode::kReportLost, WarningCode::kJournalChanged})
     EXPECT_TRUE(is_machine_warning(code)) << to_string(code);
-  EXPECT_FALSE(is_machine_warning(WarningCode::kProgramChanged));
+  for (const WarningCode code : {WarningCode::kProgramChanged, WarningCode::kStackSinceGreen})
+    EXPECT_FALSE(is_machine_warning(code)) << to_string(code);
 }
 
 TEST(EventWords, TheJournalSpellsEachFactOfHealth) {

@@ -114,6 +114,28 @@ def devices(sandbox):
     check(json.loads(history(sandbox, "devices", "h.sqlite", "--json", "--since", "9999-01-01").stdout)["devices"] == [], "--since")
 
 
+def stack_since_green(sandbox):
+    """A run that is not green says what changed in the stack since the last one on this machine that was; a green one not."""
+    version = sandbox.path / "host/sys/module/nvidia/version"
+    version.parent.mkdir(parents=True)
+    words = ["memory", "--sim", "xpu:1x1", "--filter", CASE, "--stack-root", sandbox.path / "host", "--history", "h.sqlite"]
+
+    def changes(out):
+        return [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "stack_since_green"]
+
+    version.write_text("580.65.06\n")
+    green = run(sandbox, *words, commit="a" * 40)
+    history(sandbox, "add", "h.sqlite", green)
+    same = run(sandbox, *words, commit="b" * 40, code=1, PROCTOR_SIM_FAULTS=FAULT)
+    check(not any("kmd.nvidia" in text for text in changes(same)), changes(same))
+    version.write_text("580.95.05\n")
+    red = run(sandbox, *words, commit="c" * 40, code=1, PROCTOR_SIM_FAULTS=FAULT)
+    [text] = changes(red)
+    check("kmd.nvidia 580.65.06 -> 580.95.05" in text and records(green)[0]["run_id"] in text and "a" * 12 in text, text)
+    check("kmd.nvidia 580.65.06" in (red / "summary.md").read_text(), "the summary does not say it")
+    check(changes(run(sandbox, *words, commit="d" * 40)) == [], "a green run needs no cause")
+
+
 def any_order(sandbox):
     """The same answers, byte by byte, after imports in any order, one by one and together, and after a merge."""
     runs = jobs(sandbox, [0, 0, 1, 1])
@@ -453,6 +475,6 @@ def another_users_directory(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([since_when, by_cause, devices, any_order, flaky, shards, old_runs, renamed, bad_input, ring, damaged, no_such_case,
-                   output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
+    run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, shards, old_runs, renamed, bad_input,
+                   ring, damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

@@ -721,6 +721,26 @@ Result<Past> past_of(History& history, const RunResults& run) {
   return past;
 }
 
+Result<std::optional<GreenRun>> last_green_run(History& history, const RunResults& run,
+                                               const std::string& host) {
+  std::optional<GreenRun> green;
+  const auto done = history.read([&](Database& database) {
+    Statement row(
+        database,
+        "SELECT run_id, started, subject_commit, stack FROM run WHERE verdict = 'green' AND simulated = ? "
+        "AND (started, run_id) < (?, ?) AND EXISTS (SELECT 1 FROM used_device WHERE run = run.id AND "
+        "host = ?) ORDER BY started DESC, run_id DESC LIMIT 1");
+    row.bind(run.simulated ? 1 : 0, run.started, run.run_id, host);
+    if (!row.step()) return;
+    green = GreenRun{.run_id = std::string(row.text(0)),
+                     .started = std::string(row.text(1)),
+                     .commit = row.is_null(2) ? "" : std::string(row.text(2)),
+                     .moved = moved_facts(read_stack(database, row.integer(3)), run.stack)};
+  });
+  if (!done) return done.error();
+  return green;
+}
+
 namespace {
 
 // The commits that begin with the text, newest first; one that is just so is the only one.

@@ -354,6 +354,30 @@ TEST(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
   EXPECT_FALSE(past->flakiness[0]);
 }
 
+TEST(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
+  const TempDir directory("/dev/shm");  // each change waits for the disk
+  auto runs = runs_of({kP, kP, kP, kF, kF, kP});
+  for (const std::size_t red : {3U, 4U}) runs[red].verdict = "red";
+  for (const std::size_t newer : {3U, 4U, 5U}) set_fact(runs[newer], "kmd.nvidia", "580.95.05");
+  for (const std::size_t older : {0U, 1U, 2U}) set_fact(runs[older], "kmd.nvidia", "580.65.06");
+  runs[2].devices.front().host = "gpu-02";
+  set_branch(runs[1], "other");
+  History history = history_of((directory / "history.sqlite").string(), runs);
+  const auto green = last_green_run(history, runs[4], "gpu-01");
+  ASSERT_TRUE(green) << green.error().what;
+  ASSERT_TRUE(*green);
+  EXPECT_EQ((*green)->run_id,
+            "id-002");  // not of another host, whatever the branch, and none that came later
+  EXPECT_EQ((*green)->commit, "c2");
+  EXPECT_EQ(to_string((*green)->moved), "kmd.nvidia 580.65.06 -> 580.95.05");
+  EXPECT_EQ((*last_green_run(history, runs[4], "gpu-02"))->run_id, "id-003");
+  EXPECT_FALSE(*last_green_run(history, runs[4], "gpu-03"));
+  EXPECT_FALSE(*last_green_run(history, runs[0], "gpu-01"));
+  auto simulated = runs[4];
+  simulated.simulated = true;
+  EXPECT_FALSE(*last_green_run(history, simulated, "gpu-01"));
+}
+
 TEST(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
   const TempDir directory("/dev/shm");  // each change waits for the disk
   std::vector<RunResults> runs;

@@ -1,10 +1,14 @@
 #include "harness/cli/steps/history_of_run.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <vector>
 
+#include "harness/core/exit_code.h"
 #include "reports/history/questions.h"
 #include "reports/model/case_past.h"
+#include "reports/model/exit_code.h"
 #include "reports/model/run_results.h"
 
 namespace proctor::cli {
@@ -15,10 +19,23 @@ bool exists(const std::string& file) {
   return std::filesystem::exists(file, error) || error;
 }
 
-Result<Past> read_past(const std::string& file, const RunResults& results) {
-  auto history = History::open_to_read(file, kHistoryWait);
-  if (!history) return history.error();
-  return past_of(*history, results);
+std::string name_of(const GreenRun& run) {
+  constexpr std::size_t kCommitDigits = 12;
+  const std::string commit = run.commit.substr(0, kCommitDigits);
+  return fmt::format("{}, {}{}", run.run_id, run.started, commit.empty() ? "" : ", commit " + commit);
+}
+
+// Of a run that is not green.
+Result<void> tell_stack(History& history, const RunModel& model, const RunResults& results,
+                        EventSink& events) {
+  if (shell_exit_code(model) == kExitGreen) return {};
+  const auto green = last_green_run(history, results, model.plan().hostname);
+  if (!green) return green.error();
+  if (!*green || (*green)->moved.empty()) return {};
+  events.on(Warning{WarningCode::kStackSinceGreen,
+                    fmt::format("the driver stack changed since this machine's last green run ({}): {}",
+                                name_of(**green), to_string((*green)->moved))});
+  return {};
 }
 
 // Of the cases that failed or were flaky.
@@ -33,6 +50,16 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   return pasts;
 }
 
+Result<void> tell_all(const std::string& file, const RunModel& model, EventSink& events) {
+  const RunResults results = results_of(model);
+  auto history = History::open_to_read(file, kHistoryWait);
+  if (!history) return history.error();
+  const auto past = past_of(*history, results);
+  if (!past) return past.error();
+  for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
+  return tell_stack(*history, model, results, events);
+}
+
 }  // namespace
 
 Result<void> check_history(const std::string& file) {
@@ -43,13 +70,9 @@ Result<void> check_history(const std::string& file) {
 
 void tell_past(const std::string& file, const RunModel& model, EventSink& events) {
   if (file.empty() || !exists(file)) return;
-  const RunResults results = results_of(model);
-  const auto past = read_past(file, results);
-  if (!past) {
-    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + past.error().message()});
-    return;
-  }
-  for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
+  const auto told = tell_all(file, model, events);
+  if (!told)
+    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
 }
 
 }  // namespace proctor::cli

@@ -1,4 +1,5 @@
-// What a history knows of the cases that failed (`--history FILE`): checked before the run, told after its last case.
+// What a history knows of the cases that failed, and of the stack on which the machine was green last (`--history FILE`):
+// checked before the run, told after its last case.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace proctor::cli {
 // A file that does not exist is no mistake: the first run of a project has no history. "" is none.
 Result<void> check_history(const std::string& file);
 
-// As CasePast events. A history that cannot be read any more is a warning.
+// As CasePast events and, where the run is not green, as a warning. A history that cannot be read any more is a warning.
 void tell_past(const std::string& file, const RunModel& model, EventSink& events);
 
 }  // namespace proctor::cli

@@ -106,7 +106,7 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 // What cannot be understood becomes no event, so that nobody takes it for a result.
-class ResultFile final : public Translator {
+class BenchmarkResults final : public Translator {
  public:
   std::vector<std::string> translate(std::string_view text) override {
     const json report = parse_json(as_json(text));
@@ -174,7 +174,7 @@ class ResultFile final : public Translator {
 
 // ---- the kind ----
 
-constexpr std::string_view kFilterOption = "--benchmark_filter=";
+constexpr std::string_view kBenchmarkFilterOption = "--benchmark_filter=";
 
 class BenchmarkKind final : public Kind {
  public:
@@ -193,9 +193,9 @@ class BenchmarkKind final : public Kind {
   std::vector<std::string> list_command(const Suite& suite) const override {
     std::vector<std::string> command = suite.command;
     const bool filtered = std::any_of(command.begin(), command.end(), [](const std::string& word) {
-      return word.starts_with(kFilterOption);
+      return word.starts_with(kBenchmarkFilterOption);
     });
-    if (!filtered) command.emplace_back(kFilterOption);
+    if (!filtered) command.emplace_back(kBenchmarkFilterOption);
     return with(std::move(command), {"--benchmark_out=", "--benchmark_list_tests=true"});
   }
 
@@ -216,14 +216,14 @@ class BenchmarkKind final : public Kind {
       test.id = test.name = name;
       test.classname = suite.name;
       test.devices = suite.devices;
-      test.argv = with(suite.command, {std::string(kFilterOption) + benchmark_filter_for(name)});
+      test.argv = with(suite.command, {std::string(kBenchmarkFilterOption) + benchmark_filter_for(name)});
       cases.push_back(std::move(test));
     }
     return cases;
   }
 
   std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
-    return std::make_unique<ResultFile>();
+    return std::make_unique<BenchmarkResults>();
   }
 
   Verdict judge(const CaseEnd& end) const override {

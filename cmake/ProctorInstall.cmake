@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, by component (docs/how-to/packages.md):
 #
-#   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, runner hooks, documents
+#   runner       proctor, its guard, man page, completion of shells, pytest plugin, schemas, runner hooks, documents
 #   suites       device probes, conformance suites, their device code
 #   simulator    drivers of simulated devices
 #   loader       Level Zero's loader, where cmake/package/make.sh built one
@@ -68,9 +68,13 @@ endforeach()
 if(TARGET proctor_manual)
   add_dependencies(component_runner proctor_manual)
   install(FILES ${PROJECT_BINARY_DIR}/manual/proctor.1 COMPONENT runner DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${PROJECT_BINARY_DIR}/manual/proctor COMPONENT runner
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  proctor_install_share(runner schema ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/share/proctor/schema/proctor.schema.json)
 endif()
+install(FILES harness/cli/completion/proctor.bash COMPONENT runner
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME proctor)
+install(FILES harness/cli/completion/_proctor COMPONENT runner DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES harness/cli/completion/proctor.fish COMPONENT runner
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 # What is compiled into the programs, under its own licences: as the distribution that it comes from states them.
 string(REGEX MATCH "^[0-9]+" gcc ${CMAKE_CXX_COMPILER_VERSION})

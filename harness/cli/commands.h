@@ -34,7 +34,8 @@ void add_mask_command(CLI::App& app, Action& action);             // mask lint|e
 void add_explain_command(CLI::App& app, Action& action);          // explain CASE
 void add_known_failures_command(CLI::App& app, Action& action);   // known-failures check|suggest
 void add_selftest_command(CLI::App& app, Action& action);
-void add_manual_command(CLI::App& app, Action& action);  // for the build; not in the help
+void add_manual_command(CLI::App& app, Action& action,
+                        const AfterDashes& after_dashes);  // for the build and for shells; not in the help
 void add_stack_command(CLI::App& app, Action& action,
                        const AfterDashes& after_dashes);  // stack capture|render|lint|verify|run
 

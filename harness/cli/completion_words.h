@@ -1,4 +1,4 @@
-// What bash completes that only this machine knows. Nothing is started: cases and devices are those of a run.
+// What shells complete that only this machine knows. Nothing is started: cases and devices are those of a run.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ const std::vector<std::string_view> kPlanCommon = {
     "--output",  "--json", "--filter",  "--case", "--exclude", "--tag",     "--label",  "--kind",
     "--backend", "--gpus", "--devices", "--sim",  "--timeout", "--retries", "--config", "--profile"};
 
-// Every command that people call.
+// Every command that people call, and `manual`, which shells do.
 const std::vector<CommandHelp>& commands() {
   static const std::vector<CommandHelp> kCommands = {
       {.command = "run",
@@ -61,6 +61,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor plan -o plan.json --backend cuda -- ./gpu_tests"}},
        .common = kPlanCommon,
        .takes_command = true},
+      {.command = "manual", .takes_command = true},
       {.command = "list",
        .examples = {{"List the cases of a program", "proctor list -- ./gpu_tests"},
                     {"List the built-in cases for two simulated devices as JSON",

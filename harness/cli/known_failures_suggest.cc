@@ -9,8 +9,8 @@
 
 #include "harness/cli/known_failures.h"
 #include "harness/core/count_text.h"
-#include "harness/core/json.h"
 #include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
 #include "harness/plan/known_failures_check.h"
 #include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
@@ -37,8 +37,7 @@ std::vector<Records> by_cause(const RunModel& model) {
   return causes;
 }
 
-// What JSON escapes, a basic string of TOML escapes in the same way; clean text has no other control characters.
-std::string toml_text(const std::string& text) { return nlohmann::json(clean_text(text)).dump(); }
+std::string clean_toml(const std::string& text) { return toml_text(clean_text(text)); }
 
 // What is the same for all of them, or none.
 template <typename Of>
@@ -74,9 +73,9 @@ std::string reason_glob(const RunModel& model, const Records& records) {
 }
 
 std::string case_value(const Records& records) {
-  if (records.size() == 1) return toml_text(records.front()->planned.id);
+  if (records.size() == 1) return clean_toml(records.front()->planned.id);
   std::string list = "[";
-  for (const CaseRecord* record : records) list += "\n  " + toml_text(record->planned.id) + ",";
+  for (const CaseRecord* record : records) list += "\n  " + clean_toml(record->planned.id) + ",";
   return list + "\n]";
 }
 
@@ -93,13 +92,13 @@ std::string entry_of(const RunModel& model, const Records& records, const Sugges
     text += fmt::format("{:8}= {}\n", key, value);
   };
   add("case", case_value(records));
-  add("outcome", toml_text(std::string(to_string(model.verdict(first).outcome))));
-  add("reason", toml_text(reason_glob(model, records)));
-  if (backend && !backend->empty()) add("backend", toml_text(*backend));
-  if (device && !device->empty()) add("device", toml_text(*device));
-  add("source", toml_text(fmt::format("run {}: {}", model.plan().run_id, what)));
-  add("issue", toml_text(request.issue));
-  add("owner", toml_text(request.owner));
+  add("outcome", clean_toml(std::string(to_string(model.verdict(first).outcome))));
+  add("reason", clean_toml(reason_glob(model, records)));
+  if (backend && !backend->empty()) add("backend", clean_toml(*backend));
+  if (device && !device->empty()) add("device", clean_toml(*device));
+  add("source", clean_toml(fmt::format("run {}: {}", model.plan().run_id, what)));
+  add("issue", clean_toml(request.issue));
+  add("owner", clean_toml(request.owner));
   add("added", day_text(request.added));
   add("expires", day_text(expires));
   if (records.size() > kMostKnown) add("broad", "true");

@@ -115,7 +115,7 @@ void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes
   add_selftest_command(app, action);
   add_gather_evidence_command(app, action);
   add_launch_ranks_command(app, action);
-  add_manual_command(app, action);
+  add_manual_command(app, action, after_dashes);
 }
 
 int run_main(int argc, char** argv) {

@@ -1,11 +1,9 @@
-// `proctor manual page|completion`: the man page, or the words that bash completes, from the definition of
-// the command line, so that both always agree with --help. Hidden: the build calls it, and installs what it
-// prints.
+// `proctor manual page|schema|complete|words`: the man page, the schema of proctor.toml and what shells complete, from the
+// definition of the command line and of the keys, so that all agree with --help and with the reader. Hidden: the build
+// calls it and installs what it prints, and the completion of each shell calls it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string_view>
 
@@ -13,8 +11,10 @@
 #include "harness/cli/completion_words.h"
 #include "harness/cli/help_formatter.h"
 #include "harness/cli/help_text.h"
+#include "harness/cli/offers.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/words.h"
+#include "harness/plan/config_schema.h"
 
 namespace proctor::cli {
 namespace {
@@ -24,27 +24,6 @@ constexpr std::string_view kDescription =
     "tree, and reports exactly one outcome per test. A test has exclusive use of its devices. The journal "
     "of a run survives a runner that is killed; reports and exit code are computed from it. The words after "
     "the first -- are a command to run.";
-
-// "ACTION:{wait,fail}" is wait, fail; anything else has no list.
-std::vector<std::string> values_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const auto open = type.find('{');
-  const auto close = type.find('}');
-  std::vector<std::string> values;
-  if (open == std::string::npos || close == std::string::npos) return values;
-  for (const char c : "," + type.substr(open + 1, close - open - 1)) {
-    if (c == ',') {
-      values.emplace_back();
-    } else {
-      values.back() += c;
-    }
-  }
-  return values;
-}
-
-std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
-  return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
-}
 
 // ---- man page ----
 
@@ -186,133 +165,52 @@ std::string man_page(const CLI::App& app) {
 
 // ---- completion ----
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }  // names and values have no quotes
-
-// What of the machine completes this option or argument (harness/cli/completion_words.h), or "".
-std::string kinds_of(const CLI::App& command, const CLI::Option& option) {
-  if (command.get_name() == "explain" && option.get_positional()) return "cases rules";
-  const std::map<std::string_view, std::string> kinds = {
-      {"suites", "suites"},        {"--case", "cases"},
-      {"case", "cases"},           {"run", "runs"},
-      {"run_dir", "runs"},         {"reports", "runs"},
-      {"DEVICE", "devices"},       {"--devices", "devices"},
-      {"--containment", "layers"}, {"--require-containment", "layers"},
-      {"--kind", "frameworks"}};
-  const auto found = kinds.find(option.get_name(option.get_positional()));
-  return found == kinds.end() ? "" : found->second;
+// A word of several lines cannot be offered in one.
+std::string offers_text(const CLI::App& app, const std::vector<std::string>& words) {
+  std::string lines;
+  for (const Offer& offer : offers(app, words)) {
+    if (offer.word.find_first_of("\n\t") != std::string::npos) continue;
+    lines += offer.word + (offer.description.empty() ? "" : '\t' + offer.description) + '\n';
+  }
+  return lines;
 }
 
-std::string completion_cases(const CLI::App& app, const std::string& name) {
-  std::string words;
-  std::string kinds;
-  std::string values;
-  for (const auto* command : shown_commands(app)) words += command->get_name() + " ";
-  for (const auto* option : shown_options(app)) {
-    const std::string kind = kinds_of(app, *option);
-    if (option->get_positional() && !kind.empty()) kinds += (kinds.empty() ? "" : " ") + kind;
-    for (const auto& option_name : option_names(*option)) {
-      words += option_name + " ";
-      const auto known = values_of(*option);
-      if (known.empty() && option->get_items_expected_max() == 0) continue;
-      values += fmt::format("    {}) words='{}' kinds='{}' ;;\n", quoted(name + " " + option_name),
-                            fmt::join(known, " "), kind);
-    }
+std::string words_text(const std::string& kinds) {
+  std::string lines;
+  for (const std::string_view kind : split(kinds, ' ')) {
+    for (const auto& word : completion_words(kind, "")) lines += word + '\n';
   }
-  std::string text =
-      values + fmt::format("    {}*) words='{}' kinds='{}' ;;\n", quoted(name + " "), words, kinds);
-  for (const auto* command : shown_commands(app)) {
-    text = completion_cases(*command, name + " " + command->get_name()) +
-           text;  // the longer name is looked at first
-  }
-  return text;
-}
-
-void add_command_names(const CLI::App& app, const std::string& name, std::string& names) {
-  for (const auto* command : shown_commands(app)) {
-    const std::string full = name + " " + command->get_name();
-    names += (names.empty() ? "" : "|") + quoted(full);
-    add_command_names(*command, full, names);
-  }
-}
-
-std::string completion(const CLI::App& app) {
-  std::string names;
-  add_command_names(app, "proctor", names);
-  // The line is taken apart here: bash breaks its words at the colons of ids. What the machine has (suites, ids) is
-  // printed by `manual words`, and never expanded: an id may look like a command.
-  return fmt::format(
-      "# Generated by `proctor manual completion`. What it has no words for, bash completes as files.\n"
-      "_proctor() {{\n"
-      "  local command=proctor words='' kinds='' run='' last word current all\n"
-      "  local line=${{COMP_LINE:0:COMP_POINT}}\n"
-      "  current=${{line##*[[:space:]]}}\n"
-      "  read -ra all <<< \"${{line%\"$current\"}}\"\n"
-      "  last=${{all[-1]}}\n"
-      "  for word in \"${{all[@]:1}}\"; do\n"
-      "    [ \"$word\" != -- ] || return 0  # a command of yours\n"
-      "    [ ! -f \"$word/journal.jsonl\" ] || run=$word\n"
-      "    case \"$command $word\" in\n"
-      "    {}) command=\"$command $word\" ;;\n"
-      "    esac\n"
-      "  done\n"
-      "  if [[ $current == --*=* ]]; then\n"
-      "    last=${{current%%=*}} current=${{current#*=}}\n"
-      "  fi\n"
-      "  case \"$command $last\" in\n"
-      "{}"
-      "  esac\n"
-      "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-      "  if [ -n \"$kinds\" ] && [[ $current != -* ]]; then\n"
-      "    while IFS= read -r word; do\n"
-      "      printf -v word %q \"$word\"\n"
-      "      COMPREPLY+=(\"$word\")\n"
-      "    done < <(\"${{all[0]}}\" manual words --kinds=\"$kinds\" ${{current:+\"--prefix=$current\"}} \\\n"
-      "      ${{run:+\"--run=$run\"}} 2> /dev/null)\n"
-      "  fi\n"
-      "  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then  # only what follows the colon is "
-      "replaced\n"
-      "    word=${{current%\"${{current##*:}}\"}}\n"
-      "    COMPREPLY=(\"${{COMPREPLY[@]#\"$word\"}}\")\n"
-      "  fi\n"
-      "}}\n"
-      "complete -o default -F _proctor proctor\n",
-      names, completion_cases(app, "proctor"));
+  return lines;
 }
 
 struct ManualOptions {
   std::string what;
   std::string kinds;
-  std::string prefix;
-  std::string run;
 };
 
-std::string text_of(const ManualOptions& options, const CLI::App& app) {
+std::string text_of(const ManualOptions& options, const CLI::App& app, const AfterDashes& words) {
   if (options.what == "page") return man_page(app);
-  if (options.what == "completion") return completion(app);
-  std::string lines;
-  for (const std::string_view kind : split(options.kinds, ' ')) {
-    for (const auto& word : completion_words(kind, options.run)) {
-      if (word.starts_with(options.prefix) && word.find('\n') == std::string::npos) lines += word + '\n';
-    }
-  }
-  return lines;
+  if (options.what == "schema") return config_schema();
+  if (options.what == "words") return words_text(options.kinds);
+  return offers_text(app, words.value_or(std::vector<std::string>()));
 }
 
 }  // namespace
 
-void add_manual_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("manual", "Print the man page or the completion of bash")->group("");
+void add_manual_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+  auto* command =
+      app.add_subcommand("manual", "Print what is made of the definition of commands and keys")->group("");
   auto options = std::make_shared<ManualOptions>();
-  command->add_option("what", options->what, "page, completion, or words, which completion asks for")
+  command
+      ->add_option("what", options->what,
+                   "page, schema (of proctor.toml), complete (the words after `--`, for shells), or words")
       ->required()
-      ->check(one_of({"page", "completion", "words"}));
+      ->check(one_of({"page", "schema", "complete", "words"}));
   command->add_option("--kinds", options->kinds,
                       "Which words: suites, cases, rules, runs, devices, layers, frameworks");
-  command->add_option("--prefix", options->prefix, "Only those that begin with it");
-  command->add_option("--run", options->run, "The run that cases and devices are of (default: the latest)");
-  command->callback([options, &app, &action] {
-    action = [options, &app] {
-      const std::string text = text_of(*options, app);
+  command->callback([options, &app, &action, &after_dashes] {
+    action = [options, &app, &after_dashes] {
+      const std::string text = text_of(*options, app, after_dashes);
       return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? kExitMachine : kExitGreen;
     };
   });

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/core/document_limits.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 
@@ -128,6 +129,10 @@ class Nesting {
 
 // Whoever executes or opens what such a text names would do so with its beginning.
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+// What core/duration.h reads, above zero and from zero.
+constexpr const char* kDuration =
+    R"({"type": "string", "pattern": "^([0-9]*[1-9][0-9]*([.][0-9]+)?|[0-9]+[.][0-9]*[1-9][0-9]*)(ms|s|m|h)$"})";
+constexpr const char* kAnyDuration = R"({"type": "string", "pattern": "^[0-9]+([.][0-9]+)?(ms|s|m|h)$"})";
 constexpr const char* kNulByte = "`{}` in {} contains a NUL byte";
 
 }  // namespace
@@ -185,9 +190,14 @@ std::string value_text(const toml::node& node) {
   return type_text(node);
 }
 
+std::string toml_text(const std::string& text) { return nlohmann::json(text).dump(); }
+
 TableReader::TableReader(const std::string& file, const toml::table& table, std::string title,
-                         const std::vector<std::string>& keys)
-    : file_(file), table_(table), title_(std::move(title)) {
+                         const std::vector<std::string>& keys, AskedTables* asked)
+    : file_(file),
+      table_(table),
+      title_(std::move(title)),
+      asked_(asked == nullptr ? nullptr : &(*asked)[title_]) {
   // The table iterates by name; the reader of the message wants the first mistake in the file.
   const toml::key* first = nullptr;
   for (const auto& [key, value] : table) {
@@ -197,6 +207,10 @@ TableReader::TableReader(const std::string& file, const toml::table& table, std:
   if (first == nullptr) return;
   error_ = toml_error(file_, first->source(), fmt::format("unknown key `{}` in {}", first->str(), title_),
                       suggestion(first->str(), keys, "keys"));
+}
+
+void TableReader::tell(const char* key, const std::string& form) {
+  if (asked_ != nullptr) asked_->forms.emplace(key, form);
 }
 
 void TableReader::fail(Error error) {
@@ -226,6 +240,7 @@ void TableReader::require(const char* key) { require(std::vector<std::string>{ke
 void TableReader::require(const std::vector<std::string>& keys, const std::string& hint) {
   std::vector<std::string> missing;
   for (const std::string& key : keys) {
+    if (asked_ != nullptr) asked_->required.push_back(key);
     if (table_.get(key) == nullptr) missing.push_back('`' + key + '`');
   }
   if (missing.empty()) return;
@@ -242,6 +257,7 @@ void TableReader::read(const char* key, std::string& out) {
 }
 
 void TableReader::read(const char* key, std::optional<std::string>& out) {
+  tell(key, R"({"type": "string"})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   const auto* text = node->as_string();
@@ -251,6 +267,7 @@ void TableReader::read(const char* key, std::optional<std::string>& out) {
 }
 
 void TableReader::read(const char* key, bool& out) {
+  tell(key, R"({"type": "boolean"})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* flag = node->as_boolean()) {
@@ -261,6 +278,7 @@ void TableReader::read(const char* key, bool& out) {
 }
 
 std::optional<std::int64_t> TableReader::whole_number(const char* key, std::int64_t low, std::int64_t high) {
+  tell(key, fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", low, high));
   const toml::node* node = wanted(key);
   if (node == nullptr) return std::nullopt;
   const auto* number = node->as_integer();
@@ -274,6 +292,7 @@ void TableReader::read(const char* key, std::optional<int>& out, int low, int hi
 }
 
 void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed) {
+  tell(key, zero_allowed ? kAnyDuration : kDuration);
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* number = node->as_integer()) {
@@ -292,6 +311,7 @@ void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool z
 }
 
 void TableReader::read(const char* key, std::optional<std::optional<Milliseconds>>& out) {
+  tell(key, fmt::format(R"({{"anyOf": [{{"enum": ["off"]}}, {}]}})", kDuration));
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* text = node->as_string(); text != nullptr && text->get() == "off") {
@@ -307,6 +327,7 @@ void TableReader::read(const char* key, std::optional<std::optional<Milliseconds
 }
 
 void TableReader::read(const char* key, std::optional<std::vector<std::string>>& out) {
+  tell(key, R"({"type": "array", "items": {"type": "string"}})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   const toml::array* array = node->as_array();
@@ -329,6 +350,7 @@ void TableReader::read(const char* key, std::optional<std::vector<std::string>>&
 }
 
 void TableReader::read(const char* key, std::map<std::string, std::string>& out) {
+  tell(key, R"({"type": "object", "additionalProperties": {"type": "string"}})");
   const toml::table* values = table(key);
   if (values == nullptr) return;
   for (const auto& [name, value] : *values) {
@@ -343,6 +365,7 @@ void TableReader::read(const char* key, std::map<std::string, std::string>& out)
 
 void TableReader::read_choice(const char* key, std::optional<std::string>& out,
                               const std::vector<std::string>& allowed) {
+  tell(key, fmt::format(R"({{"enum": ["{}"]}})", fmt::join(allowed, R"(", ")")));
   std::optional<std::string> text;
   read(key, text);
   if (!text) return;

@@ -31,11 +31,23 @@ Error toml_error(const std::string& file, const toml::source_region& where, cons
 // The value as it is written in the file, for messages.
 std::string value_text(const toml::node& node);
 
+// The text as a basic string of a TOML file, with its quotes. It must be clean (core/text.h): then TOML escapes what JSON
+// does, and nothing else.
+std::string toml_text(const std::string& text);
+
+// What a reader asks of a table, as pieces of a JSON schema: whoever makes a schema of a file (plan/config_schema.h) has it
+// from the code that reads it.
+struct AskedTable {
+  std::map<std::string, std::string> forms;  // of each key: R"({"type": "boolean"})"
+  std::vector<std::string> required;
+};
+using AskedTables = std::map<std::string, AskedTable>;  // by title
+
 class TableReader {
  public:
   // Messages call the table `title`: "[suite.attention]". A key that is not in `keys` is a mistake.
   TableReader(const std::string& file, const toml::table& table, std::string title,
-              const std::vector<std::string>& keys);
+              const std::vector<std::string>& keys, AskedTables* asked = nullptr);
 
   // Each of these leaves `out` as it is when the key is absent, or when a mistake was found before.
   void read(const char* key, std::string& out);
@@ -77,6 +89,9 @@ class TableReader {
   // The same, but null after a mistake.
   const toml::node* wanted(const char* key) const { return error_ ? nullptr : table_.get(key); }
 
+  // Tells what values the key may have, where that is more than read() can know. The first to tell is believed.
+  void tell(const char* key, const std::string& form);
+
   // Notes a mistake at the value of `key`.
   void fail(const char* key, const std::string& message, const std::string& hint = {});
   void fail(const toml::node& node, const std::string& message, const std::string& hint = {});
@@ -93,6 +108,7 @@ class TableReader {
   std::string file_;
   const toml::table& table_;
   std::string title_;
+  AskedTable* asked_;
   std::optional<Error> error_;
 };
 

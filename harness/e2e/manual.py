@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, write_config
+from harness import BIN, ROOT, Sandbox, check, write_config
 
-PAGE, COMPLETION = BIN.parent / "manual/proctor.1", BIN.parent / "manual/proctor"
+PAGE, COMPLETION = BIN.parent / "manual/proctor.1", ROOT / "harness/cli/completion/proctor.bash"
 
 
 def output_of(*command, **options):
@@ -133,13 +133,16 @@ def completed(*words, cwd=None):
 
 
 def completion(told):
+    offered = lambda *words: completed(BIN / "proctor", *words)
     for command, options in told.items():
         below = {other[-1] for other in told if other[:-1] == command and other}
-        check(options | below <= completed("proctor", *command, ""), command, completed("proctor", *command, ""))
-    check(completed("proctor", "run", "--foreign", "") == {"wait", "fail", "other"}, "values")
-    check(completed("proctor", "run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
-    check(completed("proctor", "run", "--out", "") == set(), "a file")
-    check(completed("proctor", "exec", "--", "pytest", "--") == set(), "a command of yours")
+        check(below <= offered(*command, ""), command, offered(*command, ""))
+        check(options <= offered(*command, "--"), command, offered(*command, "--"))
+    check(offered("run", "--foreign", "") == {"wait", "fail", "other"}, "values")
+    check(offered("run", "--foreign=") == {"wait", "fail", "other"}, "bash replaces only what follows =")
+    check(offered("run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
+    check(offered("run", "--out", "") == set(), "a file")
+    check(offered("exec", "--", "pytest", "--") == set(), "a command of yours")
     print(f"ok bash completes {sum(map(len, told.values()))} options")
 
 

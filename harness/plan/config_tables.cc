@@ -50,7 +50,19 @@ void read_limits(TableReader& reader, Limits& limits) {
   if (leaks) limits.leaks_fail = *leaks == "fail";
 }
 
+// Whatever variable_problem() refuses by its name.
+std::string env_form() {
+  std::string names = "PROCTOR_.*";
+  for (const VisibilityVariable& variable : visibility_variables())
+    for (const std::string& name : all_names_of(variable)) names += "|" + name;
+  return fmt::format(
+      R"({{"type": "object", "propertyNames": {{"minLength": 1, "not": {{"pattern": "^({})$|="}}}}, )"
+      R"("additionalProperties": {{"type": "string"}}}})",
+      names);
+}
+
 void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
+  reader.tell("env", env_form());
   std::map<std::string, std::string> read;
   reader.read("env", read);
   for (auto& [name, value] : read) {
@@ -70,7 +82,8 @@ class FileReader {
     // First of all: a file for a newer Proctor may have keys that this one cannot know.
     check_min_version();
     if (error_) return error_;
-    TableReader top(file_.name, root_, "the top level", config_keys(""));
+    TableReader top = reader_of(root_, "the top level", config_keys(""));
+    top.tell("min_version", R"({"type": "string", "pattern": "^[0-9]"})");
     if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
     if (const toml::table* run = top.table("run")) read_run(*run);
     if (const toml::table* suites = top.table("suite")) read_suites(*suites);
@@ -81,6 +94,10 @@ class FileReader {
   }
 
  private:
+  TableReader reader_of(const toml::table& table, std::string title, const Keys& keys) {
+    return {file_.name, table, std::move(title), keys, file_.asked};
+  }
+
   void keep(const std::optional<Error>& error) {
     if (!error_) error_ = error;
   }
@@ -103,14 +120,14 @@ class FileReader {
   }
 
   void read_defaults(const toml::table& table) {
-    TableReader reader(file_.name, table, "[defaults]", config_keys("defaults"));
+    TableReader reader = reader_of(table, "[defaults]", config_keys("defaults"));
     DefaultsLayer layer;
     read_limits(reader, layer.limits);
     read_env(reader, config_.defaults_env);
     for (const std::string& kind : kind_names()) {
       const toml::table* of_kind = reader.table(kind.c_str());
       if (of_kind == nullptr) continue;
-      TableReader kind_reader(file_.name, *of_kind, fmt::format("[defaults.{}]", kind), limit_keys({}));
+      TableReader kind_reader = reader_of(*of_kind, fmt::format("[defaults.{}]", kind), limit_keys({}));
       read_limits(kind_reader, layer.by_kind[find_kind(kind)]);
       keep(kind_reader.error());
     }
@@ -119,7 +136,7 @@ class FileReader {
   }
 
   void read_run(const toml::table& table) {
-    TableReader reader(file_.name, table, "[run]", config_keys("run"));
+    TableReader reader = reader_of(table, "[run]", config_keys("run"));
     reader.read("breaker", config_.run.breaker, 0, kMaxBreaker);
     reader.read("telemetry", config_.run.telemetry, 0, kMostTelemetry);
     std::optional<std::string> foreign;
@@ -157,7 +174,7 @@ class FileReader {
   }
 
   void read_suite(const std::string& name, const toml::table& table) {
-    TableReader reader(file_.name, table, fmt::format("[suite.{}]", name), config_keys("suite"));
+    TableReader reader = reader_of(table, fmt::format("[suite.{}]", name), config_keys("suite"));
     bool found = false;
     for (SuiteConfig& suite : config_.suites) {
       if (suite.suite.name != name) continue;
@@ -210,6 +227,7 @@ class FileReader {
   }
 
   void read_mem_cap(TableReader& reader, Suite& suite) {
+    reader.tell("mem_cap", R"({"type": "string", "pattern": "^[0-9]+([.][0-9]+)?[KMGT](iB)?$"})");
     std::optional<std::string> text;
     reader.read("mem_cap", text);
     if (!text) return;
@@ -223,6 +241,9 @@ class FileReader {
 
   // A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
   void read_devices(TableReader& reader, Suite& suite) {
+    reader.tell("devices", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
+                                       R"({{"type": "string", "pattern": "^{}."}}]}})",
+                                       kMaxDevices, kMarkerPrefix));
     const toml::node* node = reader.node("devices");
     if (node == nullptr) return;
     if (const auto* text = node->as_string()) {
@@ -261,6 +282,7 @@ class FileReader {
   }
 
   void read_command(TableReader& reader, const toml::table& table, Suite& suite) {
+    reader.tell("command", R"({"type": "array", "items": {"type": "string"}, "minItems": 1})");
     std::optional<std::vector<std::string>> command;
     reader.read("command", command);
     if (!command) return;
@@ -281,7 +303,7 @@ class FileReader {
   }
 
   void read_override(const toml::table& table) {
-    TableReader reader(file_.name, table, "[[override]]", config_keys("override"));
+    TableReader reader = reader_of(table, "[[override]]", config_keys("override"));
     Override entry;
     reader.require("match");
     reader.read("match", entry.match);
@@ -295,7 +317,7 @@ class FileReader {
     for (const auto& [key, node] : profiles) {
       const std::string title = fmt::format("[profile.{}]", key.str());
       if (!node.is_table()) return keep(toml_error(file_.name, node.source(), title + " must be a table"));
-      TableReader reader(file_.name, *node.as_table(), title, config_keys("profile"));
+      TableReader reader = reader_of(*node.as_table(), title, config_keys("profile"));
       Profile& profile = profiles_[std::string(key.str())];
       read_limits(reader, profile.limits);
       read_env(reader, profile.env);

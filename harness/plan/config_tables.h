@@ -15,8 +15,9 @@
 namespace proctor {
 
 struct FileContext {
-  std::string name;       // for messages
-  std::string directory;  // where its suites are started
+  std::string name;              // for messages
+  std::string directory;         // where its suites are started
+  AskedTables* asked = nullptr;  // for config_schema()
 };
 
 struct Profile {

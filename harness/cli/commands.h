@@ -23,6 +23,7 @@ void add_history_command(CLI::App& app, Action& action);          // history add
 void add_gather_evidence_command(CLI::App& app, Action& action);  // for the runner; not in the help
 void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
 void add_ctest_command(CLI::App& app, Action& action);            // ctest open|report|cases
+void add_init_command(CLI::App& app, Action& action);             // init [DIR]
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
 void add_gate_command(CLI::App& app, Action& action);             // gate --policy FILE REPORT...

@@ -45,7 +45,7 @@ def prepare(sandbox):
 
 def judge(offered, sandbox):
     """`offered`: the words that the shell takes for a line."""
-    check({"run", "report"} <= offered("proctor ") and "manual" not in offered("proctor "), offered("proctor "))
+    check({"run", "report", "init"} <= offered("proctor ") and "manual" not in offered("proctor "), offered("proctor "))
     check(offered("proctor ru") == {"run"}, "a command:", offered("proctor ru"))
     check({"render", "diff"} <= offered("proctor report "), "commands of a command:", offered("proctor report "))
     check(offered("proctor run --fore") == {"--foreign"}, "an option:", offered("proctor run --fore"))

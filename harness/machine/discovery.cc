@@ -28,7 +28,6 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kDiscoveryTimeout{60'000};
 constexpr Milliseconds kDiscoveryGrace{2'000};
 constexpr std::size_t kMaxEventBytes = 64 * 1024 * 1024;
 constexpr Milliseconds kAskAgain{1'000};
@@ -125,7 +124,7 @@ Result<ListOutput> Listing::run(const Process& process) {
   spec.leases = process.leases;
   spec.events = true;
   spec.keep_stdout = true;
-  spec.limits.timeout = kDiscoveryTimeout;
+  spec.limits.timeout = options_.listing_timeout;
   spec.limits.fair = true;
   spec.limits.grace = kDiscoveryGrace;
   spec.on_event_line = [&](std::string_view line) {

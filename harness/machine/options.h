@@ -36,6 +36,7 @@ struct PlanOptions {
   // How long a listing waits for devices that other runs hold, and who is told that it does. May be empty.
   Milliseconds lease_wait{600'000};
   std::function<void(const std::string& why)> on_wait{};
+  Milliseconds listing_timeout{60'000};  // of each command that lists
 };
 
 // What CLI11 checks of a value. Its own validators have other words in each of its versions.

@@ -119,6 +119,7 @@ class Loader {
   }
 
   std::optional<Error> add_project_file() {
+    if (where_.text) return add_text(*where_.text, kProjectFile, where_.directory);
     const std::filesystem::path directory(where_.directory);
     if (!where_.config_file.empty()) {
       const std::filesystem::path file = directory / where_.config_file;

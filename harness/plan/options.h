@@ -15,6 +15,7 @@ struct ConfigOptions {
   std::string config_file;  // --config, replaces ./proctor.toml; "" = not given
   std::string user_file;    // user_config_file(); "" = none, and a file that does not exist is none
   std::string profile;      // --profile; "" = none
+  std::optional<std::string> text{};  // of a project file that is not written yet, instead of ./proctor.toml
 };
 
 // Which suites and cases. Empty lists select everything.

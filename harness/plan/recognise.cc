@@ -24,30 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The kinds of which a marker stands in the executable, in their own order. Only ELF files are searched; a script that
-// mentions an option does not understand it.
-Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
-  std::vector<std::string_view> markers;
-  for (const Kind* kind : all_kinds())
-    markers.insert(markers.end(), kind->traits().markers.begin(), kind->traits().markers.end());
-  const std::string launcher = launcher_mark();
-  markers.push_back(launcher);
-  const auto found = find_texts(path, markers,
-                                "\x7f"
-                                "ELF");
-  std::vector<const Kind*> kinds;
-  // Executable but not readable: nothing to recognise, and no mistake.
-  if (!found && found.error().sys_errno == EACCES) return kinds;
-  if (!found) return found.error();
-  if (found->contains(launcher)) return kinds;
-  for (const Kind* kind : all_kinds()) {
-    const auto& its = kind->traits().markers;
-    if (std::ranges::any_of(its, [&](std::string_view marker) { return found->contains(marker); }))
-      kinds.push_back(kind);
-  }
-  return kinds;
-}
-
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 bool is_executable(const std::string& path) {
@@ -163,6 +139,28 @@ Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
 
 std::string launcher_mark() { return fmt::format("{}:{}", "proctor", "starts-what-it-is-told"); }
 
+Result<std::vector<const Kind*>> kinds_marked_in(const std::string& path) {
+  std::vector<std::string_view> markers;
+  for (const Kind* kind : all_kinds())
+    markers.insert(markers.end(), kind->traits().markers.begin(), kind->traits().markers.end());
+  const std::string launcher = launcher_mark();
+  markers.push_back(launcher);
+  const auto found = find_texts(path, markers,
+                                "\x7f"
+                                "ELF");
+  std::vector<const Kind*> kinds;
+  // Executable but not readable: nothing to recognise, and no mistake.
+  if (!found && found.error().sys_errno == EACCES) return kinds;
+  if (!found) return found.error();
+  if (found->contains(launcher)) return kinds;
+  for (const Kind* kind : all_kinds()) {
+    const auto& its = kind->traits().markers;
+    if (std::ranges::any_of(its, [&](std::string_view marker) { return found->contains(marker); }))
+      kinds.push_back(kind);
+  }
+  return kinds;
+}
+
 std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
   const std::string user = user_name(geteuid());
   struct stat status {};
@@ -208,7 +206,7 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
 Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers) {
   if (const Kind* kind = kind_of_command(suite.command))
     return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
-  const Result<std::vector<const Kind*>> kinds = kinds_in(executable);
+  const Result<std::vector<const Kind*>> kinds = kinds_marked_in(executable);
   if (!kinds) return kinds.error();
   if (!kinds->empty() && kinds->front()->ours()) {
     const bool both = std::find(kinds->begin(), kinds->end(), &gtest_kind()) != kinds->end();

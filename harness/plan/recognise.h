@@ -21,6 +21,10 @@ inline constexpr std::string_view kListsNoTests = "lists no tests";
 // would start that; it is a command. Here it is in pieces: who merely links this is no such program.
 std::string launcher_mark();
 
+// The kinds of which a marker stands in the executable, in their own order. Only ELF files are searched; a script that
+// mentions an option does not understand it.
+Result<std::vector<const Kind*>> kinds_marked_in(const std::string& executable);
+
 struct Recognition {
   const Kind* kind = &command_kind();
   std::string reason;                 // "lists GoogleTest tests": for the header

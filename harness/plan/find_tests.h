@@ -1,0 +1,31 @@
+// Finds what in a directory looks like tests, for `proctor init`. Nothing is started, and no link is followed. What is left
+// out is said: what cannot be read, what is too deep, and older builds of the same project.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace proctor {
+
+struct PytestPlace {
+  std::string directory;             // in which pytest starts; "." is the top
+  std::string sign;                  // how it shows: "pytest.ini", "tests/test_copy.py"
+  std::vector<std::string> folders;  // what pytest is told to collect; none: what its configuration says
+};
+
+struct LeftOut {
+  std::string path;
+  std::string why;  // a predicate: "cannot be read: Permission denied"
+};
+
+// All paths are relative to the directory.
+struct FoundTests {
+  std::vector<std::string> programs;  // executables that contain the listing option of a framework
+  std::vector<std::string> ctest;     // directories of CTest, without those that they include
+  std::vector<PytestPlace> pytest;
+  std::vector<LeftOut> left_out;
+};
+
+FoundTests find_tests(const std::string& directory);
+
+}  // namespace proctor

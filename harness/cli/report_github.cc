@@ -1,8 +1,10 @@
 // `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing is run here; everything that
 // is written is a function of the journal.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +56,24 @@ Result<void> append_summary(const RunModel& model, const std::string& path) {
   return append("GITHUB_STEP_SUMMARY", path, text);
 }
 
+// "" where the run has no such report: it was killed, and `finish` has not written them yet.
+std::string report_file(const std::string& run_dir, const char* name) {
+  const std::filesystem::path path = std::filesystem::path(run_dir) / name;
+  std::error_code absent;
+  return std::filesystem::is_regular_file(path, absent) ? path.string() : "";
+}
+
+// A case that was not run has not failed: it is counted in `total` alone.
+std::string count_outputs(const RunModel& model) {
+  const Summary summary = model.summary();
+  const auto failed =
+      std::count_if(model.cases().begin(), model.cases().end(), [&](const CaseRecord& record) {
+        return model.is_bad(record) && model.verdict(record).outcome != Outcome::kNotrun;
+      });
+  return fmt::format("total={}\npassed={}\nfailed={}\nskipped={}\nflaky={}\n", summary.planned(),
+                     summary[Outcome::kPass], failed, summary[Outcome::kSkip], flaky_cases(model).count);
+}
+
 // A value of several lines would be outputs of its own.
 Result<void> append_outputs(const RunModel& model, const std::string& run_dir, const std::string& path) {
   if (run_dir.find_first_of("\r\n") != run_dir.npos) {
@@ -63,7 +83,10 @@ Result<void> append_outputs(const RunModel& model, const std::string& run_dir, c
   std::string text = "verdict=" + std::string(run_verdict(model)) + "\n";
   text += "exit-code=" + std::to_string(code) + "\n";
   text += std::string("retry=") + (code == kExitMachine ? "true" : "false") + "\n";
+  text += count_outputs(model);
   text += "report=" + run_dir + "\n";
+  text += "junit=" + report_file(run_dir, "junit.xml") + "\n";
+  text += "page=" + report_file(run_dir, "index.html") + "\n";
   return append("GITHUB_OUTPUT", path, text);
 }
 
@@ -98,7 +121,8 @@ void add_report_github(CLI::App& report, Action& action) {
       report.add_subcommand("github", "Show a run in GitHub Actions: annotations, job summary, outputs");
   command->footer(
       "Appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, machine, "
-      "incomplete or interrupted), `exit-code`, `retry` (true on 75) and `report` (RUN_DIR) to the file in "
+      "incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, `passed`, "
+      "`failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file in "
       "GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
   auto options = std::make_shared<GithubOptions>();
   command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");

@@ -103,7 +103,9 @@ def hostile_run(sandbox):
     check(code == 0 and [name for name, _, _ in obeyed] == ["error"], "not one error:", log)
     check("title=bad/" in obeyed[0][1] and "whose problem: code%0A" in obeyed[0][2], "annotation:", obeyed)
     check(summary.read_text().startswith("# before\n# Proctor: RED"), "summary:", summary.read_text()[:80])
-    check(outputs.read_text() == f"verdict=red\nexit-code=1\nretry=false\nreport={sandbox.last_out()}\n",
+    out = sandbox.last_out()
+    check(outputs.read_text() == "verdict=red\nexit-code=1\nretry=false\ntotal=2\npassed=1\nfailed=1\nskipped=0\nflaky=0\n"
+          f"report={out}\njunit={out}/junit.xml\npage={out}/index.html\n",
           "outputs:", outputs.read_text())
 
 
@@ -135,8 +137,10 @@ def interrupted(sandbox):
     wait_until(lambda: of_type(records(out), "attempt_started"), 30, "start")
     process.send_signal(signal.SIGTERM)
     sandbox.finish(process)
+    (out / "index.html").unlink()  # as after a kill
     step(sandbox, "report", "github", out, GITHUB_OUTPUT=str(outputs))
-    check(outputs.read_text().startswith("verdict=interrupted\nexit-code=143\nretry=false\n"), outputs.read_text())
+    check(outputs.read_text() == "verdict=interrupted\nexit-code=143\nretry=false\ntotal=1\npassed=0\nfailed=0\nskipped=0\n"
+          f"flaky=0\nreport={out}\njunit={out}/junit.xml\npage=\n", outputs.read_text())
 
 
 SCENARIOS = {function.__name__: function for function in

@@ -68,7 +68,7 @@ def schema(directory):
         path.write_text(BAD_WORKFLOW)
         bad = check("workflows", [path])
     workflows = check("workflows", sorted((ROOT / ".github" / "workflows").glob("*.yml")))
-    actions = check("actions", sorted((ROOT / ".github" / "actions").glob("*/action.yml")))
+    actions = check("actions", [ROOT / "action.yml", *sorted((ROOT / ".github" / "actions").glob("*/action.yml"))])
     both = subprocess.CompletedProcess([], workflows.returncode or actions.returncode,
                                        workflows.stdout + actions.stdout)
     judge(bad, both, ["time-out-minutes"])
@@ -127,7 +127,8 @@ def spelling(directory):
     command = [sys.executable, "-m", "codespell_lib"]
     environment = {**os.environ, "PYTHONPATH": str(directory)}
     require("codespell", command, env=environment)
-    tracked = run(["git", "ls-files", "-z", "--", "*.md", "*.cc", "*.h", "*.sh", "*.toml", "*.yml", "*.cmake", "dev",
+    tracked = run(["git", "ls-files", "-z", "--", "*.md", "*.cc", "*.h", "*.sh", "*.toml", "*.yml", "*.cmake", ".github/*.js",
+                   "dev",
                    ":!*_test.cc", ":!**/testdata/*"], cwd=ROOT)
     files = list(filter(None, tracked.stdout.split("\0")))
     if tracked.returncode or not files:

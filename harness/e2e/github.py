@@ -1,11 +1,13 @@
-"""What the tests of our actions share: jobs on the simulated runner, in a workspace that has our .github."""
+"""What the tests of Proctor's actions share: jobs on the simulated runner, whose steps use this tree at any ref."""
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
-from harness import BIN, ROOT, Sandbox
+from harness import BIN, ROOT, Sandbox, skip
 
 sys.path.insert(0, str(ROOT / "fixtures"))
 
@@ -15,7 +17,16 @@ from github_runner.job import Job  # noqa: E402
 
 UPLOAD = "actions/upload-artifact"
 HOOKS = ROOT / ".github" / "runner-hooks"
-SETUP = {"id": "setup", "uses": "./.github/actions/setup-proctor", "with": {"path": str(BIN)}}
+ACTION = "OWNER/proctor@v1"
+FINISH = {"id": "finish", "if": "always()", "uses": "OWNER/proctor/.github/actions/finish-proctor@v1"}
+
+
+def require_node():
+    """GitHub has its own; the action needs what Node 18 has."""
+    node = shutil.which("node")
+    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout if node else ""
+    if int((version or "v0")[1:].split(".")[0]) < 18:
+        skip("needs:node (18 or later; Debian: nodejs)")
 
 
 class GithubSandbox(Sandbox):
@@ -26,7 +37,6 @@ class GithubSandbox(Sandbox):
         self.jobs = 0
         self.workspace = self.path / "work"
         self.workspace.mkdir()
-        (self.workspace / ".github").symlink_to(ROOT / ".github")
         self.env.pop("GITHUB_ACTIONS", None)
         os.environ.clear()
         os.environ.update(self.env)
@@ -36,9 +46,11 @@ class GithubSandbox(Sandbox):
         directory = self.path / f"job{self.jobs}"
         directory.mkdir()
         github = {"run_id": "77", "run_attempt": str(self.jobs), "job": "gpu", "workflow": "w", "repository": "o/r",
-                  "event_name": "push", "sha": "0" * 40, "ref": "refs/heads/main", **more.pop("github", {})}
+                  "event_name": "push", "sha": "0" * 40, "ref": "refs/heads/main", "server_url": "https://github.com",
+                  **more.pop("github", {})}
         self.artifacts = Artifacts(directory / "artifacts")
         more.setdefault("stand_ins", {UPLOAD: self.artifacts.upload})
+        more.setdefault("repositories", {"OWNER/proctor": ROOT})
         contexts = {"strategy": {"job-index": 0, "job-total": 1}, "matrix": {}, **more.pop("contexts", {})}
         return Job(directory, self.workspace, github=github, contexts=contexts, **more)
 
@@ -48,19 +60,15 @@ class GithubSandbox(Sandbox):
 
 
 def run_step(*arguments, **more):
-    return {"id": "run", "uses": "./.github/actions/run-proctor",
-            "with": {"arguments": "\n".join(map(str, arguments)), **more}}
+    return {"id": "run", "uses": ACTION, "with": {"path": str(BIN), "arguments": "\n".join(map(str, arguments)), **more}}
 
 
 def documented(file):
-    """The workflows in docs/how-to/github.md, with what they name of ours taken from here."""
+    """The workflows in docs/how-to/github.md, with Proctor as it was built."""
     text = (ROOT / "docs/how-to/github.md").read_text()
-    text = re.sub(r"OWNER/proctor/(\S+)@FULL_COMMIT", r"./\1", text).replace("/opt/proctor/bin", str(BIN))
+    text = text.replace("@FULL_COMMIT", "@v1").replace("/opt/proctor/bin", str(BIN))
     block = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if f"workflows/{file}" in block)
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as copy:
         copy.write(block)
         copy.flush()
         return yaml12.load(copy.name)
-
-
-FINISH = {"id": "finish", "if": "always()", "uses": "./.github/actions/finish-proctor"}

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from github import HOOKS, GithubSandbox, documented
+from github import HOOKS, GithubSandbox, documented, require_node
 from harness import BIN, ROOT, check, check_sums, report
 
 from github_runner.artifacts import Artifacts, checkout_of
@@ -32,7 +32,7 @@ class WorkflowSandbox(GithubSandbox):
 
     def __init__(self):
         super().__init__()
-        (self.workspace / ".github").unlink()
+        require_node()
         self.runs = 0
 
     def new_job(self, name, github, contexts, environment, container):

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Proctor's action, and finish-proctor: what a workflow gets of a run that is green, red, the machine's or refused.
+
+    github_action.py [SCENARIO...]
+"""
+
+import json
+import subprocess
+import sys
+import threading
+
+from github import ACTION, FINISH, UPLOAD, GithubSandbox, documented, require_node, run_step
+from harness import BIN, ROOT, check, report, wait_until
+from pytest_kind import find_pytest
+
+from github_runner import yaml12  # after `github`, which knows where it is
+
+RESULTS = ("verdict", "exit-code", "retry")
+COUNTS = ("total", "passed", "failed", "skipped", "flaky")
+INSTALL = {"id": "setup", "uses": ACTION, "with": {"run": "false", "path": str(BIN)}}
+
+
+def outputs(job, name="run", names=RESULTS):
+    return tuple(job.record(name).outputs.get(key) for key in names)
+
+
+def run_job(sandbox, *steps, **more):
+    job = sandbox.job(**more)
+    job.run(steps)
+    return job
+
+
+def expect(job, status, *results):
+    check((job.status, outputs(job)) == (status, results), job.status, outputs(job), job.text)
+
+
+def summaries(job):
+    return [record.summary for record in job.records if record.summary]
+
+
+def green(sandbox):
+    """Everything is there when the step ends; neither `post` nor finish-proctor repeats anything."""
+    job = run_job(sandbox, run_step("--", "/bin/true"), FINISH,
+                  {"run": "test $(command -v proctor) = ${{ steps.run.outputs.directory }}/proctor"})
+    expect(job, "success", "green", "0", "false")
+    check(outputs(job, names=COUNTS) == ("1", "1", "0", "0", "0"), outputs(job, names=COUNTS))
+    given = job.record("run").outputs
+    directory = "proctor-out/77-1-proctor-gpu-0"
+    check(outputs(job, names=("report", "junit", "page")) == (
+        directory, f"{directory}/junit.xml", f"{directory}/index.html"), given)
+    check(all((sandbox.workspace / given[name]).is_file() for name in ("junit", "page")), "no files:", given)
+    check({**given, "directory": ""} == {**job.record("finish").outputs, "directory": ""},
+          "finish-proctor says something else:", job.record("finish").outputs)
+    check(len(summaries(job)) == 1 and "GREEN" in job.record("run").summary, "not exactly one summary:", summaries(job))
+    check(job.record("post run").outcome == "success" and job.text.count("reports in ") == 1, "repeated:", job.text)
+    check(report(sandbox.run_directory())["summary"]["pass"] == 1, job.text)
+
+
+def red(sandbox):
+    job = run_job(sandbox, run_step("--", "/bin/false", name="red"), FINISH)
+    expect(job, "failure", "red", "1", "false")
+    check(outputs(job, names=COUNTS) == ("1", "0", "1", "0", "0"), outputs(job, names=COUNTS))
+    errors = job.record("run").annotations.messages("error")
+    check(any("whose problem: code" in error for error in errors), errors)
+    check(report(sandbox.run_directory("red"))["summary"]["fail"] == 1, "no report of a red run")
+    check(job.record("post run").annotations.messages("error") == [], "annotated twice")
+
+
+def machine(sandbox):
+    """A card is lost: the output says that another machine may do better."""
+    job = run_job(sandbox, run_step("memory", "--sim=xpu:1x1", "--filter=*HostToDeviceIsByteExact"),
+                  environment={"PROCTOR_SIM_FAULTS": "state.card_lost"})
+    expect(job, "failure", "machine", "75", "true")
+
+
+def bad_input(sandbox):
+    """Refused with exit code 2 and one error, and nothing of it is ever read by a shell."""
+    token = sandbox.path / "injected"
+    hostile = f"$(touch {token}) `touch {token}` ; touch {token} #"
+    table = [(run_step("--no-such-option"), "--no-such-option"), (run_step(hostile), "touch"),
+             (run_step("-"), "exit code 2"), (run_step("--out=elsewhere", "--", "/bin/true"), "--out"),
+             (run_step("visibility", shard="4/3"), "4/3"), (run_step("--", "/bin/true", deadline="soon"), "soon"),
+             (run_step("--", "/bin/true", name=hostile), "must consist of letters"),
+             (run_step("--", "/bin/true", name="../../out"), "must consist of letters"),
+             (run_step("--", "/bin/true", name="a\n::error::forged"), "must consist of letters"),
+             (run_step("--", "/bin/true", run="yes"), "run must be true or false (got 'yes')"),
+             (run_step("--", "/bin/true", **{"working-directory": "absent"}), "'absent' is not a directory")]
+    for step, message in table:
+        job = run_job(sandbox, step)
+        check(job.status == "failure" and message in job.text, message, job.text)
+        errors = job.record("run").annotations.messages("error")
+        check(len(errors) == 1 and not errors[0].startswith("forged"), "not one error:", errors, job.text)
+        check(outputs(job, names=("verdict", "retry", "report")) in (("incomplete", "false", None), (None,) * 3),
+              job.record("run").outputs)
+        check(job.record("post run").outcome == "success" and "no run was started" in job.text, job.text)
+    check(not token.exists(), "input was read as shell")
+
+
+def words(sandbox):
+    """Each line is one argument, whatever it contains."""
+    given = ["a b", "--", "$(x)", "-x", "", "'", '"', "é", "\\", "%0A", "--out=x"]
+    show = "import sys; assert sys.argv[1:] == " + repr([word for word in given if word]) + ", sys.argv"
+    job = run_job(sandbox, run_step("--", sys.executable, "-c", show, *given))
+    expect(job, "success", "green", "0", "false")
+
+
+def environment(sandbox):
+    """Tests get neither the files of the step nor its inputs, state and tokens."""
+    show = ("import os, re; found = [name for name in os.environ if re.match("
+            "'INPUT_|STATE_|ACTIONS_RUNTIME|GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)$', name)]; assert not found, found")
+    job = run_job(sandbox, run_step("--", sys.executable, "-c", show, token="hush"),
+                  environment={"ACTIONS_RUNTIME_TOKEN": "hush"})
+    expect(job, "success", "green", "0", "false")
+
+
+def tools(sandbox):
+    """A directory without proctor, and a program that does not start: one error, and `post` still ends well."""
+    for name, text, mode, message in (("absent", None, 0, "ENOENT"), ("no_program", "x", 0o755, "does not run here"),
+                                      ("not_executable", "#!/bin/sh\n", 0o644, "EACCES"),
+                                      ("red", "#!/bin/sh\nexit 3\n", 0o755, "exit code 3")):
+        directory = sandbox.path / name
+        directory.mkdir()
+        if text:
+            (directory / "proctor").write_text(text)
+            (directory / "proctor").chmod(mode)
+        job = run_job(sandbox, run_step("--", "/bin/true", path=str(directory)), FINISH)
+        expect(job, "failure", "incomplete", "", "false")
+        errors = job.record("run").annotations.messages("error")
+        check(len(errors) == 1 and message in errors[0], message, errors, job.text)
+        check([job.record(post).outcome for post in ("finish", "post run")] == ["success"] * 2, job.text)
+
+
+def lost_tool(sandbox):
+    """A proctor that dies before it writes a journal."""
+    directory = sandbox.path / "bin"
+    directory.mkdir()
+    (directory / "proctor").write_text("#!/bin/sh\n[ $1 = --version ] || kill -KILL $$\n")
+    (directory / "proctor").chmod(0o755)
+    job = run_job(sandbox, run_step("--", "/bin/true", path=str(directory)))
+    expect(job, "failure", "incomplete", "137", "false")
+    check("exit code 137" in job.record("run").annotations.messages("error")[0], job.text)
+    check(job.record("post run").outcome == "success", job.text)
+
+
+def twice(sandbox):
+    """Two steps in one job, with the same name: two runs, each with its outputs, summary and end."""
+    second = {**run_step("--", "/bin/false"), "id": "second", "if": "always()"}
+    job = run_job(sandbox, run_step("--", "/bin/true"), second, FINISH)
+    expect(job, "failure", "green", "0", "false")
+    check(outputs(job, "second") == ("red", "1", "false") == outputs(job, "finish"), job.text)
+    check(job.record("second").outputs["report"].endswith("-proctor-gpu-0+2"), job.record("second").outputs)
+    check(len(summaries(job)) == 2, summaries(job))
+    check([record.name for record in job.records[-2:]] == ["post second", "post run"], job.text)
+
+
+def before_main(sandbox):
+    """The job is cancelled before the step, and in it while Proctor is installed."""
+    job = sandbox.job()
+    thread = threading.Thread(target=job.run, args=([{"run": "echo >begun; exec sleep 60"}, run_step("--", "/bin/true")],))
+    thread.start()
+    wait_until((sandbox.workspace / "begun").exists, 60, "begun step")
+    job.cancel()
+    thread.join()
+    check([record.name for record in job.records] == ["__0", "run"], "a post of a step that was skipped:", job.text)
+
+    directory = sandbox.path / "slow"
+    directory.mkdir()
+    (directory / "proctor").write_text(f"#!/bin/sh\necho >{directory}/begun\nexec sleep 60\n")
+    (directory / "proctor").chmod(0o755)
+    job = sandbox.job(scale=0.1)
+    thread = threading.Thread(target=job.run, args=([run_step("--", "/bin/true", path=str(directory))],))
+    thread.start()
+    wait_until((directory / "begun").exists, 60, "installation")
+    job.cancel()
+    thread.join()
+    check([(record.name, record.outcome) for record in job.records] == [("run", "cancelled"), ("post run", "success")],
+          job.text)
+    check("no run was started" in job.text and len(job.orphans) == 1, job.orphans, job.text)
+
+
+def without_files(sandbox):
+    """A runner that gives no files for outputs, state and summary: the exit code is the same."""
+    script = ROOT / ".github" / "action"
+    given = {"PATH": str(BIN), "ARGUMENTS": "--\n/bin/false", "NAME": "x"}
+    environment = {**sandbox.env, "GITHUB_WORKSPACE": str(sandbox.workspace), "GITHUB_ACTIONS": "true",
+                   **{f"INPUT_{name}": value for name, value in given.items()}}
+    for name, code, word in (("main.js", 1, "::error"), ("post.js", 0, "no run was started")):
+        done = subprocess.run(["node", script / name], cwd=sandbox.path, env=environment, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        check(done.returncode == code and word in done.stdout, name, done)
+
+
+def read_only(sandbox):
+    """A workspace into which nobody can write: one error, no run, and the end of the job."""
+    sub = sandbox.workspace / "sub"
+    sub.mkdir()
+    (sub / "proctor-out").write_text("not a directory: also for root")
+    job = run_job(sandbox, run_step("--", "/bin/true", **{"working-directory": "sub"}))
+    check(job.status == "failure" and outputs(job, names=("verdict", "report")) == ("incomplete", None), job.text)
+    check("proctor-out" in job.text and job.record("post run").outcome == "success", job.text)
+
+
+def elsewhere(sandbox):
+    """In another working directory the paths of the outputs are still those of the workspace."""
+    (sandbox.workspace / "sub").mkdir()
+    job = run_job(sandbox, run_step("--", "test", "-d", "../sub", **{"working-directory": "sub"}))
+    expect(job, "success", "green", "0", "false")
+    check((sandbox.workspace / job.record("run").outputs["junit"]).is_file(), job.record("run").outputs)
+
+
+HOSTILE = ["::error::forged", "::warning file=x::forged", "::set-output name=verdict::green", "##[error]forged",
+           "text ##[set-output name=retry]true", "::add-mask::passed", "::stop-commands::x", "::save-state name=a::b",
+           "::set-env name=PATH::/x", "::add-path::/x"]
+
+
+def hostile_output(sandbox):
+    """A red test prints workflow commands, many of them: the job takes no notice."""
+    test = sandbox.workspace / "test_hostile.py"
+    lines = "\\n".join(HOSTILE)
+    test.write_text(f"""
+import sys, pytest
+TEXT = '''{lines}'''
+@pytest.mark.parametrize("text", TEXT.split("\\n")[:4:3])
+def test_says(text):
+    print(("\\n" + TEXT) * 10000, flush=True)
+    print("\\n" + TEXT, file=sys.stderr, flush=True)
+    raise AssertionError("\\n" + TEXT)
+""")
+    job = run_job(sandbox, run_step("--", *find_pytest(), test), FINISH)
+    check(len(report(sandbox.run_directory())["cases"]) == 2, job.text)
+    expect(job, "failure", "red", "1", "false")
+    for record in job.records:
+        for kind in ("error", "warning", "notice"):
+            for message in record.annotations.messages(kind):
+                check(not message.startswith("forged"), record.name, message)
+        check(not record.failed_by_command and "a" not in record.state, record.name, job.text)
+    check(not job.masks, "a test masked text:", job.masks)
+
+
+def many_failures(sandbox):
+    """520 failures of 520 causes, with long names and long words: the summary names 100, says so, and is not lost."""
+    out = copied(sandbox, 520)
+    job = run_job(sandbox, INSTALL, FINISH)
+    check(job.record("finish").outputs["verdict"] == "red", job.text)
+    check((out / "summary.md").exists(), "no summary.md")
+    summary = job.record("finish").summary
+    check(0 < len(summary.encode()) < 0.9 * 2**20 + 1, "size of the summary:", len(summary.encode()))
+    check("420 more causes: see `report.json`" in summary, "the rest is not said:", summary[-500:])
+    annotations = job.record("finish").annotations
+    check(len(annotations.kept["error"]) == 9 and annotations.dropped["error"] == 0, annotations.dropped)
+    check("more" in annotations.messages("error")[-1], annotations.messages("error")[-1])
+
+
+def copied(sandbox, count):
+    """The run directory that the next job finishes: the journal of a red case, `count` times, each with its words."""
+    job = run_job(sandbox, run_step("--", "/bin/false"))
+    check(job.status == "failure", job.text)
+    source = sandbox.run_directory()
+    sandbox.jobs += 1
+    target = sandbox.run_directory()
+    sandbox.jobs -= 1
+    target.mkdir()
+    lines = []
+    for line in (source / "journal.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        if record["type"] == "run_planned":
+            case = record["cases"][0]
+            record["cases"] = [dict(case, id=name_of(case["id"], index)) for index in range(count)]
+            lines.append(json.dumps(record))
+        elif "case" in record:
+            lines += [json.dumps(one_of_many(record, index)) for index in range(count)]
+        else:
+            lines.append(line)
+    (target / "journal.jsonl").write_text("\n".join(lines) + "\n")
+    return target
+
+
+def name_of(case, index):
+    return f"{case}/{index}[{'parameter-' * 80}]"
+
+
+def one_of_many(record, index):
+    record = json.loads(json.dumps(record))
+    record["case"] = name_of(record["case"], index)
+    if "verdict" in record:
+        word = "".join(chr(ord("a") + int(digit)) for digit in str(index))
+        record["verdict"]["reason"] = f"{word}:" + "reason " * 200
+    return record
+
+
+def annotations_of_a_run(sandbox):
+    """Of 15 causes, none is dropped in silence."""
+    suites = "\n".join(f'[suite.s{word}]\ncommand = ["sh", "-c", "exit {code}"]\n'
+                       for code, word in enumerate("abcdefghijklmnop", 1))
+    (sandbox.workspace / "proctor.toml").write_text(suites)
+    job = run_job(sandbox, run_step())
+    expect(job, "failure", "red", "1", "false")
+    annotations = job.record("run").annotations
+    check(annotations.dropped["error"] == 0, annotations.dropped, annotations.messages("error"))
+
+
+def as_documented(sandbox):
+    """The first workflow of docs/how-to/github.md, step by step."""
+    script = sandbox.workspace / "run-gpu-tests.sh"
+    script.write_text('#!/bin/sh\ntest -e second && exit 0\ntouch second\nmkdir -p "$PROCTOR_RUN_DIR/evidence"\n'
+                      'touch "$PROCTOR_RUN_DIR/evidence/sh.1.core"\nexit 1\n')
+    script.chmod(0o755)
+    stand_ins = {"actions/checkout": lambda job, given, record: {}}
+    job = sandbox.job(stand_ins=stand_ins)
+    stand_ins[UPLOAD] = sandbox.artifacts.upload
+    job.run(documented("gpu.yml")["jobs"]["test"]["steps"])
+    check(outputs(job, "proctor") == ("red", "1", "false") and job.status == "failure", "flaky is red:", job.text)
+    check("1 pass" in job.text and outputs(job, "proctor", COUNTS) == ("1", "1", "0", "0", "1"), job.text)
+    artifact = sandbox.artifacts.directory / "proctor-gpu-0"
+    check(report(artifact)["summary"]["pass"] == 1, "no artifact of a red run")
+    check(not list(artifact.rglob("*.core")), "a core is in the artifact")
+
+
+def interfaces(_):
+    """The copy of the interface that conformance.yml uses is a copy, and each input has a reader."""
+    action, copy, finish = (yaml12.load(ROOT / path / "action.yml") for path in (
+        ".", ".github/actions/run-proctor", ".github/actions/finish-proctor"))
+    check((action["inputs"], action["outputs"]) == (copy["inputs"], copy["outputs"]), "run-proctor differs")
+    check(set(finish["outputs"]) == set(action["outputs"]) - {"directory"}, "outputs of finish-proctor:", finish["outputs"])
+    code = "".join(path.read_text() for path in sorted((ROOT / ".github" / "action").glob("*.js")))
+    check([name for name in action["inputs"] if f"'{name}'" not in code] == [], "an input that nothing reads")
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in
+             (green, red, machine, bad_input, words, environment, tools, lost_tool, twice, before_main, without_files, read_only,
+              elsewhere, many_failures, annotations_of_a_run, as_documented, hostile_output, interfaces)}
+
+
+def main():
+    require_node()
+    for name in sys.argv[1:] or SCENARIOS:
+        with GithubSandbox() as sandbox:
+            SCENARIOS[name](sandbox)
+            print(f"ok {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

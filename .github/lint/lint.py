@@ -25,6 +25,13 @@ jobs:
       - uses: actions/checkout@v4
       - run: echo ${{ github.event.pull_request.title }}
 """
+BAD_DOCUMENTS = {  # of each schema, what it must find wrong
+    "github-workflows": (BAD_WORKFLOW, "time-out-minutes"),
+    "github-actions": ("name: a\ndescription: b\nruns:\n  using: nodejs\n", "nodejs"),
+    "github-issue-forms": ("name: a\ndescription: b\nbody:\n  - type: textfield\n", "textfield"),
+    "github-issue-config": ("blank_issues: true\n", "blank_issues"),
+    "dependabot": ("version: 2\nupdates:\n  - package-ecosystem: pip\n    schedule: {interval: yearly-ish}\n", "yearly-ish"),
+}
 BAD_SCRIPT = "#!/bin/bash\nrm -rf $1/*\n"
 
 
@@ -61,17 +68,30 @@ def schema(directory):
     require("check-jsonschema", command, env=environment)
 
     def check(kind, files):
-        return run([*command, "--builtin-schema", f"vendor.github-{kind}", *files], env=environment)
+        return run([*command, "--builtin-schema", f"vendor.{kind}", *files], env=environment)
 
     with tempfile.TemporaryDirectory() as sample:
-        path = Path(sample) / "workflow.yml"
-        path.write_text(BAD_WORKFLOW)
-        bad = check("workflows", [path])
-    workflows = check("workflows", sorted((ROOT / ".github" / "workflows").glob("*.yml")))
-    actions = check("actions", [ROOT / "action.yml", *sorted((ROOT / ".github" / "actions").glob("*/action.yml"))])
-    both = subprocess.CompletedProcess([], workflows.returncode or actions.returncode,
-                                       workflows.stdout + actions.stdout)
-    judge(bad, both, ["time-out-minutes"])
+        path = Path(sample) / "document.yml"
+        for kind, (text, finding) in BAD_DOCUMENTS.items():
+            path.write_text(text)
+            bad = check(kind, [path])
+            if bad.returncode == 0 or finding not in bad.stdout:
+                sys.exit(f"the bad sample of {kind} is not found bad: {finding}\n{bad.stdout}")
+    done = [check(kind, files) for kind, files in documents().items()]
+    print("".join(each.stdout for each in done), end="")
+    sys.exit(max(each.returncode for each in done))
+
+
+def documents():
+    """{schema: what GitHub reads by it}; a kind without a file is an error of check-jsonschema."""
+    folder = ROOT / ".github"
+    forms = sorted((folder / "ISSUE_TEMPLATE").glob("*.yml"))
+    configuration = folder / "ISSUE_TEMPLATE" / "config.yml"
+    return {"github-workflows": sorted((folder / "workflows").glob("*.yml")),
+            "github-actions": [ROOT / "action.yml", *sorted((folder / "actions").glob("*/action.yml"))],
+            "github-issue-forms": [form for form in forms if form != configuration],
+            "github-issue-config": [configuration],
+            "dependabot": [folder / "dependabot.yml"]}
 
 
 def zizmor(directory):
@@ -102,7 +122,7 @@ def embedded(directory):
     paths = []
     for file in sorted((ROOT / ".github").glob("**/*.yml")):
         document = yaml12.load(file)
-        jobs = document["jobs"].values() if "jobs" in document else [document["runs"]]
+        jobs = [*document.get("jobs", {}).values(), document.get("runs", {})]
         for index, step in enumerate(step for job in jobs for step in job.get("steps", [])):
             if "run" in step:
                 path = directory / f"{file.parent.name}-{file.stem}-{index}.sh"

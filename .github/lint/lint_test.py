@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""A linter that is not here is skipped by name where a developer works, and red in CI, where nobody reads of skips."""
+"""A linter that is not here is skipped by name where a developer works, and red in CI, where nobody reads of skips. And what
+is pinned by hash is watched by dependabot.yml."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +35,16 @@ class AMissingLinter(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(f"needs:{name}", done.stdout)
             self.assertIn("./dev test", done.stdout)
+
+
+class Dependabot(unittest.TestCase):
+    def test_knows_each_directory_with_pinned_packages(self):
+        root = LINT.parents[2]
+        listed = subprocess.run(["git", "grep", "--files-with-matches", "-e", "--hash=sha256:", "--", "*.txt"], cwd=root, text=True,
+                                capture_output=True, check=True).stdout.split()
+        pip = (root / ".github/dependabot.yml").read_text().partition("package-ecosystem: pip")[2]
+        known = re.findall(r"^ {6}- (/.*)$", pip, re.MULTILINE)
+        self.assertEqual(known, sorted({f"/{Path(name).parent}" for name in listed}))
 
 
 if __name__ == "__main__":

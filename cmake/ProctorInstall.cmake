@@ -60,7 +60,7 @@ proctor_install_share(runner runner-hooks ${hooks})
 # Those that a runner of GitHub starts.
 install(PROGRAMS .github/runner-hooks/job-started.sh .github/runner-hooks/job-completed.sh COMPONENT runner
   DESTINATION ${PROCTOR_INSTALL_SHARE}/runner-hooks)
-install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
 foreach(folder . tutorials how-to reference reference/frameworks explanation)
   file(GLOB documents CONFIGURE_DEPENDS docs/${folder}/*.md)
   install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/${folder})
@@ -76,33 +76,45 @@ install(FILES harness/cli/completion/_proctor COMPONENT runner DESTINATION ${CMA
 install(FILES harness/cli/completion/proctor.fish COMPONENT runner
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# What is compiled into the programs, under its own licences: as the distribution that it comes from states them.
+# What is compiled into the programs, under its own licences: as the distribution that it comes from states them. A list of
+# each build says in which versions, a line "NAME VERSION KIND" each, for the SBOM of the image (cmake/package/sbom/sbom.py).
 string(REGEX MATCH "^[0-9]+" gcc ${CMAKE_CXX_COMPILER_VERSION})
 set(libc libc6-dev musl-dev)  # the guard's
 if(PROCTOR_TOOLCHAIN)
   set(libc "")
 endif()
+set(compiled_in "")
 foreach(package libboost1.81-dev libboost-dev libcli11-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev libkainjow-mustache-dev
-        googletest libstdc++-${gcc}-dev ${libc})
+        libpugixml-dev libsqlite3-dev zlib1g-dev googletest libstdc++-${gcc}-dev ${libc})
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright COMPONENT runner
       DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)
+    execute_process(COMMAND dpkg-query --show --showformat "\${Package} \${Version} deb\\n" ${package}
+      OUTPUT_VARIABLE line COMMAND_ERROR_IS_FATAL ANY)
+    string(APPEND compiled_in ${line})
   endif()
 endforeach()
 # The toolchain's C++ library is linked statically, and into the runner its C library too. Two builds may install these.
+set(component runner)
 if(PROCTOR_TOOLCHAIN)
   file(GLOB licences ${PROCTOR_TOOLCHAIN}/zig/ziglang-*.dist-info/licenses/ziglang/lib)
-  set(component suites)
+  string(REGEX REPLACE ".*/ziglang-(.*)\\.dist-info/.*" "\\1" zig "${licences}")
   if(PROCTOR_TARGET MATCHES "musl$")
-    set(component runner)
     install(FILES ${licences}/libc/musl/COPYRIGHT COMPONENT runner
       DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME musl.txt)
+    string(APPEND compiled_in "musl ${zig} pypi/ziglang\n")
+  else()
+    set(component suites)
   endif()
   foreach(library libcxx libcxxabi libunwind)
     install(FILES ${licences}/${library}/LICENSE.TXT COMPONENT ${component}
       DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${library}-${PROCTOR_TARGET}.txt)
+    string(APPEND compiled_in "${library}-${PROCTOR_TARGET} ${zig} pypi/ziglang\n")
   endforeach()
 endif()
+file(WRITE ${PROJECT_BINARY_DIR}/third_party_versions.txt "${compiled_in}")
+install(FILES ${PROJECT_BINARY_DIR}/third_party_versions.txt COMPONENT ${component}
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME versions-${component}.txt)
 
 # ---- suites ----
 

@@ -44,7 +44,8 @@ class Dependabot(unittest.TestCase):
                                 capture_output=True, check=True).stdout.split()
         pip = (root / ".github/dependabot.yml").read_text().partition("package-ecosystem: pip")[2]
         known = re.findall(r"^ {6}- (/.*)$", pip, re.MULTILINE)
-        self.assertEqual(known, sorted({f"/{Path(name).parent}" for name in listed}))
+        self.assertEqual(set(), {f"/{Path(name).parent}" for name in listed} - set(known))
+        self.assertEqual([], [name for name in known if not (root / name[1:]).is_dir()])
 
 
 if __name__ == "__main__":

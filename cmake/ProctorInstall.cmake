@@ -147,7 +147,8 @@ endforeach()
 
 install(PROGRAMS ${PROJECT_BINARY_DIR}/level_zero/libze_loader.so.1 COMPONENT loader OPTIONAL
   DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/level_zero)
-install(FILES ${PROJECT_BINARY_DIR}/level_zero/level-zero.txt COMPONENT loader OPTIONAL
+install(FILES ${PROJECT_BINARY_DIR}/level_zero/level-zero.txt ${PROJECT_BINARY_DIR}/level_zero/versions-loader.txt
+  COMPONENT loader OPTIONAL
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
 
 # ---- development ----

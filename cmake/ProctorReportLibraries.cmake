@@ -3,7 +3,8 @@
 # sources, which cmake/toolchains/set_up.sh fetches.
 
 function(proctor_archive name archive header)
-  find_library(${name}_ARCHIVE NAMES ${archive} REQUIRED)
+  # A toolchain does not know where Debian has the libraries of its processor.
+  find_library(${name}_ARCHIVE NAMES ${archive} PATHS /usr/lib/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu REQUIRED)
   find_path(${name}_HEADERS NAMES ${header} REQUIRED)
   mark_as_advanced(${name}_ARCHIVE ${name}_HEADERS)
   add_library(${name} INTERFACE)

@@ -42,6 +42,8 @@ build_loader() { # build directory, target of the toolchain
   rm "$log"
   cp -L "$1/level_zero/build/lib/libze_loader.so.1" "$1/level_zero/"
   cp build-toolchain/sources/level-zero/LICENSE "$1/level_zero/level-zero.txt"
+  sed -n '1s/^\(\S*\) (\(.*\)).*/\1 \2 deb/p' build-toolchain/sources/level-zero/debian/changelog \
+    >"$1/level_zero/versions-loader.txt"
 }
 
 pack() { # generator, components of each build as build=components...

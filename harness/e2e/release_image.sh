@@ -84,7 +84,7 @@ refuses_nothing
 same_twice "$1"
 image=("$work"/once/*.tar)
 files=$(ulimit -Hn)  # runc asks for more than root without CAP_SYS_RESOURCE may have
-container=$(in_store from --ulimit "nofile=$files:$files" --ulimit nproc=4096:4096 --network none "oci-archive:${image[0]}")
+container=$(in_store from --quiet --ulimit "nofile=$files:$files" --ulimit nproc=4096:4096 --network none "oci-archive:${image[0]}")
 has_an_sbom "${image[0]%.tar}.spdx.json"
 runs_suites
 echo "ok ${image[0]##*/}: $(stat -c %s "${image[0]}") bytes, $(label revision)"

@@ -77,6 +77,7 @@ def main():
         ctest = command("ctest", "--test-dir", "build", cwd=library)
         check(ctest.returncode == 0 and len(cases) > 50, "CTest calls it otherwise:", ctest.stdout)
         package = sources[PYTHON]
+        sandbox.env["PYTHONPATH"] = str(package)  # as if it were installed, which its tests expect
         cases = init_and_run(sandbox, package, r"\d+ tests of kind pytest")
         alone = command("pytest", "-q", "--collect-only", cwd=package, env=sandbox.env)
         collected = [line for line in alone.stdout.splitlines() if "::" in line]

@@ -95,7 +95,8 @@ PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char
 
 // Without it the kernel writes none on most machines. A lower limit is no failure to start.
 PROCTOR_NO_SANITIZE void raise_core_limit(std::uint64_t wanted) {
-  rlimit64 limit{};
+  rlimit limit{};
+  static_assert(sizeof(limit.rlim_cur) == sizeof(wanted), "the kernel's limits have 64 bits");
   if (syscall(SYS_prlimit64, 0, RLIMIT_CORE, nullptr, &limit) != 0) return;
   const std::uint64_t allowed = wanted < limit.rlim_max ? wanted : limit.rlim_max;
   if (limit.rlim_cur >= allowed) return;

@@ -157,7 +157,9 @@ def a_change_of_mig(sandbox):
 
 
 def libraries_of_another_version(sandbox):
-    before(sandbox, list_nodes(container(sandbox.path / "root", libraries=OLD)), "driver-versions", "reboot")
+    root = list_nodes(container(sandbox.path / "root", libraries=OLD))
+    write(root / ".dockerenv")
+    before(sandbox, root, "driver-versions", "recreate the container")
 
 
 def device_rules(sandbox):

@@ -13,8 +13,8 @@ namespace proctor {
 //       than the policy allows (a budget above 0 % allows at least one)
 //   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
 //       notrun(device_lost), notrun(device_sick), notrun(breaker), a process that could not be killed,
-//       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that the command line asked for
-//       and the machine lacks
+//       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that
+//       the command line asked for and the machine lacks
 //   3   any other notrun, nothing executed, no device of a kind that a suite needs, fewer executed than --min-executed, a run
 //       whose runner was killed before it had said all, even after the last case
 //   0   otherwise

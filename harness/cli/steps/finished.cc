@@ -49,8 +49,8 @@ std::vector<Warning> end_rest(Prepared& prepared) {
   return warnings;
 }
 
-// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of the cases have
-// access; the reports of this run are made of what was written.
+// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
+// the cases have access; the reports of this run are made of what was written.
 std::vector<Warning> look_at_the_end(Prepared& prepared, const RunModel& model) {
   std::vector<Warning> warnings = prepared.stack.check_again();
   if (prepared.placed.access) {

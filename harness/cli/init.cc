@@ -17,7 +17,7 @@
 #include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/core/toml_text.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/needed_backend.h"

@@ -10,7 +10,7 @@
 #include "harness/cli/known_failures.h"
 #include "harness/core/count_text.h"
 #include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/core/toml_text.h"
 #include "harness/plan/known_failures_check.h"
 #include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"

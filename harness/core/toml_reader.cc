@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "harness/core/document_limits.h"
-#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 
@@ -189,8 +188,6 @@ std::string value_text(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
   return type_text(node);
 }
-
-std::string toml_text(const std::string& text) { return nlohmann::json(text).dump(); }
 
 TableReader::TableReader(const std::string& file, const toml::table& table, std::string title,
                          const std::vector<std::string>& keys, AskedTables* asked)

@@ -31,10 +31,6 @@ Error toml_error(const std::string& file, const toml::source_region& where, cons
 // The value as it is written in the file, for messages.
 std::string value_text(const toml::node& node);
 
-// The text as a basic string of a TOML file, with its quotes. It must be clean (core/text.h): then TOML escapes what JSON
-// does, and nothing else.
-std::string toml_text(const std::string& text);
-
 // What a reader asks of a table, as pieces of a JSON schema: whoever makes a schema of a file (plan/config_schema.h) has it
 // from the code that reads it.
 struct AskedTable {

@@ -136,9 +136,9 @@ def check_said(done, out, way, repair, code=75):
     check([record["text"] for record in of_type(records(out), "warning") if record["code"] == "device_access"] == texts,
           "the journal")
     check(texts[0] in done.stdout, "the console:", done.stdout)
-    for name in ("summary.md", "report.html"):
+    for name, title in (("summary.md", "`device_access`"), ("index.html", "Devices cannot be reached")):
         text = (out / name).read_text()
-        check("Devices cannot be reached" in text and way in text, name, "does not say why")
+        check(title in text and f"({way})" in text, name, "does not say why")
 
 
 def before(sandbox, root, way, repair, **more):

@@ -77,7 +77,6 @@ class ReleaseSandbox(GithubSandbox):
 
     def __init__(self):
         super().__init__()
-        (self.workspace / ".github").unlink()
         self.repository, self.calls = self.path / "repository", self.path / "calls"
         script(self.repository / "dev", DEV)
         script(self.repository / ".ci/run", CI)

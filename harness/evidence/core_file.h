@@ -1,6 +1,8 @@
 // A core as the kernel wrote it: whose it is, and how it comes into the run directory.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -99,6 +99,16 @@ struct PlannedShard {
   std::string plan{};  // digest of the whole plan with commands and limits (harness/plan/plan_file.h)
 };
 
+// What a run that goes on with others is the rest of (`run --resume`, `plan --rest`): a plan, and the runs of it that left
+// cases without an outcome.
+struct PlannedRest {
+  std::vector<std::string> runs{};  // their ids
+  std::string plan_digest{};        // of the whole plan: digest_of_plan() of core/digest.h
+  std::string plan{};               // as PlannedShard::plan; "" of a plan that is no file
+  int planned = 0;                  // cases of the whole plan
+  int shards = 1;                   // into how many the whole plan was divided
+};
+
 // One thing that is known of what is tested, and who says it.
 struct SubjectFact {
   std::optional<std::string> value{};  // none: it is unknown
@@ -190,6 +200,7 @@ struct RunPlanned {
   // What leaves tests out besides the commands of the suites and the options of the run: "SUITE NAME=VALUE".
   std::vector<std::string> filters{};
   std::optional<PlannedShard> shard{};  // --shard or --plan
+  std::optional<PlannedRest> rest{};
   ContainmentInfo containment;
   std::optional<SimInfo> sim;
   int jobs = 1;

@@ -48,6 +48,11 @@ void fields(auto& io, Is<PlannedShard> auto& r) {
   io("index", r.index), io("count", r.count), io("planned", r.planned), io("plan", r.plan);
 }
 
+void fields(auto& io, Is<PlannedRest> auto& r) {
+  io("runs", r.runs), io("plan_digest", r.plan_digest), io("plan", r.plan), io("planned", r.planned);
+  io("shards", r.shards);
+}
+
 void fields(auto& io, Is<SubjectFact> auto& r) {
   io("value", r.value), io("source", r.source), io("reason", r.reason);
 }
@@ -87,7 +92,7 @@ void fields(auto& io, Is<InputFile> auto& r) { io("file", r.file), io("sha256", 
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
-  io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard),
+  io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("rest", r.rest),
       io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
   io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
       io("no_device_for", r.no_device_for), io("no_device_by", r.no_device_by);

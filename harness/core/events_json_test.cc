@@ -25,6 +25,7 @@ RunPlanned full_plan() {
   plan.plan_digest = "00ff";
   plan.filters = {"m PYTEST_ADDOPTS=-k a"};
   plan.shard = PlannedShard{2, 4, 90, "ff00"};
+  plan.rest = PlannedRest{{"run-1", "run-2"}, "ee00", "ff00", 90, 4};
   plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}, "landlock"};
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.jobs = 3;
@@ -165,6 +166,7 @@ PROCTOR_COUNT_FIELDS(ContainmentInfo, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(PlannedRest, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(SubjectFact, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Subject, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(PlannedSuite, 7, f1, f2, f3, f4, f5, f6, f7)
@@ -175,8 +177,8 @@ PROCTOR_COUNT_FIELDS(NarrowingOption, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(NarrowingVariable, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Narrowed, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(InputFile, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 33, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33)
+PROCTOR_COUNT_FIELDS(RunPlanned, 34, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -216,6 +218,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["containment"].size(), field_count(ContainmentInfo{}));
   EXPECT_EQ(plan["sim"].size(), field_count(SimInfo{}));
   EXPECT_EQ(plan["shard"].size(), field_count(PlannedShard{}));
+  EXPECT_EQ(plan["rest"].size(), field_count(PlannedRest{}));
   EXPECT_EQ(plan["subject"].size(), field_count(Subject{}));
   EXPECT_EQ(plan["subject"]["commit"].size(), field_count(SubjectFact{}));
   EXPECT_EQ(plan["suites"][0].size(), field_count(PlannedSuite{}));

@@ -1,0 +1,93 @@
+#include "reports/history/durations.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "harness/core/renamed.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kMostReadPerWanted = 2;
+
+double median_of(std::vector<std::int64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 != 0) return static_cast<double>(*middle);
+  const auto below = *std::max_element(values.begin(), middle);
+  return (static_cast<double>(below) + static_cast<double>(*middle)) / 2;
+}
+
+// Durations of the cases of a file, by the name of today, while runs are read from the newest on.
+class Samples {
+ public:
+  Samples(Database& database, const NamesToday& today, std::size_t newest) : newest_(newest) {
+    std::map<std::string, std::size_t> places;
+    for (const auto& [test, id] : read_case_ids(database)) {
+      const auto place = places.try_emplace(today.of(id), places.size()).first;
+      if (of_test_.size() <= test) of_test_.resize(test + 1, kNoCase);
+      of_test_[test] = place->second;
+    }
+    values_.resize(places.size());
+    names_.resize(places.size());
+    for (auto& [name, place] : places) names_[place] = name;
+    wanted_ = values_.size() * newest_;
+    may_read_ = wanted_ * kMostReadPerWanted;
+  }
+
+  bool has_enough() const { return wanted_ == 0 || may_read_ == 0; }
+  void add(std::int64_t test, std::int64_t duration_ms) {
+    const bool is_there = test >= 0 && std::cmp_less(test, of_test_.size());
+    const std::size_t place = is_there ? of_test_[static_cast<std::size_t>(test)] : kNoCase;
+    if (place == kNoCase) throw SqliteFailure{kDamaged, "a result is of no case"};
+    may_read_ -= may_read_ > 0 ? 1 : 0;
+    if (values_[place].size() >= newest_) return;
+    values_[place].push_back(duration_ms);
+    --wanted_;
+  }
+
+  std::map<std::string, double> medians() {
+    std::map<std::string, double> medians;
+    for (std::size_t place = 0; place < values_.size(); ++place) {
+      if (!values_[place].empty()) medians.emplace(names_[place], median_of(std::move(values_[place])));
+    }
+    return medians;
+  }
+
+ private:
+  static constexpr std::size_t kNoCase = static_cast<std::size_t>(-1);
+
+  std::size_t newest_;
+  std::vector<std::size_t> of_test_;  // by the number in the file, which has gaps
+  std::vector<std::vector<std::int64_t>> values_;
+  std::vector<std::string> names_;
+  std::size_t wanted_ = 0;    // how many values are missing
+  std::size_t may_read_ = 0;  // how many results may still be read
+};
+
+}  // namespace
+
+Result<std::map<std::string, double>> median_durations(History& history, std::size_t newest) {
+  const auto renamed = history.renames();
+  if (!renamed) return renamed.error();
+  const NamesToday today(*renamed);
+  std::map<std::string, double> medians;
+  const auto done = history.read([&](Database& database) {
+    Samples samples(database, today, std::max<std::size_t>(newest, 1));
+    std::vector<HistoryRun> runs = read_runs(database);
+    Statement row(
+        database,
+        "SELECT test, duration_ms FROM result WHERE run = ? AND attempts > 0 AND outcome NOT IN (?, ?)");
+    while (!runs.empty() && !samples.has_enough()) {
+      row.bind(runs.back().id, static_cast<int>(Outcome::kSkip), static_cast<int>(Outcome::kNotrun));
+      while (row.step()) samples.add(row.integer(0), row.integer(1));
+      runs.pop_back();
+    }
+    medians = samples.medians();
+  });
+  if (!done) return done.error();
+  return medians;
+}
+
+}  // namespace proctor

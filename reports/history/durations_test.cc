@@ -1,0 +1,87 @@
+#include "reports/history/durations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/temp_dir.h"
+#include "reports/history/history_fixture.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+struct Timed {
+  std::string id{};
+  std::int64_t duration_ms = 0;
+  Outcome outcome = Outcome::kPass;
+};
+
+RunResults timed_run(int number, const std::vector<Timed>& cases) {
+  std::vector<MadeCase> made;
+  for (const Timed& each : cases) made.push_back({each.id, each.outcome});
+  RunResults run = made_run(number, made);
+  for (std::size_t i = 0; i < cases.size(); ++i) run.cases[i].duration_ms = cases[i].duration_ms;
+  return run;
+}
+
+class MedianDurationsTest : public testing::Test {
+ protected:
+  std::map<std::string, double> medians(const std::vector<RunResults>& runs, std::size_t newest = 10) {
+    History history = history_of((directory_ / "history.sqlite").string(), runs);
+    if (!renames.empty()) EXPECT_TRUE(history.change([&] { return history.add_renames(renames); }));
+    const auto found = median_durations(history, newest);
+    EXPECT_TRUE(found) << found.error().what;
+    return found ? *found : std::map<std::string, double>();
+  }
+
+  std::vector<Rename> renames;
+
+ private:
+  const TempDir directory_{"/dev/shm"};
+};
+
+TEST_F(MedianDurationsTest, AreOfOddAndEvenNumbersOfResults) {
+  EXPECT_THAT(medians({timed_run(1, {{"a/one", 10}, {"a/two", 3}}),
+                       timed_run(2, {{"a/one", 40}, {"a/two", 6}}), timed_run(3, {{"a/one", 20}})}),
+              ElementsAre(Pair("a/one", 20.0), Pair("a/two", 4.5)));
+}
+
+TEST_F(MedianDurationsTest, CountExecutedResultsOnly) {
+  EXPECT_THAT(
+      medians({timed_run(1, {{"a/one", 10}, {"a/two", 5, Outcome::kSkip}}),
+               timed_run(2, {{"a/one", 90, Outcome::kTimeout}, {"a/two", 5, Outcome::kNotrun}}),
+               timed_run(3, {{"a/one", 0, Outcome::kNotrun}}), timed_run(4, {{"a/one", 0, Outcome::kSkip}})}),
+      ElementsAre(Pair("a/one", 50.0)));
+}
+
+TEST_F(MedianDurationsTest, AreOfTheNewestRunsWhateverTheOrderOfImports) {
+  EXPECT_THAT(medians({timed_run(4, {{"a/one", 4}}), timed_run(1, {{"a/one", 1000}}),
+                       timed_run(3, {{"a/one", 3}}), timed_run(2, {{"a/one", 2}})},
+                      3),
+              ElementsAre(Pair("a/one", 3.0)));
+}
+
+// Each shard has a part of the cases: ten results of each case may be in many more runs.
+TEST_F(MedianDurationsTest, AreOfAllShards) {
+  std::vector<RunResults> runs;
+  for (int i = 0; i < 8; ++i) runs.push_back(timed_run(i + 1, {{"a/" + std::to_string(i % 4), i}}));
+  EXPECT_THAT(medians(runs, 2),
+              ElementsAre(Pair("a/0", 2.0), Pair("a/1", 3.0), Pair("a/2", 4.0), Pair("a/3", 5.0)));
+}
+
+TEST_F(MedianDurationsTest, GoOnUnderANewName) {
+  renames = {{"a/old", "a/new"}};
+  EXPECT_THAT(medians({timed_run(1, {{"a/old", 10}}), timed_run(2, {{"a/new", 30}})}),
+              ElementsAre(Pair("a/new", 20.0)));
+}
+
+TEST_F(MedianDurationsTest, OfAHistoryThatKnowsNothingAreNone) {
+  EXPECT_THAT(medians({timed_run(1, {{"a/one", 5, Outcome::kSkip}})}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace proctor

@@ -5,6 +5,7 @@ loaded machine slows both sides; the minimum of each side is compared.
 usage: bench.py BIN_DIR [--rounds N]
 """
 import argparse
+import hashlib
 import json
 import os
 import pathlib
@@ -302,6 +303,7 @@ def big_journal(bin_dir, work, number, cases):
     [case] = plan["cases"]
     ids = [f"sample/Group{index // 100}.CaseNumber{index}" for index in range(cases)]
     plan["cases"] = [{**case, "id": name, "name": name} for name in ids]
+    plan.pop("narrowed", None)  # as of a version without digests
     plan["run_id"] = f"bench-{number}"
     plan["started"] = f"2026-01-31T12:{number // 60:02}:{number % 60:02}Z"
     directory = work / f"journal{number}"
@@ -348,6 +350,56 @@ def history(bin_dir, work, table):
     table.row("the page of 20 runs of 10,000 cases", page.stat().st_size / 1e6, 5, "MB", "1 % of the results bad")
 
 
+def write_list(program, cases):
+    """A program that lists so many GoogleTest cases."""
+    groups = [f"Group{group}.\n" + "".join(f"  Case{case}\n" for case in range(100)) for group in range(cases // 100)]
+    (program.parent / "list.txt").write_text("".join(groups))
+    program.write_text('#!/bin/sh\nexec cat "${0%/*}/list.txt"\n')
+    program.chmod(0o755)
+
+
+def shards_of(run, work, shards):
+    """The journal of a run as that many shards of a plan, one after the other."""
+    plan, *records = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    cases, size = plan["cases"], len(plan["cases"]) // shards
+    digest = hashlib.sha256("".join(sorted(f"{case['id']}\n" for case in cases)).encode()).hexdigest()
+    directories = []
+    for index in range(shards):
+        part = {**plan, "run_id": f"shard-{index}", "plan_digest": digest, "cases": cases[index * size:(index + 1) * size],
+                "shard": {"index": index + 1, "count": shards, "planned": len(cases), "plan": "digest"}}
+        lines = [part, *records[2 * index * size:2 * (index + 1) * size], records[-1]]
+        directories.append(work / f"shard-{index}")
+        directories[-1].mkdir()
+        (directories[-1] / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return directories
+
+
+def shards(bin_dir, work, table):
+    proctor, cases = bin_dir / "proctor", 100_000
+    run = big_journal(bin_dir, work, 60, cases)
+    best = {}
+    for count in (10, 100):
+        place = work / f"shards{count}"
+        place.mkdir()
+        directories, rounds = shards_of(run, place, count), []
+        for number in range(3):
+            seconds, code, peak = peak_rss([proctor, "report", "merge", *directories, "--out", place / f"merged{number}"])
+            if code != 1:
+                sys.exit(f"bench: report merge gave {code}")
+            rounds.append((seconds, peak))
+        best[count] = tuple(map(min, zip(*rounds)))
+    seconds, peak = best[100]
+    table.row("merge of 100 shards of 1,000 cases", seconds, 2, "s", f"{peak / 1024:.0f} MiB")
+    table.row("memory of it / of 10 shards of 10,000", peak / best[10][1], 1.1, "x", "")
+    program, file = work / "many_cases", work / "durations.db"
+    write_list(program, cases)
+    subprocess.run([proctor, "history", "add", file, run], stdout=subprocess.DEVNULL, check=True)
+    plan = [proctor, "plan", "--kind", "gtest", "-o", work / "plan.json"]
+    plain = best_of(3, [*plan, "--", program], cwd=work)
+    even = best_of(3, [*plan, "--shards", "64", "--balance", file, "--", program], cwd=work)
+    table.row("plan of 100,000 cases, in 64 even shards", even, 2, "s", f"{plain:.2f} s without shards")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin_dir", type=pathlib.Path)
@@ -366,6 +418,7 @@ def main():
         interpreter(bin_dir, table)
         leases(bin_dir, table)
         history(bin_dir, pathlib.Path(work), table)
+        shards(bin_dir, pathlib.Path(work), table)
         children(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)
         ranks(bin_dir, pathlib.Path(work), table)

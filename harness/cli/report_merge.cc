@@ -24,20 +24,15 @@ struct MergeOptions {
   std::string out;
 };
 
-Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
-  std::vector<MergeInput> inputs;
-  for (const std::string& report : reports) {
-    std::error_code error;
-    if (!fs::exists(report, error)) {
-      return Error::refused(report + " does not exist",
-                            "A shard whose job was skipped or cancelled leaves no report.");
-    }
-    const auto directory = run_directory_of(report);
-    auto model = directory ? load_run(*directory) : directory.error();
-    if (!model) return Error::usage_of(model.error());
-    inputs.push_back({report, *std::move(model)});
+Result<RunModel> load(const std::string& report) {
+  std::error_code error;
+  if (!fs::exists(report, error)) {
+    return Error::refused(report + " does not exist",
+                          "A shard whose job was skipped or cancelled leaves no report.");
   }
-  return inputs;
+  const auto directory = run_directory_of(report);
+  auto model = directory ? load_run(*directory) : directory.error();
+  return model ? std::move(model) : Error::usage_of(model.error());
 }
 
 // A core is mostly holes, and may be as long as all memory; so may be what a test put beside it.
@@ -74,30 +69,41 @@ Result<void> copy_files(const MergeInput& input, const fs::path& out) {
     const fs::path from = fs::path(*directory) / name;
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(from, error)) || fs::is_empty(from, error)) continue;
-    if (auto copied = copy_tree(from, out / shard_directory(input) / name); !copied) return copied;
+    if (auto copied = copy_tree(from, out / input.place / name); !copied) return copied;
   }
   return {};
 }
 
+// Writes the journal of the whole, and returns what it tells.
+Result<RunModel> write_whole(const Merge& merged, const std::string& path) {
+  auto journal = Journal::open(path);
+  if (!journal) return journal.error();
+  RunModel model;
+  EventFanout both;
+  both.add(**journal);
+  both.add(model);
+  if (auto written = merged.write(both); !written) return written.error();
+  if (!(*journal)->complete()) return Error{ErrorKind::kSystem, "write " + path, {}, 0};
+  return model;
+}
+
 int merge(const MergeOptions& options) {
   if (auto usable = check_run_directory(options.out); !usable) return fail(usable.error());
-  const auto inputs = load(options.reports);
-  if (!inputs) return fail(inputs.error());
-  const auto events = merge_runs(*inputs);
-  if (!events) return fail(events.error());
+  const auto merged = Merge::of(options.reports, load);
+  if (!merged) return fail(merged.error());
   const auto out = create_run_directory(options.out, "");
   if (!out) return fail(out.error());
-  for (const MergeInput& input : *inputs) {
+  for (const MergeInput& input : merged->inputs()) {
     if (auto copied = copy_files(input, *out); !copied) return fail(copied.error());
   }
-  const auto model = write_journal(*events, *out + "/journal.jsonl");
+  const auto model = write_whole(*merged, *out + "/journal.jsonl");
   if (!model) return fail(model.error());
   if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu shards: %s\n", inputs->size(), summary_line(model->summary()).c_str());
+  std::printf("%zu runs: %s\n", merged->inputs().size(), summary_line(model->summary()).c_str());
   std::printf("exit %d (%s)\n", code, verdict_words(*model, code).c_str());
   std::printf("reports in %s\n", shown(*out).c_str());
   return code;

@@ -1,5 +1,5 @@
-// `proctor rerun RUN`: the same run again, with the cases that are asked for. This process becomes that
-// `proctor run`, so its output, its signals and its exit code are the run's own.
+// `proctor rerun RUN`: the same run again, with the cases that are asked for. `proctor run --resume RUN`: what it left.
+// This process becomes that `proctor run`, so its output, its signals and its exit code are the run's own.
 #include "reports/model/rerun.h"
 
 #include <fmt/format.h>
@@ -18,13 +18,16 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/rerun_changes.h"
+#include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/renamed.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/run/record/find_runner.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
+#include "reports/model/whole_plan.h"
 
 namespace proctor::cli {
 namespace {
@@ -225,7 +228,57 @@ int rerun(const RerunOptions& options) {
   return fail(become(command));
 }
 
+// ---- `run --resume` ----
+
+// Two runners would have the same cases.
+Result<void> check_ended(const std::string& run_dir) {
+  const auto record = read_run_record(run_dir);
+  if (!record || !*record || find_runner(**record).state != RunnerState::kAlive) return {};
+  return Error::refused("The run in " + run_dir + " has not ended",
+                        "Stop it with `proctor finish --stop " + run_dir + "`, or wait for its end.");
+}
+
+Result<RerunCommand> resume_command(const std::string& run_dir, const RunModel& model) {
+  if (model.plan().exec)
+    return Error::refused(run_dir + " is a run of `proctor exec`, which has one case",
+                          "Repeat it with `proctor rerun`.");
+  RerunCommand command = rerun_of(model, {}, RerunOn::kOfRun);
+  const bool is_merged = std::ranges::any_of(
+      model.plan().stack, [](const auto& entry) { return entry.first.starts_with("shard."); });
+  if (command.words.empty() || is_merged)
+    return Error::refused(run_dir + " has the cases of several runs", "Resume each of these runs.");
+  command.words = without_options(command.words, {"--min-executed"});  // of the whole run
+  std::error_code ec;  // it is relative to where we are, not to where the run was
+  const auto directory = std::filesystem::absolute(run_dir, ec);
+  if (ec) return Error::system("find " + run_dir, ec.value());
+  add_option(command.words, {"--rest-of", directory.lexically_normal().string()});
+  if (const auto changes = changes_since(model, {}); !changes.empty())
+    return Error::refused("The run cannot be resumed, because this changed: " + joined(changes, "; "),
+                          "Use `proctor rerun --anyway` to run all of it again.");
+  return command;
+}
+
 }  // namespace
+
+int resume_run(const std::string& run_dir, const std::vector<std::string>& more) {
+  const auto model = load_run(run_dir);
+  if (!model) return fail(Error::usage_of(model.error()));
+  if (auto ended = check_ended(run_dir); !ended) return fail(ended.error());
+  if (cases_left_by(*model).empty()) {
+    std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
+    return kExitGreen;
+  }
+  auto command = resume_command(run_dir, *model);
+  if (!command) return fail(command.error());
+  add_option(command->words, more);
+  const std::string here = command_directory();
+  if (auto gone = go_to(*command); !gone) return fail(gone.error());
+  tell(*command, *model, {}, here);
+  auto words = fill_in_secrets(std::move(command->words), variable_of_this_process);
+  if (!words) return fail(words.error());
+  command->words = *std::move(words);
+  return fail(become(*command));
+}
 
 void add_rerun_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("rerun", "Run the cases of a run again with the same options");

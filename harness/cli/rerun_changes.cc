@@ -78,19 +78,10 @@ void compare_programs(const RunModel& model, const std::vector<PlannedSuite>& su
 
 // ---- Devices ----
 
-std::string value_of(const std::vector<std::string>& words, const std::string& option) {
-  const auto command = std::find(words.begin(), words.end(), "--");
-  for (auto word = words.begin(); word != command; ++word) {
-    if (*word == option && word + 1 != command) return word[1];
-    if (word->starts_with(option + "=")) return word->substr(option.size() + 1);
-  }
-  return {};
-}
-
 // The ids in --devices and --pin of a rerun.
 std::set<std::string> devices_named_in(const std::vector<std::string>& words) {
   std::set<std::string> ids;
-  std::string list = value_of(words, "--devices");
+  std::string list = option_value(words, "--devices");
   for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
     if (*word == "--pin" && word + 1 != words.end()) list += ',' + word[1].substr(word[1].rfind('=') + 1);
   }
@@ -113,7 +104,7 @@ Result<FoundDevices> devices_here(const RunModel& model, const RerunCommand& com
   if (const auto& sim = model.plan().sim) {
     options.sim = sim->topology;
     options.sim_driver = sim->driver;
-    options.sim_state = value_of(command.words, "--sim-state");
+    options.sim_state = option_value(command.words, "--sim-state");
   }
   const auto machine = Machine::open(options, "rerun");
   if (!machine) return machine.error();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "harness/cli/commands.h"
@@ -130,7 +131,7 @@ Result<Finished> take_steps(const RunOptions& typed, const AfterDashes& after_da
   auto planned = plan_run(*checked, manner);
   if (!planned) return planned.error();
   if (typed.dry_run) {
-    if (auto part = take_shard(*checked, *planned); !part) return part.error();
+    if (auto part = take_part(*checked, *planned); !part) return part.error();
     return Finished{.code = print_plan(*planned, typed)};
   }
   auto placed = place(*checked, *std::move(planned));
@@ -148,6 +149,40 @@ constexpr Manner kRun{.refuse = fail,
                       .find_plan = find_plan,
                       .adapt = adapt_nothing,
                       .make_display = make_console};
+
+// ---- --resume ----
+
+// What may be said of a run that is resumed. The options with a file get its absolute path: the run starts where the old
+// one did.
+Result<std::vector<std::string>> words_beside_resume(const CLI::App& command) {
+  static const std::set<std::string> kFiles = {"--out", "--junit", "--history"};
+  static const std::set<std::string> kOthers = {"--keep",        "--dry-run",   "--verbose", "--quiet",
+                                                "--show-output", "--durations", "--color"};
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--resume") continue;
+    if (!kFiles.contains(name) && !kOthers.contains(name))
+      return Error::refused(
+          "`--resume` takes the options of the old run, and cannot be combined with " + name,
+          "Allowed are --out, --junit, --history and the options of the console.");
+    words.push_back(name);
+    if (option->get_expected_max() == 0) continue;
+    std::error_code ec;
+    const std::string value = option->results().back();
+    words.push_back(kFiles.contains(name) ? std::filesystem::absolute(value, ec).string() : value);
+    if (ec) return Error::system("find " + value, ec.value());
+  }
+  return words;
+}
+
+int resume(const RunOptions& typed, const CLI::App& command, const AfterDashes& after_dashes) {
+  if (after_dashes)
+    return fail(Error::refused("`--resume` takes the command of the old run, and none after `--`"));
+  const auto words = words_beside_resume(command);
+  if (!words) return fail(words.error());
+  return resume_run(typed.resume, *words);
+}
 
 }  // namespace
 
@@ -185,7 +220,11 @@ void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_das
   add_run_options(*command, *options);
   command->callback([options, command, &action, &after_dashes] {
     options->narrowing = narrowing_options(*command);
-    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kRun); };
+    if (!options->resume.empty()) {
+      action = [options, command, &after_dashes] { return resume(*options, *command, after_dashes); };
+    } else {
+      action = [options, &after_dashes] { return execute_run(*options, after_dashes, kRun); };
+    }
   });
 }
 

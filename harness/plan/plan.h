@@ -40,6 +40,8 @@ struct RunPolicy {
 struct Plan {
   std::vector<Suite> suites;
   std::vector<Case> cases;
+  int shards =
+      0;  // into how many the plan is balanced: each case has its shard; 0: the ids of the cases decide
 };
 
 // Suite::filters of the suites that have cases, one line each, for RunPlanned::filters.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
@@ -11,6 +11,7 @@
 #include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
+#include "harness/plan/shard.h"
 
 namespace proctor {
 namespace {
@@ -163,31 +164,34 @@ Suite suite_from(const Json& json) {
 }
 
 Json case_json(const Case& test) {
-  return {{"id", test.id},
-          {"suite", test.suite},
-          {"name", test.name},
-          {"classname", test.classname},
-          {"argv", test.argv},
-          {"group", test.group},
-          {"devices", test.devices},
-          {"ranks", test.ranks},
-          {"policy", policy_json(test.policy)},
-          {"disabled", test.disabled},
-          {"rule", test.rule},
-          {"source", test.source},
-          {"severity", test.severity.text()},
-          {"needs", test.needs},
-          {"sizes", test.sizes},
-          {"sizes_unit", test.sizes_unit},
-          {"faults", test.faults},
-          {"expects", test.expects}};
+  Json json = {{"id", test.id},
+               {"suite", test.suite},
+               {"name", test.name},
+               {"classname", test.classname},
+               {"argv", test.argv},
+               {"group", test.group},
+               {"devices", test.devices},
+               {"ranks", test.ranks},
+               {"policy", policy_json(test.policy)},
+               {"disabled", test.disabled},
+               {"rule", test.rule},
+               {"source", test.source},
+               {"severity", test.severity.text()},
+               {"needs", test.needs},
+               {"sizes", test.sizes},
+               {"sizes_unit", test.sizes_unit},
+               {"faults", test.faults},
+               {"expects", test.expects}};
+  if (test.shard != 0) json["shard"] = test.shard;
+  return json;
 }
 
-Case case_from(const Json& json, std::size_t suites) {
+Case case_from(const Json& json, const Plan& plan) {
   Case test;
   test.id = json.at("id");
   test.suite = json.at("suite");
-  if (test.suite >= suites) throw std::invalid_argument("case `" + test.id + "` belongs to no suite");
+  if (test.suite >= plan.suites.size())
+    throw std::invalid_argument("case `" + test.id + "` belongs to no suite");
   test.name = json.at("name");
   test.classname = json.at("classname");
   test.argv = json.at("argv");
@@ -204,6 +208,10 @@ Case case_from(const Json& json, std::size_t suites) {
   test.sizes_unit = json.at("sizes_unit");
   test.faults = json.at("faults");
   test.expects = json.at("expects");
+  test.shard = json.value("shard", 0);
+  if (plan.shards == 0 ? test.shard != 0 : test.shard < 1 || test.shard > plan.shards)
+    throw std::invalid_argument(
+        fmt::format("case `{}` is in shard {} of {}", test.id, test.shard, plan.shards));
   return test;
 }
 
@@ -247,17 +255,55 @@ void put_extent(const Extent& extent, Json& json) {
   if (!extent.point.empty()) json["point"] = extent.point;
 }
 
+void put_shards(const Plan& plan, Json& json) {
+  json.erase("shards");
+  if (plan.shards != 0) json["shards"] = plan.shards;
+}
+
+int shards_from(const Json& json) {
+  if (!json.contains("shards")) return 0;
+  const int shards = json["shards"].get<int>();
+  if (shards < 1 || shards > kMostShards)
+    throw std::invalid_argument(fmt::format("it has {} shards", shards));
+  return shards;
+}
+
+void put_rest(const PlanFile& file, Json& json) {
+  if (!file.rest) return;
+  json["rest"] = {{"runs", file.rest->runs},
+                  {"plan", file.rest->plan},
+                  {"plan_digest", file.rest->plan_digest},
+                  {"planned", file.rest->planned},
+                  {"shards", file.rest->shards}};
+}
+
+std::optional<PlannedRest> rest_from(const Json& json) {
+  if (!json.contains("rest")) return std::nullopt;
+  const Json& rest = json["rest"];
+  return PlannedRest{.runs = rest.at("runs"),
+                     .plan_digest = rest.at("plan_digest"),
+                     .plan = rest.at("plan"),
+                     .planned = rest.at("planned"),
+                     .shards = rest.at("shards")};
+}
+
 // Of a plan that was read: its source, without the cases that were left out.
 Json content_of_source(const PlanFile& file) {
   Json json = parse_json(file.source);
-  std::set<std::string_view> ids;
-  for (const Case& test : file.plan.cases) ids.insert(test.id);
+  std::map<std::string_view, int> shard_of_id;
+  for (const Case& test : file.plan.cases) shard_of_id.emplace(test.id, test.shard);
   Json cases = Json::array();
   for (Json& test : json["cases"]) {
-    if (ids.contains(test["id"].get_ref<const std::string&>())) cases.push_back(std::move(test));
+    const auto kept = shard_of_id.find(test["id"].get_ref<const std::string&>());
+    if (kept == shard_of_id.end()) continue;
+    test.erase("shard");
+    if (kept->second != 0) test["shard"] = kept->second;
+    cases.push_back(std::move(test));
   }
   json["cases"] = std::move(cases);
   put_extent(file.extent, json);
+  put_shards(file.plan, json);
+  put_rest(file, json);
   json["run"] = run_json(file.run);
   json["plan_digest"] = plan_digest(file.plan);
   return json;
@@ -273,6 +319,8 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
                {"cases", Json::array()},
                {"plan_digest", plan_digest(file.plan)}};
   put_extent(file.extent, json);
+  put_shards(file.plan, json);
+  put_rest(file, json);
   for (const Suite& suite : file.plan.suites) json["suites"].push_back(suite_json(suite));
   for (const Case& test : file.plan.cases) json["cases"].push_back(case_json(test));
   const Names names = names_of(directories);
@@ -406,8 +454,9 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
                    .point = json.value("point", "")};
     file.run = run_from(json.at("run"));
     for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));
-    for (const Json& test : json.at("cases"))
-      file.plan.cases.push_back(case_from(test, file.plan.suites.size()));
+    file.rest = rest_from(json);
+    file.plan.shards = shards_from(json);
+    for (const Json& test : json.at("cases")) file.plan.cases.push_back(case_from(test, file.plan));
     rename_cases(file, path);
     return file;
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 // installed are written with a name in their place, since they differ between machines.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ struct PlanFile {
   Plan plan{};
   RunPolicy run{};
   Extent extent{};
+  std::optional<PlannedRest> rest{};  // the cases are what these runs left
   // The content of the file from which it was read, in which directories are written as names. The digest is
   // made from this content, also if a path in it happens to be one of this machine's directories.
   std::string source{};

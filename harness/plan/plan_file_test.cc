@@ -8,6 +8,7 @@
 namespace proctor {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -65,7 +66,10 @@ PlanFile full() {
   test.sizes_unit = "bytes";
   test.faults = {"memory.corrupt_copy"};
   test.expects = "hang";
-  file.plan = {.suites = {suite, suite}, .cases = {test}};
+  test.shard = 3;
+  file.plan = {.suites = {suite, suite}, .cases = {test}, .shards = 4};
+  file.rest =
+      PlannedRest{.runs = {"run1", "run2"}, .plan_digest = "aa", .plan = "bb", .planned = 9, .shards = 4};
   return file;
 }
 
@@ -102,6 +106,11 @@ TEST(PlanFile, ComesBackWhole) {
   EXPECT_EQ(back->run.foreign, ForeignPolicy::kOther);
   EXPECT_EQ(back->extent.size, "full");
   EXPECT_EQ(back->extent.seed, 7U);
+  EXPECT_EQ(back->plan.shards, 4);
+  EXPECT_EQ(back->plan.cases[0].shard, 3);
+  ASSERT_TRUE(back->rest);
+  EXPECT_THAT(back->rest->runs, ElementsAre("run1", "run2"));
+  EXPECT_EQ(back->rest->planned, 9);
   // A member that is not written comes back as its default, and then these are equal.
   for (const char* none : {": \"\"", ": 0", ": []", ": {}"}) EXPECT_THAT(text, Not(HasSubstr(none)));
 }

@@ -61,8 +61,18 @@ int shard_of(std::string_view id, int count) {
   return heaviest;
 }
 
-void keep_shard(const Shard& shard, Plan& plan) {
-  std::erase_if(plan.cases, [&](const Case& test) { return shard_of(test.id, shard.count) != shard.index; });
+Result<void> keep_shard(const Shard& shard, Plan& plan) {
+  if (shard.count == 1) return {};
+  if (plan.shards != 0 && plan.shards != shard.count) {
+    return Error::refused(
+        fmt::format("--shard {}/{}: the plan is balanced for {} shards", shard.index, shard.count,
+                    plan.shards),
+        fmt::format("Write a plan for {} shards: proctor plan --shards {}", shard.count, shard.count));
+  }
+  std::erase_if(plan.cases, [&](const Case& test) {
+    return (plan.shards != 0 ? test.shard : shard_of(test.id, shard.count)) != shard.index;
+  });
+  return {};
 }
 
 }  // namespace proctor

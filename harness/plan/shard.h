@@ -5,6 +5,8 @@
 // 1998): each shard has a weight for each id, and the shard with the largest weight has the case. The weight
 // of shard K is FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. It never changes: a
 // shard that is run again has the same cases.
+//
+// A balanced plan (balance.h) is the exception: each of its cases has its shard, under the digest of the plan.
 #pragma once
 
 #include <optional>
@@ -33,7 +35,7 @@ std::optional<int> shard_number(std::string_view text);
 // The shard that has the case, 1..count.
 int shard_of(std::string_view id, int count);
 
-// Keeps only the cases of one shard, in their order.
-void keep_shard(const Shard& shard, Plan& plan);
+// Keeps only the cases of one shard, in their order. A plan that is balanced for another number of shards is refused.
+Result<void> keep_shard(const Shard& shard, Plan& plan);
 
 }  // namespace proctor

@@ -88,6 +88,16 @@ void write_shard(JsonWriter& json, const std::optional<PlannedShard>& shard) {
   json.member("planned", shard->planned).member("plan", shard->plan).close();
 }
 
+void write_rest(JsonWriter& json, const std::optional<PlannedRest>& rest) {
+  if (!rest) {
+    json.member("rest", nullptr);
+    return;
+  }
+  json.open_object("rest").member("runs", rest->runs).member("planned", rest->planned);
+  json.member("plan", unless_empty(rest->plan)).member("plan_digest", rest->plan_digest);
+  json.member("shards", rest->shards).close();
+}
+
 void write_known_failures(JsonWriter& json, const RunModel& model) {
   const auto& list = model.plan().known_failures;
   if (!list) {
@@ -132,6 +142,7 @@ void write_run(JsonWriter& json, const RunModel& model) {
   json.member("exit_code", shell_exit_code(model));
   json.member("plan_digest", plan.plan_digest);
   write_shard(json, plan.shard);
+  write_rest(json, plan.rest);
   write_subject(json, plan.subject);
   write_known_failures(json, model);
   json.member("size", unless_empty(plan.size))

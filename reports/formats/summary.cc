@@ -11,6 +11,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/formats/markdown.h"
 #include "reports/model/case_past.h"
 #include "reports/model/cause.h"
@@ -132,6 +133,11 @@ void add_head(std::string& out, const RunModel& model, const std::vector<CauseGr
   if (plan.shard) {
     out += fmt::format("Shard {} of {}: {} of {} planned cases.\n", plan.shard->index, plan.shard->count,
                        model.summary().planned(), plan.shard->planned);
+  }
+  if (plan.rest) {
+    out += fmt::format("The rest of run {}: {} of {} planned cases.\n",
+                       markdown_prose(joined(plan.rest->runs, ", ")), model.summary().planned(),
+                       plan.rest->planned);
   }
 }
 

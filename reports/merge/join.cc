@@ -224,7 +224,11 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
 
 std::vector<TestedPart> tested_parts(const std::vector<JoinPart>& parts) {
   std::vector<TestedPart> tested;
-  for (const JoinPart& part : parts) tested.push_back({part.place, &part.model});
+  for (const JoinPart& part : parts) {
+    TestedPart& added = tested.emplace_back(TestedPart{part.place, &part.model.plan(), {}});
+    for (const PlannedSuite& suite : added.plan->suites)
+      added.programs.push_back(part.model.program_read(suite));
+  }
   return tested;
 }
 

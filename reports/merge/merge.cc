@@ -6,33 +6,64 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/core/digest.h"
 #include "harness/core/driver_fact.h"
+#include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/report_place.h"
+#include "reports/model/whole_plan.h"
 
 namespace proctor {
 namespace {
 
-using Inputs = std::vector<const MergeInput*>;
+// What is kept of a run between its two readings.
+struct MergePart {
+  MergeInput input{};
+  RunPlanned plan{};  // without its cases
+  WholePlan whole{};
+  std::vector<PlannedCase> cases{};
+  std::vector<bool> proven{};           // of each case: whether the run has an outcome of it
+  std::vector<ProgramRead> programs{};  // of plan.suites
+  int least_executed = 0;
+  int shell_code = 0;
+  std::int64_t elapsed_ms = 0;
+  std::string finished{};  // "" = it did not come to its end
+};
+
+using Inputs = std::vector<MergePart>;
 
 Error refused(const std::string& why, const std::string& hint = {}) {
   return Error::usage("merge the reports: " + why, hint);
 }
 
-const RunPlanned& plan_of(const MergeInput& input) { return input.model.plan(); }
+struct ShardNumber {
+  int index = 1;
+  int count = 1;
+};
 
-std::string shard_text(const MergeInput& input) {
-  return fmt::format("{}/{}", plan_of(input).shard->index, plan_of(input).shard->count);
+// A run of a whole plan is its only shard.
+ShardNumber shard_of(const MergePart& part) {
+  return part.plan.shard ? ShardNumber{part.plan.shard->index, part.plan.shard->count} : ShardNumber{};
+}
+
+std::string shard_text(const MergePart& part) {
+  return fmt::format("{}/{}", shard_of(part).index, shard_of(part).count);
+}
+
+// For warnings of the merged run.
+std::string name_of(const MergePart& part) {
+  return part.plan.rest ? "run " + part.plan.run_id : "shard " + shard_text(part);
 }
 
 // "host.kernel" differs: the two values.
-Error differ(const MergeInput& a, const MergeInput& b, const std::string& what, const std::string& of_a,
+Error differ(const MergePart& a, const MergePart& b, const std::string& what, const std::string& of_a,
              const std::string& of_b, const std::string& hint) {
-  return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.name, of_b, b.name), hint);
+  return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.input.name, of_b, b.input.name),
+                 hint);
 }
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
@@ -44,24 +75,24 @@ std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
           {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
 }
 
-Result<void> check_same_plan(const MergeInput& a, const MergeInput& b) {
-  const RunPlanned& one = plan_of(a);
-  const RunPlanned& other = plan_of(b);
-  if (one.shard->count != other.shard->count) {
+Result<void> check_same_plan(const MergePart& a, const MergePart& b) {
+  const std::string hint = "Give every shard the same file of `proctor plan -o FILE`.";
+  const WholePlan& one = a.whole;
+  const WholePlan& other = b.whole;
+  if (one.shards != other.shards) {
     return differ(a, b, "they are parts of different plans", "shard " + shard_text(a),
                   "shard " + shard_text(b), "");
   }
-  if (one.plan_digest != other.plan_digest || one.shard->planned != other.shard->planned) {
-    return differ(a, b, "different plans", fmt::format("{} cases, {}", one.shard->planned, one.plan_digest),
-                  fmt::format("{} cases, {}", other.shard->planned, other.plan_digest),
-                  "Give every shard the same file of `proctor plan -o FILE`.");
+  if (one.plan_digest != other.plan_digest || one.planned != other.planned) {
+    return differ(a, b, "different plans", fmt::format("{} cases, {}", one.planned, one.plan_digest),
+                  fmt::format("{} cases, {}", other.planned, other.plan_digest), hint);
   }
-  if (one.shard->plan != other.shard->plan) {
-    return differ(a, b, "different plans: the same cases with other commands or limits", one.shard->plan,
-                  other.shard->plan, "Give every shard the same file of `proctor plan -o FILE`.");
+  if (one.plan != other.plan) {
+    return differ(a, b, "different plans: the same cases with other commands or limits", one.plan, other.plan,
+                  hint);
   }
-  const auto rules = rules_of(other);
-  for (const auto& [name, value] : rules_of(one)) {
+  const auto rules = rules_of(b.plan);
+  for (const auto& [name, value] : rules_of(a.plan)) {
     if (rules.at(name) != value) return differ(a, b, "different rules: " + name, value, rules.at(name), "");
   }
   return {};
@@ -87,10 +118,10 @@ std::vector<StackFact> said_facts(const RunPlanned& plan) {
   return facts;
 }
 
-Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
+Result<void> check_same_stack(const MergePart& a, const MergePart& b) {
   const std::string hint = "Merge the shards of each driver stack separately.";
-  const std::vector<StackFact> ours = said_facts(plan_of(a));
-  const std::vector<StackFact> others = said_facts(plan_of(b));
+  const std::vector<StackFact> ours = said_facts(a.plan);
+  const std::vector<StackFact> others = said_facts(b.plan);
   std::map<std::string, const StackFact*> theirs;
   for (const StackFact& fact : others) theirs[fact.name] = &fact;
   for (const StackFact& fact : ours) {
@@ -106,8 +137,8 @@ Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
     return differ(a, b, "different stacks: " + theirs.begin()->first, "nothing",
                   fact_text(*theirs.begin()->second), hint);
   }
-  const auto probed = probed_stack(plan_of(b));
-  for (const auto& [name, value] : probed_stack(plan_of(a))) {
+  const auto probed = probed_stack(b.plan);
+  for (const auto& [name, value] : probed_stack(a.plan)) {
     const auto found = probed.find(name);
     if (found != probed.end() && found->second != value)
       return differ(a, b, "different stacks: " + name, value, found->second, hint);
@@ -115,35 +146,35 @@ Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
   const auto sim = [](const RunPlanned& plan) {
     return plan.sim ? plan.sim->topology + " by " + plan.sim->driver : std::string("none");
   };
-  if (sim(plan_of(a)) != sim(plan_of(b)))
-    return differ(a, b, "different simulations", sim(plan_of(a)), sim(plan_of(b)), hint);
-  if (plan_of(a).proctor_version != plan_of(b).proctor_version) {
-    return differ(a, b, "different versions of Proctor", plan_of(a).proctor_version,
-                  plan_of(b).proctor_version, "");
+  if (sim(a.plan) != sim(b.plan))
+    return differ(a, b, "different simulations", sim(a.plan), sim(b.plan), hint);
+  if (a.plan.proctor_version != b.plan.proctor_version) {
+    return differ(a, b, "different versions of Proctor", a.plan.proctor_version, b.plan.proctor_version, "");
   }
   return {};
 }
 
 // Results of two commits are of no one state of the sources.
-Result<void> check_same_commit(const MergeInput& a, const MergeInput& b) {
-  const auto& one = plan_of(a).subject.commit.value;
-  const auto& other = plan_of(b).subject.commit.value;
+Result<void> check_same_commit(const MergePart& a, const MergePart& b) {
+  const auto& one = a.plan.subject.commit.value;
+  const auto& other = b.plan.subject.commit.value;
   if (!one || !other || *one == *other) return {};
   return differ(a, b, "different commits", *one, *other,
                 "Run all shards on one commit. If it is not detected, set it with --subject commit=...");
 }
 
-Result<void> check_numbers(const Inputs& sorted) {
-  const int count = plan_of(*sorted.front()).shard->count;
-  std::map<int, const MergeInput*> by_index;
-  for (const MergeInput* input : sorted) {
-    if (!is_shard_number(*plan_of(*input).shard))
+// The shards of one plan: of the whole, or of what a run left.
+Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
+  const int count = shard_of(*shards.front()).count;
+  std::map<int, const MergePart*> by_index;
+  for (const MergePart* part : shards) {
+    if (part->plan.shard && !is_shard_number(*part->plan.shard))
       return refused(
-          fmt::format("shard {} of {} is not a valid shard number", shard_text(*input), input->name));
-    const auto [first, inserted] = by_index.emplace(plan_of(*input).shard->index, input);
+          fmt::format("shard {} of {} is not a valid shard number", shard_text(*part), part->input.name));
+    const auto [first, inserted] = by_index.emplace(shard_of(*part).index, part);
     if (inserted) continue;
-    return refused(fmt::format("shard {} is given twice: {} and {}", shard_text(*input), first->second->name,
-                               input->name));
+    return refused(fmt::format("shard {} is given twice: {} and {}", shard_text(*part),
+                               first->second->input.name, part->input.name));
   }
   std::string missing;
   for (int index = 1; index <= count; ++index) {
@@ -156,22 +187,81 @@ Result<void> check_numbers(const Inputs& sorted) {
       "Run the shard, or fetch its run directory. A skipped or cancelled job leaves no run directory.");
 }
 
-Result<void> check_cases(const Inputs& sorted) {
-  std::map<std::string_view, const MergeInput*> owners;
-  for (const MergeInput* input : sorted) {
-    for (const CaseRecord& record : input->model.cases()) {
-      const auto [first, inserted] = owners.emplace(record.planned.id, input);
-      if (inserted) continue;
-      return refused(fmt::format("the case {} is in both {} and {}", record.planned.id, first->second->name,
-                                 input->name));
+// What a run left is told with that run, or nobody could tell what it proved.
+Result<void> check_runs_of_rest(const Inputs& sorted) {
+  std::set<std::string> runs;
+  for (const MergePart& part : sorted) runs.insert(part.plan.run_id);
+  for (const MergePart& part : sorted) {
+    if (!part.plan.rest) continue;
+    for (const std::string& run : part.plan.rest->runs) {
+      if (runs.contains(run)) continue;
+      return refused(fmt::format("{} has what run {} left, and that run is not given", part.input.name, run),
+                     "Give the run directories of both.");
     }
   }
+  return {};
+}
+
+// Without those that go on where another one of them was lost: they have its number.
+std::vector<const MergePart*> without_resumed(const std::vector<const MergePart*>& shards) {
+  std::set<std::string> runs;
+  for (const MergePart* part : shards) runs.insert(part->plan.run_id);
+  std::vector<const MergePart*> first;
+  for (const MergePart* part : shards) {
+    const auto& left_by = part->plan.rest->runs;
+    if (std::ranges::none_of(left_by, [&](const std::string& run) { return runs.contains(run); }))
+      first.push_back(part);
+  }
+  return first;
+}
+
+// A plan of `plan --rest` may have shards of its own.
+Result<void> check_all_numbers(const Inputs& sorted) {
+  std::vector<const MergePart*> whole;
+  std::map<std::string, std::vector<const MergePart*>> of_rest;
+  for (const MergePart& part : sorted) {
+    if (!part.plan.rest) {
+      whole.push_back(&part);
+    } else if (part.plan.shard && part.plan.shard->plan != part.whole.plan) {
+      of_rest[part.plan.shard->plan].push_back(&part);
+    }
+  }
+  if (whole.empty()) return refused("there is no shard of the whole plan");
+  if (auto complete = check_numbers(whole); !complete) return complete;
+  for (const auto& [plan, shards] : of_rest) {
+    if (auto complete = check_numbers(without_resumed(shards)); !complete) return complete;
+  }
+  return check_runs_of_rest(sorted);
+}
+
+// Which part tells each case: the one that has an outcome of it, or else the last one.
+using Tellers = std::map<std::string_view, const MergePart*>;
+
+Result<Tellers> find_tellers(const Inputs& sorted) {
+  Tellers tellers;
+  std::set<std::string_view> proven;
+  for (const MergePart& part : sorted) {
+    for (std::size_t i = 0; i < part.cases.size(); ++i) {
+      const std::string& id = part.cases[i].id;
+      const auto [teller, is_new] = tellers.emplace(id, &part);
+      const bool overlaps = !is_new && (!part.plan.rest || (part.proven[i] && proven.contains(id)));
+      if (overlaps)
+        return refused(
+            fmt::format("the case {} is in both {} and {}", id, teller->second->input.name, part.input.name));
+      if (!proven.contains(id)) teller->second = &part;
+      if (part.proven[i]) proven.insert(id);
+    }
+  }
+  return tellers;
+}
+
+Result<void> check_cases(const Inputs& sorted, const Tellers& tellers) {
   std::vector<std::string> ids;
-  for (const auto& [id, owner] : owners) ids.emplace_back(id);
-  const RunPlanned& plan = plan_of(*sorted.front());
-  if (digest_of_plan(std::move(ids), plan.filters) == plan.plan_digest) return {};
-  return refused(fmt::format("the shards have {} cases, but not the {} of the plan", owners.size(),
-                             plan.shard->planned));
+  for (const auto& [id, part] : tellers) ids.emplace_back(id);
+  const MergePart& first = sorted.front();
+  if (digest_of_plan(std::move(ids), first.plan.filters) == first.whole.plan_digest) return {};
+  return refused(fmt::format("the shards have {} cases, but not the {} of the plan", tellers.size(),
+                             first.whole.planned));
 }
 
 // What the whole has from all of its shards.
@@ -181,61 +271,80 @@ struct Whole {
 };
 
 Whole whole_of(const Inputs& sorted) {
-  Whole whole{.began = unix_ms(plan_of(*sorted.front()).started)};
-  for (const MergeInput* input : sorted) {
-    whole.several_hosts =
-        whole.several_hosts || plan_of(*input).hostname != plan_of(*sorted.front()).hostname;
-    whole.began = std::min(whole.began, unix_ms(plan_of(*input).started));
+  Whole whole{.began = unix_ms(sorted.front().plan.started)};
+  for (const MergePart& part : sorted) {
+    whole.several_hosts = whole.several_hosts || part.plan.hostname != sorted.front().plan.hostname;
+    whole.began = std::min(whole.began, unix_ms(part.plan.started));
   }
   return whole;
 }
 
-std::int64_t later_ms(const MergeInput& input, const Whole& whole) {
-  return unix_ms(plan_of(input).started) - whole.began;
+std::int64_t later_ms(const MergePart& part, const Whole& whole) {
+  return unix_ms(part.plan.started) - whole.began;
 }
 
-RunCopy copy_of(const MergeInput& input, const Whole& whole) {
-  return {input.model,
-          {.place = shard_directory(input),
-           .host = whole.several_hosts ? plan_of(input).hostname + "/" : "",
-           .later_ms = later_ms(input, whole)}};
+PartOrigin origin_of(const MergePart& part, const Whole& whole) {
+  return {.place = part.input.place,
+          .host = whole.several_hosts ? part.plan.hostname + "/" : "",
+          .later_ms = later_ms(part, whole)};
 }
 
-// One shard's records, told apart from those of the others.
-void copy(const MergeInput& input, const Whole& whole, std::vector<Event>& out) {
-  const RunCopy records = copy_of(input, whole);
-  const std::string shard = "shard " + shard_text(input) + ": ";
-  for (const Warning& warning : input.model.warnings())
-    out.emplace_back(Warning{warning.code, shard + warning.text});
-  if (const std::string why = records.cut_short(); !why.empty())
-    out.emplace_back(Warning{WarningCode::kPartIncomplete, shard + why});
-  for (const CaseRecord& record : input.model.cases()) {
-    records.copy_attempts(record, 0, out);
-    out.emplace_back(records.end_of(record));
-    if (const CasePast* past = input.model.past(record)) out.emplace_back(*past);
+// One run's records, told apart from those of the others.
+void copy(const MergePart& part, const RunModel& model, const Whole& whole, const Tellers& tellers,
+          EventSink& out) {
+  const RunCopy records(model, origin_of(part, whole));
+  const auto tells = [&](const PlannedCase& test) { return tellers.at(test.id) == &part; };
+  for (const Warning& warning : model.warnings())
+    out.on(Warning{warning.code, name_of(part) + ": " + warning.text});
+  // What others have executed in its place is no longer missing.
+  const bool all_told = part.cases.empty() || std::ranges::all_of(part.cases, tells);
+  if (const std::string why = records.cut_short(); !why.empty() && all_told)
+    out.on(Warning{WarningCode::kPartIncomplete, name_of(part) + ": " + why});
+  std::vector<Event> events;
+  for (const CaseRecord& record : model.cases()) {
+    if (!tells(record.planned)) continue;
+    records.copy_attempts(record, 0, events);
+    events.emplace_back(records.end_of(record));
+    if (const CasePast* past = model.past(record)) events.emplace_back(*past);
+    for (const Event& event : events) out.on(event);
+    events.clear();
   }
-  records.copy_health(out);
-  records.copy_hardware(out);
+  records.copy_health(events);
+  records.copy_hardware(events);
+  for (const Event& event : events) out.on(event);
 }
 
-std::vector<TestedPart> parts_of(const Inputs& sorted) {
+std::vector<TestedPart> tested_parts(const Inputs& sorted) {
   std::vector<TestedPart> parts;
-  for (const MergeInput* input : sorted) parts.push_back({"shard " + shard_text(*input), &input->model});
+  for (const MergePart& part : sorted) parts.push_back({name_of(part), &part.plan, part.programs});
   return parts;
 }
 
 // Of all of them: with another shard it is another run. Sorts with its first shard.
 std::string merged_id(const Inputs& sorted) {
-  const std::string& first = plan_of(*sorted.front()).run_id;
+  const std::string& first = sorted.front().plan.run_id;
   if (sorted.size() == 1) return first;
   std::string ids;
-  for (const MergeInput* input : sorted) ids += plan_of(*input).run_id + "\n";
+  for (const MergePart& part : sorted) ids += part.plan.run_id + "\n";
   constexpr std::size_t kDigits = 8;
   return first + "+" + sha256_hex(ids).substr(0, kDigits);
 }
 
-RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
-  RunPlanned merged = plan_of(*sorted.front());
+// Of whom the merged run is.
+void add_runs(const Inputs& sorted, RunPlanned& merged) {
+  int rests = 0;
+  for (const MergePart& part : sorted) {
+    const std::string number =
+        part.plan.rest ? fmt::format("rest.{}", ++rests) : std::to_string(shard_of(part).index);
+    const std::string left = part.plan.rest ? " left by " + joined(part.plan.rest->runs, ", ") : "";
+    merged.stack.emplace_back("shard." + number,
+                              fmt::format("run {} on {}, {} cases{}, exit code {}", part.plan.run_id,
+                                          part.plan.hostname, part.cases.size(), left, part.shell_code));
+  }
+}
+
+RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& tellers) {
+  RunPlanned merged = sorted.front().plan;
   merged.run_id = merged_id(sorted);
   merged.shard.reset();
   merged.narrowed.reset();  // each shard had its own
@@ -247,83 +356,144 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   std::set<std::string> devices;
   std::set<std::string> facts;
   for (const auto& [name, value] : merged.stack) facts.insert(name);
-  for (const MergeInput* input : sorted) {
-    const RunPlanned& plan = plan_of(*input);
-    const RunCopy names = copy_of(*input, whole);
+  for (const MergePart& part : sorted) {
+    const RunPlanned& plan = part.plan;
+    const PartOrigin origin = origin_of(part, whole);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
-    least = std::max(least, least_executed(input->model));
+    least = std::max(least, part.least_executed);
     add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;
-    if (std::find(hosts.begin(), hosts.end(), plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
+    if (std::ranges::find(hosts, plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
     for (PlannedDevice device : plan.devices) {
-      device.id = names.device(device.id);
+      device.id = origin.host + device.id;
       if (devices.insert(device.id).second) merged.devices.push_back(std::move(device));
     }
     for (const auto& fact : plan.stack) {
       if (facts.insert(fact.first).second) merged.stack.push_back(fact);
     }
-    for (const CaseRecord& record : input->model.cases()) merged.cases.push_back(record.planned);
+    for (const PlannedCase& test : part.cases) {
+      if (tellers.at(test.id) == &part) merged.cases.push_back(test);
+    }
   }
   // That one shard may execute nothing does not hold for one that has devices.
   if (merged.allow_no_device) merged.min_executed = std::max(merged.min_executed, least);
-  merged.hostname.clear();
-  for (const std::string& host : hosts) merged.hostname += (merged.hostname.empty() ? "" : ", ") + host;
-  for (const MergeInput* input : sorted) {
-    merged.stack.emplace_back(
-        "shard." + std::to_string(plan_of(*input).shard->index),
-        fmt::format("run {} on {}, {} cases, exit code {}", plan_of(*input).run_id, plan_of(*input).hostname,
-                    input->model.cases().size(), shell_exit_code(input->model)));
-  }
+  merged.hostname = joined(hosts, ", ");
+  add_runs(sorted, merged);
   return merged;
+}
+
+MergePart part_of(const std::string& name, const RunModel& model) {
+  MergePart part{.input = {name, ""}, .plan = model.plan(), .whole = whole_plan_of(model)};
+  for (const CaseRecord& record : model.cases()) {
+    part.cases.push_back(record.planned);
+    part.proven.push_back(is_proven(model, record));
+  }
+  for (const PlannedSuite& suite : part.plan.suites) part.programs.push_back(model.program_read(suite));
+  part.least_executed = least_executed(model);
+  part.shell_code = shell_exit_code(model);
+  part.elapsed_ms = model.elapsed_ms();
+  if (model.ended()) part.finished = model.ended()->finished;
+  return part;
+}
+
+// Shards of the whole by their number, then what others left.
+void sort(Inputs& parts) {
+  std::ranges::stable_sort(parts, [](const MergePart& a, const MergePart& b) {
+    if (a.plan.rest.has_value() != b.plan.rest.has_value()) return b.plan.rest.has_value();
+    if (a.plan.rest) return a.plan.started < b.plan.started;
+    return shard_of(a).index < shard_of(b).index;
+  });
+  int rests = 0;
+  for (MergePart& part : parts)
+    part.input.place =
+        part.plan.rest ? fmt::format("rest-{}/", ++rests) : fmt::format("shard-{}/", shard_of(part).index);
+}
+
+// A run that has the whole plan is a part only beside one that has what it left.
+Result<void> check_kinds(const Inputs& parts) {
+  const bool has_rest =
+      std::ranges::any_of(parts, [](const MergePart& part) { return part.plan.rest.has_value(); });
+  for (const MergePart& part : parts) {
+    if (part.plan.shard || part.plan.rest || has_rest) continue;
+    return refused(part.input.name + " is not a shard of a plan",
+                   "Run it with --shard K/N, and give all shards the same --plan FILE.");
+  }
+  return {};
+}
+
+Result<void> check_all_same(const Inputs& sorted) {
+  for (const MergePart& part : sorted) {
+    if (auto same = check_same_plan(sorted.front(), part); !same) return same;
+  }
+  if (auto complete = check_all_numbers(sorted); !complete) return complete;
+  for (const MergePart& part : sorted) {
+    if (auto same = check_same_stack(sorted.front(), part); !same) return same;
+    if (auto same = check_same_commit(sorted.front(), part); !same) return same;
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string shard_directory(const MergeInput& input) {
-  return fmt::format("shard-{}/", plan_of(input).shard->index);
+struct Merge::Parts {
+  Inputs sorted{};
+  Tellers tellers{};
+  std::vector<MergeInput> inputs{};
+  LoadRun load{};
+};
+
+Merge::Merge(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Merge::~Merge() = default;
+Merge::Merge(Merge&&) noexcept = default;
+Merge& Merge::operator=(Merge&&) noexcept = default;
+
+const std::vector<MergeInput>& Merge::inputs() const { return parts_->inputs; }
+
+Result<Merge> Merge::of(const std::vector<std::string>& names, LoadRun load) {
+  if (names.empty()) return refused("there are none");
+  auto parts = std::make_unique<Parts>();
+  for (const std::string& name : names) {
+    const auto model = load(name);
+    if (!model) return model.error();
+    parts->sorted.push_back(part_of(name, *model));
+  }
+  if (auto known = check_kinds(parts->sorted); !known) return known.error();
+  sort(parts->sorted);
+  if (auto same = check_all_same(parts->sorted); !same) return same.error();
+  auto tellers = find_tellers(parts->sorted);
+  if (!tellers) return tellers.error();
+  parts->tellers = *std::move(tellers);
+  if (auto complete = check_cases(parts->sorted, parts->tellers); !complete) return complete.error();
+  for (const MergePart& part : parts->sorted) parts->inputs.push_back(part.input);
+  parts->load = std::move(load);
+  return Merge(std::move(parts));
 }
 
-Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
-  if (inputs.empty()) return refused("there are none");
-  Inputs sorted;
-  for (const MergeInput& input : inputs) {
-    if (!plan_of(input).shard) {
-      return refused(input.name + " is not a shard of a plan",
-                     "Run it with --shard K/N, and give all shards the same --plan FILE.");
-    }
-    sorted.push_back(&input);
-  }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const MergeInput* a, const MergeInput* b) {
-    return plan_of(*a).shard->index < plan_of(*b).shard->index;
-  });
-  for (const MergeInput* input : sorted) {
-    if (auto same = check_same_plan(*sorted.front(), *input); !same) return same.error();
-  }
-  if (auto complete = check_numbers(sorted); !complete) return complete.error();
-  for (const MergeInput* input : sorted) {
-    if (auto same = check_same_stack(*sorted.front(), *input); !same) return same.error();
-    if (auto same = check_same_commit(*sorted.front(), *input); !same) return same.error();
-  }
-  if (auto complete = check_cases(sorted); !complete) return complete.error();
-
+Result<void> Merge::write(EventSink& journal) const {
+  const Inputs& sorted = parts_->sorted;
   const Whole whole = whole_of(sorted);
-  Tested tested = tested_by(parts_of(sorted));
-  RunPlanned plan = merged_plan(sorted, whole);
+  Tested tested = tested_by(tested_parts(sorted));
+  RunPlanned plan = merged_plan(sorted, whole, parts_->tellers);
   tested.move_into(plan);
-  std::vector<Event> events = {std::move(plan)};
-  events.insert(events.end(), tested.programs.begin(), tested.programs.end());
-  events.insert(events.end(), tested.warnings.begin(), tested.warnings.end());
+  journal.on(std::move(plan));
+  for (const ProgramRead& read : tested.programs) journal.on(read);
+  for (const Warning& warning : tested.warnings) journal.on(warning);
   RunEnded ended;
-  for (const MergeInput* input : sorted) {
-    copy(*input, whole, events);
-    ended.at_ms = std::max(ended.at_ms, later_ms(*input, whole) + input->model.elapsed_ms());
-    if (input->model.ended()) ended.finished = std::max(ended.finished, input->model.ended()->finished);
+  for (const MergePart& part : sorted) {
+    const auto model = parts_->load(part.input.name);
+    if (!model) return model.error();
+    if (const MergePart now = part_of(part.input.name, *model);
+        now.plan.run_id != part.plan.run_id || now.proven != part.proven || now.finished != part.finished)
+      return refused(part.input.name + " changed while it was read", "Merge runs that have ended.");
+    copy(part, *model, whole, parts_->tellers, journal);
+    ended.at_ms = std::max(ended.at_ms, later_ms(part, whole) + part.elapsed_ms);
+    ended.finished = std::max(ended.finished, part.finished);
   }
-  if (ended.finished.empty()) ended.finished = plan_of(*sorted.front()).started;  // none came to its end
-  events.emplace_back(std::move(ended));
-  return events;
+  if (ended.finished.empty()) ended.finished = sorted.front().plan.started;  // none came to its end
+  journal.on(ended);
+  return {};
 }
 
 }  // namespace proctor

@@ -13,8 +13,10 @@ namespace {
 
 using namespace testing_support;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 const std::vector<std::string> kIds = {"s/a", "s/b", "s/c"};
 
@@ -39,14 +41,26 @@ Part part(int index) {
 
 std::vector<Part> all() { return {part(1), part(2), part(3)}; }
 
+class Collected : public EventSink {
+ public:
+  void on(const Event& event) override { events.push_back(event); }
+  std::vector<Event> events{};
+};
+
 Result<std::vector<Event>> merged(const std::vector<Part>& parts) {
-  std::vector<MergeInput> inputs;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    std::vector<Event> events = {parts[i].plan};
-    events.insert(events.end(), parts[i].events.begin(), parts[i].events.end());
-    inputs.push_back({"dir" + std::to_string(i), model_of(events)});
-  }
-  return merge_runs(inputs);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parts.size(); ++i) names.push_back("dir" + std::to_string(i));
+  const auto load = [&parts](const std::string& name) -> Result<RunModel> {
+    const Part& one = parts[std::stoul(name.substr(3))];
+    std::vector<Event> events = {one.plan};
+    events.insert(events.end(), one.events.begin(), one.events.end());
+    return model_of(events);
+  };
+  const auto merge = Merge::of(names, load);
+  if (!merge) return merge.error();
+  Collected whole;
+  if (auto written = merge->write(whole); !written) return written.error();
+  return whole.events;
 }
 
 std::string refusal(const std::vector<Part>& parts) {
@@ -268,6 +282,126 @@ TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
   }
   EXPECT_EQ(other.program_read(other.plan().suites[2]).sha256, "cc");
   EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
+}
+
+// What run `run2` left of its shard, the cases `ids`, each with this outcome.
+Part rest(const std::string& id, Outcome outcome, std::vector<std::string> runs = {"run2"}) {
+  Part one = part(2);
+  one.plan.run_id = "again" + id;
+  one.plan.started = "2026-01-31T13:00:00Z";
+  one.plan.cases = {planned(id)};
+  one.plan.rest = PlannedRest{
+      .runs = std::move(runs), .plan_digest = one.plan.plan_digest, .plan = "p1", .planned = 3, .shards = 3};
+  one.events = {started(id), ended(id, {outcome, ""}), RunEnded{"2026-01-31T13:00:01Z", 5}};
+  return one;
+}
+
+std::vector<Part> with_a_lost_shard() {
+  auto parts = all();
+  parts[1].events = {started("s/b")};
+  return parts;
+}
+
+TEST(Merge, AShardThatWasLostIsWholeWithItsRest) {
+  auto parts = with_a_lost_shard();
+  parts.push_back(rest("s/b", Outcome::kPass));
+  const RunModel model = whole(parts);
+  EXPECT_EQ(exit_code(model), 0);
+  ASSERT_EQ(model.cases().size(), 3u);
+  ASSERT_EQ(model.find("s/b")->attempts.size(), 1u);
+  EXPECT_EQ(model.find("s/b")->attempts[0].start.log, "rest-1/logs/0123456789abcdef.1.log");
+  EXPECT_FALSE(model.warned_of(WarningCode::kPartIncomplete));
+  EXPECT_THAT(model.plan().stack,
+              Contains(Pair("shard.rest.1", HasSubstr("run agains/b on host2, 1 cases left by run2"))));
+  parts.back() = rest("s/b", Outcome::kFail);
+  EXPECT_EQ(exit_code(whole(parts)), 1);
+}
+
+TEST(Merge, TheRestOfARestCountsToo) {
+  auto parts = with_a_lost_shard();
+  parts.push_back(rest("s/b", Outcome::kPass));
+  parts.back().events = {started("s/b")};  // lost as well
+  EXPECT_EQ(exit_code(whole(parts)), 3);
+  parts.push_back(rest("s/b", Outcome::kPass, {"run2", "agains/b"}));
+  parts.back().plan.run_id = "third";
+  parts.back().plan.started = "2026-01-31T14:00:00Z";
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+}
+
+TEST(Merge, WhatWasProvenIsNotProvenAgain) {
+  auto parts = all();
+  parts.push_back(rest("s/b", Outcome::kPass));
+  EXPECT_THAT(refusal(parts), HasSubstr("the case s/b is in both dir1 and dir3"));
+  parts = with_a_lost_shard();
+  parts.push_back(rest("s/c", Outcome::kPass));
+  EXPECT_THAT(refusal(parts), HasSubstr("the case s/c is in both dir2 and dir3"));
+}
+
+TEST(Merge, ARestBelongsToItsRuns) {
+  auto parts = with_a_lost_shard();
+  parts.push_back(rest("s/b", Outcome::kPass, {"gone"}));
+  EXPECT_THAT(refusal(parts), HasSubstr("dir3 has what run gone left, and that run is not given"));
+  parts.back() = rest("s/b", Outcome::kPass);
+  parts.back().plan.rest->plan = "p2";
+  EXPECT_THAT(refusal(parts), HasSubstr("p1 in dir0, but p2 in dir3"));
+  EXPECT_THAT(refusal({rest("s/b", Outcome::kPass)}), HasSubstr("there is no shard of the whole plan"));
+  parts = with_a_lost_shard();
+  parts.erase(parts.begin());
+  parts.push_back(rest("s/b", Outcome::kPass));
+  EXPECT_THAT(refusal(parts), HasSubstr("shard 1/3 is missing"));
+}
+
+// The plan of a rest may be divided again.
+TEST(Merge, TheShardsOfARestAreAllThere) {
+  auto parts = with_a_lost_shard();
+  parts[2].events = {started("s/c")};
+  const auto half = [](const std::string& id, int index) {
+    Part one = rest(id, Outcome::kPass, {"run2", "run3"});
+    one.plan.shard = PlannedShard{index, 2, 2, "r1"};
+    one.plan.plan_digest = sha256_hex("s/b\ns/c\n");
+    return one;
+  };
+  parts.push_back(half("s/b", 1));
+  EXPECT_THAT(refusal(parts), HasSubstr("shard 2/2 is missing"));
+  parts.push_back(half("s/c", 2));
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+}
+
+// `run --resume` of a run without a plan's file.
+TEST(Merge, ARunAndWhatItLeft) {
+  Part lost = part(1);
+  lost.plan.shard.reset();
+  lost.plan.cases = {planned("s/a"), planned("s/b"), planned("s/c")};
+  lost.events = {started("s/a"), ended("s/a", {Outcome::kPass, ""}), started("s/b")};
+  Part again = lost;
+  again.plan.run_id = "again";
+  again.plan.cases = {planned("s/b"), planned("s/c")};
+  again.plan.rest = PlannedRest{
+      .runs = {"run1"}, .plan_digest = again.plan.plan_digest, .plan = "", .planned = 3, .shards = 1};
+  again.events = {started("s/b"), ended("s/b", {Outcome::kPass, ""}), started("s/c"),
+                  ended("s/c", {Outcome::kFail, ""}), RunEnded{"x", 1}};
+  const RunModel model = whole({lost, again});
+  EXPECT_EQ(exit_code(model), 1);
+  EXPECT_EQ(model.cases().size(), 3u);
+  EXPECT_THAT(refusal({lost}), HasSubstr("dir0 is not a shard of a plan"));
+}
+
+TEST(Merge, ARunThatGoesOnIsNotMerged) {
+  int reads = 0;
+  const auto load = [&reads](const std::string&) -> Result<RunModel> {
+    Part one = part(1);
+    one.plan.shard = PlannedShard{1, 1, 1, "p1"};
+    one.plan.plan_digest = sha256_hex("s/a\n");
+    std::vector<Event> events = {one.plan};
+    if (++reads > 1) events.insert(events.end(), one.events.begin(), one.events.end());
+    return model_of(events);
+  };
+  const auto merge = Merge::of({"dir"}, load);
+  ASSERT_TRUE(merge) << merge.error().what;
+  Collected whole;
+  const auto written = merge->write(whole);
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().what, HasSubstr("dir changed while it was read"));
 }
 
 TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "harness/core/events.h"
-#include "reports/model/run_model.h"
 
 namespace proctor {
 
 struct TestedPart {
   std::string name;  // for messages
-  const RunModel* model;
+  const RunPlanned* plan;
+  std::vector<ProgramRead> programs;  // of the suites of the plan, in their order
 };
 
 struct Tested {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "reports/model/cause.h"
 #include "reports/model/test_journal.h"
 
 namespace proctor {

@@ -20,6 +20,7 @@ enum class Role {
   kReports,    // where they go, what is shown, what was tested: the new run has its own
   kSelection,  // which cases: a rerun of cases has --case in its place
   kShard,      // the same; the whole of it is the whole of this part
+  kRest,       // the same: which of the cases of the command line this run has
   kWholeRun,   // means nothing for a part of the cases
   kClock,      // a time for the whole run
   kDevices,    // a rerun of cases has those on which they ran
@@ -43,7 +44,7 @@ constexpr std::array kOptions = {
     Option{"--label", true, Role::kSelection},     Option{"--tag", true, Role::kSelection},
     Option{"--shard", true, Role::kShard},         Option{"--min-executed", true, Role::kWholeRun},
     Option{"--deadline", true, Role::kClock},      Option{"--devices", true, Role::kDevices},
-    Option{"--pin", true, Role::kDevices}};
+    Option{"--pin", true, Role::kDevices},         Option{"--rest-of", true, Role::kRest}};
 
 // The variables by which a caller hides devices, as the stack of a run names them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = {
@@ -114,7 +115,7 @@ void run_again(const Words& words, const std::vector<std::string>& case_ids, Rer
     again.words = without_roles(again.words, {Role::kShard});
     return;
   }
-  again.words = without_roles(again.words, {Role::kSelection});
+  again.words = without_roles(again.words, {Role::kSelection, Role::kRest});
   again.words = without_roles(again.words, {Role::kShard, Role::kWholeRun}, &again.left_out);
 }
 
@@ -287,6 +288,15 @@ std::vector<std::string> without_options(const std::vector<std::string>& words,
     const Option* option = option_of(word);
     return option != nullptr ? *option : Option{name_of(word), word != "--each-device", Role::kReports};
   });
+}
+
+std::string option_value(const std::vector<std::string>& words, std::string_view option) {
+  const auto command = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != command; ++word) {
+    if (*word == option && word + 1 != command) return word[1];
+    if (name_of(*word) == option && word->size() > option.size()) return word->substr(option.size() + 1);
+  }
+  return {};
 }
 
 std::string command_text(const RerunCommand& command, const std::string& directory) {

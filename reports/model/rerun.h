@@ -44,6 +44,9 @@ std::vector<std::string> devices_of(const CaseRecord& record);
 std::vector<std::string> without_options(const std::vector<std::string>& words,
                                          const std::vector<std::string>& names);
 
+// The value of this option of `proctor run`, or "". What follows `--` has none.
+std::string option_value(const std::vector<std::string>& words, std::string_view option);
+
 // For a shell in `directory`: `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
 std::string command_text(const RerunCommand& command, const std::string& directory);
 

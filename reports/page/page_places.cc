@@ -284,6 +284,7 @@ json surroundings_of(const PageView& view, std::size_t number) {
     said["shard"] = {{"index", std::to_string(plan.shard->index)},
                      {"count", std::to_string(plan.shard->count)}};
   }
+  if (plan.rest) said["rest"] = {{"runs", joined(plan.rest->runs, ", ")}};
   return said;
 }
 

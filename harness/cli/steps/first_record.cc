@@ -13,6 +13,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/machine/device_shortage.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/narrowed.h"
@@ -130,6 +131,21 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
   notes.insert(notes.end(), lines.begin(), lines.end());
 }
 
+// Which runs belong together, while their directories are known.
+void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
+  const std::vector<std::string>& runs = checked.typed.rest_of;
+  std::string note = fmt::format("what run {} left: {} of {} cases", joined(rest.runs, ", "),
+                                 prepared.placed.planned.plan.cases.size(), rest.planned);
+  if (!runs.empty()) {
+    std::string words;
+    for (const std::string& run : runs) words += shell_quote(run) + ' ';
+    note += fmt::format("; afterwards: proctor report merge {}{} --out DIR", words,
+                        shell_quote(prepared.run_dir));
+    if (rest.shards > 1) note += ", with the other shards";
+  }
+  prepared.placed.devices.notes.push_back(std::move(note));
+}
+
 }  // namespace
 
 void write_first_record(const Checked& checked, Prepared& prepared) {
@@ -150,8 +166,10 @@ void write_first_record(const Checked& checked, Prepared& prepared) {
   describe_narrowing(checked, prepared);
   if (!placed.part) return;
   planned.shard = placed.part->shard;
+  planned.rest = placed.part->rest;
   planned.plan_digest = placed.part->digest;
   planned.filters = placed.part->filters;
+  if (planned.rest) tell_rest(checked, *planned.rest, prepared);
 }
 
 }  // namespace proctor::cli

@@ -214,7 +214,7 @@ Result<Placed> place(const Checked& checked, Planned planned) {
   if (auto found = find_devices(checked, placed); !found)
     return with_finding(found.error(), *checked.machine);
   // Everything that is the same on all machines has been decided; what follows may depend on this one.
-  auto part = take_shard(checked, placed.planned);
+  auto part = take_part(checked, placed.planned);
   if (!part) return part.error();
   placed.part = *std::move(part);
   Plan& plan = placed.planned.plan;

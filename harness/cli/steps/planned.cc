@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/cli/console/messages.h"
+#include "harness/cli/steps/rest.h"
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/machine/discovery.h"
@@ -33,7 +34,8 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
   return FoundPlan{
       .outcome = {.plan = std::move(file->plan), .warnings = std::move(warnings), .run = file->run},
       .extent = file->extent,
-      .source = std::move(file->source)};
+      .source = std::move(file->source),
+      .rest = std::move(file->rest)};
 }
 
 Result<std::vector<InputFile>> read_inputs(const Checked& checked, std::vector<std::string> files) {
@@ -91,6 +93,23 @@ Result<void> check_terminal(const AttemptSetup& attempts, const Plan& plan) {
                         "/proc/PID/environ is its number.");
 }
 
+// Leaves the cases of the shard in `planned`.
+Result<PlannedShard> take_shard(const Checked& checked, const Shard& shard, Planned& planned) {
+  const auto digest = plan_file_digest({.plan = planned.plan,
+                                        .run = planned.policy,
+                                        .extent = planned.extent,
+                                        .rest = planned.rest,
+                                        .source = planned.source},
+                                       plan_directories(checked.typed.plan.config.directory));
+  if (!digest) return digest.error();
+  PlannedShard taken{.index = shard.index,
+                     .count = shard.count,
+                     .planned = static_cast<int>(planned.plan.cases.size()),
+                     .plan = *digest};
+  if (auto kept = keep_shard(shard, planned.plan); !kept) return kept.error();
+  return taken;
+}
+
 }  // namespace
 
 Result<FoundPlan> find_plan(const Checked& checked) {
@@ -119,6 +138,7 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
                   .policy = outcome.run.under(checked.typed.policy),
                   .extent = found->extent,
                   .source = std::move(found->source),
+                  .rest = std::move(found->rest),
                   .warnings = checked.warnings};
   const auto known = known_failure_warnings(checked.typed.known_failures, planned.plan);
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
@@ -128,20 +148,27 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   return planned;
 }
 
-Result<std::optional<Part>> take_shard(const Checked& checked, Planned& planned) {
-  if (!checked.shard && checked.typed.plan_file.empty()) return std::optional<Part>();
-  const auto digest = plan_file_digest(
-      {.plan = planned.plan, .run = planned.policy, .extent = planned.extent, .source = planned.source},
-      plan_directories(checked.typed.plan.config.directory));
-  if (!digest) return digest.error();
-  const Shard shard = checked.shard.value_or(Shard{});
-  Part part{.shard = {.index = shard.index,
-                      .count = shard.count,
-                      .planned = static_cast<int>(planned.plan.cases.size()),
-                      .plan = *digest},
+Result<std::optional<Part>> take_part(const Checked& checked, Planned& planned) {
+  const bool is_shard = checked.shard || !checked.typed.plan_file.empty();
+  if (!is_shard && checked.typed.rest_of.empty()) return std::optional<Part>();
+  Part part{.shard = {},
+            .rest = planned.rest,
             .digest = plan_digest(planned.plan),
             .filters = filters_of(planned.plan)};
-  keep_shard(shard, planned.plan);
+  WholePlan whole{.plan_digest = part.digest, .planned = static_cast<int>(planned.plan.cases.size())};
+  if (is_shard) {
+    const Shard shard = checked.shard.value_or(Shard{});
+    auto taken = take_shard(checked, shard, planned);
+    if (!taken) return taken.error();
+    part.shard = *std::move(taken);
+    whole.plan = part.shard->plan;
+    whole.shards = part.shard->count;
+  }
+  if (part.rest) whole = {part.rest->plan, part.rest->plan_digest, part.rest->planned, part.rest->shards};
+  if (checked.typed.rest_of.empty()) return std::optional(std::move(part));
+  auto rest = keep_rest(checked.typed.rest_of, whole, part.shard, planned.plan);
+  if (!rest) return rest.error();
+  part.rest = *std::move(rest);
   return std::optional(std::move(part));
 }
 

@@ -14,6 +14,7 @@ struct FoundPlan {
   PlanOutcome outcome;
   Extent extent;
   std::string source{};  // the text of --plan (PlanFile::source)
+  std::optional<PlannedRest> rest{};
 };
 
 struct Planned {
@@ -23,7 +24,8 @@ struct Planned {
   RunPolicy policy;               // what was typed, laid over what is configured
   Extent extent;
   std::string source;
-  std::vector<Warning> warnings;  // of all steps so far
+  std::optional<PlannedRest> rest;  // the plan is what other runs left
+  std::vector<Warning> warnings;    // of all steps so far
 };
 
 Result<Planned> plan_run(const Checked& checked, const Manner& manner);
@@ -33,13 +35,14 @@ Result<FoundPlan> find_plan(const Checked& checked);
 
 // The part of the plan that this run has.
 struct Part {
-  PlannedShard shard;
-  // Of the whole:
+  std::optional<PlannedShard> shard;
+  std::optional<PlannedRest> rest;
+  // Of the plan, with the cases that are not in this part:
   std::string digest;
   std::vector<std::string> filters;
 };
 
 // Leaves the cases of this part in `planned`. None: it has all.
-Result<std::optional<Part>> take_shard(const Checked& checked, Planned& planned);
+Result<std::optional<Part>> take_part(const Checked& checked, Planned& planned);
 
 }  // namespace proctor::cli

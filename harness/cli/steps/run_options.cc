@@ -147,6 +147,16 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
                   "Run part K of N of the plan, or auto (from PROCTOR_SHARD, a Slurm job array or an indexed "
                   "Job of Kubernetes)")
       ->type_name("K/N");
+  command
+      .add_option("--resume", options.resume,
+                  "Run what the run in this directory left, with the options of that run")
+      ->type_name("RUN_DIR");
+  command
+      .add_option("--rest-of", options.rest_of,
+                  "Leave out the cases of which this run of the same plan has an outcome; repeatable "
+                  "(`--resume` adds it)")
+      ->type_name("RUN_DIR")
+      ->allow_extra_args(false);
 }
 
 void add_repeat_options(CLI::App& command, RunOptions& options) {
@@ -252,6 +262,8 @@ const std::vector<Heading>& headings() {
         {"--provider", kPlanTells},
         {"--plan", kPlanTells},
         {"--shard", kRuleTells},
+        {"--resume", kHarmless},
+        {"--rest-of", kNarrows},
         {"--dry-run", kHarmless}}},
       {"Command after --",
        {{"--kind", kPlanTells}, {"--name", kHarmless}, {"--process", kHarmless}, {"--env", kHarmless}}},

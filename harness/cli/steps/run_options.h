@@ -31,9 +31,11 @@ struct RunOptions {
   RunPolicy policy;  // as typed; later laid over the configured one
   RunSetup setup;    // the caller's choices are in it from the start
   ConsoleOptions console;
-  int jobs = 0;           // 0: as many as there are devices, or cores
-  std::string plan_file;  // "" = the cases are discovered
-  std::string shard;      // "" = all cases
+  int jobs = 0;                      // 0: as many as there are devices, or cores
+  std::string plan_file;             // "" = the cases are discovered
+  std::string shard;                 // "" = all cases
+  std::string resume;                // --resume DIR; "" = a run of its own
+  std::vector<std::string> rest_of;  // --rest-of DIR: runs whose outcomes are left out
   std::string known_failures;
   std::vector<std::string> pins;  // --pin CASE=DEVICE, as typed
   bool require_cards = false;

@@ -90,6 +90,7 @@ struct Case {
   std::string
       unlisted;  // why its suite could not be listed: the case stands for it and never runs; "" = a real one
   bool wants_device = false;  // unlisted for want of a device: skipped where there is none
+  int shard = 0;              // of Plan::shards, from 1; 0: the id decides
 };
 
 // Whether the case stands for a suite that could not be listed; its id is then that of the suite: "attention".

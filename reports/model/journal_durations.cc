@@ -42,7 +42,7 @@ std::map<std::string, double> journal_durations(const std::string& path, Reading
   if (!file) return durations;
   std::string piece(kReadAtOnce, '\0');
   std::string begun;  // of a line that goes on in the next piece, no more than its head
-  while (limit.bytes > 0 && std::chrono::steady_clock::now() < limit.until) {
+  do {
     const ssize_t count = ::read(file.get(), piece.data(), std::min(limit.bytes, piece.size()));
     if (count <= 0) break;
     std::string_view rest(piece.data(), static_cast<std::size_t>(count));
@@ -54,7 +54,7 @@ std::map<std::string, double> journal_durations(const std::string& path, Reading
       rest.remove_prefix(end + 1);
     }
     if (begun.size() < kLongestHead) begun.append(rest.substr(0, kLongestHead));
-  }
+  } while (limit.bytes > 0 && std::chrono::steady_clock::now() < limit.until);
   return durations;
 }
 

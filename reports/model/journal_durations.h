@@ -9,7 +9,8 @@
 
 namespace proctor {
 
-// What may still be read. Runs share it.
+// What may still be read. Several journals share it. The beginning of each is read after this time, too, so that a busy
+// machine finds the same in small ones.
 struct ReadingLimit {
   std::size_t bytes = std::size_t{64} << 20;
   std::chrono::steady_clock::time_point until =

@@ -157,7 +157,7 @@ void write_first_record(const Checked& checked, Prepared& prepared) {
   planned.proctor_version = PROCTOR_VERSION;
   describe_choices(checked, placed.planned, planned);
   describe_machine(checked, prepared, planned);
-  planned.jobs = placed.jobs;
+  planned.jobs = placed.jobs.all;
   describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeats.repeat, planned);
   describe_subject(checked, prepared);
   for (const std::size_t i : suites_with_cases(plan))

@@ -172,18 +172,18 @@ Result<void> check_cards(const Plan& plan, const FoundDevices& devices) {
 // ---- Jobs, programs and leases ----
 
 // As many cases at once as were asked for, or as there are devices or cores, if there are descriptors for so many.
-Result<int> count_jobs(int asked, const FoundDevices& devices, Planned& planned) {
-  const int jobs = effective_jobs(planned.plan, DevicePool(devices.pool), asked, usable_cores());
+Result<Jobs> count_jobs(int asked, const FoundDevices& devices, Planned& planned) {
+  const Jobs jobs = effective_jobs(planned.plan, DevicePool(devices.pool), asked, usable_cores());
   int ranks = 0;
   for (const Case& test : planned.plan.cases) ranks = std::max(ranks, test.ranks);
-  const auto enough = check_open_files(jobs, ranks);
+  const auto enough = check_open_files(jobs.all, ranks);
   if (enough) return jobs;
   const int fewer = most_jobs_with_open_files();
   if (asked != 0 || fewer < 1 || !check_open_files(fewer, ranks)) return enough.error();
   planned.warnings.push_back(
       {WarningCode::kOpenFiles, fmt::format("{} cases at once and not {}, for want of open files: {} ({})",
-                                            fewer, jobs, enough.error().what, enough.error().hint)});
-  return fewer;
+                                            fewer, jobs.all, enough.error().what, enough.error().hint)});
+  return Jobs{.all = fewer, .on_cores = std::min(jobs.on_cores, fewer)};
 }
 
 // Those that run with the driver that is here.

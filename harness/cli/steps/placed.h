@@ -10,6 +10,7 @@
 #include "harness/cli/steps/planned.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/found_devices.h"
+#include "harness/run/schedule/planned.h"
 
 namespace proctor::cli {
 
@@ -19,7 +20,7 @@ struct Placed {
   FoundDevices devices{};
   std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
   const LeaseDirectory* leases = nullptr;     // null: nobody else sees the devices
-  int jobs = 1;
+  Jobs jobs{};
   std::unique_ptr<const DeviceAccess> access{};  // null: no case needs a device of this machine
 };
 

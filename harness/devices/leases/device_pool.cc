@@ -195,6 +195,15 @@ void DevicePool::retire(const std::vector<std::string>& ids) {
   }
 }
 
+int DevicePool::idle(const std::string& backend, const DeviceWish& wish) const {
+  int count = 0;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const PlannedDevice& device = devices_[i].device;
+    if (!busy_[i] && device.backend == backend && wish.fits(device.id)) ++count;
+  }
+  return count;
+}
+
 bool DevicePool::can_ever_lease(const std::string& backend, int count, const DeviceWish& wish) const {
   if (!width(backend)) return true;
   return count <= std::count_if(devices_.begin(), devices_.end(), [&](const PoolDevice& entry) {

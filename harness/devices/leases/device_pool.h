@@ -69,6 +69,9 @@ class DevicePool {
   // The warnings since the last call: devices that were left dirty, lease files that cannot be used.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
+  // How many devices of `backend` fit and are held by no case of this run. Other runs may hold them.
+  int idle(const std::string& backend, const DeviceWish& wish = {}) const;
+
   // Whether `lease` could ever succeed, with nothing else running.
   bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
   // How many one-device cases of `backend` can run at once; none if devices set no limit.

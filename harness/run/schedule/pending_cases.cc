@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "harness/plan/kinds/kind.h"
@@ -52,23 +53,52 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
 
 }  // namespace
 
-CaseGroup& PendingCases::group_for(std::size_t index, SharedGroups& shared, const std::string& device) {
+// The groups as they are made, in the planned order.
+struct PendingCases::Admission {
+  ExpectedDurations expected;
+  // Where the cases of a suite are that may share a process: suite, group, devices, the only device -> groups.
+  std::map<std::tuple<std::size_t, std::string, int, std::string>, std::size_t> shared{};
+  std::vector<CaseGroup> groups{};
+  std::vector<Demand> demands{};
+  std::vector<StartKey> keys{};
+};
+
+// What is known before the next candidate is looked at.
+struct PendingCases::Found {
+  std::map<std::string, int> refused{};  // backend -> least number of devices that could not be had
+  std::set<std::string> reserved{};      // devices for which an overdue group waits
+};
+
+// ---- Admission ----
+
+PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::string& device) const {
   const Case& test = setup_.plan->cases[index];
-  const auto add_group = [&] {
-    groups_.emplace_back().pin_to(device);
-    ++waiting_[demand_of(index)];
-    return groups_.size() - 1;
-  };
-  if (test.group.empty()) return groups_[add_group()];
-  const auto [found, is_new] = shared.try_emplace({test.suite, test.group, test.devices, device});
-  if (is_new) found->second = add_group();
-  return groups_[found->second];
+  if (test.devices == 0) return {};
+  std::string backend(to_string(setup_.plan->suites[test.suite].backend));
+  const Takes takes = pool_.width(backend) ? Takes::kDevices : Takes::kCore;
+  return {.backend = std::move(backend), .devices = test.devices, .device = device, .takes = takes};
+}
+
+CaseGroup& PendingCases::group_for(std::size_t index, const std::string& device, Admission& admission) const {
+  const Case& test = setup_.plan->cases[index];
+  std::size_t place = admission.groups.size();
+  if (!test.group.empty()) {
+    const auto key = std::make_tuple(test.suite, test.group, test.devices, device);
+    place = admission.shared.try_emplace(key, place).first->second;
+  }
+  if (place == admission.groups.size()) {
+    admission.groups.emplace_back().pin_to(device);
+    const Demand& demand = admission.demands.emplace_back(demand_of(index, device));
+    admission.keys.push_back({.devices = demand.takes == Takes::kDevices ? demand.devices : 0});
+  }
+  admission.keys[place].duration_ms += admission.expected.of(index);
+  return admission.groups[place];
 }
 
 void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& refused,
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
-  SharedGroups shared;
+  Admission admission{.expected = ExpectedDurations(plan, setup_.order.durations)};
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
     if (const auto refusal = refuse(setup_, pool_, plan.suites[test.suite], test)) {
@@ -82,80 +112,159 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
                                               setup_.planned.each_device);
     const auto pin = setup_.repeats.pins.find(test.id);
     if (devices.empty())
-      group_for(i, shared, pin != setup_.repeats.pins.end() ? pin->second : "").add(i, policy);
+      group_for(i, pin != setup_.repeats.pins.end() ? pin->second : "", admission).add(i, policy);
     for (const auto& device : devices) {
-      group_for(i, shared, device).add(i, policy);
+      group_for(i, device, admission).add(i, policy);
       policy.first_repeat += policy.repeat;
     }
     if (devices.size() > 1) in_parts(i, devices.size());
   }
+  line_up(std::move(admission));
+}
+
+void PendingCases::line_up(Admission admission) {
+  std::vector<std::size_t> order(admission.groups.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (setup_.order.longest_first) order = longest_first(admission.keys);
+  std::map<Demand, std::size_t> queues;
+  groups_.reserve(order.size());
+  for (const std::size_t place : order) {
+    const Demand& demand = admission.demands[place];
+    const auto [found, is_new] = queues.try_emplace(demand, queues_.size());
+    if (is_new) queues_.push_back({.demand = demand});
+    queues_[found->second].places.push_back(groups_.size());
+    groups_.push_back(std::move(admission.groups[place]));
+  }
+  left_ = groups_.size();
+}
+
+// ---- Who is next ----
+
+// How many groups behind the first one of the queue have begun, on devices of its kind.
+std::size_t PendingCases::passed_over(const Queue& queue) const {
+  const std::size_t first = queue.places[queue.begun];
+  std::size_t count = 0;
+  for (const Queue& other : queues_) {
+    if (&other == &queue || other.demand.backend != queue.demand.backend) continue;
+    const auto begun = other.places.begin() + static_cast<std::ptrdiff_t>(other.begun);
+    count += static_cast<std::size_t>(begun - std::lower_bound(other.places.begin(), begun, first));
+  }
+  return count;
+}
+
+std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) const {
+  std::vector<Candidate> candidates;
+  const auto may_start = [&](const Demand& demand) { return room.has_core || demand.takes != Takes::kCore; };
+  for (std::size_t i = 0; i < put_back_.size(); ++i) {
+    const PutBack& back = put_back_[i];
+    if (!may_start(back.demand)) continue;
+    candidates.push_back({.group = &back.group,
+                          .demand = &back.demand,
+                          .overdue = back.passed_over >= kMostPassedOver,
+                          .put_back = i});
+  }
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    const Queue& queue = queues_[i];
+    if (queue.begun == queue.places.size() || !may_start(queue.demand)) continue;
+    candidates.push_back(
+        {.group = &groups_[queue.places[queue.begun]],
+         .demand = &queue.demand,
+         .overdue = queue.demand.takes == Takes::kDevices && passed_over(queue) >= kMostPassedOver,
+         .queue = i});
+  }
+  const auto urgency = [&](const Candidate& candidate) {
+    const std::size_t place =
+        candidate.put_back ? 0 : queues_[candidate.queue].places[queues_[candidate.queue].begun];
+    return std::tuple(room.first && candidate.demand->takes != *room.first, !candidate.overdue,
+                      !candidate.put_back, place);
+  };
+  std::ranges::stable_sort(candidates, {}, urgency);
+  return candidates;
 }
 
 // What the group avoids it gets all the same, when nothing else is left.
-DeviceWish PendingCases::wish_of(const CaseGroup& group, const std::string& backend, int count) const {
-  DeviceWish wish{.only = group.pinned_to(), .none_of = group.avoids()};
-  if (!pool_.can_ever_lease(backend, count, wish)) wish.none_of.clear();
+DeviceWish PendingCases::wish_of(const CaseGroup& group, const Demand& demand) const {
+  DeviceWish wish{.only = demand.device, .none_of = group.avoids()};
+  if (!pool_.can_ever_lease(demand.backend, demand.devices, wish)) wish.none_of.clear();
   return wish;
 }
 
-PendingCases::Demand PendingCases::demand_of(std::size_t index) const {
-  const Case& test = setup_.plan->cases[index];
-  if (test.devices == 0) return {};
-  return {std::string(to_string(setup_.plan->suites[test.suite].backend)), test.devices};
-}
-
-std::size_t PendingCases::hopeless(const std::map<std::string, int>& refused) const {
-  std::size_t groups = 0;
-  for (const auto& [demand, count] : waiting_) {
-    const auto least = refused.find(demand.first);
-    if (least != refused.end() && demand.second >= least->second) groups += count;
+std::optional<std::vector<std::string>> PendingCases::devices_for(const Candidate& candidate, Found& found) {
+  const Demand& demand = *candidate.demand;
+  if (demand.devices == 0) return std::vector<std::string>();
+  // Asking again for as many costs a look at every lease file, and gets the same answer.
+  if (const auto least = found.refused.find(demand.backend);
+      least != found.refused.end() && demand.devices >= least->second)
+    return std::nullopt;
+  DeviceWish wish = wish_of(*candidate.group, demand);
+  const bool any_will_do = wish.only.empty() && wish.none_of.empty();
+  const bool may_ever_fit = pool_.can_ever_lease(demand.backend, demand.devices, wish);
+  wish.none_of.insert(found.reserved.begin(), found.reserved.end());
+  const bool is_ours_to_free =
+      demand.takes == Takes::kDevices && pool_.idle(demand.backend, wish) < demand.devices;
+  if (!is_ours_to_free) {
+    if (auto leased = pool_.lease(demand.backend, demand.devices,
+                                  setup_.plan->cases[candidate.group->first()].id, wish))
+      return leased;
+    for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
   }
-  return groups;
-}
-
-std::optional<PendingCases::Start> PendingCases::take_first_that_fits() {
-  holders_.clear();
-  std::map<std::string, int> refused;  // backend -> least number of devices that could not be had
-  for (auto it = groups_.begin(); it != groups_.end(); ++it) {
-    ++looked_at_;
-    const Case& test = setup_.plan->cases[it->first()];
-    std::vector<std::string> devices;
-    if (test.devices > 0) {
-      const std::string backend = demand_of(it->first()).first;
-      const auto wish = wish_of(*it, backend, test.devices);
-      const bool any_will_do = wish.only.empty() && wish.none_of.empty();
-      // Asking again for as many costs a look at every lease file, and gets the same answer.
-      if (const auto least = refused.find(backend); least != refused.end() && test.devices >= least->second)
-        continue;
-      auto leased = pool_.lease(backend, test.devices, test.id, wish);
-      if (!leased) {
-        if (any_will_do) refused[backend] = test.devices;
-        for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
-        if (any_will_do && hopeless(refused) == groups_.size()) return std::nullopt;
-        continue;
-      }
-      devices = std::move(*leased);
+  if (candidate.overdue && is_ours_to_free && may_ever_fit) {
+    if (wish.only.empty()) {
+      found.refused[demand.backend] = 0;
+    } else {
+      found.reserved.insert(wish.only);
     }
-    --waiting_[demand_of(it->first())];
-    Start start{std::move(*it), std::move(devices)};
-    groups_.erase(it);
-    return start;
+  } else if (any_will_do) {
+    found.refused[demand.backend] = demand.devices;
   }
   return std::nullopt;
 }
 
+std::optional<PendingCases::Start> PendingCases::take_first_that_fits(const Room& room) {
+  holders_.clear();
+  Found found;
+  for (const Candidate& candidate : candidates(room)) {
+    ++looked_at_;
+    if (auto devices = devices_for(candidate, found)) return take(candidate, *std::move(devices));
+  }
+  return std::nullopt;
+}
+
+PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<std::string> devices) {
+  const Demand demand = *candidate.demand;
+  Start start{.group = {}, .devices = std::move(devices), .takes = demand.takes};
+  if (candidate.put_back) {
+    start.group = std::move(put_back_[*candidate.put_back].group);
+    put_back_.erase(put_back_.begin() + static_cast<std::ptrdiff_t>(*candidate.put_back));
+  } else {
+    Queue& queue = queues_[candidate.queue];
+    start.group = std::move(groups_[queue.places[queue.begun++]]);
+  }
+  for (PutBack& back : put_back_) back.passed_over += back.demand.backend == demand.backend ? 1 : 0;
+  --left_;
+  return start;
+}
+
 void PendingCases::put_back(CaseGroup group) {
-  ++waiting_[demand_of(group.first())];
-  groups_.push_front(std::move(group));
+  Demand demand = demand_of(group.first(), group.pinned_to());
+  put_back_.push_front({.group = std::move(group), .demand = std::move(demand)});
+  ++left_;
 }
 
 std::vector<CaseGroup::Finished> PendingCases::drop(const Verdict& verdict, const std::string& note) {
   std::vector<CaseGroup::Finished> dropped;
-  waiting_.clear();
-  for (auto& group : std::exchange(groups_, {})) {
+  const auto give_up = [&](CaseGroup& group) {
     auto finished = group.give_up(verdict, note);
     std::move(finished.begin(), finished.end(), std::back_inserter(dropped));
+  };
+  for (PutBack& back : put_back_) give_up(back.group);
+  for (const Queue& queue : queues_) {
+    for (std::size_t i = queue.begun; i < queue.places.size(); ++i) give_up(groups_[queue.places[i]]);
   }
+  put_back_.clear();
+  queues_.clear();
+  left_ = 0;
+  std::ranges::stable_sort(dropped, {}, &CaseGroup::Finished::index);
   return dropped;
 }
 

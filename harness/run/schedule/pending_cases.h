@@ -1,7 +1,14 @@
-// The groups that have not begun, in the planned order. Decides which of them starts next and on which
-// devices.
+// The groups that have not begun. Decides which of them starts next and on which devices.
+//
+// Groups that need the same start in their order (start_order.h, or the planned one). A group whose devices are not
+// free is passed over by those behind it. After kMostPassedOver of them it is overdue: it is the first that is looked
+// at, and as long as only groups of this run hold what it lacks, no other group gets a device that it could have. So a
+// case for several devices starts although there is always one for the only device that is free.
+//
+// Where more groups could start than may run at once, groups that hold devices and those that need a core take turns.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,8 +22,20 @@
 #include "harness/devices/leases/device_pool.h"
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/schedule/run_setup.h"
+#include "harness/run/schedule/start_order.h"
 
 namespace proctor {
+
+inline constexpr std::size_t kMostPassedOver = 50;
+
+// What a running group takes from others: devices that it holds alone, or nothing but a core.
+enum class Takes { kCore, kDevices };
+
+// What the next group may take.
+struct Room {
+  bool has_core = true;
+  std::optional<Takes> first{};  // who is looked at first; none: whoever is first in the order
+};
 
 class PendingCases {
  public:
@@ -24,43 +43,75 @@ class PendingCases {
 
   // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets the cases that
   // are divided into one part per device (--each-device), with the number of parts. Each part ends on its
-  // own.
+  // own. To be called once.
   void admit(const std::function<void(const CaseGroup::Finished&)>& refused,
              const std::function<void(std::size_t index, std::size_t parts)>& in_parts);
   // Takes the first group for which there are devices now. It is no longer pending, and holds the devices.
   struct Start {
     CaseGroup group;
     std::vector<std::string> devices;
+    Takes takes = Takes::kCore;
   };
-  std::optional<Start> take_first_that_fits();
+  std::optional<Start> take_first_that_fits(const Room& room = {});
   // The devices that other runs held at the last take_first_that_fits(), one sentence each.
   const std::set<std::string>& holders() const { return holders_; }
 
-  bool empty() const { return groups_.empty(); }
+  bool empty() const { return left_ == 0; }
   // Puts back a group that goes on elsewhere. It is the next one to start.
   void put_back(CaseGroup group);
-  // Ends all cases that are left with this verdict.
+  // Ends all cases that are left with this verdict, in the planned order.
   std::vector<CaseGroup::Finished> drop(const Verdict& verdict, const std::string& note);
 
   // How many groups take_first_that_fits() has looked at, for tests: about one for each process.
   std::size_t looked_at() const { return looked_at_; }
 
  private:
-  using Demand = std::pair<std::string, int>;  // backend and number of devices; {"", 0}: none
-  // Where the cases of a suite are that may share a process: suite, group, devices, the only device -> groups_.
-  using SharedGroups = std::map<std::tuple<std::size_t, std::string, int, std::string>, std::size_t>;
+  struct Demand {
+    std::string backend{};
+    int devices = 0;       // 0: none
+    std::string device{};  // the only one that will do, or ""
+    Takes takes = Takes::kCore;
 
+    friend auto operator<=>(const Demand&, const Demand&) = default;
+  };
+  // Groups with one demand, as places in groups_, in order. The first `begun` of them have begun.
+  struct Queue {
+    Demand demand;
+    std::vector<std::size_t> places{};
+    std::size_t begun = 0;
+  };
+  struct PutBack {
+    CaseGroup group;
+    Demand demand;
+    std::size_t passed_over = 0;
+  };
+  // The first group of a queue, or one that was put back.
+  struct Candidate {
+    const CaseGroup* group = nullptr;
+    const Demand* demand = nullptr;
+    bool overdue = false;
+    std::size_t queue = 0;  // of queues_, or
+    std::optional<std::size_t> put_back{};
+  };
+  struct Found;  // by a look at the candidates so far
+  struct Admission;
+
+  Demand demand_of(std::size_t index, const std::string& device) const;
   // The group that a case joins, a new one where no process may be shared. `device`: the only one that will do, or "".
-  CaseGroup& group_for(std::size_t index, SharedGroups& shared, const std::string& device);
-  Demand demand_of(std::size_t index) const;
-  // How many groups cannot start while so many devices cannot be had.
-  std::size_t hopeless(const std::map<std::string, int>& refused) const;
-  DeviceWish wish_of(const CaseGroup& group, const std::string& backend, int count) const;
+  CaseGroup& group_for(std::size_t index, const std::string& device, Admission& admission) const;
+  void line_up(Admission admission);
+  std::size_t passed_over(const Queue& queue) const;
+  std::vector<Candidate> candidates(const Room& room) const;
+  std::optional<std::vector<std::string>> devices_for(const Candidate& candidate, Found& found);
+  Start take(const Candidate& candidate, std::vector<std::string> devices);
+  DeviceWish wish_of(const CaseGroup& group, const Demand& demand) const;
 
   const RunSetup& setup_;
   DevicePool& pool_;
-  std::deque<CaseGroup> groups_;
-  std::map<Demand, std::size_t> waiting_;  // how many of groups_ have which demand
+  std::vector<CaseGroup> groups_;  // in order; empty where they have begun
+  std::vector<Queue> queues_;
+  std::deque<PutBack> put_back_;
+  std::size_t left_ = 0;
   std::size_t looked_at_ = 0;
   std::set<std::string> holders_;
 };

@@ -1,5 +1,6 @@
 #include "harness/run/schedule/pending_cases.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +8,9 @@
 
 namespace proctor {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
 
 PoolDevice card(const std::string& id) {
   PoolDevice made;
@@ -18,21 +22,38 @@ PoolDevice card(const std::string& id) {
 // Cases of one suite, on two cards of one kind.
 class PendingCasesTest : public testing::Test {
  protected:
-  void plan(std::size_t cases, const std::string& group, int devices) {
+  PendingCasesTest() {
     Suite suite;
     suite.backend = Backend::kXpu;
     plan_.suites = {suite};
-    for (std::size_t i = 0; i < cases; ++i) {
-      Case test;
-      test.id = "s/" + std::to_string(i);
-      test.group = group;
-      test.devices = devices;
-      plan_.cases.push_back(std::move(test));
-    }
     setup_.plan = &plan_;
     setup_.devices = &found_;
+  }
+
+  void add(int devices, double duration_ms = 0, const std::string& group = "") {
+    Case test;
+    test.id = "s/" + std::to_string(plan_.cases.size());
+    test.group = group;
+    test.devices = devices;
+    if (duration_ms > 0) setup_.order.durations[test.id] = duration_ms;
+    plan_.cases.push_back(std::move(test));
+  }
+  void admit() {
     pending_.admit([](const CaseGroup::Finished& refused) { ADD_FAILURE() << refused.index; },
                    [](std::size_t, std::size_t) {});
+  }
+  void plan(std::size_t cases, const std::string& group, int devices) {
+    for (std::size_t i = 0; i < cases; ++i) add(devices, 0, group);
+    admit();
+  }
+  // Starts what fits beside what runs, and ends it at once, until nothing fits. Returns the order of starts.
+  std::vector<std::size_t> run_beside_each_other() {
+    std::vector<std::size_t> order;
+    while (const auto start = pending_.take_first_that_fits()) {
+      order.push_back(start->group.first());
+      pool_.release(start->devices);
+    }
+    return order;
   }
 
   Plan plan_;
@@ -58,14 +79,217 @@ TEST_F(PendingCasesTest, StartInTheOrderOfThePlanWhereDevicesAreFree) {
 }
 
 TEST_F(PendingCasesTest, WhoNeedsNoDeviceDoesNotWaitForThoseWhoDo) {
-  plan(3, "", 2);
-  plan_.cases[2].devices = 0;
-  PendingCases pending(setup_, pool_);
-  pending.admit([](const CaseGroup::Finished&) {}, [](std::size_t, std::size_t) {});
-  EXPECT_EQ(pending.take_first_that_fits()->group.first(), 0U);
-  EXPECT_EQ(pending.take_first_that_fits()->group.first(), 2U);
-  EXPECT_FALSE(pending.take_first_that_fits());
+  for (const int devices : {2, 2, 0}) add(devices);
+  admit();
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 2U);
+  EXPECT_FALSE(pending_.take_first_that_fits());
 }
+
+// ---- Order ----
+
+TEST_F(PendingCasesTest, TheLongestStartFirstAndBeforeThemThoseForSeveralDevices) {
+  add(1, 100);
+  add(1, 5000);
+  add(2, 100);
+  add(1, 0);  // unknown: the median
+  add(2, 5000);
+  admit();
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(4, 2, 1, 3, 0));
+}
+
+TEST_F(PendingCasesTest, ThePlannedOrderIsKeptOnRequest) {
+  setup_.order.longest_first = false;
+  add(1, 100);
+  add(2, 100);
+  add(1, 5000);
+  admit();
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 1, 2));
+}
+
+TEST_F(PendingCasesTest, AGroupTakesAsLongAsAllItsCases) {
+  add(1, 1000);
+  for (int i = 0; i < 4; ++i) add(1, 900, "shared");
+  admit();
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 0));
+}
+
+TEST_F(PendingCasesTest, CasesArePinnedInTheirOrder) {
+  setup_.repeats.pins = {{"s/1", "a"}, {"s/2", "a"}};
+  add(1, 5000);
+  add(1, 100);
+  add(1, 9000);
+  admit();
+  const auto first = pending_.take_first_that_fits();
+  const auto second = pending_.take_first_that_fits();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->group.first(), 2U);
+  EXPECT_THAT(first->devices, ElementsAre("a"));
+  EXPECT_EQ(second->group.first(), 0U);
+  EXPECT_FALSE(pending_.take_first_that_fits());
+  pool_.release(second->devices);
+  EXPECT_FALSE(pending_.take_first_that_fits());  // "a" is what it waits for
+  pool_.release(first->devices);
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
+}
+
+TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
+  setup_.planned.each_device = true;
+  add(1, 100);
+  add(1, 5000);
+  pending_.admit([](const CaseGroup::Finished&) {},
+                 [](std::size_t, std::size_t parts) { EXPECT_EQ(parts, 2U); });
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 1, 0, 0));
+}
+
+TEST_F(PendingCasesTest, AreDroppedInThePlannedOrder) {
+  add(1, 100);
+  add(2, 100);
+  add(1, 5000);
+  admit();
+  auto start = pending_.take_first_that_fits();
+  pending_.put_back(std::move(start->group));
+  std::vector<std::size_t> dropped;
+  for (const auto& finished : pending_.drop({Outcome::kNotrun, Reason::kBudget}, ""))
+    dropped.push_back(finished.index);
+  EXPECT_THAT(dropped, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(pending_.empty());
+  EXPECT_FALSE(pending_.take_first_that_fits());
+}
+
+// ---- Side by side ----
+
+TEST_F(PendingCasesTest, WithoutACoreOnlyThoseWithDevicesStart) {
+  for (const int devices : {0, 1, 0, 1}) add(devices);
+  admit();
+  EXPECT_EQ(pending_.take_first_that_fits({.has_core = false})->group.first(), 1U);
+  EXPECT_EQ(pending_.take_first_that_fits({.has_core = false})->group.first(), 3U);
+  EXPECT_FALSE(pending_.take_first_that_fits({.has_core = false}));
+  EXPECT_EQ(pending_.take_first_that_fits({.has_core = true})->group.first(), 0U);
+}
+
+TEST_F(PendingCasesTest, WhoTakesWhatFewerHaveIsFirst) {
+  for (const int devices : {0, 0, 1, 1}) add(devices);
+  admit();
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
+  EXPECT_EQ(pending_.take_first_that_fits({.first = Takes::kDevices})->group.first(), 2U);
+  EXPECT_EQ(pending_.take_first_that_fits({.first = Takes::kCore})->group.first(), 1U);
+  const auto last = pending_.take_first_that_fits({.first = Takes::kCore});  // there is no other left
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->group.first(), 3U);
+  EXPECT_EQ(last->takes, Takes::kDevices);
+}
+
+// ---- Nobody starves ----
+
+// One card is always taken when the other one is free, so that the case for both would be the last one.
+TEST_F(PendingCasesTest, ACaseThatFiftyOthersPassedOverGetsTheNextDevices) {
+  add(1, 9000);
+  add(2, 5000);
+  for (int i = 0; i < 200; ++i) add(1, 100);
+  setup_.order.longest_first = false;
+  admit();
+  auto before = pending_.take_first_that_fits();
+  ASSERT_EQ(before->group.first(), 0U);
+  std::size_t passed_over = 0;
+  for (auto next = pending_.take_first_that_fits(); next; next = pending_.take_first_that_fits()) {
+    ++passed_over;
+    pool_.release(before->devices);
+    before = std::move(next);
+  }
+  EXPECT_EQ(passed_over, kMostPassedOver);
+  pool_.release(before->devices);
+  const auto waited = pending_.take_first_that_fits();
+  ASSERT_TRUE(waited);
+  EXPECT_EQ(waited->group.first(), 1U);
+  EXPECT_THAT(waited->devices, SizeIs(2));
+}
+
+// Those behind it in its own queue waited as long.
+TEST_F(PendingCasesTest, AllThatWaitedAsLongAreNext) {
+  add(1, 9000);
+  add(2, 5000);
+  add(2, 5000);
+  for (int i = 0; i < 200; ++i) add(1, 100);
+  setup_.order.longest_first = false;
+  admit();
+  const auto long_one = pending_.take_first_that_fits();
+  for (std::size_t i = 0; i < kMostPassedOver; ++i) {
+    const auto next = pending_.take_first_that_fits();
+    ASSERT_TRUE(next);
+    pool_.release(next->devices);
+  }
+  EXPECT_FALSE(pending_.take_first_that_fits());
+  pool_.release(long_one->devices);
+  EXPECT_THAT(run_beside_each_other(), SizeIs(152));
+  EXPECT_TRUE(pending_.empty());
+}
+
+TEST_F(PendingCasesTest, APinnedCaseThatWaitedKeepsItsDeviceAndNoOther) {
+  setup_.repeats.pins = {{"s/0", "a"}, {"s/1", "a"}};
+  add(1, 9000);
+  add(1, 5000);
+  for (int i = 0; i < 100; ++i) add(1, 100);
+  setup_.order.longest_first = false;
+  admit();
+  const auto long_one = pending_.take_first_that_fits();
+  ASSERT_THAT(long_one->devices, ElementsAre("a"));
+  for (int i = 0; i < 80; ++i) {
+    const auto next = pending_.take_first_that_fits();
+    ASSERT_TRUE(next);
+    EXPECT_THAT(next->devices, ElementsAre("b"));
+    pool_.release(next->devices);
+  }
+  pool_.release(long_one->devices);
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
+}
+
+TEST_F(PendingCasesTest, AGroupThatWasPutBackDoesNotStarveEither) {
+  add(2, 9000);
+  for (int i = 0; i < 200; ++i) add(1, 100);
+  admit();
+  auto first = pending_.take_first_that_fits();
+  ASSERT_EQ(first->group.first(), 0U);
+  pool_.release({"a"});
+  pending_.put_back(std::move(first->group));
+  std::size_t passed_over = 0;
+  while (const auto next = pending_.take_first_that_fits()) {
+    ++passed_over;
+    pool_.release(next->devices);
+  }
+  EXPECT_EQ(passed_over, kMostPassedOver);
+  pool_.release({"b"});
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
+}
+
+// What can never start keeps nothing from those that can.
+TEST_F(PendingCasesTest, ACaseWhoseDevicesAreLostKeepsNoDevice) {
+  add(1, 9000);
+  add(2, 5000);
+  for (int i = 0; i < 200; ++i) add(1, 100);
+  setup_.order.longest_first = false;
+  admit();
+  const auto lost = pending_.take_first_that_fits();
+  pool_.retire(lost->devices);
+  EXPECT_THAT(run_beside_each_other(), SizeIs(200));
+  EXPECT_FALSE(pending_.empty());
+}
+
+TEST_F(PendingCasesTest, ACaseThatWaitsForAnotherRunKeepsNoDevice) {
+  add(2, 5000);
+  for (int i = 0; i < 200; ++i) add(1, 100);
+  admit();
+  std::size_t started = 0;
+  for (; started < 2 * kMostPassedOver; ++started) {
+    pool_.leave_out("a", "another run holds it");  // for a second from now
+    const auto next = pending_.take_first_that_fits();
+    if (!next || next->group.first() == 0) break;
+    pool_.release(next->devices);
+  }
+  EXPECT_EQ(started, 2 * kMostPassedOver);
+}
+
+// ---- Groups ----
 
 TEST_F(PendingCasesTest, AGroupThatIsPutBackIsTheNextOne) {
   plan(3, "", 2);
@@ -102,6 +326,24 @@ TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartHoweverManyWait) {
   }
   EXPECT_TRUE(pending_.empty());
   EXPECT_LT(pending_.looked_at(), 3 * kCases);
+}
+
+TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartWithAllKindsOfDemands) {
+  constexpr std::size_t kCases = 100'000;
+  for (std::size_t i = 0; i < kCases; ++i) add(static_cast<int>(i % 3), static_cast<double>(i % 7'000));
+  admit();
+  std::vector<std::vector<std::string>> held;
+  for (std::size_t i = 0; i < kCases; ++i) {
+    auto start = pending_.take_first_that_fits();
+    for (; !start && !held.empty(); start = pending_.take_first_that_fits()) {
+      pool_.release(held.front());
+      held.erase(held.begin());
+    }
+    ASSERT_TRUE(start);
+    if (!start->devices.empty()) held.push_back(start->devices);
+  }
+  EXPECT_TRUE(pending_.empty());
+  EXPECT_LT(pending_.looked_at(), 6 * kCases);
 }
 
 }  // namespace

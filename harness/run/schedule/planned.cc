@@ -17,22 +17,25 @@ int usable_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores) {
-  bool bounded_by_devices = true;
+Jobs effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores) {
+  bool some_need_a_core = plan.cases.empty();
   std::set<std::string> backends;
   for (const auto& test : plan.cases) {
     const auto backend = std::string(to_string(plan.suites[test.suite].backend));
     if (test.devices == 0 || !pool.width(backend)) {
-      bounded_by_devices = false;
+      some_need_a_core = true;
     } else {
       backends.insert(backend);
     }
   }
   int devices = 0;
   for (const auto& backend : backends) devices += *pool.width(backend);
-  if (plan.cases.empty() || !bounded_by_devices) return requested > 0 ? requested : std::max(cores, devices);
+  if (some_need_a_core) {
+    if (requested > 0) return {.all = requested, .on_cores = requested};
+    return {.all = cores + devices, .on_cores = cores};
+  }
   const int most = std::max(1, devices);
-  return requested > 0 ? std::min(requested, most) : most;
+  return {.all = requested > 0 ? std::min(requested, most) : most, .on_cores = 1};
 }
 
 std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,

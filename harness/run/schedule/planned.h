@@ -14,9 +14,14 @@ namespace proctor {
 // The CPUs that this process may use.
 int usable_cores();
 
-// `requested` (0: as many as make sense), never more than the machine allows: a case without devices needs a
-// core, a case with devices needs devices.
-int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
+// How many cases run at once, and how many of them may be cases that hold no device: such a case needs a core, the
+// others need devices, so that neither wait for the other.
+struct Jobs {
+  int all = 1;
+  int on_cores = 1;
+};
+// `requested` is the most of both together, whatever the number of cores. 0: as many as make sense.
+Jobs effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
 // The devices on each of which the case runs (--each-device); none if it runs on any free ones.
 std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,

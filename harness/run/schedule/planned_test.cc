@@ -64,20 +64,41 @@ TEST(DevicePool, ASharedTopologySatisfiesAnyNumberOfCases) {
   EXPECT_TRUE(pool.can_ever_lease("xpu", 9));
 }
 
+TEST(DevicePool, ADeviceIsIdleUnlessACaseOfThisRunHoldsIt) {
+  DevicePool pool({device("a"), device("b")});
+  EXPECT_EQ(pool.idle("xpu"), 2);
+  EXPECT_EQ(pool.idle("xpu", {.only = "b"}), 1);
+  ASSERT_TRUE(pool.lease("xpu", 1, "case", {.only = "b"}));
+  EXPECT_EQ(pool.idle("xpu"), 1);
+  EXPECT_EQ(pool.idle("xpu", {.only = "b"}), 0);
+  EXPECT_EQ(pool.idle("cuda"), 0);
+}
+
 TEST(Jobs, NeverMoreThanCanBeGiven) {
   const DevicePool three({device("a"), device("b"), device("c")});
   const auto on_device = plan_of(Backend::kXpu, {1, 1, 1, 1, 1});
-  EXPECT_EQ(effective_jobs(on_device, three, 0, 16), 3);
-  EXPECT_EQ(effective_jobs(on_device, three, 8, 16), 3);
-  EXPECT_EQ(effective_jobs(on_device, three, 2, 16), 2);
+  EXPECT_EQ(effective_jobs(on_device, three, 0, 16).all, 3);
+  EXPECT_EQ(effective_jobs(on_device, three, 8, 16).all, 3);
+  EXPECT_EQ(effective_jobs(on_device, three, 2, 16).all, 2);
 
   const auto without = plan_of(Backend::kNone, {0, 0});
-  EXPECT_EQ(effective_jobs(without, DevicePool({}), 0, 16), 16);
-  EXPECT_EQ(effective_jobs(without, DevicePool({}), 40, 16), 40);
+  EXPECT_EQ(effective_jobs(without, DevicePool({}), 0, 16).all, 16);
+  EXPECT_EQ(effective_jobs(without, DevicePool({}), 0, 16).on_cores, 16);
+  EXPECT_EQ(effective_jobs(without, DevicePool({}), 40, 16).all, 40);
+  EXPECT_EQ(effective_jobs(without, DevicePool({}), 40, 16).on_cores, 40);
 
   const DevicePool shared({device("sim", true)});
-  EXPECT_EQ(effective_jobs(on_device, shared, 0, 4), 4);
-  EXPECT_EQ(effective_jobs(on_device, DevicePool({}), 0, 4), 1);
+  EXPECT_EQ(effective_jobs(on_device, shared, 0, 4).all, 4);
+  EXPECT_EQ(effective_jobs(on_device, DevicePool({}), 0, 4).all, 1);
+}
+
+TEST(Jobs, OfCasesWithAndWithoutDevicesAddUp) {
+  const DevicePool three({device("a"), device("b"), device("c")});
+  const auto mixed = plan_of(Backend::kXpu, {1, 0});
+  EXPECT_EQ(effective_jobs(mixed, three, 0, 2).all, 5);
+  EXPECT_EQ(effective_jobs(mixed, three, 0, 2).on_cores, 2);
+  EXPECT_EQ(effective_jobs(mixed, three, 2, 16).all, 2);
+  EXPECT_EQ(effective_jobs(mixed, three, 2, 16).on_cores, 2);
 }
 
 TEST(DescribePlan, DigestDependsOnTheIdsOnly) {

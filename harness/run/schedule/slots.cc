@@ -41,16 +41,27 @@ void Slots::start_more() {
   idle_();
 }
 
+Room Slots::room() const {
+  const int on_devices = static_cast<int>(groups_.size()) - on_cores_;
+  const int most_on_cores = run_.setup.order.most_on_cores;
+  Room room{.has_core = most_on_cores == 0 || on_cores_ < most_on_cores};
+  if (on_cores_ != on_devices) room.first = on_cores_ < on_devices ? Takes::kCore : Takes::kDevices;
+  return room;
+}
+
 bool Slots::start_first_that_fits() {
-  auto start = run_.pending.take_first_that_fits();
+  auto start = run_.pending.take_first_that_fits(room());
   if (!start) return false;
+  const Takes takes = start->takes;
+  on_cores_ += takes == Takes::kCore ? 1 : 0;
   groups_.emplace_back(run_, std::move(start->group), std::move(start->devices));
   const auto slot = std::prev(groups_.end());
-  slot->begin([this, slot] { end(slot); });
+  slot->begin([this, slot, takes] { end(slot, takes); });
   return true;
 }
 
-void Slots::end(RunningGroups::iterator slot) {
+void Slots::end(RunningGroups::iterator slot, Takes takes) {
+  on_cores_ -= takes == Takes::kCore ? 1 : 0;
   if (slot->begun()) lease_wait_.end();  // the next wait has all its time again
   groups_.erase(slot);
   start_more();

@@ -22,7 +22,8 @@ class Slots {
  private:
   void start_more();
   bool start_first_that_fits();
-  void end(RunningGroups::iterator slot);
+  Room room() const;
+  void end(RunningGroups::iterator slot, Takes takes);
   void wait_for_leases();
   void give_up_waiting();
   void look_at_leases();
@@ -31,6 +32,7 @@ class Slots {
   RunningGroups& groups_;
   std::function<void()> idle_;
   bool starting_ = false;
+  int on_cores_ = 0;  // of groups_, those that hold no device
   LeaseWait lease_wait_;
   boost::asio::steady_timer next_look_at_leases_;
 };

@@ -57,6 +57,7 @@ ROWS = {
     "--foreign": ["--foreign", "fail"], "--reset": ["--reset", "sick"], "--prove-devices": ["--prove-devices"],
     "--each-device": ["--each-device"], "--timeout": ["--timeout", "7s"], "--grace": ["--grace", "3s"],
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
+    "--order": ["--order", "planned"],
     "--containment": ["--containment", "subreaper"], "--require-containment": ["--require-containment", "subreaper"],
     "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],

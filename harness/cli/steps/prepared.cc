@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/cli/steps/order_of_run.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/hardware_evidence.h"
 #include "harness/machine/installation.h"
@@ -140,6 +141,7 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.devices = &placed.devices;
   setup.leases = placed.leases;
   setup.repeats.pins = placed.pins;
+  setup.order = prepared.order;
   setup.care.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = own_program();
@@ -161,6 +163,8 @@ void add(const std::vector<Warning>& more, Prepared& prepared) {
 Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed, const Manner& manner) {
   auto prepared = std::make_unique<Prepared>(
       Prepared{.placed = std::move(placed), .run_dir = {}, .stack = RunStack(checked.typed.stack_root)});
+  // Before this run is the last one.
+  prepared->order = order_of_run(checked.typed, prepared->placed);
   if (auto opened = open_directory(checked, *prepared); !opened) return opened.error();
   const auto recorded = write_record(checked, *prepared);
   if (!recorded) return recorded.error();

@@ -20,6 +20,7 @@ struct Prepared {
   Placed placed;
   std::string run_dir;
   RunStack stack;
+  OrderSetup order{};
   std::optional<CaseEnvironments> environments{};
   std::optional<ProgramDigests> programs{};
   std::unique_ptr<Journal> journal{};

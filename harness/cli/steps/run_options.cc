@@ -162,9 +162,17 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
 void add_repeat_options(CLI::App& command, RunOptions& options) {
   RunSetup& setup = options.setup;
   command
-      .add_option("--jobs,-j", options.jobs, "Cases to run at once (default: one per device, or per core)")
+      .add_option("--jobs,-j", options.jobs,
+                  "Cases to run at once (default: one per device, and one per core for those without)")
       ->type_name("N")
       ->check(from_to(1, 10'000));
+  command
+      .add_option_function<std::string>(
+          "--order", [&setup](const std::string& text) { setup.order.longest_first = text == "longest"; },
+          "Case that starts first: longest (default, by --history, else by the last runs in proctor-out/) or "
+          "planned")
+      ->type_name("ORDER")
+      ->check(one_of({"longest", "planned"}));
   command.add_option("--repeat", setup.repeats.repeat, "Run every case N times (default: 1)")
       ->type_name("N")
       ->check(from_to(1, 1'000'000));
@@ -291,6 +299,7 @@ const std::vector<Heading>& headings() {
         {"--stall", kHarmless},
         {"--deadline", kHarmless},
         {"--jobs", kHarmless},
+        {"--order", kHarmless},
         {"--containment", kHarmless},
         {"--require-containment", kHarmless},
         {"--host-pids", kHarmless}}},

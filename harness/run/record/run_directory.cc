@@ -181,6 +181,19 @@ Result<void> check_no_other_run(const std::string& option, const std::string& fi
   return {};
 }
 
+std::vector<std::string> kept_runs() {
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (fs::directory_iterator entry(kDefaultRoot, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    if (is_run_id(entry->path().filename().string()) && fs::is_directory(entry->symlink_status(unknown)))
+      runs.push_back(entry->path().string());
+  }
+  std::ranges::sort(runs, std::greater<>{});  // by time
+  return runs;
+}
+
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep) {
   return out.empty() ? create_run_directory_below(kDefaultRoot, run_id, keep) : create("--out", out);
 }

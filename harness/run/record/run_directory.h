@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/core/result.h"
 
@@ -20,6 +21,9 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
 Result<void> check_no_other_run(const std::string& option, const std::string& file, const std::string& out);
 
 inline constexpr int kKeptRuns = 50;
+
+// The directories of the runs in proctor-out/, newest first.
+std::vector<std::string> kept_runs();
 
 // Creates it with logs/ and returns its absolute path. Without `out`, of the runs beside it the oldest are removed, so
 // that `keep` stay with this one (0: all): finished ones alone, and none that a `proctor finish` has to come for.

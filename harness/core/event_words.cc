@@ -112,6 +112,8 @@ constexpr auto kMarkWords = std::to_array<Spelled<Mark>>({
     {Mark::kSlow, "slow"},
     {Mark::kFlaky, "flaky"},
     {Mark::kDeviceSuspect, "device_suspect"},
+    {Mark::kOrderDependent, "order_dependent"},
+    {Mark::kTainted, "tainted"},
 });
 constexpr auto kSeverityWords = std::to_array<Spelled<Severity>>({
     {Severity::kGate, "gate"},

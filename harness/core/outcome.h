@@ -57,6 +57,7 @@ enum class Reason {
   kDriverCrash,  // its value: the signal
   kLeft,         // how the rank ended
   kExit,         // also of skip; the exit code
+  kOrder,        // it passed beside others in a process, and failed alone
   // of error
   kNoResult,
   kResultMismatch,

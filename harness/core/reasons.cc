@@ -35,6 +35,8 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kExit, "exit:*", only(kFail), kCode, kAnywhere, kByOutcome, "exited with code {}"},
     ReasonMeaning{R::kDriverCrash, "driver_crash:*", only(kFail), kCode, kAnywhere, kByOutcome,
                   "the driver crashed its process with {}"},
+    ReasonMeaning{R::kOrder, "order", only(kFail), kCode, kAnywhere, kByOutcome,
+                  "passed in a process with other cases, and failed alone: it needs what ran before it"},
     ReasonMeaning{R::kLeft, "left:*", only(kFail), kCode, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kDeviceLost, "device_lost", only(kFail), kCode, kAnywhere, kByOutcome, ""},
 

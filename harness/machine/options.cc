@@ -56,6 +56,15 @@ void add_suite_options(CLI::App& command, SelectionOptions& selection) {
                   "Unit that shares a process: case, file or suite (default: as configured, else case)")
       ->type_name("UNIT");
   command
+      .add_option("--batch", selection.batch,
+                  "Most cases that share a process, or auto or off (default: as configured, else off)")
+      ->type_name("N");
+  command
+      .add_option(
+          "--verify", selection.verify,
+          "Share of the cases passed in a shared process that run alone as well, or off (default: 2%)")
+      ->type_name("PERCENT");
+  command
       .add_option("--env", selection.env,
                   "Environment variable for each case, over the configuration; repeatable")
       ->type_name("NAME=VALUE")

@@ -2,38 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <queue>
 #include <tuple>
-#include <utility>
+
+#include "harness/plan/expected_durations.h"
 
 namespace proctor {
 namespace {
-
-constexpr double kAnyDuration = 1;
-
-std::optional<double> middle_of(std::vector<double> values) {
-  if (values.empty()) return std::nullopt;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-// What is counted for a case that has no duration, by its suite.
-std::vector<double> usual_durations(const Plan& plan, const std::map<std::string, double>& durations) {
-  std::vector<double> all;
-  std::vector<std::vector<double>> of_suite(plan.suites.size());
-  for (const Case& test : plan.cases) {
-    const auto known = durations.find(test.id);
-    if (known == durations.end()) continue;
-    all.push_back(known->second);
-    of_suite[test.suite].push_back(known->second);
-  }
-  const double usual = middle_of(std::move(all)).value_or(kAnyDuration);
-  std::vector<double> usual_of_suite;
-  for (auto& known : of_suite) usual_of_suite.push_back(middle_of(std::move(known)).value_or(usual));
-  return usual_of_suite;
-}
 
 struct TimedCase {
   double ms;
@@ -44,12 +19,11 @@ struct TimedCase {
 
 Balance balance_shards(Plan& plan, int count, const std::map<std::string, double>& durations) {
   Balance balance;
-  const std::vector<double> usual = usual_durations(plan, durations);
+  const ExpectedDurations expected(plan, durations);
   std::vector<TimedCase> cases;
-  for (Case& test : plan.cases) {
-    const auto known = durations.find(test.id);
-    if (known == durations.end()) ++balance.unknown;
-    cases.push_back({known == durations.end() ? usual[test.suite] : known->second, &test});
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    balance.unknown += durations.contains(plan.cases[i].id) ? 0 : 1;
+    cases.push_back({expected.of(i), &plan.cases[i]});
   }
   std::ranges::sort(cases, [](const TimedCase& a, const TimedCase& b) {
     return std::tie(b.ms, a.test->id) < std::tie(a.ms, b.test->id);

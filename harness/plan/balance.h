@@ -19,9 +19,8 @@ struct Balance {
   std::size_t unknown = 0;         // cases without a duration
 };
 
-// Gives every case of the plan its shard, 1 to `count`. `durations` are in ms, by the id of a case. A case without one
-// counts as the median of its suite, or of the plan if no case of the suite has one, or else like all others. The same
-// arguments give the same shards.
+// Gives every case of the plan its shard, 1 to `count`. `durations` are in ms, by the id of a case; for one without, see
+// expected_durations.h. The same arguments give the same shards.
 Balance balance_shards(Plan& plan, int count, const std::map<std::string, double>& durations);
 
 }  // namespace proctor

@@ -12,6 +12,7 @@
 #include "harness/core/text.h"
 #include "harness/core/version.h"
 #include "harness/devices/masks/visibility_variables.h"
+#include "harness/plan/batch.h"
 #include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
@@ -194,7 +195,7 @@ class FileReader {
 
   void read_into(TableReader& reader, const toml::table& table, SuiteConfig& config) {
     if (config.built_in) {
-      for (const char* key : {"kind", "command", "backend", "directory", "process"}) {
+      for (const char* key : {"kind", "command", "backend", "directory", "process", "batch"}) {
         if (table.get(key) == nullptr) continue;
         reader.fail(key,
                     fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
@@ -278,8 +279,31 @@ class FileReader {
     reader.read_choice("process", process, {"case", "file", "suite"});
     suite.process_chosen = process.has_value();
     if (process) suite.process = *process;
+    read_batch(reader, suite);
     read_command(reader, table, suite);
   }
+
+  void read_batch(TableReader& reader, Suite& suite) {
+    reader.tell("batch", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 1, "maximum": {}}}, )"
+                                     R"({{"enum": ["auto", "off"]}}]}})",
+                                     kMostInBatch));
+    reader.tell("verify", R"({"type": "string", "pattern": "^(off|[0-9.]+%)$"})");
+    if (const toml::node* node = reader.node("batch"); node != nullptr && !is_off(*node)) {
+      const auto batch = parse_batch(node->is_string() ? **node->as_string() : value_text(*node), "`batch`");
+      if (!batch) return reader.fail("batch", batch.error().what, batch.error().hint);
+      if (suite.process_chosen)
+        return reader.fail("batch", "`batch` cannot be combined with `process`", "Remove one of them.");
+      share_process(suite, *batch);
+    }
+    std::optional<std::string> text;
+    reader.read("verify", text);
+    if (!text) return;
+    const auto verify = parse_verify(*text, "`verify`");
+    if (!verify) return reader.fail("verify", verify.error().what, verify.error().hint);
+    suite.verify = *verify;
+  }
+
+  static bool is_off(const toml::node& node) { return node.is_string() && **node.as_string() == "off"; }
 
   void read_command(TableReader& reader, const toml::table& table, Suite& suite) {
     reader.tell("command", R"({"type": "array", "items": {"type": "string"}, "minItems": 1})");
@@ -414,8 +438,9 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "mask",
-                       "hierarchy", "mem_cap", "host_pids", "env", "labels", "junit_classname"});
+    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "batch",
+                       "verify", "mask", "hierarchy", "mem_cap", "host_pids", "env", "labels",
+                       "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

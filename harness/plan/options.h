@@ -29,6 +29,8 @@ struct SelectionOptions {
   std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured
   bool host_pids = false;             // --host-pids, for all suites
   std::string process;                // --process: case | file | suite; "" = as configured
+  std::string batch;                  // --batch: a number, auto or off; "" = as configured
+  std::string verify;                 // --verify: a percentage or off; "" = as configured
   std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
   std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised
   bool joined = false;                // --join: other commands share the report of the ad hoc suite

@@ -121,6 +121,8 @@ Json suite_json(const Suite& suite) {
                {"labels", suite.labels},
                {"origin", suite.origin}};
   if (suite.host_pids) json["host_pids"] = true;
+  if (suite.batch != 0) json["batch"] = suite.batch;
+  if (suite.verify != Suite{}.verify) json["verify"] = suite.verify;
   if (suite.mem_cap != 0) json["mem_cap"] = suite.mem_cap;  // the digests of other plans stay what they were
   return json;
 }
@@ -145,6 +147,8 @@ Suite suite_from(const Json& json) {
   suite.ranks = json.at("ranks");
   suite.process = json.at("process");
   suite.process_chosen = true;
+  suite.batch = json.value("batch", 0);
+  suite.verify = json.value("verify", suite.verify);
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
   suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none

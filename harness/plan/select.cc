@@ -10,6 +10,7 @@
 
 #include "harness/core/renamed.h"
 #include "harness/core/text.h"
+#include "harness/plan/batch.h"
 #include "harness/plan/config_tables.h"
 #include "harness/plan/kinds/all_kinds.h"
 
@@ -208,8 +209,24 @@ Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& 
                           known(process, all, "choices"));
   for (SuiteConfig& suite : suites) {
     suite.suite.process = process;
+    suite.suite.batch = kNoBatchLimit;
     suite.suite.process_chosen = true;
   }
+  return {};
+}
+
+Result<void> set_batches(std::vector<SuiteConfig>& suites, const SelectionOptions& options) {
+  if (!options.batch.empty()) {
+    if (!options.process.empty()) return Error::refused("--batch cannot be combined with --process");
+    if (options.batch == "off") return set_processes(suites, "case");
+    const auto batch = parse_batch(options.batch, "--batch");
+    if (!batch) return batch.error();
+    for (SuiteConfig& suite : suites) share_process(suite.suite, *batch);
+  }
+  if (options.verify.empty()) return {};
+  const auto verify = parse_verify(options.verify, "--verify");
+  if (!verify) return verify.error();
+  for (SuiteConfig& suite : suites) suite.suite.verify = *verify;
   return {};
 }
 
@@ -368,6 +385,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
   for (SuiteConfig& suite : *suites) suite.suite.host_pids |= options.host_pids;
   if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
+  if (Result<void> set = set_batches(*suites, options); !set) return set.error();
   if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
   return suites;
 }

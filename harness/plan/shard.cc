@@ -48,6 +48,8 @@ Result<Shard> parse_shard(std::string_view text) {
   return Shard{*index, *count};
 }
 
+std::uint64_t id_hash(std::string_view id) { return mix(fnv1a(id)); }
+
 int shard_of(std::string_view id, int count) {
   const std::uint64_t hash = fnv1a(id);
   int heaviest = 1;

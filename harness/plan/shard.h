@@ -9,6 +9,7 @@
 // A balanced plan (balance.h) is the exception: each of its cases has its shard, under the digest of the plan.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -31,6 +32,9 @@ Result<Shard> parse_shard(std::string_view text);
 
 // A number without sign or blanks, as shards are written.
 std::optional<int> shard_number(std::string_view text);
+
+// FNV-1a of the id, mixed by the finaliser of SplitMix64.
+std::uint64_t id_hash(std::string_view id);
 
 // The shard that has the case, 1..count.
 int shard_of(std::string_view id, int count);

@@ -136,10 +136,10 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file, "Run the plan in this file (see `proctor plan`)")
           ->type_name("FILE");
-  for (const char* fixed : {"suites",  "--backend",  "--gpus",      "--process", "--env",       "--kind",
-                            "--name",  "--label",    "--config",    "--profile", "--size",      "--seed",
-                            "--point", "--provider", "--hierarchy", "--mem-cap", "--host-pids", "--timeout",
-                            "--grace", "--stall",    "--retries",   "--leaks"}) {
+  for (const char* fixed : {"suites",      "--backend", "--gpus",  "--process",  "--batch",     "--verify",
+                            "--env",       "--kind",    "--name",  "--label",    "--config",    "--profile",
+                            "--size",      "--seed",    "--point", "--provider", "--hierarchy", "--mem-cap",
+                            "--host-pids", "--timeout", "--grace", "--stall",    "--retries",   "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command
@@ -274,7 +274,12 @@ const std::vector<Heading>& headings() {
         {"--rest-of", kNarrows},
         {"--dry-run", kHarmless}}},
       {"Command after --",
-       {{"--kind", kPlanTells}, {"--name", kHarmless}, {"--process", kHarmless}, {"--env", kHarmless}}},
+       {{"--kind", kPlanTells},
+        {"--name", kHarmless},
+        {"--process", kHarmless},
+        {"--batch", kHarmless},
+        {"--verify", kHarmless},
+        {"--env", kHarmless}}},
       {"Devices",
        {{"--gpus", kHarmless},
         {"--devices", kHarmless},

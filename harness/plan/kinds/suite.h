@@ -48,6 +48,8 @@ struct Suite {
   int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
   std::string process = "case";  // case | file | suite
   bool process_chosen = false;   // by a configuration, an option or a plan: whoever chose is not asked again
+  int batch = 0;      // of process "suite": the most cases of a process, or kAutoBatch; 0: no limit (batch.h)
+  double verify = 2;  // percent of the cases that passed beside others, which run alone as well
   bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
   std::string mask = "uuid";  // uuid | index
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite

@@ -1,6 +1,8 @@
 #include "harness/run/attempt/case_group.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace proctor {
 namespace {
@@ -23,16 +25,29 @@ std::vector<std::size_t> CaseGroup::indices() const {
 }
 
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
-  const bool alone = all_are(members_, is_retry);
+  const bool alone = std::ranges::all_of(members_, [&](const auto& member) {
+    return passes_.contains(member.first) || is_retry(member.second);
+  });
   std::vector<Turn> turns;
   in_process_.clear();
+  verifies_ = false;
   for (const auto& [index, progress] : members_) {
-    if (is_retry(progress) && !alone) continue;
+    if (passes_.contains(index) || (is_retry(progress) && !alone)) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
+    verifies_ = verifies_ || progress.wants_verification();
     in_process_.push_back(index);
     if (alone) break;
   }
   return turns;
+}
+
+CaseGroup CaseGroup::split(std::size_t count) {
+  CaseGroup first;
+  first.pinned_to_ = pinned_to_;
+  first.avoids_ = avoids_;
+  while (first.members_.size() < count && !members_.empty())
+    first.members_.insert(members_.extract(members_.begin()));
+  return first;
 }
 
 bool CaseGroup::wants_other_devices() const {
@@ -44,9 +59,60 @@ bool CaseGroup::wants_other_devices() const {
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
                                                             const Marks& marks, bool expected, bool last,
                                                             const std::vector<std::string>& where) {
-  const auto next = members_.at(in_process_[which]).add(verdict, marks, expected, where);
-  if (next != CaseProgress::Next::kDone && !last) return std::nullopt;
-  return end_now(which);
+  const std::size_t index = in_process_[which];
+  const bool bad = is_bad(verdict.outcome);
+  settle_verification(index, verdict);
+  if (!is_shared() || last || verdict.outcome == Outcome::kNotrun || (bad && expected))
+    return take(index, verdict, marks, expected, last, where);
+  if (bad) {
+    members_.at(index).doubt(verdict, where);
+    return std::nullopt;
+  }
+  if (where.empty() && !verifies_) return take(index, verdict, marks, expected, last, where);
+  passes_.insert_or_assign(index, Pass{verdict, marks, where});
+  return std::nullopt;
+}
+
+std::optional<CaseGroup::Finished> CaseGroup::take(std::size_t index, const Verdict& verdict,
+                                                   const Marks& marks, bool expected, bool last,
+                                                   const std::vector<std::string>& where) {
+  const auto member = members_.find(index);
+  if (member->second.add(verdict, marks, expected, where) != CaseProgress::Next::kDone && !last)
+    return std::nullopt;
+  auto finished = word_on(*member, "");
+  members_.erase(member);
+  return finished;
+}
+
+// ---- What is good beside others ----
+
+void CaseGroup::settle_verification(std::size_t index, const Verdict& verdict) {
+  if (verified_.erase(index) == 0) return;
+  distrust_ = distrust_ || (is_bad(verdict.outcome) && verdict.outcome != Outcome::kNotrun);
+}
+
+void CaseGroup::verify_passes() {
+  const bool all = std::exchange(distrust_, false);
+  std::erase_if(passes_, [&](const auto& pass) {
+    CaseProgress& progress = members_.at(pass.first);
+    if (!all && !progress.wants_verification()) return false;
+    progress.doubt(pass.second.verdict, pass.second.where);
+    verified_.insert(pass.first);
+    return true;
+  });
+}
+
+std::vector<CaseGroup::Finished> CaseGroup::release_passes() {
+  std::vector<Finished> released;
+  for (const auto& [index, pass] : std::exchange(passes_, {})) {
+    if (auto finished = take(index, pass.verdict, pass.marks, false, false, pass.where))
+      released.push_back(*std::move(finished));
+  }
+  return released;
+}
+
+void CaseGroup::taint() {
+  for (const auto& [index, pass] : std::exchange(passes_, {})) members_.at(index).taint();
 }
 
 void CaseGroup::discount(std::size_t which) { members_.at(in_process_[which]).discount(); }
@@ -63,6 +129,8 @@ CaseGroup::Finished CaseGroup::word_on(const Members::value_type& member, const 
 
 CaseGroup::Finished CaseGroup::end_now(std::size_t which) {
   const auto member = members_.find(in_process_[which]);
+  if (const auto pass = passes_.extract(member->first))
+    member->second.add(pass.mapped().verdict, pass.mapped().marks, false, pass.mapped().where);
   auto finished = word_on(*member, "");
   members_.erase(member);
   return finished;
@@ -74,6 +142,15 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
   never_began_ = fate == ProcessFate::kNeverBegan ? never_began_ + 1 : 0;
   std::vector<std::size_t> rest;
   for (const auto which : not_begun) rest.push_back(in_process_[which]);
+  std::vector<Finished> ended = end_not_begun(fate, rest, no_more);
+  if (!no_more) verify_passes();
+  if (no_more || verified_.empty()) std::ranges::move(release_passes(), std::back_inserter(ended));
+  return ended;
+}
+
+std::vector<CaseGroup::Finished> CaseGroup::end_not_begun(ProcessFate fate,
+                                                          const std::vector<std::size_t>& rest,
+                                                          const std::optional<NoMore>& no_more) {
   if (no_more) return drop(rest, no_more->verdict, no_more->note);
   if (fate == ProcessFate::kEnded) {
     return drop(rest, {Outcome::kError, Reason::kNoResult},
@@ -85,7 +162,9 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
 }
 
 std::vector<CaseGroup::Finished> CaseGroup::give_up(const Verdict& verdict, const std::string& note) {
-  return drop(indices(), verdict, note);
+  std::vector<Finished> ended = release_passes();
+  std::ranges::move(drop(indices(), verdict, note), std::back_inserter(ended));
+  return ended;
 }
 
 std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>& indices,

@@ -6,6 +6,10 @@
 // before any case began, the other cases get one more process. So a program that cannot start is not tried
 // once for each of its cases.
 //
+// What a case did beside others in a process is confirmed before it is the last word. A bad attempt is followed by one
+// alone. Good ones wait for the end of their process, where devices are used or some of them are to be verified: after a
+// device has failed all of them run again; and if one that is verified alone is bad, all others of its process run alone.
+//
 // The second attempt of a case is on the same devices as the first. From the third attempt on, each is on
 // devices that the group has not had, as long as there are any: avoids(). Attempts on devices that were found
 // sick do not count.
@@ -56,6 +60,10 @@ class CaseGroup {
   bool empty() const { return members_.empty(); }
   std::size_t first() const { return members_.begin()->first; }
 
+  // Takes the first `count` cases, of more, into a group of their own. None of them has been in a process.
+  CaseGroup split(std::size_t count);
+  std::size_t size() const { return members_.size(); }
+
   // The cases of the next process, in order.
   std::vector<Turn> next_process();
   std::size_t case_of(std::size_t which) const { return in_process_[which]; }
@@ -82,6 +90,8 @@ class CaseGroup {
   bool has_suspect(std::size_t which) const;
   // The same of any case that the next process runs: its devices have to be examined first.
   bool has_suspect() const;
+  // A device failed in the process: what was good in it and waits for its end runs again.
+  void taint();
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
   // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, none of them
@@ -94,13 +104,31 @@ class CaseGroup {
  private:
   using Members = std::map<std::size_t, CaseProgress>;  // by index, so in the order of the plan
 
+  // A good attempt beside others, which is not the last word yet.
+  struct Pass {
+    Verdict verdict;
+    Marks marks;
+    std::vector<std::string> where;
+  };
+
+  std::optional<Finished> take(std::size_t index, const Verdict& verdict, const Marks& marks, bool expected,
+                               bool last, const std::vector<std::string>& where);
+  void settle_verification(std::size_t index, const Verdict& verdict);
+  void verify_passes();
+  std::vector<Finished> release_passes();
   static Finished word_on(const Members::value_type& member, const std::string& note);
+  std::vector<Finished> end_not_begun(ProcessFate fate, const std::vector<std::size_t>& rest,
+                                      const std::optional<NoMore>& no_more);
   std::vector<std::size_t> indices() const;
   std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
                              const std::string& note);
 
   Members members_;                      // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
+  std::map<std::size_t, Pass> passes_;   // by index; their members wait
+  bool verifies_ = false;                // some of the present process, if good
+  std::set<std::size_t> verified_;       // passed beside those, and run alone now
+  bool distrust_ = false;                // one of them was bad
   std::string pinned_to_;
   std::set<std::string> avoids_;
   int never_began_ = 0;  // processes in a row that ended before any of their cases began

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string_view>
+
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
@@ -43,13 +48,152 @@ TEST_F(CaseGroupTest, TheRestGoesOnAfterACrash) {
   add(4);
   EXPECT_EQ(next(), "10.1 11.1 12.1 13.1");
   EXPECT_EQ(ended(0, kPassed), "pass");
-  EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
+  EXPECT_EQ(ended(1, kCrash), "goes on") << "alone";
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty());
   EXPECT_EQ(next(), "12.1 13.1");
   EXPECT_EQ(ended(1, kPassed), "pass") << "in whatever order the process ran them";
   EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "11.2");
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, WhatFailsBesideOthersAndPassesAloneDependsOnTheOrder) {
+  add(2);
+  next();
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(1, kCrash), "goes on");
+  process_ended(ProcessFate::kDiedInCase, {});
+  EXPECT_EQ(next(), "11.2");
+  const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->verdict, kPassed);
+  EXPECT_THAT(finished->marks, ElementsAre(Mark::kOrderDependent, Mark::kFlaky));
+}
+
+TEST_F(CaseGroupTest, APassThatIsVerifiedWaitsAndSoDoOthersOfItsProcess) {
+  add(1, {.verify = true});
+  group_.add(20, {});
+  group_.add(30, {});
+  EXPECT_EQ(next(), "10.1 20.1 30.1");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kPassed), "goes on");
+  EXPECT_EQ(ended(2, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), ElementsAre("20 pass", "30 pass"));
+  EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, OnePassThatFailsAloneDiscreditsTheOthersOfItsProcess) {
+  add(1, {.verify = true});
+  group_.add(20, {.retries = 2});
+  group_.add(30, {});
+  next();
+  for (const std::size_t which : {0u, 1u, 2u}) EXPECT_EQ(ended(which, kPassed), "goes on");
+  process_ended(ProcessFate::kEnded, {});
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_EQ(ended(0, kCrash), "fail(order)");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
+  EXPECT_EQ(next(), "20.2");
+  EXPECT_EQ(ended(0, kCrash), "fail(order)") << "it is no use to retry it";
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
+  EXPECT_EQ(next(), "30.2");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, AfterADeviceHasFailedPassesOfItsProcessAreTakenAgain) {
+  add(3);
+  next();
+  EXPECT_FALSE(group_.attempt_ended(0, kPassed, {}, false, false, {"xpu:0"}));
+  EXPECT_FALSE(group_.attempt_ended(1, kCrash, {}, false, false, {"xpu:0"}));
+  group_.taint();
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2}), IsEmpty());
+  EXPECT_EQ(next(), "12.1");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(next(), "10.2");
+  const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
+  EXPECT_THAT(finished->marks, ElementsAre(Mark::kTainted));
+}
+
+TEST_F(CaseGroupTest, WhenARunEndsAPassIsAPassAndAFailureAFailure) {
+  add(1, {.verify = true});
+  group_.add(20, {});
+  next();
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kCrash), "goes on");
+  std::vector<std::string> left;
+  for (const auto& finished : group_.give_up({Outcome::kNotrun, Reason::kInterrupted}, "stopped"))
+    left.push_back(to_string(finished.verdict));
+  EXPECT_THAT(left, ElementsAre("pass", "crash(signal:11)"));
+}
+
+// The rows of the table in docs/explanation/batches.md, without the blanks around their words.
+std::vector<std::vector<std::string>> rows_of_the_page() {
+  std::ifstream page(PROCTOR_SOURCE_DIR "/docs/explanation/batches.md");
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| ---")) continue;
+    std::vector<std::string> words;
+    for (const std::string_view word : split(std::string_view(line).substr(1), '|'))
+      words.emplace_back(trimmed(word));
+    words.resize(4);
+    rows.push_back(words);
+  }
+  if (!rows.empty()) rows.erase(rows.begin());  // the head
+  return rows;
+}
+
+Verdict verdict_of_word(const std::string& word) {
+  const auto outcome = parse_outcome(word);
+  EXPECT_TRUE(outcome) << word;
+  return {outcome.value_or(Outcome::kError), {}};
+}
+
+// What becomes of a case that passes or fails so beside another one, and then alone, if it runs alone.
+CaseGroup::Finished become(const std::string& beside, const std::string& alone) {
+  constexpr std::string_view kTainted = "tainted ";
+  const bool tainted = beside.starts_with(kTainted);
+  CaseGroup group;
+  group.add(1, {.verify = !alone.empty() && !tainted});
+  group.add(2, {});
+  group.next_process();
+  const std::vector<std::string> where =
+      tainted ? std::vector<std::string>{"xpu:0"} : std::vector<std::string>{};
+  const Verdict first = verdict_of_word(tainted ? beside.substr(kTainted.size()) : beside);
+  if (auto finished = group.attempt_ended(0, first, {}, false, false, where)) return *finished;
+  EXPECT_TRUE(group.attempt_ended(1, kPassed, {}, false, true));
+  if (tainted) group.taint();
+  const auto at_end = group.process_ended(ProcessFate::kEnded, {}, {});
+  if (!at_end.empty()) return at_end.front();
+  EXPECT_EQ(group.next_process().size(), 1u);
+  const auto finished = group.attempt_ended(0, verdict_of_word(alone), {}, false, false);
+  EXPECT_TRUE(finished) << beside << ", " << alone;
+  return finished.value_or(CaseGroup::Finished{});
+}
+
+TEST(BatchTable, EachRowOfThePageIsSo) {
+  const auto rows = rows_of_the_page();
+  EXPECT_GE(rows.size(), 15u);
+  for (const auto& row : rows) {
+    const CaseGroup::Finished finished = become(row[0], row[1]);
+    EXPECT_EQ(to_string(finished.verdict), row[2]) << row[0] << ", " << row[1];
+    std::string marks;
+    for (const MarkWord& mark : finished.marks) marks += (marks.empty() ? "" : " ") + mark.text();
+    EXPECT_EQ(marks, row[3]) << row[0] << ", " << row[1];
+  }
+}
+
+TEST_F(CaseGroupTest, ABatchTakesTheFirstCases) {
+  add(5);
+  CaseGroup batch = group_.split(2);
+  EXPECT_EQ(batch.size(), 2u);
+  EXPECT_EQ(batch.first(), 10u);
+  EXPECT_EQ(group_.first(), 12u);
+  EXPECT_EQ(next(), "12.1 13.1 14.1");
 }
 
 TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
@@ -67,6 +211,8 @@ TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
   EXPECT_FALSE(group_.is_shared());
   EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_EQ(next(), "11.2");
+  EXPECT_EQ(ended(0, kCrash), "goes on") << "the first attempt was beside others, and cost no retry";
+  EXPECT_EQ(next(), "11.3");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_TRUE(group_.empty());
 }
@@ -132,18 +278,18 @@ TEST_F(CaseGroupTest, CasesThatAProcessLeavesOutHaveNoResult) {
 TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
   add(5);
   next();
-  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1, 2, 3, 4}), IsEmpty());
   EXPECT_EQ(next(), "11.1 12.1 13.1 14.1");
   EXPECT_EQ(ended(0, kPassed), "pass");
-  EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
+  EXPECT_EQ(ended(1, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty()) << "this one did begin";
   next();
-  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), IsEmpty());
   group_.add(20, {});
   EXPECT_EQ(next(), "14.1 20.1");
-  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("20 notrun(start_up)"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "harness/core/events.h"
 
@@ -9,6 +10,32 @@ namespace proctor {
 
 CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks, bool expected,
                                      const std::vector<std::string>& where) {
+  const std::optional<Verdict> beside = std::exchange(beside_, std::nullopt);
+  return beside ? settle(*beside, verdict, marks, expected, where) : count(verdict, marks, expected, where);
+}
+
+void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where) {
+  beside_ = verdict;
+  if (!decided_) devices_ = where;
+  ++attempt_;
+  ++discounted_;
+}
+
+// The first attempt alone after one beside others.
+CaseProgress::Next CaseProgress::settle(const Verdict& beside, const Verdict& verdict, const Marks& marks,
+                                        bool expected, const std::vector<std::string>& where) {
+  if (verdict.outcome == Outcome::kNotrun) return count(beside, marks, /*expected=*/true, where);
+  const bool was_bad = is_bad(beside.outcome);
+  if (was_bad && !is_bad(verdict.outcome)) {
+    add_mark(marks_, Mark::kOrderDependent);
+    add_mark(marks_, Mark::kFlaky);
+  }
+  if (was_bad || expected || !is_bad(verdict.outcome)) return count(verdict, marks, expected, where);
+  return count({Outcome::kFail, Reason::kOrder}, marks, /*expected=*/true, where);
+}
+
+CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& marks, bool expected,
+                                       const std::vector<std::string>& where) {
   const bool bad = is_bad(verdict.outcome);
   (bad ? bad_on_ : good_on_).insert(where);
   for (const MarkWord& mark : marks) add_mark(marks_, mark);
@@ -36,6 +63,12 @@ void CaseProgress::discount() {
   ++attempt_;
   ++discounted_;
   suspect_ = true;
+}
+
+void CaseProgress::taint() {
+  add_mark(marks_, Mark::kTainted);
+  ++attempt_;
+  ++discounted_;
 }
 
 Marks CaseProgress::marks() const {

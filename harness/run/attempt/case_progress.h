@@ -6,8 +6,13 @@
 // `flaky`: some attempt was bad and another one was not; `device_suspect` instead: all bad ones were on the
 // same devices, and all good ones on others, or a device was found unhealthy after an attempt. Such an attempt
 // counts for nothing: neither as a retry nor as bad.
+//
+// What an attempt beside other cases in a process says is not the last word, and costs no retry. A bad one is followed by
+// one alone: if that is good, the case is `order_dependent` and `flaky`. A good one is, where it is to be verified: if
+// that is bad, the case is fail(order). What the attempt alone cannot say, because the run ends, the one before it says.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +27,7 @@ struct RepeatPolicy {
   int repeat = 1;
   bool until_fail = false;  // the first bad repeat is the last one
   int first_repeat = 1;     // the number of the first repeat
+  bool verify = false;      // a good attempt beside others is followed by one alone
 };
 
 class CaseProgress {
@@ -35,27 +41,38 @@ class CaseProgress {
   Next add(const Verdict& verdict, const Marks& marks, bool expected,
            const std::vector<std::string>& where = {});
 
+  // Takes the verdict of an attempt beside others in its process instead. The next one, alone, has the last word.
+  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {});
+  // The next one is in place of a good one beside others, after which a device failed in the process.
+  void taint();
+
   // The attempt says nothing about the case: its device was found unhealthy after it. The next one is in its place.
   void discount();
-
+  bool wants_verification() const { return policy_.verify; }
   int attempt() const { return attempt_; }
   // How many of the present repeat count, with the one that comes next.
   int counted_attempts() const { return attempt_ - discounted_; }
   // Whether some attempt, of any repeat, was discounted.
   bool has_suspect() const { return suspect_; }
   int repeat() const { return repeat_; }
-  const Verdict& verdict() const { return verdict_; }
+  const Verdict& verdict() const { return beside_ && !decided_ ? *beside_ : verdict_; }
   // The devices of the attempt that gave the verdict.
   const std::vector<std::string>& devices() const { return devices_; }
   Marks marks() const;
 
  private:
+  Next settle(const Verdict& beside, const Verdict& verdict, const Marks& marks, bool expected,
+              const std::vector<std::string>& where);
+  Next count(const Verdict& verdict, const Marks& marks, bool expected,
+             const std::vector<std::string>& where);
+
   RepeatPolicy policy_;
   int attempt_ = 1;
   int discounted_ = 0;  // of the present repeat
   bool suspect_ = false;
   int repeat_;
-  bool decided_ = false;  // a repeat was bad: the verdict stands
+  bool decided_ = false;             // a repeat was bad: the verdict stands
+  std::optional<Verdict> beside_{};  // of the attempt beside others, which the next one verifies or confirms
   std::set<std::vector<std::string>> good_on_;
   std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;

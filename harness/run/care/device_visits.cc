@@ -23,6 +23,14 @@ bool names_loss(const AttemptEnded& ended) {
 
 }  // namespace
 
+bool poisons_process(const AttemptEnded& ended) {
+  constexpr std::array<std::string_view, 5> kSticky = {"device_lost", "ecc", "fabric", "gpu_fault",
+                                                       "gpu_hang"};
+  return is_bad(ended.verdict.outcome) &&
+         (names_loss(ended) ||
+          (ended.diagnosis && std::ranges::find(kSticky, ended.diagnosis->error_class) != kSticky.end()));
+}
+
 bool casts_doubt(const AttemptEnded& ended, bool expected) {
   switch (meaning_of(ended.verdict).doubt) {
     case DeviceDoubt::kNone:

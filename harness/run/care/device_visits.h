@@ -44,6 +44,10 @@ struct CareSetup {
   bool prove = false;
 };
 
+// Whether an error that this attempt reports stays in its process: what other cases do there later says nothing, and what
+// they did before may have led to it.
+bool poisons_process(const AttemptEnded& ended);
+
 // Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
 bool casts_doubt(const AttemptEnded& ended, bool expected);
 

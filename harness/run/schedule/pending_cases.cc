@@ -8,8 +8,10 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/plan/batch.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/run/schedule/planned.h"
+#include "harness/run/schedule/verified_cases.h"
 
 namespace proctor {
 namespace {
@@ -99,6 +101,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
   Admission admission{.expected = ExpectedDurations(plan, setup_.order.durations)};
+  const std::set<std::size_t> verified = cases_to_verify(plan, setup_.planned.run_id, admission.expected);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
     if (const auto refusal = refuse(setup_, pool_, plan.suites[test.suite], test)) {
@@ -107,7 +110,8 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
     }
     RepeatPolicy policy{.retries = test.policy.retries,
                         .repeat = setup_.repeats.repeat,
-                        .until_fail = setup_.repeats.until_fail};
+                        .until_fail = setup_.repeats.until_fail,
+                        .verify = verified.contains(i)};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
     const auto pin = setup_.repeats.pins.find(test.id);
@@ -237,12 +241,22 @@ PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<s
     start.group = std::move(put_back_[*candidate.put_back].group);
     put_back_.erase(put_back_.begin() + static_cast<std::ptrdiff_t>(*candidate.put_back));
   } else {
-    Queue& queue = queues_[candidate.queue];
-    start.group = std::move(groups_[queue.places[queue.begun++]]);
+    start.group = take_batch(queues_[candidate.queue]);
   }
   for (PutBack& back : put_back_) back.passed_over += back.demand.backend == demand.backend ? 1 : 0;
-  --left_;
+  left_ = put_back_.size();
+  for (const Queue& queue : queues_) left_ += queue.places.size() - queue.begun;
   return start;
+}
+
+// The first group of the queue, or as many of its cases as may share a process.
+CaseGroup PendingCases::take_batch(Queue& queue) {
+  CaseGroup& first = groups_[queue.places[queue.begun]];
+  const Suite& suite = setup_.plan->suites[setup_.plan->cases[first.first()].suite];
+  const std::size_t count = batch_size(suite.batch, first.size(), setup_.planned.jobs);
+  if (count < first.size()) return first.split(count);
+  ++queue.begun;
+  return std::move(first);
 }
 
 void PendingCases::put_back(CaseGroup group) {

@@ -103,6 +103,7 @@ class PendingCases {
   std::size_t passed_over(const Queue& queue) const;
   std::vector<Candidate> candidates(const Room& room) const;
   std::optional<std::vector<std::string>> devices_for(const Candidate& candidate, Found& found);
+  CaseGroup take_batch(Queue& queue);
   Start take(const Candidate& candidate, std::vector<std::string> devices);
   DeviceWish wish_of(const CaseGroup& group, const Demand& demand) const;
 

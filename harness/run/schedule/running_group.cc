@@ -92,6 +92,7 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   const auto known = run_.ends.known_failure(index, devices_.ids, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   doubt_ = doubt_ || casts_doubt(ended, expected);
+  poisoned_ = poisoned_ || poisons_process(ended);
   verdicts_.attempt_ended(which, ended, expected, went_on);
 }
 
@@ -107,6 +108,7 @@ void RunningGroup::on_process_ended(ProcessFate fate) {
 void RunningGroup::on_left(ProcessFate fate, const std::vector<std::size_t>& not_begun,
                            const DeviceVisits::Left& left) {
   devices_.lost = devices_.lost || left.any_sick;
+  if (devices_.lost || std::exchange(poisoned_, false)) group_.taint();
   verdicts_.settle(left);
   go_on(fate, not_begun);
 }

@@ -65,7 +65,8 @@ class RunningGroup {
   GroupVerdicts verdicts_{run_, group_, devices_};
   std::unique_ptr<RunningAttempt> attempt_;
   bool begun_ = false;
-  bool doubt_ = false;  // about its devices, by the way in which an attempt ended
+  bool doubt_ = false;     // about its devices, by the way in which an attempt ended
+  bool poisoned_ = false;  // the process, by an error of its devices
   std::function<void()> ended_;
 };
 

@@ -2,30 +2,17 @@
 // the ones for most devices, and then the longest. So nothing long is left to run alone at the end. Pure logic.
 //
 // Durations are of earlier runs. They are compared by powers of two, and those below kShort are equal: what differs by
-// chance alone stays in the planned order. A case without a duration counts as the median of its suite, or of the plan.
+// chance alone stays in the planned order.
 #pragma once
 
 #include <cstddef>
-#include <map>
-#include <string>
 #include <vector>
 
-#include "harness/plan/plan.h"
+#include "harness/plan/expected_durations.h"
 
 namespace proctor {
 
 inline constexpr double kShort = 64;  // ms
-
-class ExpectedDurations {
- public:
-  // `known`: in ms, by the id of the case. Without any of the plan's cases, all are equal.
-  ExpectedDurations(const Plan& plan, const std::map<std::string, double>& known);
-
-  double of(std::size_t index) const { return durations_[index]; }
-
- private:
-  std::vector<double> durations_;
-};
 
 // What the place of a group depends on.
 struct StartKey {

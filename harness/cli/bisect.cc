@@ -1,0 +1,172 @@
+// `proctor bisect RUN_DIR CASE`: which cases before it in its process change the outcome of a case. Each try is a
+// `proctor run` of one process, whose journal answers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/minimal_subset.h"
+#include "harness/core/outside_program.h"
+#include "harness/core/temp_dir.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "harness/machine/installation.h"
+#include "reports/model/rerun.h"
+
+namespace proctor::cli {
+namespace {
+
+using Cases = std::vector<std::string>;
+
+struct BisectOptions {
+  std::string run_dir;
+  std::string case_id;
+};
+
+constexpr Milliseconds kLongestTry{std::chrono::hours(1)};
+
+// The attempt of the case that shared its process, and the cases that began in it before.
+struct Company {
+  bool was_bad = false;
+  Cases before{};
+};
+
+const Attempt* shared_attempt(const RunModel& model, const CaseRecord& record) {
+  for (const Attempt& attempt : record.attempts) {
+    const bool is_shared = std::ranges::any_of(model.cases(), [&](const CaseRecord& other) {
+      return &other != &record && std::ranges::any_of(other.attempts, [&](const Attempt& beside) {
+        return !attempt.start.log.empty() && beside.start.log == attempt.start.log;
+      });
+    });
+    if (is_shared && attempt.end) return &attempt;
+  }
+  return nullptr;
+}
+
+Result<Company> company_of(const BisectOptions& options, const RunModel& model) {
+  const CaseRecord* record = model.find(options.case_id);
+  if (record == nullptr) {
+    Cases ids;
+    for (const CaseRecord& each : model.cases()) ids.push_back(each.planned.id);
+    return Error::refused("The run in " + options.run_dir + " has no case `" + options.case_id + "`",
+                          did_you_mean(options.case_id, ids, "Run `proctor list` to see the ids."));
+  }
+  const Attempt* attempt = shared_attempt(model, *record);
+  if (attempt == nullptr)
+    return Error::refused(options.case_id + " shared no process with another case in this run",
+                          "Only cases of `batch` or `process` depend on others.");
+  Company company{.was_bad = is_bad(verdict_of(*attempt).outcome)};
+  for (const CaseRecord& other : model.cases()) {
+    const bool began_before =
+        &other != record && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
+          return each.start.log == attempt->start.log && each.start.at_ms <= attempt->start.at_ms;
+        });
+    if (began_before) company.before.push_back(other.planned.id);
+  }
+  if (!company.before.empty()) return company;
+  return Error::refused(options.case_id + " was the first case of its process: nothing ran before it");
+}
+
+class Bisection {
+ public:
+  Bisection(const RunModel& model, std::string case_id, std::string directory)
+      : model_(model), case_id_(std::move(case_id)), directory_(std::move(directory)) {}
+
+  int tries() const { return tries_; }
+  RerunCommand command(const Cases& before) const;
+  // Whether the case was bad behind these.
+  Result<bool> is_bad_after(const Cases& before);
+
+ private:
+  const RunModel& model_;
+  std::string case_id_;
+  std::string directory_;
+  int tries_ = 0;
+};
+
+RerunCommand Bisection::command(const Cases& before) const {
+  Cases all = before;
+  all.push_back(case_id_);
+  RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
+  command.words = without_options(command.words, {"--batch", "--process", "--verify", "--order", "--repeat"});
+  const std::vector<std::string> more = {"--process", "suite", "--verify", "off", "--order", "planned"};
+  command.words.insert(std::ranges::find(command.words, "--"), more.begin(), more.end());
+  return command;
+}
+
+Result<bool> Bisection::is_bad_after(const Cases& before) {
+  RerunCommand rerun = command(before);
+  const std::string out = fmt::format("{}/{}", directory_, ++tries_);
+  const std::vector<std::string> more = {"--quiet", "--out", out};
+  rerun.words.insert(std::ranges::find(rerun.words, "--"), more.begin(), more.end());
+  rerun.words.front() = own_program();
+  rerun.words.insert(rerun.words.begin(), {"env", "-C", rerun.directory});
+  rerun.words.insert(rerun.words.begin() + 3, rerun.environment.begin(), rerun.environment.end());
+  const auto ran = run_outside_program({.argv = rerun.words, .time = kLongestTry});
+  if (!ran) return ran.error();
+  const auto model = load_run(out);
+  if (!model)
+    return Error::usage("run " + case_id_ + " again: " + std::string(lines_of(ran->errors + "\n").front()));
+  const CaseRecord* record = model->find(case_id_);
+  if (record == nullptr || record->attempts.empty() || !record->attempts.front().end)
+    return Error::usage("run " + case_id_ + " again: it was not run");
+  return is_bad(verdict_of(record->attempts.front()).outcome);
+}
+
+int say_that_it_does_not_depend(const BisectOptions& options, bool bad_alone) {
+  std::printf("%s %s alone, too: it does not depend on other cases\n", shown(options.case_id).c_str(),
+              bad_alone ? "fails" : "passes");
+  return kExitRed;
+}
+
+int bisect(const BisectOptions& options) {
+  const auto model = load_run(options.run_dir);
+  if (!model) return fail(Error::usage_of(model.error()));
+  const auto company = company_of(options, *model);
+  if (!company) return fail(company.error());
+  const TempDir directory;
+  Bisection bisection(*model, options.case_id, directory.string());
+
+  const auto alone = bisection.is_bad_after({});
+  if (!alone) return fail(alone.error());
+  if (*alone == company->was_bad) return say_that_it_does_not_depend(options, *alone);
+  const auto turns = [&](const Cases& part) -> Result<bool> {
+    const auto bad = bisection.is_bad_after(part);
+    return bad ? Result<bool>(*bad == company->was_bad) : bad;
+  };
+  const auto all = turns(company->before);
+  if (!all) return fail(all.error());
+  if (!*all) {
+    std::printf("%s %s after the %zu cases before it, unlike in the run: it is flaky\n",
+                shown(options.case_id).c_str(), *alone ? "fails" : "passes", company->before.size());
+    return kExitRed;
+  }
+  const auto found = minimal_subset<std::string>(company->before, turns);
+  if (!found) return fail(found.error());
+  std::printf("%s %s after:\n", shown(options.case_id).c_str(), company->was_bad ? "fails" : "passes only");
+  for (const std::string& id : *found) std::printf("  %s\n", shown(id).c_str());
+  std::printf("found in %d runs\n", bisection.tries());
+  std::printf("again: %s\n", shown(command_text(bisection.command(*found), "")).c_str());
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_bisect_command(CLI::App& app, Action& action) {
+  auto* command =
+      app.add_subcommand("bisect", "Find the cases that change the outcome of a case in their process");
+  auto options = std::make_shared<BisectOptions>();
+  command->add_option("run", options->run_dir, "Run directory")->type_name("RUN_DIR")->required();
+  command->add_option("case", options->case_id, "Case that is `order_dependent` or `fail(order)`")
+      ->type_name("CASE")
+      ->required();
+  command->callback([options, &action] { action = [options] { return bisect(*options); }; });
+}
+
+}  // namespace proctor::cli

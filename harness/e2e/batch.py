@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Cases in batches have the outcomes that they have in processes of their own.
+
+    batch.py [SCENARIO...]
+
+PROCTOR_BATCH_MIXTURES: how many mixtures of cases there are (30). PROCTOR_BATCH_SEED: of which (it is printed).
+"""
+
+import json
+import os
+import random
+import sys
+
+from harness import BIN, check, of_type, records, report, run_scenarios, write_config
+
+CASES = 12
+WORDS = ("pass", "pass", "pass", "fail", "crash", "exit0", "exit3", "fork", "poison", "needs", "hates")
+SLOW_WORDS = (*WORDS, "hang")
+PYTEST = """
+import os, sys, time
+import pytest
+
+words = os.environ["MIXTURE"].split()
+poisoned = False
+
+@pytest.mark.parametrize("number", range(12))
+def test_mixture(number):
+    global poisoned
+    what = words[number]
+    if what == "crash":
+        os.abort()
+    while what == "hang":
+        time.sleep(60)
+    if what in ("exit0", "exit3"):
+        os._exit(int(what[-1]))
+    if what == "fork":
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+    poisoned = poisoned or what == "poison"
+    assert what != "fail" and not (what == "needs" and not poisoned) and not (what == "hates" and poisoned)
+"""
+
+
+def commands(sandbox):
+    """One program of each framework that is here."""
+    (sandbox.path / "test_mixture.py").write_text(PYTEST)
+    programs = {name: [BIN / f"mixture_{name}"] for name in ("gtest", "catch2", "doctest") if (BIN / f"mixture_{name}").exists()}
+    return {**programs, "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_mixture.py"]}
+
+
+def run(sandbox, command, words, *options):
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--env", f"MIXTURE={' '.join(words)}", "--timeout", "2s", "--grace", "100ms", "--out", out,
+                           *options, "--", *command)
+    check((out / "report.json").exists(), done.stdout, done.stderr)
+    return report(out)
+
+
+def outcomes(document):
+    return {case["id"]: case["outcome"] for case in document["cases"]}
+
+
+def marked(document, mark):
+    return {case["id"] for case in document["cases"] if mark in case["marks"]}
+
+
+def mixtures(sandbox):
+    """With everything verified each outcome is that of a process for each case; with the usual share each but a pass that
+    needs what ran before it."""
+    seed = int(os.environ.get("PROCTOR_BATCH_SEED", random.randrange(1 << 30)))
+    count = int(os.environ.get("PROCTOR_BATCH_MIXTURES", "30"))
+    print("PROCTOR_BATCH_SEED", seed, flush=True)
+    chance = random.Random(seed)
+    programs = list(commands(sandbox).items())
+    for number in range(count):
+        # pytest takes as long to start as many cases of the others together.
+        name, command = programs[-1] if number % 10 == 9 else programs[number % (len(programs) - 1)]
+        words = [chance.choice(SLOW_WORDS if number % 10 == 5 else WORDS) for _ in range(CASES)]
+        batch = chance.choice(("2", "5", "auto"))
+        where = (seed, number, name, batch, words)
+        alone = outcomes(run(sandbox, command, words))
+        check(len(alone) == CASES, where, alone)
+        verified = outcomes(run(sandbox, command, words, "--batch", batch, "--verify", "100%"))
+        check(verified == alone, where, "with --verify 100%:", {id: (alone[id], verified[id]) for id in alone if alone[id] != verified.get(id)})
+        usual = outcomes(run(sandbox, command, words, "--batch", batch))
+        for (id, outcome), word in zip(alone.items(), words):
+            expected = {outcome, "pass"} if word == "needs" else {outcome}
+            check(usual[id] in expected, where, id, word, "alone", outcome, "in a batch", usual[id])
+
+
+def who_depends_on_whom(sandbox):
+    """Each is told as what it is, and bisect finds what it depends on."""
+    for name, command in commands(sandbox).items():
+        words = ["pass"] * CASES
+        words[1], words[4], words[7] = "poison", "hates", "needs"
+        document = run(sandbox, command, words, "--batch", "100", "--verify", "100%")
+        ids = list(outcomes(document))
+        check(marked(document, "order_dependent") == {ids[4]} == marked(document, "flaky"), name, document["cases"])
+        bad = {case["id"]: case["reason"] for case in document["cases"] if case["outcome"] != "pass"}
+        check(bad == {ids[7]: "order"}, name, bad)
+        for case, says in ((ids[4], "fails after"), (ids[7], "passes only after")):
+            done = sandbox.proctor("bisect", sandbox.last_out(), case)
+            check(done.returncode == 0 and says in done.stdout, name, done.stdout, done.stderr)
+            found = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+            check(found == [ids[1]], name, case, done.stdout)
+        done = sandbox.proctor("bisect", sandbox.last_out(), ids[5])
+        check(done.returncode == 1 and "does not depend" in done.stdout, done.stdout, done.stderr)
+
+
+def batches_run_side_by_side(sandbox):
+    """At most N cases in a process, and each process once."""
+    command = [BIN / "mixture_gtest"]
+    run(sandbox, command, ["pass"], "--batch", "5", "--verify", "off", "--jobs", "3")
+    logs = {}
+    for start in of_type(records(sandbox.last_out()), "attempt_started"):
+        logs.setdefault(start["log"], []).append(start["case"])
+    check(sorted(len(cases) for cases in logs.values()) == [2, 5, 5], logs)
+
+
+def bad_input(sandbox):
+    program = BIN / "mixture_gtest"
+    for options, says in ((["--batch", "0"], "got 0"), (["--batch", "x"], "got x"), (["--batch", "3", "--process", "suite"], "--process"),
+                          (["--verify", "2"], "got 2"), (["--verify", "101%"], "got 101%")):
+        done = sandbox.proctor("run", *options, "--", program)
+        check(done.returncode == 2 and says in done.stderr, options, done.stdout, done.stderr)
+    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "process": "suite", "batch": 3}})
+    done = sandbox.proctor("run")
+    check(done.returncode == 2 and "`batch` cannot be combined with `process`" in done.stderr, done.stderr)
+    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "batch": 4, "verify": "off"}})
+    done = sandbox.proctor("plan", "-o", "plan.json")
+    suite = json.loads((sandbox.path / "plan.json").read_text())["suites"][0]
+    check(suite["batch"] == 4 and suite["verify"] == 0, done.stdout, done.stderr)
+    done = sandbox.proctor("run", "--plan", "plan.json", "--out", sandbox.out())
+    check(done.returncode == 0, done.stdout, done.stderr)
+    done = sandbox.proctor("bisect", sandbox.last_out(), "a/All/Mixture.Case/99")
+    check(done.returncode == 2 and "has no case" in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    run_scenarios((mixtures, who_depends_on_whom, batches_run_side_by_side, bad_input))

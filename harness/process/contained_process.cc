@@ -101,7 +101,10 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     } else if (phase_ == Phase::kLimitHook) {
       terminate(signal, grace);
     } else if (phase_ == Phase::kDraining) {
-      kill_everything();
+      // From the loop: whoever stops it may be in the middle of a list of those that run.
+      asio::post(io_, [self = shared_from_this()] {
+        if (self->phase_ == Phase::kDraining) self->kill_everything();
+      });
     } else if (phase_ == Phase::kPassingOn) {
       asio::post(io_, [self = shared_from_this()] { self->end(); });
     } else if (phase_ == Phase::kTerminating && Clock::now() + grace < step_timer_.expiry()) {

@@ -520,6 +520,40 @@ TEST_P(ContainedProcessTest, StopForwardsTheSignalAndASecondOneIsFinal) {
   EXPECT_TRUE(end->termination.forced);
 }
 
+// Whoever stops a process may be in the middle of a list of processes, which its end would change. The guard has ended,
+// and the end waits for whoever still holds the output of the case: here, this test.
+TEST_P(ContainedProcessTest, AStopIsNeverAnsweredFromInside) {
+  boost::asio::io_context io(1);
+  std::shared_ptr<ContainedProcess> process;
+  UniqueFd output;
+  bool ended = false;
+  bool stopping = false;
+  bool stopped = false;
+  ProcessSpec spec = shell("echo up >&$PROCTOR_EVENTS_FD; exec sleep 1000");
+  spec.events = true;
+  spec.drain = Milliseconds(20'000);
+  spec.on_event_line = [&](std::string_view) {
+    const std::string leader = std::to_string(process->leader_pid());
+    output = UniqueFd(open(("/proc/" + leader + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC));
+    kill(process->leader_pid(), SIGTERM);
+  };
+  process = ContainedProcess::start(io, *containment_, spec, [&](const ProcessEnd&) {
+    EXPECT_FALSE(stopping);
+    ended = true;
+  });
+  while (!ended && io.run_one() > 0) {
+    siginfo_t info{};
+    const bool guard_is_reaped = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+    if (ended || !guard_is_reaped) continue;
+    stopping = stopped = true;
+    process->stop(SIGKILL, Milliseconds(0));
+    stopping = false;
+  }
+  io.run();
+  if (!output) GTEST_SKIP() << "the output of the case cannot be opened from here";
+  EXPECT_TRUE(ended && stopped);
+}
+
 // A loop that is used again must not see a stale readiness of an earlier case (boostorg/process #564).
 TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
   const auto open_fds = [] {

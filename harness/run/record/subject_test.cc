@@ -16,15 +16,15 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr const char* kCommit = "0123456789012345678901234567890123456789";
-constexpr const char* kOther = "abcdefabcdefabcdefabcdefabcdefabcdefabcd";
+constexpr const char* kTestedCommit = "0123456789012345678901234567890123456789";
+constexpr const char* kOtherCommit = "abcdefabcdefabcdefabcdefabcdefabcdefabcd";
 
 class SubjectTest : public testing::Test {
  protected:
   void make_checkout() {
     fs::create_directories(directory_.path() / ".git/refs/heads");
     std::ofstream(directory_.path() / ".git/HEAD") << "ref: refs/heads/main\n";
-    std::ofstream(directory_.path() / ".git/refs/heads/main") << kCommit << "\n";
+    std::ofstream(directory_.path() / ".git/refs/heads/main") << kTestedCommit << "\n";
     std::ofstream(directory_.path() / ".git/config")
         << "[remote \"origin\"]\nurl = https://u:t0ken@git.example/a\n";
   }
@@ -44,7 +44,7 @@ void expect_fact(const SubjectFact& fact, const std::string& value, const std::s
 TEST_F(SubjectTest, TheCheckoutSaysWhatNobodyElseDoes) {
   make_checkout();
   const auto [subject, warnings] = find({});
-  expect_fact(subject.commit, kCommit, ".git");
+  expect_fact(subject.commit, kTestedCommit, ".git");
   expect_fact(subject.branch, "main", ".git");
   expect_fact(subject.repository, "https://git.example/a", ".git");
   expect_fact(subject.dirty, "true", "--subject");
@@ -65,14 +65,14 @@ TEST_F(SubjectTest, WithoutACheckoutEachUnknownFactHasAReason) {
 }
 
 TEST_F(SubjectTest, EachCiSaysItInItsOwnVariables) {
-  const Subject github = find({{"GITHUB_SHA", kOther},
+  const Subject github = find({{"GITHUB_SHA", kOtherCommit},
                                {"GITHUB_REF_TYPE", "branch"},
                                {"GITHUB_REF_NAME", "main"},
                                {"GITHUB_SERVER_URL", "https://github.com"},
                                {"GITHUB_REPOSITORY", "a/b"},
                                {"GITHUB_RUN_ID", "7"}})
                              .subject;
-  expect_fact(github.commit, kOther, "GITHUB_SHA");
+  expect_fact(github.commit, kOtherCommit, "GITHUB_SHA");
   expect_fact(github.branch, "main", "GITHUB_REF_NAME");
   expect_fact(github.repository, "https://github.com/a/b", "GITHUB_REPOSITORY");
   expect_fact(github.build, "https://github.com/a/b/actions/runs/7", "GITHUB_RUN_ID");
@@ -81,29 +81,29 @@ TEST_F(SubjectTest, EachCiSaysItInItsOwnVariables) {
           .subject;
   expect_fact(pulled.branch, "topic", "GITHUB_HEAD_REF");
   EXPECT_FALSE(find({{"GITHUB_REF_TYPE", "tag"}, {"GITHUB_REF_NAME", "v1"}}).subject.branch.value);
-  const Subject gitlab = find({{"CI_COMMIT_SHA", kOther},
+  const Subject gitlab = find({{"CI_COMMIT_SHA", kOtherCommit},
                                {"CI_COMMIT_BRANCH", "main"},
                                {"CI_PROJECT_URL", "https://gitlab.example/a"},
                                {"CI_JOB_URL", "https://gitlab.example/a/-/jobs/1"}})
                              .subject;
-  expect_fact(gitlab.commit, kOther, "CI_COMMIT_SHA");
+  expect_fact(gitlab.commit, kOtherCommit, "CI_COMMIT_SHA");
   expect_fact(gitlab.branch, "main", "CI_COMMIT_BRANCH");
   expect_fact(gitlab.repository, "https://gitlab.example/a", "CI_PROJECT_URL");
   expect_fact(gitlab.build, "https://gitlab.example/a/-/jobs/1", "CI_JOB_URL");
-  const Subject buildkite = find({{"BUILDKITE_COMMIT", kOther},
+  const Subject buildkite = find({{"BUILDKITE_COMMIT", kOtherCommit},
                                   {"BUILDKITE_BRANCH", "main"},
                                   {"BUILDKITE_REPO", "git@git.example:a.git"},
                                   {"BUILDKITE_BUILD_URL", "https://buildkite.example/1"}})
                                 .subject;
-  expect_fact(buildkite.commit, kOther, "BUILDKITE_COMMIT");
+  expect_fact(buildkite.commit, kOtherCommit, "BUILDKITE_COMMIT");
   expect_fact(buildkite.repository, "git@git.example:a.git", "BUILDKITE_REPO");
   expect_fact(buildkite.build, "https://buildkite.example/1", "BUILDKITE_BUILD_URL");
-  const Subject jenkins = find({{"GIT_COMMIT", kOther},
+  const Subject jenkins = find({{"GIT_COMMIT", kOtherCommit},
                                 {"GIT_BRANCH", "origin/main"},
                                 {"GIT_URL", "https://u:p@git.example/a"},
                                 {"BUILD_URL", "https://jenkins.example/1/"}})
                               .subject;
-  expect_fact(jenkins.commit, kOther, "GIT_COMMIT");
+  expect_fact(jenkins.commit, kOtherCommit, "GIT_COMMIT");
   expect_fact(jenkins.branch, "origin/main", "GIT_BRANCH");
   expect_fact(jenkins.repository, "https://git.example/a", "GIT_URL");
   expect_fact(jenkins.build, "https://jenkins.example/1/", "BUILD_URL");
@@ -111,18 +111,19 @@ TEST_F(SubjectTest, EachCiSaysItInItsOwnVariables) {
 
 TEST_F(SubjectTest, WhatIsSaidWinsThenTheCiThenTheCheckout) {
   make_checkout();
-  const std::map<std::string, std::string> ci = {{"GITHUB_SHA", kOther}, {"CI_COMMIT_BRANCH", ""}};
+  const std::map<std::string, std::string> ci = {{"GITHUB_SHA", kOtherCommit}, {"CI_COMMIT_BRANCH", ""}};
   const auto of_ci = find(ci);
-  expect_fact(of_ci.subject.commit, kOther, "GITHUB_SHA");
+  expect_fact(of_ci.subject.commit, kOtherCommit, "GITHUB_SHA");
   expect_fact(of_ci.subject.branch, "main", ".git");
   ASSERT_THAT(of_ci.warnings, SizeIs(1));
-  EXPECT_THAT(of_ci.warnings[0].text, AllOf(HasSubstr(kOther), HasSubstr(kCommit), HasSubstr("--subject")));
+  EXPECT_THAT(of_ci.warnings[0].text,
+              AllOf(HasSubstr(kOtherCommit), HasSubstr(kTestedCommit), HasSubstr("--subject")));
   const auto said = find(ci, {{"commit", "r4711"}, {"dirty", "false"}});
   expect_fact(said.subject.commit, "r4711", "--subject");
   expect_fact(said.subject.dirty, "false", "--subject");
   EXPECT_THAT(said.warnings, IsEmpty());
-  EXPECT_THAT(find({{"GITHUB_SHA", std::string(kCommit).substr(0, 12)}}).warnings, IsEmpty());
-  expect_fact(find({{"BUILDKITE_COMMIT", "HEAD"}}).subject.commit, kCommit, ".git");
+  EXPECT_THAT(find({{"GITHUB_SHA", std::string(kTestedCommit).substr(0, 12)}}).warnings, IsEmpty());
+  expect_fact(find({{"BUILDKITE_COMMIT", "HEAD"}}).subject.commit, kTestedCommit, ".git");
 }
 
 TEST(SaidSubject, IsReadAndRefused) {

@@ -37,6 +37,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       on_done_(std::move(on_done)),
       files_(make_files(context, plan_)),
       cases_(plan_, has_startup_clock(context.setup, plan_)),
+      stop_(context.io),
       look_(context) {
   const Kind& kind = plan_.kind();
   const Voice voice = kind.voice(*plan_.suite);
@@ -46,8 +47,11 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
     ranks_ =
         std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind, plan_.ranks.size());
   if (!plan_.is_batch()) begin(0, Clock::now());
-  process_ = ContainedProcess::start(context_.io, context_.containment, make_process(),
-                                     alive_.guard([this](const ProcessEnd& end) { on_process_end(end); }));
+  process_ = ContainedProcess::start(
+      context_.io, context_.containment, make_process(), alive_.guard([this](const ProcessEnd& end) {
+        context_.cores.ended(end.containment_id);
+        stop_.settle(end, alive_.guard([this](const ProcessEnd& settled) { on_process_end(settled); }));
+      }));
 }
 
 RunningAttempt::~RunningAttempt() { alive_.end(); }
@@ -215,7 +219,7 @@ std::vector<std::string> RunningAttempt::devices_and_load() const {
 }
 
 void RunningAttempt::tell_evidence(const std::string& problem) {
-  if (problem.empty() || stop_.reason) return;  // who stopped it knows why
+  if (problem.empty() || stop_.reason()) return;  // who stopped it knows why
   context_.sink.on(
       Warning{WarningCode::kEvidence, "the evidence of " + cases_.blamed().test->id + " " + problem});
 }
@@ -223,10 +227,7 @@ void RunningAttempt::tell_evidence(const std::string& problem) {
 // ---- the end ----
 
 void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
-  if (!stop_.reason) {
-    stop_.reason = reason;
-    if (reason == Reason::kInterrupted) stop_.signal = signal;
-  }
+  stop_.give(signal, reason);
   if (look_.crashed()) return look_.stop();
   if (plan_.is_batch() && cases_.open() && cases_.open()->reported) conclude(nullptr);
   cases_.process_is_ending();
@@ -249,7 +250,6 @@ void RunningAttempt::abandon() {
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
-  context_.cores.ended(end.containment_id);
   const auto crash = crash_of(context_.setup, end, ranks_.get());
   if (!crash) return finish(end);
   look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,

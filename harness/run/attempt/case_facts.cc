@@ -39,7 +39,7 @@ Verdict judge_case(const CaseFacts& facts) {
   const ProcessEnd* end = facts.end;
   const bool ready = facts.readiness && facts.readiness->is_ready();
   AttemptEvidence evidence{.kind = facts.plan.suite->kind,
-                           .stop_reason = facts.stop.reason.value_or(Reason::kInterrupted),
+                           .stop_reason = facts.stop.reason().value_or(Reason::kInterrupted),
                            .child = facts.cases.child(),
                            .went_on = end == nullptr,
                            .another_was_bad = facts.cases.another_was_bad(),
@@ -47,7 +47,7 @@ Verdict judge_case(const CaseFacts& facts) {
                            .starting = facts.cases.is_starting(),
                            .starved = end != nullptr && end->at_limit.is_starved(),
                            .not_ready = facts.readiness && !ready,
-                           .told_to_end = ready ? facts.stop.signal : 0};
+                           .told_to_end = ready ? facts.stop.signal() : 0};
   if (end) {
     evidence.cause = end->cause;
     evidence.spawn_error = end->spawn_error;

@@ -16,6 +16,7 @@
 #include "harness/run/attempt/case_tracker.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
+#include "harness/run/attempt/stop_order.h"
 
 namespace proctor {
 
@@ -23,12 +24,6 @@ namespace proctor {
 inline std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration_cast<Milliseconds>(to - from).count();
 }
-
-// Why the runner ends a process early.
-struct StopOrder {
-  std::optional<Reason> reason{};  // none: nobody stops it
-  int signal = 0;                  // sent by the caller of the run; 0: by nobody
-};
 
 // The case is the open one of `cases`. `end` is the end of the process, or null if the process has gone on.
 struct CaseFacts {

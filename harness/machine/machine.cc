@@ -7,6 +7,7 @@
 #include "harness/devices/inventory.h"
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/slurm_allocation.h"
 #include "harness/plan/sim_faults.h"
 
 namespace proctor {
@@ -102,6 +103,7 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
     if (std::ranges::find(backends, backend) != backends.end()) wanted.add(found_.at(backend));
   }
+  if (auto within = check_allocation(wanted); !within) return within.error();
   if (!options_.devices.empty()) {
     const auto chosen = all->choose(options_.devices);
     if (!chosen) return chosen.error();
@@ -109,6 +111,16 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
   }
   if (auto kept = wanted.keep_what_ctest_allocated(caller_); !kept) return kept.error();
   return wanted;
+}
+
+// A simulated machine of this run alone is nobody's allocation.
+Result<void> Machine::check_allocation(const FoundDevices& wanted) {
+  if (lease_path().empty() || wanted.pool.empty()) return {};
+  if (!slurm_masks_both_vendors(caller_)) return check_slurm_allocation(wanted, caller_);
+  std::vector<Backend> backends = likely_backends();
+  for (const PoolDevice& entry : wanted.pool) backends.push_back(*parse_backend(entry.device.backend));
+  const auto all = look(backends);
+  return all ? check_slurm_allocation(*all, caller_) : all.error();
 }
 
 Result<std::map<Backend, int>> Machine::chosen() {

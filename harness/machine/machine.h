@@ -82,6 +82,8 @@ class Machine {
   Machine(const MachineOptions& options, std::string name);
   // The devices of `backends` and, where --devices may name others, of all that can be looked at.
   Result<FoundDevices> look(const std::vector<Backend>& backends);
+  // That they are within those of the Slurm job.
+  Result<void> check_allocation(const FoundDevices& wanted);
 
   MachineOptions options_;
   std::string name_;

@@ -38,6 +38,7 @@ struct FoundDevices {
   std::map<std::string, std::string> driver_files;  // backend -> Inventory::driver_file
   std::vector<std::pair<std::string, std::string>> stack;
   std::map<std::string, std::string> silent_drivers;  // backend whose driver does not say what it is -> why
+  int nodes = 1;  // of the Slurm job of which this machine is one; a case uses only this one
   SimEnvironments simulations;
   std::vector<WatchedDevices> watched;
   std::vector<Warning> warnings;

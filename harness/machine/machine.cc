@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/slurm_job.h"
 #include "harness/devices/device_nodes.h"
 #include "harness/devices/inventory.h"
 #include "harness/machine/cuda_programs.h"
@@ -104,6 +105,7 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
     if (std::ranges::find(backends, backend) != backends.end()) wanted.add(found_.at(backend));
   }
   if (auto within = check_allocation(wanted); !within) return within.error();
+  wanted.nodes = slurm_nodes(caller_);
   if (!options_.devices.empty()) {
     const auto chosen = all->choose(options_.devices);
     if (!chosen) return chosen.error();

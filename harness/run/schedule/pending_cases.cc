@@ -49,6 +49,13 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
     return std::nullopt;
   }
   if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, Reason::kNoDevice}, ""};
+  if (test.ranks > 0 && setup.devices->nodes > 1) {
+    return Refusal{
+        {Outcome::kSkip, {Reason::kNeeds, "one_node"}},
+        fmt::format("its {} ranks need {} devices of one node, and this node has {}: the {} nodes of the "
+                    "Slurm job are not used together",
+                    test.ranks, test.devices, pool.width(backend).value_or(0), setup.devices->nodes)};
+  }
   const char* what = test.ranks > 0 ? "cards" : "devices";  // no two ranks on one card
   return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }

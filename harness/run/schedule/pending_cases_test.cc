@@ -86,6 +86,27 @@ TEST_F(PendingCasesTest, WhoNeedsNoDeviceDoesNotWaitForThoseWhoDo) {
   EXPECT_FALSE(pending_.take_first_that_fits());
 }
 
+// Ranks are all on one node, also where a Slurm step has several.
+TEST_F(PendingCasesTest, RanksOfSeveralNodesAreSkippedByName) {
+  for (int i = 0; i < 3; ++i) add(2);
+  plan_.cases[0].ranks = plan_.cases[0].devices = 4;
+  plan_.cases[1].ranks = plan_.cases[1].devices = 2;
+  plan_.cases[2].devices = 4;
+  const auto refusals = [this](int nodes) {
+    found_.nodes = nodes;
+    PendingCases pending(setup_, pool_);
+    std::vector<std::string> refused;
+    pending.admit(
+        [&](const CaseGroup::Finished& case_refused) {
+          refused.push_back(std::to_string(case_refused.index) + " " + case_refused.verdict.reason.text());
+        },
+        [](std::size_t, std::size_t) {});
+    return refused;
+  };
+  EXPECT_EQ(refusals(1), (std::vector<std::string>{"0 needs:cards>=4", "2 needs:devices>=4"}));
+  EXPECT_EQ(refusals(2), (std::vector<std::string>{"0 needs:one_node", "2 needs:devices>=4"}));
+}
+
 // ---- Order ----
 
 TEST_F(PendingCasesTest, TheLongestStartFirstAndBeforeThemThoseForSeveralDevices) {

@@ -1,22 +1,20 @@
 // `proctor finish RUN_DIR`: for a CI step that runs whatever happened before. Ends the runner if it is still
 // there and nobody waits for it, kills what it left, rebuilds the reports, and waits for its devices.
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/end_run.h"
+#include "harness/cli/finish_job.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/clock.h"
@@ -26,7 +24,6 @@
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/machine.h"
 #include "harness/run/care/device_care.h"
-#include "harness/run/record/find_runner.h"
 #include "harness/run/record/run_record.h"
 #include "reports/model/run_model.h"
 
@@ -35,110 +32,11 @@ namespace {
 
 struct FinishOptions {
   std::string run_dir;
+  std::string slurm_job;
+  std::string as_user;
   std::string limit = "60s";
   bool stop = false;
 };
-
-// What is being done, for the handler of the limit's signal.
-std::atomic<const char*>& under_way() {
-  static constinit std::atomic<const char*> what{"the record is read"};
-  return what;
-}
-
-// A driver may hang whoever looks at its devices: then this process ends, and its helpers with it. Nothing
-// here but what a signal handler may do.
-void end_at_limit(int) {
-  char text[200] = {};
-  std::size_t size = 0;
-  for (const char* part :
-       {"proctor: the limit is over while ", under_way().load(), "; what is above was done\n"}) {
-    const std::size_t length = std::min(std::strlen(part), sizeof text - size);
-    std::memcpy(text + size, part, length);
-    size += length;
-  }
-  static_cast<void>(!::write(STDERR_FILENO, text, size));
-  ::_exit(kExitMachine);
-}
-
-// The signal comes a little before the limit, so that the end is within it.
-class Limit {
- public:
-  explicit Limit(Milliseconds limit) : end_(Clock::now() + limit - std::min(limit / 10, kForTheEnd)) {
-    struct sigaction action {};
-    action.sa_handler = end_at_limit;
-    ::sigaction(SIGALRM, &action, nullptr);
-    sigset_t alarm;  // whoever started this may have blocked it
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
-    const auto us = std::max<std::int64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(end_ - Clock::now()).count(), 1);
-    const itimerval timer{
-        .it_interval = {},
-        .it_value = {.tv_sec = us / 1'000'000, .tv_usec = static_cast<suseconds_t>(us % 1'000'000)}};
-    ::setitimer(ITIMER_REAL, &timer, nullptr);
-  }
-  Milliseconds left() const {
-    return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
-  }
-  // From now on, `what` (a literal, as in "while WHAT").
-  void doing(const char* what) const { under_way() = what; }
-
- private:
-  static constexpr Milliseconds kForTheEnd{500};
-  Clock::time_point end_;
-};
-
-void say(const std::vector<std::string>& sentences) {
-  for (const auto& sentence : sentences) std::printf("%s\n", shown(sentence).c_str());
-  std::fflush(stdout);
-}
-
-Error still_alive(const FinishOptions& options, const FoundRunner& found) {
-  return Error::refused("The runner of " + options.run_dir + " (pid " + std::to_string(found.process->pid()) +
-                            ") is still alive, and its parent process, too",
-                        "Use --stop to stop it: it ends its cases and writes its reports.");
-}
-
-// Its processes and devices are not here to be looked at, and it may be writing its own reports.
-Error is_elsewhere(const FinishOptions& options, const RunRecord& record) {
-  return {ErrorKind::kSystem,
-          "finish " + options.run_dir + ": its runner was started on " +
-              (record.host.empty() ? "a machine that its record does not name" : record.host) +
-              " and cannot be looked at from here, " + host_name(),
-          "Run finish there. If that machine is lost: proctor report render " + options.run_dir, 0};
-}
-
-// Ends the runner and everything of the run. False: something may be left.
-Result<bool> end_run(const FinishOptions& options, const RunRecord& record, const Limit& limit) {
-  limit.doing("its runner is looked for and ended");
-  const FoundRunner found = find_runner(record);
-  if (found.state == RunnerState::kElsewhere) return is_elsewhere(options, record);
-  std::vector<std::string> said;
-  bool ended = true;
-  if (record.boot_id != boot_id()) {
-    said.push_back("the machine was restarted since: no process of the run is alive");
-    if (is_confirmed(record)) ended = sweep_run(record, said);
-    say(said);
-    return ended;
-  }
-  if (found.state == RunnerState::kAlive) {
-    if (!options.stop && !step_is_over(record)) return still_alive(options, found);
-    ended = stop_runner(*found.process, limit.left() / 2, said);
-  } else if (found.state == RunnerState::kUnknown) {
-    ended = false;
-    said.push_back(
-        "the runner is in another PID namespace, " + record.pid_namespace +
-        ", which cannot be seen from here; run finish there, or as root outside of all containers");
-  }
-  if (ended) {
-    limit.doing("what it left is killed");
-    ended = kill_leftovers(record, limit.left() / 4, said);
-    ended = sweep_run(record, said) && ended;
-  }
-  say(said);
-  return ended;
-}
 
 // ---- Whether the memory that its cases had on their devices has come back ----
 
@@ -325,7 +223,7 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
   if (!record) return fail(record.error());
   bool clean = true;
   if (*record) {
-    const auto ended = end_run(options, **record, limit);
+    const auto ended = end_run(options.run_dir, **record, options.stop, limit);
     if (!ended) return fail(ended.error());
     clean = *ended;
   }
@@ -337,12 +235,12 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
     if (!model) return fail(model.error());
     limit.doing("the devices are examined");
     const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
-    say(after.said);
+    print_sentences(after.said);
     clean = clean && after.back;
     if (clean) remove_run_record(**record);  // while something is left, the next call finds it too
   }
   limit.doing("other dead runs are swept");
-  if (clean) say(sweep_dead_runs());
+  if (clean) print_sentences(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
 }
 
@@ -353,12 +251,17 @@ int finish(const FinishOptions& options) {
     return fail(Error::refused("--limit must be a duration greater than zero (got " + options.limit + ")",
                                "For example 60s."));
   }
+  if (options.run_dir.empty() == options.slurm_job.empty()) {
+    return fail(Error::refused("finish needs either a run directory or --slurm-job ID",
+                               "For example: proctor finish proctor-out/latest"));
+  }
   const Limit limit(*duration);
+  if (!options.slurm_job.empty()) return finish_slurm_job(options.slurm_job, options.as_user, limit);
   const int code = finish_run(options, limit);
   limit.doing("scratch directories of dead runs are removed");
   const SweptDirectories swept = sweep_held_directories();
-  for (const std::string& path : swept.removed) say({"removed scratch directory " + path});
-  for (const Error& error : swept.failed) say({error.message()});
+  for (const std::string& path : swept.removed) print_sentences({"removed scratch directory " + path});
+  for (const Error& error : swept.failed) print_sentences({error.message()});
   return code;
 }
 
@@ -371,7 +274,14 @@ void add_finish_command(CLI::App& app, Action& action) {
       "has "
       "exited. Use --stop to stop any other.");
   auto options = std::make_shared<FinishOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
+  command->add_option("run_dir", options->run_dir, "Run directory")->type_name("RUN_DIR");
+  command
+      ->add_option(
+          "--slurm-job", options->slurm_job,
+          "Instead of RUN_DIR, for the epilog of Slurm: stop all that is left on this node of the runs of "
+          "this job, and write their reports")
+      ->type_name("ID");
+  command->add_option("--as-user", options->as_user, "For itself")->type_name("UID:GID")->group("");
   command->add_option("--limit", options->limit, "Time limit for the whole command (default: 60s)")
       ->type_name("DURATION");
   command->add_flag("--stop", options->stop,

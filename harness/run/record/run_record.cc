@@ -281,14 +281,15 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
           .boot_id = proctor::boot_id(),
           .pid_namespace = read_link(kPidNamespace),
           .cgroup = std::move(cgroup),
-          .scratch = std::move(scratch)};
+          .scratch = std::move(scratch),
+          .slurm = own_slurm_job()};
 }
 
 std::string to_json(const RunRecord& record) {
   json left = json::array();
   for (const LeftProcess& process : record.left)
     left.push_back({{"pid", process.pid}, {"start_time", process.start_time}});
-  return json{{"run_id", record.run_id},
+  json object{{"run_id", record.run_id},
               {"run_dir", record.run_dir},
               {"pid", record.pid},
               {"start_time", record.start_time},
@@ -299,8 +300,12 @@ std::string to_json(const RunRecord& record) {
               {"pid_namespace", record.pid_namespace},
               {"cgroup", record.cgroup},
               {"scratch", record.scratch},
-              {"left", left}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+              {"left", left}};
+  if (record.slurm) {
+    object["slurm"] = {
+        {"job", record.slurm->id}, {"cluster", record.slurm->cluster}, {"node", record.slurm->node}};
+  }
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<RunRecord> parse_run_record(const std::string& text) {
@@ -320,6 +325,10 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .scratch = object.at("scratch")};
     for (const json& process : object.value("left", json::array()))
       record.left.push_back({.pid = process.at("pid"), .start_time = process.at("start_time")});
+    if (const auto slurm = object.find("slurm"); slurm != object.end()) {
+      record.slurm = {
+          .id = slurm->at("job"), .cluster = slurm->value("cluster", ""), .node = slurm->value("node", "")};
+    }
     if (!is_run_id(record.run_id))
       return Error::usage("its run_id '" + record.run_id + "' is not a valid run id");
     if (record.pid <= 0)
@@ -372,6 +381,41 @@ std::vector<std::string> run_record_directories() {
     if (!known && is_private_directory(base) && is_private_directory(runs)) found.push_back(runs);
   }
   return found;
+}
+
+std::vector<RunRecord> run_records_of(const SlurmJob& job) {
+  const auto agree = [](const std::string& one, const std::string& other) {
+    return one.empty() || other.empty() || one == other;
+  };
+  std::vector<RunRecord> records;
+  for (const auto& directory : run_record_directories()) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      if (entry.path().extension() != ".json") continue;
+      auto record = read_private_copy(entry.path());
+      if (!record || !record->slurm || record->slurm->id != job.id) continue;
+      if (agree(record->slurm->cluster, job.cluster) && agree(record->slurm->node, job.node))
+        records.push_back(*std::move(record));
+    }
+  }
+  return records;
+}
+
+std::vector<RecordOwner> others_with_run_records() {
+  std::vector<RecordOwner> owners;
+  const auto add_owner_of = [&owners](const fs::path& base) {
+    struct stat info {};
+    if (::lstat(base.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid == ::geteuid()) return;
+    if (std::ranges::find(owners, info.st_uid, &RecordOwner::uid) == owners.end())
+      owners.push_back({.uid = info.st_uid, .gid = info.st_gid});
+  };
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/tmp", ignored)) {
+    if (entry.path().filename().string().starts_with("proctor-")) add_owner_of(entry.path());
+  }
+  for (const auto& entry : fs::directory_iterator("/run/user", ignored))
+    add_owner_of(entry.path() / "proctor");
+  return owners;
 }
 
 Result<std::string> run_record_directory() {

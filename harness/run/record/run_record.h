@@ -8,6 +8,8 @@
 // on a file system that other machines share, so a different boot on a different host proves nothing.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
+#include "harness/core/slurm_job.h"
 
 namespace proctor {
 
@@ -41,6 +44,7 @@ struct RunRecord {
   std::string cgroup;                // the run's cgroup directory, or ""
   std::vector<std::string> scratch;  // the run's scratch directories
   std::vector<LeftProcess> left{};
+  std::optional<SlurmJob> slurm{};  // the job that it is of
 };
 
 // Whether it has the form of new_run_id() (run_directory.h). It becomes part of paths, and decides who is killed.
@@ -68,6 +72,16 @@ void remove_run_record(const RunRecord& record);
 
 // The directory of the per-user copies, created with mode 0700. An error if it belongs to somebody else.
 Result<std::string> run_record_directory();
+// The records of this user's runs of a Slurm job, from the private copies. A job of another cluster, or of another node
+// on this machine, is another job; what either of the two does not say is not compared.
+std::vector<RunRecord> run_records_of(const SlurmJob& job);
+// The other users who may have records here, by the owners of their directories. For root, which must not believe what
+// is in them.
+struct RecordOwner {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+std::vector<RecordOwner> others_with_run_records();
 // Wherever runs of this user may have put theirs; only directories that nobody else may write to.
 std::vector<std::string> run_record_directories();
 

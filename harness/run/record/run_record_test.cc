@@ -70,6 +70,21 @@ TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
   EXPECT_FALSE(parse_run_record(R"({"run_id":7})").ok());
 }
 
+TEST_F(RunRecordTest, IsFoundByItsSlurmJobAndByNoOther) {
+  auto record = describe_this_run(kId, run_dir_, "", {});
+  record.slurm = {.id = "5", .cluster = "c1", .node = "node7"};
+  const auto files = RunRecordFiles::write(record);
+  ASSERT_TRUE(files.ok());
+  const auto found = run_records_of({.id = "5", .cluster = "c1", .node = "node7"});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(to_json(found.front()), to_json(record));
+  EXPECT_EQ(run_records_of({.id = "5"}).size(), 1u) << "what is not said is not compared";
+  EXPECT_THAT(run_records_of({.id = "4", .cluster = "c1", .node = "node7"}), IsEmpty());
+  EXPECT_THAT(run_records_of({.id = "5", .cluster = "c2", .node = "node7"}), IsEmpty());
+  EXPECT_THAT(run_records_of({.id = "5", .cluster = "c1", .node = "node8"}), IsEmpty());
+  EXPECT_THAT(run_records_of({.id = ""}), IsEmpty());
+}
+
 TEST_F(RunRecordTest, ARunIdHasAForm) {
   auto record = describe_this_run(kId, run_dir_, "", {});
   EXPECT_TRUE(parse_run_record(to_json(record)).ok());

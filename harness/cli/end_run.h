@@ -1,0 +1,34 @@
+// How `proctor finish` ends a run and everything that it left, within a limit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/run/record/run_record.h"
+
+namespace proctor::cli {
+
+// Ends this process, with kExitMachine, a little before the limit is over: a driver may hang whoever looks at its
+// devices. One at a time.
+class Limit {
+ public:
+  explicit Limit(Milliseconds limit);
+  Milliseconds left() const;
+  // From now on, `what` (a literal, as in "while WHAT").
+  void doing(const char* what) const;
+
+ private:
+  Clock::time_point end_;
+};
+
+// One line each.
+void print_sentences(const std::vector<std::string>& sentences);
+
+// Ends the runner and everything of the run, and says what was done. False: something may be left. An error: the runner
+// is on another machine, or it is alive, its parent too, and `stop` is not set. `run_dir`: as the user calls it.
+Result<bool> end_run(const std::string& run_dir, const RunRecord& record, bool stop, const Limit& limit);
+
+}  // namespace proctor::cli

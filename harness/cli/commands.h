@@ -27,6 +27,7 @@ void add_init_command(CLI::App& app, Action& action);             // init [DIR]
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_bisect_command(CLI::App& app, Action& action);           // bisect RUN CASE
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
+void add_healthcheck_command(CLI::App& app, Action& action);      // healthcheck --slurm
 void add_gate_command(CLI::App& app, Action& action);             // gate --policy FILE REPORT...
 void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR
 void add_log_command(CLI::App& app, Action& action);              // log CASE

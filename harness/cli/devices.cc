@@ -139,6 +139,8 @@ void print_list(const DeviceReport& report, const std::vector<DrainedDevice>& dr
     std::cout << shown(conflict.holder ? describe(*conflict.holder) : id + " is held") << '\n';
   }
   for (const auto& device : drained) std::cout << shown(describe(device)) << '\n';
+  if (const std::string line = slurm_drain_line(drained); !line.empty())
+    std::cout << "to drain the node: " << shown(line) << '\n';
   print_stack(report, std::cout);
 }
 

@@ -108,6 +108,7 @@ void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes
   add_gate_command(app, action);
   add_known_failures_command(app, action);
   add_devices_command(app, action);
+  add_healthcheck_command(app, action);
   add_doctor_command(app, action);
   add_mask_command(app, action);
   add_stack_command(app, action, after_dashes);

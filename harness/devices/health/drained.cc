@@ -13,6 +13,8 @@
 #include "harness/core/clock.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
+#include "harness/core/slurm_job.h"
+#include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
 #include "harness/core/user_name.h"
 
@@ -24,6 +26,7 @@ using nlohmann::json;
 constexpr const char* kSuffix = ".drained";
 constexpr mode_t kReadable = 0644;
 constexpr off_t kMostBytes = 64 * 1024;
+constexpr std::size_t kLongestReason = 200;  // of what any user may have written
 
 std::string text_of(const DrainedDevice& drained) {
   return json{{"format", 1},
@@ -69,6 +72,23 @@ std::string describe(const DrainedDevice& drained) {
                      drained.since.empty() ? "an unknown time" : drained.since, drained.reason,
                      drained.run.empty() ? who : fmt::format("run {} of {}", drained.run, who),
                      drained.evidence);
+}
+
+std::string node_reason(const std::vector<DrainedDevice>& drained) {
+  std::string text = kNodeReason;
+  for (const DrainedDevice& device : drained)
+    text += fmt::format("{}{} {}", text == kNodeReason ? "" : ", ", device.device, device.reason);
+  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason - 3) + "...";
+  return text;
+}
+
+std::string slurm_drain_line(const std::vector<DrainedDevice>& drained) {
+  const std::string node = own_slurm_node();
+  if (drained.empty() || node.empty()) return {};
+  std::string line;
+  for (const std::string& word : slurm_drain_command(node, node_reason(drained)))
+    line += (line.empty() ? "" : " ") + shell_quote(word);
+  return line;
 }
 
 std::string DrainList::path_of(std::string device) const {

@@ -29,6 +29,13 @@ struct DrainedDevice {
 // "xpu:0000:03:00.0 is drained since ... (lost, by run X of alice (uid 1000)): EVIDENCE".
 std::string describe(const DrainedDevice& drained);
 
+// The reason that a scheduler is given for a node with these devices: "proctor: cuda:GPU-8932f937 lost, ...". Its
+// beginning says who gave it.
+inline constexpr const char* kNodeReason = "proctor: ";
+std::string node_reason(const std::vector<DrainedDevice>& drained);
+// The command that stops Slurm from starting jobs on this node, for a shell; "" outside of Slurm.
+std::string slurm_drain_line(const std::vector<DrainedDevice>& drained);
+
 class DrainList {
  public:
   // `path`: a lease directory that exists (LeaseDirectory::open).

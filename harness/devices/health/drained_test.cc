@@ -103,5 +103,13 @@ TEST_F(DrainListTest, AnotherUserDrainsAndOnlyTheOwnerOrRootUndrains) {
   EXPECT_TRUE(list().find(kDrainedCard));
 }
 
+TEST(NodeReason, SaysWhoGaveItAndNamesTheDevices) {
+  EXPECT_EQ(node_reason({{.device = "cuda:GPU-1", .reason = "lost", .evidence = ""},
+                         {.device = "xpu:0", .reason = "not_back", .evidence = ""}}),
+            "proctor: cuda:GPU-1 lost, xpu:0 not_back");
+  const std::vector<DrainedDevice> many(100, {.device = "cuda:GPU-1", .reason = "lost", .evidence = ""});
+  EXPECT_EQ(node_reason(many).size(), 200u);
+}
+
 }  // namespace
 }  // namespace proctor

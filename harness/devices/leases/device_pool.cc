@@ -45,6 +45,10 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
     const DrainList list(leases_->path());
     auto drained = list.drain({.device = id, .reason = reason, .evidence = evidence, .run = run_});
     if (!drained) warnings_.push_back({WarningCode::kDrain, "failed to " + drained.error().what});
+    const auto there = list.find(id);
+    const std::string line = there ? slurm_drain_line({*there}) : "";
+    if (!line.empty())
+      warnings_.push_back({WarningCode::kDeviceDrained, id + " is drained. To drain its node, too: " + line});
   }
   retire({id});
 }
@@ -52,8 +56,11 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
 // Another run may find out that a device is sick.
 bool DevicePool::drained_meanwhile(const std::string& id) {
   const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
-  if (drained) warnings_.push_back({WarningCode::kDeviceDrained, describe(*drained)});
-  return drained.has_value();
+  if (!drained) return false;
+  const std::string line = slurm_drain_line({*drained});
+  warnings_.push_back({WarningCode::kDeviceDrained,
+                       describe(*drained) + (line.empty() ? "" : ". To drain its node, too: " + line)});
+  return true;
 }
 
 std::vector<std::string> DevicePool::free_devices(const std::string& backend) {

@@ -1,0 +1,128 @@
+// proctor healthcheck: whether devices of this machine are drained, for a node agent that asks every few minutes. It
+// reads the list of drained devices and the device nodes, and loads no driver. With --slurm it is what a
+// HealthCheckProgram calls (slurm.conf(5)): slurmd gives that nothing but SLURMD_NODENAME, does nothing with its exit
+// code, and leaves it to the program to drain the node.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/end_run.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/outside_program.h"
+#include "harness/core/slurm_job.h"
+#include "harness/core/text.h"
+#include "harness/devices/device_nodes.h"
+#include "harness/devices/health/drained.h"
+#include "harness/devices/leases/lease.h"
+#include "reports/model/truncate.h"
+
+namespace proctor::cli {
+namespace {
+
+// Slurm runs the program at the same time on all nodes.
+constexpr Milliseconds kCheckLimit{2'000};
+constexpr Milliseconds kScontrolLimit{1'500};
+constexpr const char* kScontrolPackage = "slurm-client";
+
+struct CheckOptions {
+  std::string state_dir = LeaseDirectory::default_path();
+  bool slurm = false;
+  bool drain = false;
+};
+
+std::string nodes_in_words() {
+  const bool nvidia = has_nvidia_node();
+  const bool intel = has_intel_node();
+  if (nvidia && intel) return "there are devices of NVIDIA and of Intel";
+  if (nvidia) return "there are devices of NVIDIA";
+  return intel ? "there are devices of Intel" : "there is no device node of NVIDIA or of Intel";
+}
+
+Result<std::string> scontrol(std::vector<std::string> argv) {
+  const auto done = run_outside_program({.argv = argv, .package = kScontrolPackage, .time = kScontrolLimit});
+  if (!done) return done.error();
+  if (done->exit_code == 0) return done->output;
+  const std::string said = done->errors.empty() ? done->output : done->errors;
+  return Error{
+      ErrorKind::kSystem, fmt::format("run {} {}: {}", argv[0], argv[1], one_line(said, 200)), {}, 0};
+}
+
+// "IDLE+DRAIN" of "State=IDLE+DRAIN ThreadsPerCore=1".
+std::string value_after(const std::string& text, const std::string& key) {
+  const auto at = text.find(key);
+  if (at == text.npos) return {};
+  const auto from = at + key.size();
+  return text.substr(from, text.find_first_of(" \n", from) - from);
+}
+
+bool is_node_drained(const std::string& node) {
+  return value_after(node, "State=").find("DRAIN") != std::string::npos;
+}
+
+// A node that is drained stays as it is, whoever did it: its reason is not replaced, and nothing is repeated.
+Result<void> drain_node(const std::string& node, const std::vector<DrainedDevice>& drained,
+                        const Limit& limit) {
+  limit.doing("scontrol is asked about the node");
+  const auto shown_node = scontrol({"scontrol", "show", "node", node});
+  if (!shown_node) return shown_node.error();
+  if (is_node_drained(*shown_node)) {
+    print_sentences({"node " + node + " is drained already"});
+    return {};
+  }
+  limit.doing("scontrol drains the node");
+  const auto done = scontrol(slurm_drain_command(node, node_reason(drained)));
+  if (!done) return done.error();
+  print_sentences({"drained node " + node});
+  return {};
+}
+
+int check_health(const CheckOptions& options) {
+  if (options.drain && !options.slurm)
+    return fail(
+        Error::refused("--drain requires --slurm", "For example: proctor healthcheck --slurm --drain"));
+  const Limit limit(kCheckLimit);
+  limit.doing("the drained devices are read");
+  const std::vector<DrainedDevice> drained = DrainList(options.state_dir).list();
+  limit.doing("the device nodes are looked for");
+  if (drained.empty()) {
+    print_sentences({"no device is drained; " + nodes_in_words()});
+    return kExitGreen;
+  }
+  for (const DrainedDevice& device : drained) print_sentences({describe(device)});
+  if (!options.slurm) return kExitMachine;
+  const std::string node = own_slurm_node();
+  if (node.empty()) {
+    return fail(Error{
+        ErrorKind::kUsage, "name the node for Slurm: SLURMD_NODENAME is not set",
+        "slurmd sets it for a HealthCheckProgram. By hand: SLURMD_NODENAME=NAME proctor healthcheck --slurm",
+        0});
+  }
+  if (!options.drain) {
+    print_sentences({"to drain the node: " + slurm_drain_line(drained)});
+    return kExitMachine;
+  }
+  if (auto done = drain_node(node, drained, limit); !done) fail(done.error());
+  return kExitMachine;
+}
+
+}  // namespace
+
+void add_healthcheck_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("healthcheck", "Report drained devices to the agent of a node");
+  auto options = std::make_shared<CheckOptions>();
+  command->add_flag("--slurm", options->slurm,
+                    "Print the scontrol command that drains this node, if a device is drained");
+  command->add_flag("--drain", options->drain, "Run that command, unless the node is drained already");
+  command
+      ->add_option("--state-dir", options->state_dir,
+                   "Directory of leases and drained devices (default: /run/lock)")
+      ->type_name("DIR");
+  command->callback([options, &action] { action = [options] { return check_health(*options); }; });
+}
+
+}  // namespace proctor::cli

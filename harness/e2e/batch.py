@@ -9,9 +9,9 @@ PROCTOR_BATCH_MIXTURES: how many mixtures of cases there are (30). PROCTOR_BATCH
 import json
 import os
 import random
-import sys
 
 from harness import BIN, check, of_type, records, report, run_scenarios, write_config
+from pytest_kind import find_pytest
 
 CASES = 12
 WORDS = ("pass", "pass", "pass", "fail", "crash", "exit0", "exit3", "fork", "poison", "needs", "hates")
@@ -47,7 +47,7 @@ def commands(sandbox):
     """One program of each framework that is here."""
     (sandbox.path / "test_mixture.py").write_text(PYTEST)
     programs = {name: [BIN / f"mixture_{name}"] for name in ("gtest", "catch2", "doctest") if (BIN / f"mixture_{name}").exists()}
-    return {**programs, "pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_mixture.py"]}
+    return {**programs, "pytest": [*find_pytest(), "-p", "no:cacheprovider", "test_mixture.py"]}
 
 
 def run(sandbox, command, words, *options):

@@ -46,6 +46,7 @@ OTHERS = {
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
     "sbatch": {"--array"},
+    "srun": {"--gres"},
     "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",
                "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"}, "podman": {"--input"},
     "pip and uv": {"--find-links", "--force-reinstall", "--no-deps", "--no-index", "--require-hashes", "--user", "--with"}, "nvcc": {"--default-stream"},

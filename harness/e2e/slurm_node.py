@@ -90,7 +90,7 @@ def start_stubborn(sandbox, cluster, name, *words, start="exec"):
         "dies": {"command": misbehaving("sleep-forever", token)},
         "device": {"command": misbehaving("sleep-forever", token), "backend": "cuda", "devices": 1},
         "ranks": {"command": misbehaving("sleep-forever", token), "backend": "cuda", "ranks": 2},
-        "trap": {"command": shell(f"trap 'exit 3' TERM; touch {ready}; while :; do sleep 0.05; done")}})
+        "trap": {"command": shell(f"trap 'exit 143' TERM; touch {ready}; while :; do sleep 0.05; done")}})
     out = sandbox.path / f"out-{name}"
     job = submit(cluster, "--gres=gpu:4", "--cpus-per-task=4", *words, batch_script(sandbox, name, config, out, start))
     wait_until(lambda: len(survivors(token)) >= 4 and ready.exists(), 60, "all cases of " + name)

@@ -7,8 +7,9 @@ namespace proctor {
 namespace {
 
 // From the death of a case to the signal's arrival here: whoever sends it may lose the processor in between.
-constexpr Milliseconds kAfterStopSignal{250};
-// The same of one that handles the signal, and exits with a code of its own.
+constexpr Milliseconds kAfterStopSignal{500};
+// The same of one that handles the signal, and exits with a code of its own. Each failed case waits so long: on a busy
+// machine the signal may come later.
 constexpr Milliseconds kAfterBadCode{20};
 constexpr int kShellSignalBase = 128;
 

@@ -9,6 +9,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/evidence/core_file.h"
+#include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/merge/merge.h"
 #include "reports/model/exit_code.h"

@@ -39,7 +39,7 @@ TEST_F(BadInput, Options) {
   refuses({"run", "--jobs", "0"}, {"--jobs"});
   refuses({"run", "--repeat", "-1"}, {"--repeat"});
   refuses({"run", "--filter"}, {"--filter"});
-  refuses({"finish"}, {"needs RUN_DIR"});
+  refuses({"finish"}, {"needs either a run directory or --slurm-job ID"});
   refuses({"run", "--"}, {"`--`"});
   refuses({"finish", "x", "--", "y"}, {"finish", "`--`"});
   refuses({"run", "--until-fail"}, {"--until-fail", "--repeat"});

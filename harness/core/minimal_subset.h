@@ -1,7 +1,7 @@
 // Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a small part of a
 // list for which something still holds. Example:
 //
-//   const auto poisons = minimal_subset(cases, [&](const Cases& part) { return fails_after(part); });
+//   const auto found = minimal_subset<int>({1, 2, 3}, [](const auto& part) { return Result(!part.empty()); });
 #pragma once
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-constexpr double kMostMs = 1e15;  // what a damaged history says is a duration, too
+constexpr double kHuge = 1e15;  // what a damaged history says is a duration, too
 
 std::optional<double> median_of_known(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
@@ -31,7 +31,7 @@ ExpectedDurations::ExpectedDurations(const Plan& plan, const std::map<std::strin
       unknown.push_back(i);
       continue;
     }
-    durations_[i] = std::clamp(found->second, 0.0, kMostMs);
+    durations_[i] = std::clamp(found->second, 0.0, kHuge);
     all.push_back(durations_[i]);
     by_suite[plan.cases[i].suite].push_back(durations_[i]);
   }

@@ -50,7 +50,7 @@ Durations durations_of_last_runs(const Plan& plan) {
 
 OrderSetup order_of_run(const RunOptions& typed, Placed& placed) {
   const Plan& plan = placed.planned.plan;
-  OrderSetup order = typed.setup.order;
+  OrderSetup order = typed.setup.repeats.order;
   order.most_on_cores = placed.jobs.on_cores;
   // One at a time takes as long in any order.
   if (placed.jobs.all == 1 || plan.cases.size() == 1) order.longest_first = false;

@@ -141,7 +141,7 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.devices = &placed.devices;
   setup.leases = placed.leases;
   setup.repeats.pins = placed.pins;
-  setup.order = prepared.order;
+  setup.repeats.order = prepared.order;
   setup.care.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = own_program();

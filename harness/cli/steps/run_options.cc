@@ -168,7 +168,8 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
       ->check(from_to(1, 10'000));
   command
       .add_option_function<std::string>(
-          "--order", [&setup](const std::string& text) { setup.order.longest_first = text == "longest"; },
+          "--order",
+          [&setup](const std::string& text) { setup.repeats.order.longest_first = text == "longest"; },
           "Case that starts first: longest (default, by --history, else by the last runs in proctor-out/) or "
           "planned")
       ->type_name("ORDER")

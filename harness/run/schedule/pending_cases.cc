@@ -107,7 +107,7 @@ CaseGroup& PendingCases::group_for(std::size_t index, const std::string& device,
 void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& refused,
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
-  Admission admission{.expected = ExpectedDurations(plan, setup_.order.durations)};
+  Admission admission{.expected = ExpectedDurations(plan, setup_.repeats.order.durations)};
   const std::set<std::size_t> verified = cases_to_verify(plan, setup_.planned.run_id, admission.expected);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
@@ -136,7 +136,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
 void PendingCases::line_up(Admission admission) {
   std::vector<std::size_t> order(admission.groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  if (setup_.order.longest_first) order = longest_first(admission.keys);
+  if (setup_.repeats.order.longest_first) order = longest_first(admission.keys);
   std::map<Demand, std::size_t> queues;
   groups_.reserve(order.size());
   for (const std::size_t place : order) {

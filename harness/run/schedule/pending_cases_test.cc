@@ -35,7 +35,7 @@ class PendingCasesTest : public testing::Test {
     test.id = "s/" + std::to_string(plan_.cases.size());
     test.group = group;
     test.devices = devices;
-    if (duration_ms > 0) setup_.order.durations[test.id] = duration_ms;
+    if (duration_ms > 0) setup_.repeats.order.durations[test.id] = duration_ms;
     plan_.cases.push_back(std::move(test));
   }
   void admit() {
@@ -120,7 +120,7 @@ TEST_F(PendingCasesTest, TheLongestStartFirstAndBeforeThemThoseForSeveralDevices
 }
 
 TEST_F(PendingCasesTest, ThePlannedOrderIsKeptOnRequest) {
-  setup_.order.longest_first = false;
+  setup_.repeats.order.longest_first = false;
   add(1, 100);
   add(2, 100);
   add(1, 5000);
@@ -208,7 +208,7 @@ TEST_F(PendingCasesTest, ACaseThatFiftyOthersPassedOverGetsTheNextDevices) {
   add(1, 9000);
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
-  setup_.order.longest_first = false;
+  setup_.repeats.order.longest_first = false;
   admit();
   auto before = pending_.take_first_that_fits();
   ASSERT_EQ(before->group.first(), 0U);
@@ -232,7 +232,7 @@ TEST_F(PendingCasesTest, AllThatWaitedAsLongAreNext) {
   add(2, 5000);
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
-  setup_.order.longest_first = false;
+  setup_.repeats.order.longest_first = false;
   admit();
   const auto long_one = pending_.take_first_that_fits();
   for (std::size_t i = 0; i < kMostPassedOver; ++i) {
@@ -251,7 +251,7 @@ TEST_F(PendingCasesTest, APinnedCaseThatWaitedKeepsItsDeviceAndNoOther) {
   add(1, 9000);
   add(1, 5000);
   for (int i = 0; i < 100; ++i) add(1, 100);
-  setup_.order.longest_first = false;
+  setup_.repeats.order.longest_first = false;
   admit();
   const auto long_one = pending_.take_first_that_fits();
   ASSERT_THAT(long_one->devices, ElementsAre("a"));
@@ -288,7 +288,7 @@ TEST_F(PendingCasesTest, ACaseWhoseDevicesAreLostKeepsNoDevice) {
   add(1, 9000);
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
-  setup_.order.longest_first = false;
+  setup_.repeats.order.longest_first = false;
   admit();
   const auto lost = pending_.take_first_that_fits();
   pool_.retire(lost->devices);

@@ -28,19 +28,20 @@ struct KnownVerdict {
   std::string at;      // where it stands: "known.toml:12"
 };
 
-// Which executions there are of a case.
-struct RepeatSetup {
-  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
-  int repeat = 1;                             // executions of each case
-  bool until_fail = false;
-};
-
 // In which order cases start, and how many of those that hold no device run at once.
 struct OrderSetup {
   bool longest_first = true;  // false: in the planned order
   std::map<std::string, double>
       durations{};        // of earlier runs, in ms, by the id of the case; cases may be missing
   int most_on_cores = 0;  // 0: as many as RunPlanned::jobs
+};
+
+// Which executions there are of a case, and in which order.
+struct RepeatSetup {
+  std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
+  int repeat = 1;                             // executions of each case
+  bool until_fail = false;
+  OrderSetup order{};
 };
 
 // What ends a run early.
@@ -77,7 +78,6 @@ struct RunSetup {
   // The environment of a case that holds `devices` (ids), or of one rank of it.
   std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
   RepeatSetup repeats;
-  OrderSetup order;
   // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids). May be empty.
   std::function<std::optional<KnownVerdict>(const Suite&, const Case&,
                                             const std::vector<std::string>& devices, const Verdict&)>

@@ -43,7 +43,7 @@ void Slots::start_more() {
 
 Room Slots::room() const {
   const int on_devices = static_cast<int>(groups_.size()) - on_cores_;
-  const int most_on_cores = run_.setup.order.most_on_cores;
+  const int most_on_cores = run_.setup.repeats.order.most_on_cores;
   Room room{.has_core = most_on_cores == 0 || on_cores_ < most_on_cores};
   if (on_cores_ != on_devices) room.first = on_cores_ < on_devices ? Takes::kCore : Takes::kDevices;
   return room;

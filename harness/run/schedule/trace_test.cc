@@ -62,12 +62,12 @@ class TraceTest : public testing::Test {
     FoundDevices found;
     setup.plan = &plan;
     setup.devices = &found;
-    setup.order.longest_first = longest_first;
+    setup.repeats.order.longest_first = longest_first;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       Case test;
       test.id = fmt::format("s/{:06}", i);
       test.devices = cases[i].devices;
-      if (with_history) setup.order.durations[test.id] = cases[i].duration_ms;
+      if (with_history) setup.repeats.order.durations[test.id] = cases[i].duration_ms;
       plan.cases.push_back(std::move(test));
     }
     std::vector<PoolDevice> devices(kDevices);

@@ -1,4 +1,6 @@
 // `proctor report merge RUN_DIR... --out DIR`: one report out of the shards of a plan.
+#include "harness/cli/report_merge.h"
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -89,28 +91,35 @@ Result<RunModel> write_whole(const Merge& merged, const std::string& path) {
 }
 
 int merge(const MergeOptions& options) {
-  if (auto usable = check_run_directory(options.out); !usable) return fail(usable.error());
-  const auto merged = Merge::of(options.reports, load);
+  const auto merged = merge_run_directories(options.reports, options.out);
   if (!merged) return fail(merged.error());
-  const auto out = create_run_directory(options.out, "");
-  if (!out) return fail(out.error());
-  for (const MergeInput& input : merged->inputs()) {
-    if (auto copied = copy_files(input, *out); !copied) return fail(copied.error());
-  }
-  const auto model = write_whole(*merged, *out + "/journal.jsonl");
-  if (!model) return fail(model.error());
-  if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
-  const int code = shell_exit_code(*model);
-  for (const Warning& warning : model->warnings()) {
+  const RunModel& model = merged->model;
+  const int code = shell_exit_code(model);
+  for (const Warning& warning : model.warnings()) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu runs: %s\n", merged->inputs().size(), summary_line(model->summary()).c_str());
-  std::printf("exit %d (%s)\n", code, verdict_words(*model, code).c_str());
-  std::printf("reports in %s\n", shown(*out).c_str());
+  std::printf("%zu runs: %s\n", options.reports.size(), summary_line(model.summary()).c_str());
+  std::printf("exit %d (%s)\n", code, verdict_words(model, code).c_str());
+  std::printf("reports in %s\n", shown(merged->directory).c_str());
   return code;
 }
 
 }  // namespace
+
+Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out) {
+  if (auto usable = check_run_directory(out); !usable) return usable.error();
+  const auto merged = Merge::of(run_dirs, load);
+  if (!merged) return merged.error();
+  auto directory = create_run_directory(out, "");
+  if (!directory) return directory.error();
+  for (const MergeInput& input : merged->inputs()) {
+    if (auto copied = copy_files(input, *directory); !copied) return copied.error();
+  }
+  auto model = write_whole(*merged, *directory + "/journal.jsonl");
+  if (!model) return model.error();
+  if (auto rendered = render(*model, *directory); !rendered) return rendered.error();
+  return MergedRun{.directory = *std::move(directory), .model = *std::move(model)};
+}
 
 void add_report_merge(CLI::App& report, Action& action) {
   auto* command = report.add_subcommand("merge", "Merge the runs of a plan's shards into one run directory");

@@ -1,0 +1,20 @@
+// The runs of a plan's shards as one run directory, for `report merge` and for who started the shards.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "reports/model/run_model.h"
+
+namespace proctor::cli {
+
+struct MergedRun {
+  std::string directory;  // absolute; with all reports
+  RunModel model;
+};
+
+// `out` is new or empty. Nothing is written where the shards do not add up to their plan.
+Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out);
+
+}  // namespace proctor::cli

@@ -128,6 +128,11 @@ Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::stri
   options_.only_failed = options_.only_failed && !output.is_terminal();
 }
 
+void Console::move_to(std::string run_dir) {
+  run_dir_ = std::move(run_dir);
+  run_dir_from_here_ = shortest(run_dir_);
+}
+
 std::string Console::paint(const char* code, const std::string& text) const {
   const bool colours = options_.colour == "auto" ? output_.colours() : options_.colour == "always";
   return colours ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
@@ -192,7 +197,7 @@ void Console::show(const RunPlanned& planned) {
     planned_[test.id].kind = test.kind;
     planned_[test.id].suite = test.suite + (test.backend == "none" ? "" : "." + test.backend);
   }
-  if (options_.quiet) return;
+  if (options_.quiet || !options_.header) return;
 
   print("proctor " + planned.proctor_version + " · run " + planned.run_id + " · " +
         count_text(planned.cases.size(), "case") + ", " + std::to_string(planned.jobs) + " at once");

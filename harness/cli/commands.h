@@ -17,9 +17,11 @@ void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_da
 void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,
-                      const AfterDashes& after_dashes);           // shares run's selection
-void add_report_command(CLI::App& app, Action& action);           // report render|merge|diff|page|github
-void add_history_command(CLI::App& app, Action& action);          // history add|show|...
+                      const AfterDashes& after_dashes);   // shares run's selection
+void add_report_command(CLI::App& app, Action& action);   // report render|merge|diff|page|github
+void add_history_command(CLI::App& app, Action& action);  // history add|show|...
+void add_slurm_command(CLI::App& app, Action& action,
+                       const AfterDashes& after_dashes);          // slurm run
 void add_gather_evidence_command(CLI::App& app, Action& action);  // for the runner; not in the help
 void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
 void add_ctest_command(CLI::App& app, Action& action);            // ctest open|report|cases

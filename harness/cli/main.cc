@@ -114,6 +114,7 @@ void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes
   add_stack_command(app, action, after_dashes);
   add_dump_command(app, action);
   add_finish_command(app, action);
+  add_slurm_command(app, action, after_dashes);
   add_ctest_command(app, action);
   add_selftest_command(app, action);
   add_gather_evidence_command(app, action);

@@ -1,0 +1,184 @@
+#include "harness/cli/slurm_client.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <utility>
+
+#include "harness/core/outside_program.h"
+#include "harness/core/text.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr const char* kSlurmPackage = "slurm-client";
+constexpr Milliseconds kSubmitLimit{120'000};  // a busy controller lets sbatch wait, and tries again
+constexpr Milliseconds kCancelLimit{30'000};
+constexpr Milliseconds kQuestionLimit{30'000};
+constexpr off_t kMostAnswer = off_t{1} << 20;
+
+// States in which nothing of a task runs or will run (squeue(1), JOB STATE CODES). COMPLETING is none of them: its
+// processes may still write. A requeued task is PENDING again, or one of the words with REQUEUE.
+constexpr std::array<std::string_view, 10> kOver = {"COMPLETED", "FAILED",        "CANCELLED", "TIMEOUT",
+                                                    "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE",  "BOOT_FAIL",
+                                                    "PREEMPTED", "REVOKED"};
+
+// What sbatch says when the fault is not in its options; it exits with 1 whatever it was.
+constexpr std::array<std::string_view, 6> kController = {
+    "Unable to contact",    "Socket timed out",   "Connection refused",
+    "Zero Bytes were tran", "temporarily unable", "Resource temporarily unavailable"};
+
+// The last line that is not empty, without "sbatch: error: ".
+std::string last_line_of(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::string_view line = text.substr(text.rfind('\n') + 1);
+  for (const std::string_view start : {"sbatch: ", "squeue: ", "scancel: ", "error: "})
+    if (line.starts_with(start)) line.remove_prefix(start.size());
+  return std::string(line);
+}
+
+// All lines, as one.
+std::string one_sentence(std::string_view text) {
+  std::string joined;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (const std::string clean = last_line_of(line); !clean.empty())
+      joined += (joined.empty() ? "" : "; ") + clean;
+  }
+  return joined;
+}
+
+std::vector<std::string> words_about(const char* program, const SlurmJob& job) {
+  std::vector<std::string> words = {program};
+  if (!job.cluster.empty()) words.push_back("--clusters=" + job.cluster);
+  return words;
+}
+
+UniqueFd memory_file() { return UniqueFd(::memfd_create("slurm", MFD_CLOEXEC)); }
+
+std::string text_of_file(const UniqueFd& file) {
+  const off_t size = std::min(::lseek(file.get(), 0, SEEK_END), kMostAnswer);
+  if (size <= 0) return {};
+  std::string text(static_cast<std::size_t>(size), '\0');
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::string_view take_field(std::string_view& line) {
+  const std::string_view field = line.substr(0, line.find('|'));
+  line.remove_prefix(std::min(line.size(), field.size() + 1));
+  return field;
+}
+
+bool has_any(std::string_view text, const auto& words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+}  // namespace
+
+Result<SlurmJob> parse_job(std::string_view output) {
+  const std::string line = last_line_of(output);
+  const std::string id = line.substr(0, line.find(';'));
+  const bool is_number = !id.empty() && id.find_first_not_of("0123456789") == id.npos;
+  if (!is_number)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("read the job that sbatch has submitted: it printed `{}` and no number",
+                             clean_text(line)),
+                 "Run `squeue --me` to see whether there is one.", 0};
+  return SlurmJob{.id = id, .cluster = line.size() > id.size() ? line.substr(id.size() + 1) : ""};
+}
+
+Result<SlurmJob> submit_job(const std::vector<std::string>& sbatch_line) {
+  const auto done =
+      run_outside_program({.argv = sbatch_line, .package = kSlurmPackage, .time = kSubmitLimit});
+  if (!done) return done.error();
+  if (done->exit_code == 0) return parse_job(done->output);
+  const bool away = has_any(done->errors, kController);
+  return Error{away ? ErrorKind::kSystem : ErrorKind::kUsage,
+               fmt::format("submit the array: sbatch exited with {}: {}", done->exit_code,
+                           clean_text(one_sentence(done->errors))),
+               {},
+               0};
+}
+
+Result<void> cancel_job(const SlurmJob& job) {
+  std::vector<std::string> words = words_about("scancel", job);
+  words.push_back(job.id);
+  const auto done = run_outside_program({.argv = words, .package = kSlurmPackage, .time = kCancelLimit});
+  if (!done) return done.error();
+  if (done->exit_code == 0) return {};
+  return Error{ErrorKind::kSystem,
+               fmt::format("cancel job {}: {}", job.id, clean_text(one_sentence(done->errors))),
+               {},
+               0};
+}
+
+bool is_over(std::string_view state) { return std::ranges::find(kOver, state) != kOver.end(); }
+
+SlurmTasks parse_tasks(std::string_view output) {
+  SlurmTasks tasks;
+  while (!output.empty()) {
+    std::string_view line = output.substr(0, output.find('\n'));
+    output.remove_prefix(std::min(output.size(), line.size() + 1));
+    const std::string_view number = take_field(line);
+    int index = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (error != std::errc() || end != number.data() + number.size()) continue;
+    SlurmTask& task = tasks[index];
+    task.state = take_field(line);
+    task.reason = take_field(line);
+    task.nodes = take_field(line);
+  }
+  return tasks;
+}
+
+Result<void> QueueQuestion::ask() {
+  if (is_open()) return {};
+  std::vector<std::string> words = words_about("squeue", job_);
+  words.insert(words.end(),
+               {"--noheader", "--array", "--states=all", "--jobs=" + job_.id, "--format=%K|%T|%r|%N"});
+  const auto program = find_program(words.front());
+  if (!program) return program.error();
+  words.front() = *program;
+  output_ = memory_file();
+  errors_ = memory_file();
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!output_ || !errors_ || !nothing) return Error::system("start squeue", errno);
+  auto child = ChildProcess::start(
+      {.argv = words, .fds = {nothing.get(), output_.get(), errors_.get()}, .own_group = true});
+  if (!child) return child.error();
+  child_.emplace(*std::move(child));
+  deadline_ = Clock::now() + kQuestionLimit;
+  return {};
+}
+
+std::optional<Result<SlurmTasks>> QueueQuestion::answer() {
+  if (!is_open()) return std::nullopt;
+  const auto end = child_->wait_until(Clock::now());
+  if (!end && Clock::now() < deadline_) return std::nullopt;
+  auto said = end ? read(*end)
+                  : Error{ErrorKind::kSystem,
+                          fmt::format("ask squeue: no answer within {}", human_duration(kQuestionLimit)),
+                          {},
+                          0};
+  child_.reset();
+  return said;
+}
+
+Result<SlurmTasks> QueueQuestion::read(const ChildEnd& end) const {
+  const std::string errors = text_of_file(errors_);
+  constexpr std::array<std::string_view, 1> kForgotten = {"Invalid job id"};
+  if (end.exit_code == 0) return parse_tasks(text_of_file(output_));
+  if (has_any(errors, kForgotten)) return SlurmTasks{};
+  return Error{ErrorKind::kSystem, "ask squeue: " + clean_text(last_line_of(errors)), {}, 0};
+}
+
+}  // namespace proctor::cli

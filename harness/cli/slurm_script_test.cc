@@ -1,0 +1,94 @@
+#include "harness/cli/slurm_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/core/outside_program.h"
+#include "harness/core/temp_dir.h"
+#include "harness/core/text.h"
+
+namespace proctor::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+// The script is run by the shell; in the place of Proctor is a program that prints what it is given, one word a line.
+class SlurmScript : public ::testing::Test {
+ protected:
+  SlurmScript() {
+    std::filesystem::create_directories(array_.directory);
+    std::ofstream(array_.proctor) << "#!/bin/sh\nprintf '%s\\n' \"$@\"\n";
+    std::filesystem::permissions(array_.proctor, std::filesystem::perms::owner_all);
+    std::ofstream(script_of(array_)) << script_text(array_);
+  }
+
+  void write_journal(const std::string& run, const std::string& text) {
+    std::filesystem::create_directories(array_.directory + "/" + run);
+    std::ofstream(array_.directory + "/" + run + "/journal.jsonl") << text;
+  }
+
+  std::string run_task(int task) {
+    const auto done =
+        run_outside_program({.argv = {"sh", script_of(array_)},
+                             .env = environment_with({"SLURM_ARRAY_TASK_ID=" + std::to_string(task)})});
+    EXPECT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->errors, "");
+    return done->output;
+  }
+
+  // With a blank and a quote, as anybody may have them.
+  std::string out(const std::string& run) const { return array_.directory + "/" + run; }
+
+  TempDir dir_;
+  SlurmArray array_{.directory = (dir_ / "it's out").string(),
+                    .start = dir_.string(),
+                    .proctor = (dir_ / "a proctor").string(),
+                    .shards = 8,
+                    .task_arguments = {"--sim=xpu:2x2", "--known-failures=a b"},
+                    .sbatch_options = {"-p", "gpu", "--gres=gpu:1"}};
+};
+
+TEST_F(SlurmScript, RunsTheShardOfItsTask) {
+  EXPECT_EQ(run_task(3), "run\n--plan\n" + out("plan.json") + "\n--shard\n3/8\n--out\n" + out("shard-3") +
+                             "\n--sim=xpu:2x2\n--known-failures=a b\n");
+}
+
+TEST_F(SlurmScript, GoesOnWithTheRestOfTheLastRun) {
+  write_journal("shard-3", "a plan\n");
+  EXPECT_EQ(run_task(3), "run\n--resume\n" + out("shard-3") + "\n--out\n" + out("shard-3.2") + "\n");
+  write_journal("shard-3.2", "a plan\nand more");
+  EXPECT_EQ(run_task(3), "run\n--resume\n" + out("shard-3.2") + "\n--out\n" + out("shard-3.3") + "\n");
+}
+
+TEST_F(SlurmScript, PassesOverARunWithoutAPlan) {
+  std::filesystem::create_directories(out("shard-3"));
+  write_journal("shard-3.2", "half a pla");
+  EXPECT_THAT(run_task(3), HasSubstr("--plan\n" + out("plan.json")));
+  EXPECT_THAT(run_task(3), HasSubstr("--out\n" + out("shard-3.3") + "\n"));
+}
+
+TEST_F(SlurmScript, IsSubmittedWithASignalBeforeTheTimeLimit) {
+  EXPECT_THAT(sbatch_line(array_, "1-8"),
+              ElementsAre("sbatch", "--parsable", "--job-name=proctor", "--array=1-8", "--open-mode=append",
+                          "--output=" + out("slurm-%a.out"), "--signal=B:TERM@30", "-p", "gpu",
+                          "--gres=gpu:1", script_of(array_)));
+  array_.sbatch_options = {"--signal=TERM@60"};
+  EXPECT_THAT(sbatch_line(array_, "2,5"), ::testing::Not(::testing::Contains("--signal=B:TERM@30")));
+}
+
+TEST_F(SlurmScript, AndItsLinesAreForAShell) {
+  const auto words = shell_words(continue_line(array_, {2, 5}));
+  ASSERT_TRUE(words);
+  EXPECT_EQ((*words)[1], "--wait");
+  EXPECT_EQ((*words)[3], "--array=2,5");
+  EXPECT_EQ(words->back(), script_of(array_));
+  EXPECT_THAT(merge_line(array_, out("merged")), EndsWith("--out " + shell_quote(out("merged"))));
+}
+
+}  // namespace
+}  // namespace proctor::cli

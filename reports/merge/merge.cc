@@ -187,6 +187,25 @@ Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
       "Run the shard, or fetch its run directory. A skipped or cancelled job leaves no run directory.");
 }
 
+// In the merged run a device is known by its machine's name and its id.
+Result<void> check_machines(const Inputs& sorted) {
+  std::map<std::pair<std::string, std::string>, std::pair<const MergePart*, std::string>> known;
+  for (const MergePart& part : sorted) {
+    for (const PlannedDevice& device : part.plan.devices) {
+      if (device.uuid.empty()) continue;
+      const auto [first, is_new] =
+          known.emplace(std::pair(part.plan.hostname, device.id), std::pair(&part, device.uuid));
+      const auto& [other, uuid] = first->second;
+      if (is_new || uuid == device.uuid) continue;
+      return differ(*other, part,
+                    fmt::format("two machines have the name {}, or a device was replaced: {}",
+                                part.plan.hostname, device.id),
+                    uuid, device.uuid, "Give each machine a host name of its own.");
+    }
+  }
+  return {};
+}
+
 // What a run left is told with that run, or nobody could tell what it proved.
 Result<void> check_runs_of_rest(const Inputs& sorted) {
   std::set<std::string> runs;
@@ -428,6 +447,7 @@ Result<void> check_all_same(const Inputs& sorted) {
     if (auto same = check_same_plan(sorted.front(), part); !same) return same;
   }
   if (auto complete = check_all_numbers(sorted); !complete) return complete;
+  if (auto apart = check_machines(sorted); !apart) return apart;
   for (const MergePart& part : sorted) {
     if (auto same = check_same_stack(sorted.front(), part); !same) return same;
     if (auto same = check_same_commit(sorted.front(), part); !same) return same;

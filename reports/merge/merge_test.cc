@@ -201,6 +201,16 @@ TEST(Merge, AnOverlapIsNamed) {
   EXPECT_THAT(refusal(parts), HasSubstr("the shards have 2 cases, but not the 3 of the plan"));
 }
 
+TEST(Merge, TwoMachinesWithOneNameAreNamed) {
+  auto parts = all();
+  for (Part& one : parts) {
+    one.plan.hostname = "node";
+    one.plan.devices.front().uuid = "GPU-" + one.plan.run_id;
+  }
+  EXPECT_THAT(refusal(parts), AllOf(HasSubstr("two machines have the name node"),
+                                    HasSubstr("GPU-run1 in dir0, but GPU-run2 in dir1")));
+}
+
 TEST(Merge, DifferentPlansAreNamed) {
   const auto with = [](auto change) {
     auto parts = all();

@@ -1,6 +1,7 @@
 #include "reports/history/durations.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ double median_of(std::vector<std::int64_t> values) {
 class Samples {
  public:
   Samples(Database& database, const NamesToday& today, std::size_t newest) : newest_(newest) {
-    std::map<std::string, std::size_t> places;
+    std::unordered_map<std::string, std::size_t> places;
     for (const auto& [test, id] : read_case_ids(database)) {
       const auto place = places.try_emplace(today.of(id), places.size()).first;
       if (of_test_.size() <= test) of_test_.resize(test + 1, kNoCase);

@@ -102,7 +102,8 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
   if (auto usable = check_directories(typed); !usable) return usable.error();
   auto known = load_all_known_failures(typed.known_failures);
   if (!known) return known.error();
-  if (auto readable = check_history(typed.history); !readable) return readable.error();
+  auto history = open_history(typed.history);
+  if (!history) return history.error();
   if (auto checked = manner.check(typed, after_dashes); !checked) return checked.error();
   return Checked{.typed = std::move(typed),
                  .after_dashes = after_dashes,
@@ -111,6 +112,7 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
                  .machine = *std::move(machine),
                  .shard = *shard,
                  .known_failures = *std::move(known),
+                 .history = *std::move(history),
                  .warnings = sweep_dead()};
 }
 

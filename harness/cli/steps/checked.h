@@ -16,6 +16,7 @@
 #include "harness/plan/known_failures.h"
 #include "harness/plan/shard.h"
 #include "harness/run/record/subject.h"
+#include "reports/history/history.h"
 
 namespace proctor::cli {
 
@@ -33,6 +34,7 @@ struct Checked {
   std::unique_ptr<Machine> machine;
   std::optional<Shard> shard;
   AllKnownFailures known_failures;
+  std::shared_ptr<History> history{};  // of --history, as it is before the run; null: there is none
   std::vector<Warning> warnings;
 };
 

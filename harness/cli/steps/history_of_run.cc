@@ -62,10 +62,11 @@ Result<void> tell_all(const std::string& file, const RunModel& model, EventSink&
 
 }  // namespace
 
-Result<void> check_history(const std::string& file) {
-  if (file.empty() || !exists(file)) return {};
-  const auto history = History::open_to_read(file, kHistoryWait);
-  return history ? Result<void>() : history.error();
+Result<std::shared_ptr<History>> open_history(const std::string& file) {
+  if (file.empty() || !exists(file)) return std::shared_ptr<History>();
+  auto history = History::open_to_read(file, kHistoryWait);
+  if (!history) return history.error();
+  return std::make_shared<History>(*std::move(history));
 }
 
 void tell_past(const std::string& file, const RunModel& model, EventSink& events) {

@@ -1,7 +1,6 @@
 #include "harness/cli/steps/order_of_run.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -23,11 +22,9 @@ std::size_t known_cases(const Plan& plan, const Durations& durations) {
       std::ranges::count_if(plan.cases, [&](const Case& test) { return durations.contains(test.id); }));
 }
 
-Durations durations_of_history(const std::string& file, Placed& placed) {
-  std::error_code error;
-  if (file.empty() || !std::filesystem::exists(file, error)) return {};
-  auto history = History::open_to_read(file, kHistoryWait);
-  auto durations = history ? median_durations(*history, kNewestResults) : history.error();
+Durations durations_of_history(const Checked& checked, Placed& placed) {
+  if (!checked.history) return {};
+  auto durations = median_durations(*checked.history, kNewestResults);
   if (durations) return *std::move(durations);
   placed.planned.warnings.push_back(
       {WarningCode::kHistory, "no case starts first for its duration: " + durations.error().message()});
@@ -48,14 +45,14 @@ Durations durations_of_last_runs(const Plan& plan) {
 
 }  // namespace
 
-OrderSetup order_of_run(const RunOptions& typed, Placed& placed) {
+OrderSetup order_of_run(const Checked& checked, Placed& placed) {
   const Plan& plan = placed.planned.plan;
-  OrderSetup order = typed.setup.repeats.order;
+  OrderSetup order = checked.typed.setup.repeats.order;
   order.most_on_cores = placed.jobs.on_cores;
   // One at a time takes as long in any order.
   if (placed.jobs.all == 1 || plan.cases.size() == 1) order.longest_first = false;
   if (!order.longest_first) return order;
-  order.durations = durations_of_history(typed.history, placed);
+  order.durations = durations_of_history(checked, placed);
   if (known_cases(plan, order.durations) == 0) order.durations = durations_of_last_runs(plan);
   return order;
 }

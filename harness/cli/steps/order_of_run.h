@@ -2,14 +2,14 @@
 // in proctor-out/.
 #pragma once
 
+#include "harness/cli/steps/checked.h"
 #include "harness/cli/steps/placed.h"
-#include "harness/cli/steps/run_options.h"
 #include "harness/run/schedule/run_setup.h"
 
 namespace proctor::cli {
 
 // What cannot be read is as if it were not there: an order changes no outcome. A file of --history that cannot be read
 // any more is a warning of the run.
-OrderSetup order_of_run(const RunOptions& typed, Placed& placed);
+OrderSetup order_of_run(const Checked& checked, Placed& placed);
 
 }  // namespace proctor::cli

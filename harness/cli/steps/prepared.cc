@@ -164,7 +164,7 @@ Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed,
   auto prepared = std::make_unique<Prepared>(
       Prepared{.placed = std::move(placed), .run_dir = {}, .stack = RunStack(checked.typed.stack_root)});
   // Before this run is the last one.
-  prepared->order = order_of_run(checked.typed, prepared->placed);
+  prepared->order = order_of_run(checked, prepared->placed);
   if (auto opened = open_directory(checked, *prepared); !opened) return opened.error();
   const auto recorded = write_record(checked, *prepared);
   if (!recorded) return recorded.error();

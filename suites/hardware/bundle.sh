@@ -7,7 +7,8 @@ set -euo pipefail
 
 build=$(realpath "$1")
 out=$2
-most_bytes=$((64 << 20))
+most_mib=64
+grep -qs '^CMAKE_BUILD_TYPE:STRING=Release$' "$build/CMakeCache.txt" || most_mib=96 # not optimised
 programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda management_cuda
   collectives_cuda libproctor_nccl.so health_cuda)
 if [ -x "$build/bin/memory_cuda12" ]; then # for a driver of CUDA 12
@@ -50,5 +51,5 @@ for program in "${programs[@]}"; do
   done < <(libraries_of "$out/bin/$program")
 done
 bytes=$(du -sb "$out" | cut -f1)
-[ "$bytes" -le $most_bytes ] || die "$out has $((bytes >> 20)) MiB, more than $((most_bytes >> 20))"
+[ "$bytes" -le $((most_mib << 20)) ] || die "$out has $((bytes >> 20)) MiB, more than $most_mib"
 echo "$out: $((bytes >> 20)) MiB; copy it to the machine and start run.sh there"

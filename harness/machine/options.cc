@@ -62,7 +62,7 @@ void add_suite_options(CLI::App& command, SelectionOptions& selection) {
   command
       .add_option(
           "--verify", selection.verify,
-          "Share of the cases passed in a shared process that run alone as well, or off (default: 2%)")
+          "Share of the passed cases of a shared process to run alone too, or off (default: 2%)")
       ->type_name("PERCENT");
   command
       .add_option("--env", selection.env,

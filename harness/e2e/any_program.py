@@ -191,7 +191,6 @@ def forbidden_leaks(sandbox):
     cases = {case["id"].partition("/")[2]: case for case in report(sandbox.last_out())["cases"]}
     check({name: case["outcome"] for name, case in cases.items()} == {"passes": "pass", "leaks": "fail"}, cases)
     check(cases["leaks"]["attempts"][0]["termination"]["left_by"] == [f"plan_sample_catch2/{name}" for name in cases], cases)
-    check("by one of the 2 cases of its process: plan_sample_catch2/passes" in done.stdout, done.stdout)
 
 
 def live_output(sandbox):
@@ -211,7 +210,7 @@ def live_output(sandbox):
 
 def output_of_a_shared_process(sandbox):
     """Each case of it shows what came since the one before: nothing twice."""
-    done = sandbox.proctor("run", "--process", "suite", "--show-output", "all", "--filter", "*Passes", "--out", sandbox.out(),
+    done = sandbox.proctor("run", "--process", "suite", "--verify", "off", "--show-output", "all", "--filter", "*Passes", "--out", sandbox.out(),
                            "--", BIN / "plan_listener_gtest")
     [log] = (sandbox.last_out() / "logs").rglob("*.log")
     shown = [line for line in done.stdout.splitlines() if line.startswith("  | ")]

@@ -62,7 +62,8 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
   const std::size_t index = in_process_[which];
   const bool bad = is_bad(verdict.outcome);
   settle_verification(index, verdict);
-  if (!is_shared() || last || verdict.outcome == Outcome::kNotrun || (bad && expected))
+  if (!is_shared() || last || verdict.outcome == Outcome::kNotrun ||
+      (bad && (expected || !members_.at(index).wants_confirmation())))
     return take(index, verdict, marks, expected, last, where);
   if (bad) {
     members_.at(index).doubt(verdict, where);

@@ -28,6 +28,7 @@ struct RepeatPolicy {
   bool until_fail = false;  // the first bad repeat is the last one
   int first_repeat = 1;     // the number of the first repeat
   bool verify = false;      // a good attempt beside others is followed by one alone
+  bool confirm = true;      // a bad attempt beside others is
 };
 
 class CaseProgress {
@@ -49,6 +50,7 @@ class CaseProgress {
   // The attempt says nothing about the case: its device was found unhealthy after it. The next one is in its place.
   void discount();
   bool wants_verification() const { return policy_.verify; }
+  bool wants_confirmation() const { return policy_.confirm; }
   int attempt() const { return attempt_; }
   // How many of the present repeat count, with the one that comes next.
   int counted_attempts() const { return attempt_ - discounted_; }

@@ -118,7 +118,8 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
     RepeatPolicy policy{.retries = test.policy.retries,
                         .repeat = setup_.repeats.repeat,
                         .until_fail = setup_.repeats.until_fail,
-                        .verify = verified.contains(i)};
+                        .verify = verified.contains(i),
+                        .confirm = !setup_.stop.fail_fast};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
     const auto pin = setup_.repeats.pins.find(test.id);

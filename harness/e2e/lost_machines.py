@@ -160,7 +160,7 @@ def the_rest_is_a_plan(sandbox):
 def even_shards(sandbox):
     """By the history; every shard has the cases that the plan says, and the merged run is the whole."""
     scripts = {name: "exit 0" for name in NAMES}
-    scripts.update({"suite00": "sleep 0.9", "suite01": "sleep 0.3", "suite02": "sleep 0.3; exit 4", "suite03": "sleep 0.3"})
+    scripts.update({"suite00": "sleep 2", "suite01": "sleep 0.3", "suite02": "sleep 0.3; exit 4", "suite03": "sleep 0.3"})
     write_config(sandbox.path / "proctor.toml",
                  {name: {"kind": "command", "command": ["sh", "-c", script], "backend": "none"}
                   for name, script in scripts.items()})

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const PlanDirectories kHere{
+const PlanDirectories kPlanHere{
     .start = "/home/u/repo", .programs = "/opt/proctor/bin", .shared = "/opt/proctor/share/proctor"};
 const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .shared = "/usr/share/proctor"};
 
@@ -73,14 +73,14 @@ PlanFile full() {
   return file;
 }
 
-std::string text_of(const PlanFile& file, const PlanDirectories& directories = kHere) {
+std::string text_of(const PlanFile& file, const PlanDirectories& directories = kPlanHere) {
   const auto text = plan_file_text(file, directories);
   EXPECT_TRUE(text) << (text ? "" : text.error().what);
   return text ? *text : "";
 }
 
 std::string refusal(const std::string& text) {
-  const auto file = parse_plan_file(text, "plan.json", kHere);
+  const auto file = parse_plan_file(text, "plan.json", kPlanHere);
   EXPECT_TRUE(!file && file.error().kind == ErrorKind::kUsage);
   return file ? "" : file.error().what;
 }
@@ -94,7 +94,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
 // What comes back is written as the same text, so nothing was lost; the members are looked at in the text.
 TEST(PlanFile, ComesBackWhole) {
   const std::string text = text_of(full());
-  const auto back = parse_plan_file(text, "plan.json", kHere);
+  const auto back = parse_plan_file(text, "plan.json", kPlanHere);
   ASSERT_TRUE(back) << back.error().what;
   EXPECT_EQ(text_of(*back), text);
   EXPECT_EQ(back->plan.cases[0].id, full().plan.cases[0].id);
@@ -126,7 +126,7 @@ TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
                                                      "/home/u/repository"}));
   EXPECT_EQ(suite.env.at("PYTHONPATH"), "/usr/share/proctor/pytest:/x:/ci/work");
   EXPECT_EQ(text_of(*there, kThere), text);
-  EXPECT_EQ(*plan_file_digest(*there, kThere), *plan_file_digest(full(), kHere));
+  EXPECT_EQ(*plan_file_digest(*there, kThere), *plan_file_digest(full(), kPlanHere));
 }
 
 // Some path in it may be a directory of the machine that reads it; it is still the same plan.
@@ -137,7 +137,7 @@ TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
   const auto there = parse_plan_file(text, "plan.json", elsewhere);
   ASSERT_TRUE(there) << there.error().what;
   EXPECT_EQ(there->plan.suites[0].command[2], "/home/u/repository");
-  EXPECT_EQ(*plan_file_digest(*there, elsewhere), *plan_file_digest(full(), kHere));
+  EXPECT_EQ(*plan_file_digest(*there, elsewhere), *plan_file_digest(full(), kPlanHere));
 
   PlanFile less = *there;
   less.plan.cases.clear();
@@ -155,7 +155,7 @@ TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
   ASSERT_TRUE(in_root) << in_root.error().what;
   EXPECT_EQ(in_root->plan.suites[0].directory, "/");
   EXPECT_EQ(in_root->plan.suites[0].command[1], "--data=/data");
-  EXPECT_EQ(*plan_file_digest(*in_root, root), *plan_file_digest(full(), kHere));
+  EXPECT_EQ(*plan_file_digest(*in_root, root), *plan_file_digest(full(), kPlanHere));
 
   PlanFile made = full();
   made.plan.suites[0].directory = "/";
@@ -167,7 +167,7 @@ TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
 }
 
 TEST(PlanFile, ADirectoryThatThisMachineDoesNotHaveIsNamed) {
-  PlanDirectories without = kHere;
+  PlanDirectories without = kPlanHere;
   without.shared.clear();
   const auto file = parse_plan_file(text_of(full()), "plan.json", without);
   ASSERT_FALSE(file);
@@ -195,7 +195,7 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
 TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
   PlanFile file = full();
   file.plan.suites[0].hierarchy = "flat";
-  EXPECT_TRUE(parse_plan_file(text_of(file), "plan.json", kHere));
+  EXPECT_TRUE(parse_plan_file(text_of(file), "plan.json", kPlanHere));
   file.plan.suites[0].hierarchy = "sideways";
   EXPECT_THAT(refusal(text_of(file)), HasSubstr("sideways"));
 }
@@ -203,7 +203,7 @@ TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
 TEST(PlanFile, KeepsWhatALeakIs) {
   PlanFile file = full();
   file.plan.cases[0].policy.leaks_fail = true;
-  const auto read = parse_plan_file(text_of(file), "plan.json", kHere);
+  const auto read = parse_plan_file(text_of(file), "plan.json", kPlanHere);
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_TRUE(read->plan.cases[0].policy.leaks_fail);
   EXPECT_FALSE(read->plan.suites[0].policy.leaks_fail);
@@ -212,19 +212,19 @@ TEST(PlanFile, KeepsWhatALeakIs) {
 TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
   std::string text = text_of(full());
   std::erase(text, '\n');
-  EXPECT_TRUE(parse_plan_file(text, "plan.json", kHere));
+  EXPECT_TRUE(parse_plan_file(text, "plan.json", kPlanHere));
   PlanFile other = full();
   other.plan.cases[0].policy.retries = 9;
-  EXPECT_NE(*plan_file_digest(other, kHere), *plan_file_digest(full(), kHere));
+  EXPECT_NE(*plan_file_digest(other, kPlanHere), *plan_file_digest(full(), kPlanHere));
 }
 
 TEST(PlanFile, WhatCannotBeReadBackIsNotWritten) {
   PlanFile file = full();
   file.plan.cases[0].argv.emplace_back("\xff");
-  EXPECT_FALSE(plan_file_text(file, kHere));
+  EXPECT_FALSE(plan_file_text(file, kPlanHere));
   file = full();
   file.plan.suites[0].env["X"] = "${PROCTOR_START}";
-  EXPECT_FALSE(plan_file_text(file, kHere));
+  EXPECT_FALSE(plan_file_text(file, kPlanHere));
 }
 
 TEST(PlanFile, CasesThatWereRenamedHaveTheirNamesAndProgramsOfToday) {
@@ -240,7 +240,7 @@ TEST(PlanFile, CasesThatWereRenamedHaveTheirNamesAndProgramsOfToday) {
   test.classname = "proctor.kernels.xpu";
   test.argv = suite.command;
   file.plan.suites.pop_back();
-  const auto back = parse_plan_file(text_of(file), "plan.json", kHere);
+  const auto back = parse_plan_file(text_of(file), "plan.json", kPlanHere);
   ASSERT_TRUE(back) << back.error().what;
   const Case& renamed = back->plan.cases[0];
   EXPECT_EQ(renamed.id, "management.xpu/Sensors.A");
@@ -248,7 +248,7 @@ TEST(PlanFile, CasesThatWereRenamedHaveTheirNamesAndProgramsOfToday) {
   EXPECT_THAT(renamed.argv, testing::ElementsAre("/p/management_xpu"));
   EXPECT_EQ(back->plan.suites[renamed.suite].name, "management");
   EXPECT_EQ(back->warnings.size(), 1u);
-  EXPECT_TRUE(parse_plan_file(text_of(*back), "plan.json", kHere)->warnings.empty());
+  EXPECT_TRUE(parse_plan_file(text_of(*back), "plan.json", kPlanHere)->warnings.empty());
 }
 
 }  // namespace

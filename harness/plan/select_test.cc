@@ -322,12 +322,12 @@ TEST(SelectSuites, AdHocCommandRefusals) {
 
 // ---- Cases that were renamed ----
 
-const std::vector<std::string> kToday = {"kernels.xpu/Launch.A", "management.xpu/Sensors.A",
-                                         "management.xpu/Sensors.B"};
+const std::vector<std::string> kNamesToday = {"kernels.xpu/Launch.A", "management.xpu/Sensors.A",
+                                              "management.xpu/Sensors.B"};
 
 std::vector<std::string> of_today(const SelectionOptions& options, std::vector<Warning>& warnings) {
   std::vector<Case> cases;
-  for (const std::string& id : kToday) cases.emplace_back().id = id;
+  for (const std::string& id : kNamesToday) cases.emplace_back().id = id;
   const auto selected = select_cases(cases, options);
   if (!selected) return {selected.error().what};
   warnings = warn_of_renamed(*selected, options);
@@ -351,10 +351,10 @@ TEST(SelectRenamed, AnOldIdSelectsTheCaseAndSaysSo) {
   EXPECT_TRUE(warnings.empty());
   options.cases.clear();
   options.filters = {"kernels.xpu/Sensors.*"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre(kToday[1], kToday[2]));
+  EXPECT_THAT(of_today(options, warnings), ElementsAre(kNamesToday[1], kNamesToday[2]));
   EXPECT_EQ(warnings.size(), 1u);
   options.excludes = {"kernels.xpu/Sensors.B"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre(kToday[1]));
+  EXPECT_THAT(of_today(options, warnings), ElementsAre(kNamesToday[1]));
 }
 
 TEST(SelectRenamed, TheSuiteThatHasTheCaseTodayIsTakenToo) {

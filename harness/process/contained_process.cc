@@ -22,6 +22,7 @@
 #include "harness/process/guard/tree.h"
 #include "harness/process/limit_clock.h"
 #include "harness/process/recipe.h"
+#include "harness/process/socket_holder.h"
 #include "harness/process/strays.h"
 #include "harness/process/sweep.h"
 
@@ -131,6 +132,10 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
       order(guard::CommandType::kSignal, SIGCONT);
     }
     order(guard::CommandType::kFreeze, 0);
+  }
+
+  bool holds_socket(std::uint64_t inode) const override {
+    return !guard_gone_ && tree_holds_socket(guard_pid_, inode, guard_children_.get());
   }
 
   int leader_pid() const override {

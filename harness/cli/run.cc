@@ -59,6 +59,8 @@ std::vector<std::string> suite_notes(const Planned& planned, const RunOptions& o
                     suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) +
                     (suite.backend_reason.empty() ? "" : " (" + suite.backend_reason + ")") + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
+    if (const std::string way = suite.kind->way_of_telling(suite); options.console.verbose && !way.empty())
+      notes.push_back("               its program tells of its cases " + way);
   }
   return notes;
 }

@@ -35,6 +35,23 @@ void report(const Kind& kind, const std::string& text) {
   fuzz::check(verdict.outcome != Outcome::kPass || (child.violations() == 0 && child.result()));
 }
 
+// What comes over a connection: a case that passes was told of in order.
+void testimony(const Kind& kind, const std::string& text) {
+  const auto told = kind.testimony();
+  if (!told) return;
+  std::string_view rest = text;
+  std::size_t begins = 0;
+  std::size_t ends = 0;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    for (const std::string& event : told->translate(line.empty() ? rest : line))
+      ++(ChildReport::started_case(event) ? begins : ends);
+    rest.remove_prefix(line.empty() ? rest.size() : line.size());
+  }
+  fuzz::check(ends == 0 || begins > 0);
+  static_cast<void>(told->translate_file(text));
+}
+
 void list(const Kind& kind, const std::string& text) {
   Suite suite = suite_of(kind);
   ListOutput out;
@@ -49,6 +66,7 @@ void list(const Kind& kind, const std::string& text) {
 
 void both(const Kind& kind, const std::string& text) {
   report(kind, text);
+  testimony(kind, text);
   list(kind, text);
 }
 

@@ -196,8 +196,9 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 std::vector<Warning> clock_warnings(const Plan& plan) {
   std::vector<Warning> warnings;
   for (const Suite& suite : plan.suites) {
-    if (tells_begin_and_end(suite.kind->voice(suite)) || (!suite.policy.startup && !suite.policy.shutdown))
-      continue;
+    const bool shares = suite.process != "case";
+    const Voice voice = shares ? suite.kind->voice_of_several(suite) : suite.kind->voice(suite);
+    if (tells_begin_and_end(voice) || (!suite.policy.startup && !suite.policy.shutdown)) continue;
     warnings.push_back({WarningCode::kClockUnused,
                         fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
                                     "does not say when a case begins and ends",

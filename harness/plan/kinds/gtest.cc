@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
+#include "harness/plan/kinds/gtest_results.h"
+#include "harness/plan/kinds/gtest_stream.h"
 
 namespace proctor {
 
@@ -101,12 +99,6 @@ bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
 
 namespace {
 
-const json& array_of(const json& object, const char* key) {
-  static const json kEmpty = json::array();
-  const auto it = object.find(key);
-  return it != object.end() && it->is_array() ? *it : kEmpty;
-}
-
 // The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
 // none, and then its words on stdout are the list.
 std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
@@ -124,265 +116,6 @@ std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
   return names;
 }
 
-// ---- its result file ----
-
-// The text starts with "FILE:LINE\n" where the failure has a place.
-std::string failure_line(const std::string& text) {
-  const auto end_of_line = text.find('\n');
-  const auto colon = text.rfind(':', end_of_line);
-  if (end_of_line == std::string::npos || colon == std::string::npos || colon == 0)
-    return event_line("fail", {{"message", text}});
-  int line = 0;
-  const char* last = text.data() + end_of_line;
-  const auto [end, error] = std::from_chars(text.data() + colon + 1, last, line);
-  if (error != std::errc() || end != last) return event_line("fail", {{"message", text}});
-  return event_line(
-      "fail", {{"file", text.substr(0, colon)}, {"line", line}, {"message", text.substr(end_of_line + 1)}});
-}
-
-// The words of skips, from what GoogleTest prints of them: the file of 1.12 does not have them. One pass over the text.
-//
-//   [ RUN      ] Suite.Name
-//   file.cc:69: Skipped
-//   no such card
-//   [  SKIPPED ] Suite.Name (0 ms)      GTEST_PRINT_TIME=0: without the time
-//
-// A test may print what another program printed, with marks of its own: what stands between those is not the test's.
-class PrintedSkips {
- public:
-  explicit PrintedSkips(std::string_view printed) : text_(clean_text(printed)) {  // without colours
-    std::string_view rest = text_;
-    while (!rest.empty()) read(take_line(rest), rest);
-  }
-  PrintedSkips(const PrintedSkips&) = delete;  // what it knows points into its text
-  PrintedSkips& operator=(const PrintedSkips&) = delete;
-
-  std::string of(const std::string& test) const {
-    const auto known = words_.find(test);
-    if (known != words_.end()) return std::string(known->second);
-    // Where an environment skips all of them, there are no marks.
-    return marked_ ? std::string() : std::string(open_.front().words.value_or(""));
-  }
-
- private:
-  struct Open {
-    std::string_view name;
-    std::optional<std::string_view> words = {};
-  };
-
-  static std::string_view take_line(std::string_view& rest) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-    return line;
-  }
-
-  void read(std::string_view line, std::string_view rest) {
-    constexpr std::string_view kRun = "[ RUN      ] ";
-    if (line.ends_with(": Skipped")) open_.back().words = rest.substr(0, rest.find('\n'));
-    if (const std::size_t at = line.rfind(kRun); at != line.npos) {
-      marked_ = true;
-      open_.push_back({line.substr(at + kRun.size())});
-    }
-    for (const std::string_view mark : {"[  SKIPPED ] ", "[       OK ] ", "[  FAILED  ] "}) {
-      // What the test printed last may have had no end of line.
-      if (const std::size_t at = line.rfind(mark); at != line.npos) return end(line.substr(at + mark.size()));
-    }
-    in_summary_ = false;
-  }
-
-  void end(std::string_view what) {
-    in_summary_ = in_summary_ || what.ends_with(", listed below:");
-    if (in_summary_) return;
-    const std::string_view name = what.substr(0, std::min(what.find(" ("), what.find(", where ")));
-    const auto same =
-        std::find_if(open_.rbegin(), open_.rend() - 1, [&](const Open& o) { return o.name == name; });
-    // The beginning of one that is not open is lost, and what has none is its own.
-    const auto first = same.base() - 1;
-    std::string_view words;
-    for (auto open = first; open != open_.end(); ++open) words = open->words.value_or(words);
-    words_.insert_or_assign(name, words);
-    open_.erase(first, open_.end());
-    if (open_.empty()) open_.emplace_back();
-    marked_ = true;
-  }
-
-  const std::string text_;
-  std::vector<Open> open_ =
-      std::vector<Open>(1);  // the tests that have no end yet, below what is outside of them
-  std::map<std::string_view, std::string_view> words_;
-  bool marked_ = false;      // a test has begun or ended
-  bool in_summary_ = false;  // the names at the end, which have no test before them
-};
-
-// Later ones have them, below the place: "FILE:LINE\nWORDS".
-std::string written_skip(const json& test) {
-  for (const auto& entry : array_of(test, "skipped")) {
-    const std::string text = text_at(entry, "message");
-    return text.substr(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return {};
-}
-
-// When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
-// they never began shows in their start, second 0 of its clock in local time.
-bool never_began(const json& test) {
-  const std::string start = text_at(test, "timestamp");
-  return text_at(test, "result") == "COMPLETED" &&
-         (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
-}
-
-// What stands in a whole result file.
-struct Results {
-  struct Test {
-    std::string name;  // "Group.Name"
-    bool skipped = false;
-    std::string skip_words = {};
-    std::vector<std::string> recorded = {};  // event lines, as the next
-    std::vector<std::string> failures = {};
-  };
-  std::vector<Test> ran;
-  std::vector<std::string> failures;  // of groups and of what is around all tests, event lines
-};
-
-void add_failures(const json& holder, std::vector<std::string>& lines) {
-  for (const auto& entry : array_of(holder, "failures")) {
-    if (entry.is_object()) lines.push_back(failure_line(text_at(entry, "failure")));
-  }
-}
-
-// What RecordProperty() left, beside GoogleTest's own keys: as words, and as a figure where it is a number.
-std::vector<std::string> properties_of(const json& test) {
-  static const std::set<std::string> kOwn = {"name",     "file",        "line",       "status",
-                                             "result",   "timestamp",   "time",       "classname",
-                                             "failures", "value_param", "type_param", "skipped"};
-  std::vector<std::string> lines;
-  for (const auto& [name, value] : test.items()) {
-    if (kOwn.contains(name) || !value.is_string()) continue;
-    const std::string text = value.get<std::string>();
-    lines.push_back(event_line("property", {{"name", name}, {"value", text}}));
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number))
-      lines.push_back(event_line("measure", {{"name", name}, {"value", number}}));
-  }
-  return lines;
-}
-
-// GoogleTest 1.12 forgets a comma before the group of what failed outside of its tests. No string has a line break.
-std::string with_comma(std::string text) {
-  constexpr std::string_view kForgotten = "\n    }    {\n";
-  const std::size_t at = text.find(kForgotten);
-  if (at != std::string::npos) text.insert(text.find('}', at) + 1, ",");
-  return text;
-}
-
-std::optional<Results> read_results(std::string_view text) {
-  const json report = parse_json(with_comma(std::string(text)));
-  if (!report.is_object() || !report.contains("testsuites") || !report["testsuites"].is_array()) return {};
-  Results results;
-  for (const auto& group : report["testsuites"]) {
-    add_failures(group, results.failures);
-    for (const auto& test : array_of(group, "testsuite")) {
-      if (text_at(test, "name").empty()) {  // what failed outside of any test, in an environment's set-up
-        add_failures(test, results.failures);
-        continue;
-      }
-      if (text_at(test, "status") != "RUN") continue;
-      const bool skipped = text_at(test, "result") == "SKIPPED" || never_began(test);
-      results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
-      results.ran.back().recorded = properties_of(test);
-      results.ran.back().skip_words = written_skip(test);
-      add_failures(test, results.ran.back().failures);
-    }
-  }
-  return results;
-}
-
-// Each test that ran is told of under its own name, so that a program that runs others than the one it was asked
-// for, whatever its main() does with the filter, is found out.
-std::vector<std::string> tell_each(const Results& results) {
-  std::vector<std::string> lines;
-  for (const auto& test : results.ran) {
-    lines.push_back(event_line("start", {{"case", test.name}}));
-    lines.insert(lines.end(), test.recorded.begin(), test.recorded.end());
-    const bool failed = !test.failures.empty() || !results.failures.empty();
-    for (const auto& failures : {results.failures, test.failures})
-      lines.insert(lines.end(), failures.begin(), failures.end());
-    const char* result = failed ? "fail" : test.skipped ? "skip" : "pass";
-    json end = {{"case", test.name}, {"result", result}};
-    if (!failed && test.skipped) end["reason"] = test.skip_words;
-    lines.push_back(event_line("end", std::move(end)));
-  }
-  if (!results.ran.empty()) return lines;
-  if (!results.failures.empty()) {  // it did not come to its tests
-    lines = results.failures;
-    lines.push_back(event_line("end", {{"result", "fail"}}));
-    return lines;
-  }
-  lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program contains none"}}));
-  lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
-  return lines;
-}
-
-// The first line of what GTEST_SKIP() was told. What follows in the output may be the program's own.
-std::string first_line(std::string_view words) {
-  constexpr std::size_t kMaxReason = 200;
-  words = words.substr(0, words.find('\n'));
-  const std::size_t begin = words.find_first_not_of(" \t\r");
-  if (begin == words.npos) return "framework";
-  words = words.substr(begin, words.find_last_not_of(" \t\r") + 1 - begin);
-  if (words.size() <= kMaxReason) return std::string(words);
-  std::size_t end = kMaxReason;
-  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // no half of a character
-  return std::string(words.substr(0, end));
-}
-
-// The program is one case: what it ran is its own affair, as long as it ran something.
-std::vector<std::string> tell_whole(const Results& results) {
-  std::vector<std::string> lines = results.failures;
-  bool skipped = true;
-  std::string words;  // why it is skipped: the first that says so speaks for all
-  for (const auto& test : results.ran) {
-    lines.insert(lines.end(), test.failures.begin(), test.failures.end());
-    skipped = skipped && test.skipped;
-    if (words.empty()) words = test.skip_words;
-  }
-  if (results.ran.empty() && lines.empty()) return lines;  // without an end nobody takes it for a result
-  const char* result = !lines.empty() ? "fail" : skipped ? "skip" : "pass";
-  json end = {{"result", result}};
-  if (lines.empty() && skipped) end["reason"] = words;
-  lines.push_back(event_line("end", std::move(end)));
-  return lines;
-}
-
-class ResultFile final : public Translator {
- public:
-  explicit ResultFile(bool whole) : whole_(whole) {}
-  void hear(std::string_view output) override { printed_ = output; }
-  std::vector<std::string> translate(std::string_view text) override {
-    auto results = read_results(text);
-    if (!results) return {};
-    add_printed_words(*results);
-    return whole_ ? tell_whole(*results) : tell_each(*results);
-  }
-
- private:
-  void add_printed_words(Results& results) const {
-    const auto has_no_words = [](const Results::Test& test) {
-      return test.skipped && test.skip_words.empty();
-    };
-    if (std::ranges::none_of(results.ran, has_no_words)) return;
-    const PrintedSkips printed(printed_);
-    for (auto& test : results.ran) {
-      if (has_no_words(test)) test.skip_words = printed.of(test.name);
-    }
-  }
-
-  bool whole_;           // the whole program is one case
-  std::string printed_;  // its last words
-};
-
 // ---- the kind ----
 
 constexpr std::string_view kFilterOption = "--gtest_filter=";
@@ -397,13 +130,30 @@ bool runs_disabled(const Suite& suite) {
   });
 }
 
-Warning has_no_listener(const Suite& suite) {
+std::string option_for_listener(const Suite& suite) {
+  return fmt::format("target_link_libraries({} PRIVATE Proctor::gtest_listener)",
+                     std::filesystem::path(suite.command.front()).filename().string());
+}
+
+constexpr std::string_view kStreamOption = "--gtest_stream_result_to";
+constexpr const char* kStreamVariable = "GTEST_STREAM_RESULT_TO";
+
+// Who else gets what the program streams: "--gtest_stream_result_to of its command"; "" = nobody.
+std::string other_use_of_stream(const Suite& suite) {
+  const bool in_command = std::ranges::any_of(suite.command, [](const std::string& word) {
+    return word == kStreamOption || word.starts_with(std::string(kStreamOption) + "=");
+  });
+  if (in_command) return fmt::format("{} in its command", kStreamOption);
+  const auto variable = suite.env.find(kStreamVariable);
+  if (variable == suite.env.end() || variable->second.empty()) return {};
+  return fmt::format("{} in its environment", kStreamVariable);
+}
+
+Warning streams_elsewhere(const Suite& suite, const std::string& use) {
   return {WarningCode::kGtestListener,
-          fmt::format("suite `{}` ({}) is one case, because its program does not report its cases; this line "
-                      "of CMake gives each its own verdict: "
-                      "target_link_libraries({} PRIVATE Proctor::gtest_listener)",
-                      suite.name, suite.origin,
-                      std::filesystem::path(suite.command.front()).filename().string())};
+          fmt::format("suite `{}` ({}) has a process for each case, because {} sends results elsewhere; this "
+                      "line of CMake lets its cases share one: {}",
+                      suite.name, suite.origin, use, option_for_listener(suite))};
 }
 
 // What in an environment says which tests run, and how. Source: googletest, src/gtest.cc, the flags and what stands in
@@ -444,12 +194,16 @@ class GtestKind final : public Kind {
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
               .voice = Voice::kFile,
+              .voice_of_several = Voice::kConnection,
               .output = {"--gtest_output=json:{}"},
+              .connection = {"--gtest_stream_result_to={}"},
               .caller_filters = names_of_variables()}) {}
 
   // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
   // for one test run none, and call that a success; whether others run after a failure, we decide.
-  Result<void> settle_environment(Suite& suite, const SearchPaths&) const override {
+  Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
+    if (const auto theirs = paths.caller.find(kStreamVariable); theirs != paths.caller.end())
+      suite.env.emplace(kStreamVariable, theirs->second);
     suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
     suite.env.emplace("GTEST_SHARD_INDEX", "0");
     suite.env.emplace("GTEST_FAIL_FAST", "0");
@@ -475,13 +229,10 @@ class GtestKind final : public Kind {
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
     // A main() may have ended before it came to its tests.
     if (!has_file && names->empty()) return Error::usage("did not print a GoogleTest test list");
-    const bool together = suite.process == "suite";
-    suite.listener = together && announces_gtest_listener(out.event_lines);
-    if (together && !suite.listener && !names->empty()) {
-      warnings.push_back(has_no_listener(suite));
-      return std::vector<Case>{whole_command(suite)};
-    }
-    return cases_of(suite, *names);
+    suite.listener = suite.process == "suite" && announces_gtest_listener(out.event_lines);
+    const std::string use = suite.process == "suite" && !suite.listener ? other_use_of_stream(suite) : "";
+    if (!use.empty()) warnings.push_back(streams_elsewhere(suite, use));
+    return cases_of(suite, *names, use.empty() ? group_of(suite) : "");
   }
 
   Result<void> check_alone(const std::vector<Case>& cases) const override {
@@ -494,8 +245,17 @@ class GtestKind final : public Kind {
     return {};
   }
 
-  std::unique_ptr<Translator> translator(const Suite& suite, const Case&) const override {
-    return std::make_unique<ResultFile>(suite.process == "suite");
+  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
+    return gtest_result_file();
+  }
+  std::unique_ptr<Testimony> testimony() const override { return gtest_stream(); }
+  std::string way_of_telling(const Suite& suite) const override {
+    if (suite.process != "suite") return {};
+    if (suite.listener) return "by Proctor's listener";
+    return other_use_of_stream(suite).empty() ? fmt::format("over {}", kStreamOption) : "one by one";
+  }
+  std::string how_to_share(const Suite& suite) const override {
+    return "this line of CMake lets them share one: " + option_for_listener(suite);
   }
 
   // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result
@@ -524,12 +284,13 @@ class GtestKind final : public Kind {
       return {Outcome::kError, Reason::kProtocol};
     Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);
     if (verdict.outcome == Outcome::kSkip)
-      verdict.reason = reason_in_words(first_line(verdict.reason.text()));
+      verdict.reason = reason_in_words(gtest_skip_reason(verdict.reason.text()));
     return verdict;
   }
 
  private:
-  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names) {
+  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names,
+                                    const std::string& group) {
     std::vector<Case> cases;
     for (const GtestName& name : names) {
       Case test;
@@ -538,7 +299,7 @@ class GtestKind final : public Kind {
       test.classname = name.group;
       test.devices = suite.devices;
       test.disabled = name.disabled && !runs_disabled(suite);
-      test.group = group_of(suite);
+      test.group = group;
       test.argv = with(suite.command, {std::string(kFilterOption) + filter_of(test.id)});
       cases.push_back(std::move(test));
     }

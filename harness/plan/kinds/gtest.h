@@ -4,8 +4,10 @@
 //   run    CMD --gtest_filter=NAME --gtest_output=json:FILE. An exit code alone cannot tell a pass from a skip,
 //          or from exit(0) in the middle of a test (GoogleTest advanced guide, "Generating a JSON Report").
 //
-// With process = "suite", a program that has our listener (gtest/proctor_gtest_listener.cc) tells of its cases
-// in events; one that has not is one case.
+// Of several tests in a process it tells, the first that works:
+//   1. our listener (gtest/proctor_gtest_listener.cc), in events
+//   2. GoogleTest itself, over --gtest_stream_result_to (gtest_stream.h)
+//   3. no way: each test then has a process of its own
 #pragma once
 
 #include <string>

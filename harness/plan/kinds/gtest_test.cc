@@ -226,19 +226,6 @@ TEST(GtestResult, AFailingEnvironmentWithoutTheCommaBeforeIt) {
   EXPECT_EQ(read(text).failures().at(0).message, "no licence");
 }
 
-// A program that is one case as a whole may run what it likes, but something.
-TEST(GtestResult, OfAWholeProgram) {
-  Suite suite;
-  suite.process = "suite";
-  const auto verdict = [&](const std::string& text) {
-    ChildReport report("program");
-    for (const auto& line : gtest_kind().translator(suite, {})->translate(text)) report.add_line(line);
-    return gtest_kind().judge({.child = report});
-  };
-  EXPECT_EQ(verdict(result_file(std::string(kN) + "," + kOther)), (Verdict{Outcome::kPass, {}}));
-  EXPECT_EQ(verdict(R"({"tests":0,"testsuites":[]})"), (Verdict{Outcome::kError, Reason::kNoResult}));
-}
-
 // The same from our listener in a process that was asked for one case.
 TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
   const auto verdict = [](const std::vector<std::string>& names) {
@@ -342,28 +329,6 @@ TEST(GtestResult, TheWordsOfASkipAreItsOwn) {
       skip_reason(skipped,
                   "[ RUN      ] G.N\na.cc:3: Skipped\nno such card\nno end of line[  SKIPPED ] G.N (0 ms)\n"),
       "no such card");
-}
-
-// A program that is one case says why by the first test that does.
-TEST(GtestResult, AWholeProgramThatIsSkippedSaysWhy) {
-  Suite suite;
-  suite.process = "suite";
-  const auto reason = [&](const std::string& tests, const std::string& printed) {
-    const auto translator = gtest_kind().translator(suite, {});
-    translator->hear(printed);
-    ChildReport report("program");
-    for (const auto& line : translator->translate(result_file(tests))) report.add_line(line);
-    const Verdict verdict = gtest_kind().judge({.child = report});
-    return std::string(to_string(verdict.outcome)) + ":" + verdict.reason.text();
-  };
-  const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
-  const std::string in_file =
-      R"({"name":"M","status":"RUN","result":"SKIPPED","skipped":[{"message":"a.cc:3\nin the file"}]})";
-  const std::string printed = "[ RUN      ] G.N\na.cc:3: Skipped\nno such card\n[  SKIPPED ] G.N (0 ms)\n";
-  EXPECT_EQ(reason(skipped, printed), "skip:no such card");
-  EXPECT_EQ(reason(skipped, ""), "skip:framework");
-  EXPECT_EQ(reason(skipped + "," + in_file, ""), "skip:in the file");
-  EXPECT_EQ(reason(skipped + "," + kOther, printed), "pass:");
 }
 
 // The file is the test's to write: as many of these as it likes, and the output is looked through once.

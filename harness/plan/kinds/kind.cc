@@ -14,6 +14,16 @@ namespace proctor {
 
 namespace {
 
+// The words with `value` for "{}".
+std::vector<std::string> filled(const std::vector<std::string_view>& templates, const std::string& value) {
+  std::vector<std::string> words;
+  for (const std::string_view word : templates) {
+    words.emplace_back(word);
+    if (const std::size_t at = word.find("{}"); at != word.npos) words.back().replace(at, 2, value);
+  }
+  return words;
+}
+
 bool is_one_line(const std::string& text) { return text == clean_text(text) && text.find('\n') == text.npos; }
 
 }  // namespace
@@ -39,6 +49,12 @@ std::string Kind::list_problem(const ListOutput&, std::string&) const { return {
 
 std::unique_ptr<Translator> Kind::translator(const Suite&, const Case&) const { return nullptr; }
 
+std::unique_ptr<Testimony> Kind::testimony() const { return nullptr; }
+
+std::string Kind::way_of_telling(const Suite&) const { return {}; }
+
+std::string Kind::how_to_share(const Suite&) const { return {}; }
+
 std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
   auto names = nlohmann::json::array();
   for (const Case* test : cases) names.push_back(name_for_child(*test));
@@ -59,12 +75,11 @@ bool Kind::is_list(const ListOutput& out) const {
 }
 
 std::vector<std::string> Kind::output_options(const std::string& file) const {
-  std::vector<std::string> words;
-  for (const std::string_view word : traits_.output) {
-    words.emplace_back(word);
-    if (const std::size_t at = word.find("{}"); at != word.npos) words.back().replace(at, 2, file);
-  }
-  return words;
+  return filled(traits_.output, file);
+}
+
+std::vector<std::string> Kind::connection_options(const std::string& address) const {
+  return filled(traits_.connection, address);
 }
 
 std::vector<std::string> Kind::with_output(std::vector<std::string> command, const std::string& file) const {

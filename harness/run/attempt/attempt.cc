@@ -25,6 +25,31 @@ Milliseconds take_frozen(AttemptContext& context) {
   return since;
 }
 
+// A device that is busy waits for itself, an idle one for the case.
+std::vector<std::string> devices_and_load(const AttemptContext& context, const AttemptPlan& plan,
+                                          const CaseTracker& cases) {
+  std::vector<std::string> described = plan.devices;
+  if (context.telemetry == nullptr || !cases.open()) return described;
+  for (auto& device : described) {
+    const auto busy = context.telemetry->utilisation(cases.open()->telemetry, device);
+    if (busy) device += fmt::format(" ({:.0f} % busy)", *busy);
+  }
+  return described;
+}
+
+// Of one that was told of to its end: how long the rest took.
+void count_start(AttemptContext& context, const AttemptPlan& plan, const CaseTracker& cases,
+                 const ProcessEnd& end) {
+  const auto& open = cases.open();
+  if (plan.is_batch() || end.cause != EndCause::kExited || !open || !open->reported) return;
+  const std::int64_t start = cases.child().start_ns();
+  const Clock::time_point began{std::chrono::nanoseconds(start)};  // by a clock that we share
+  if (start <= 0 || began > *open->reported) return;
+  context.start_costs.add(*plan.suite, *cases.blamed().test,
+                          Milliseconds(ms_between(end.started, end.leader_ended)),
+                          Milliseconds(ms_between(began, *open->reported)));
+}
+
 }  // namespace
 
 RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended,
@@ -33,16 +58,20 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       plan_(std::move(plan)),
       addresses_(context.diagnoser.devices_in(plan_.environment.variables)),
       process_position_(context.diagnoser.position()),
-      on_case_ended_(std::move(on_case_ended)),
-      on_done_(std::move(on_done)),
+      on_{std::move(on_case_ended), std::move(on_done)},
       files_(make_files(context, plan_)),
       cases_(plan_, has_startup_clock(context.setup, plan_)),
       stop_(context.io),
       look_(context) {
   const Kind& kind = plan_.kind();
-  const Voice voice = kind.voice(*plan_.suite);
+  const Voice voice = plan_.voice();
   if (voice == Voice::kStream || voice == Voice::kFile)
     translator_ = kind.translator(*plan_.suite, *plan_.first().test);
+  if (voice == Voice::kConnection)
+    told_ = std::make_unique<ToldCases>(
+        context.io, plan_,
+        ToldCases::Listener{.on_event = [this](std::string_view event) { on_event(event); },
+                            .on_doubt = [this] { stop(SIGTERM, plan_.suite->policy.grace, std::nullopt); }});
   if (!plan_.ranks.empty())
     ranks_ =
         std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind, plan_.ranks.size());
@@ -52,12 +81,13 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
         context_.cores.ended(end.containment_id);
         stop_.settle(end, alive_.guard([this](const ProcessEnd& settled) { on_process_end(settled); }));
       }));
+  if (told_) told_->begin([this](std::uint64_t inode) { return process_->holds_socket(inode); });
 }
 
 RunningAttempt::~RunningAttempt() { alive_.end(); }
 
 ProcessSpec RunningAttempt::make_process() {
-  ProcessSpec spec = make_spec(context_, plan_, files_);
+  ProcessSpec spec = make_spec(context_, plan_, files_, told_ ? told_->address() : "");
   if (ranks_) make_rank_supervisor(context_, plan_, files_, spec);
   if (spec.events) spec.on_event_line = alive_.guard([this](std::string_view line) { on_line(line); });
   spec.on_limit = alive_.guard(
@@ -144,7 +174,7 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
   if (ranks_) cases_.replace_child(ranks_->merged());
-  const std::string refused = end && !files_.result_file.empty() ? read_result(*end) : "";
+  const std::string refused = end && translator_ && !files_.result_file.empty() ? read_result(*end) : "";
   AttemptEnded event = describe_case(end, refused);
   const CaseTracker::Open open = *cases_.open();
   context_.diagnoser.judge(open.kernel_position, addresses_, event, context_.sink,
@@ -160,8 +190,13 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   for (const auto& text : cases_.child().warnings())
     context_.sink.on(Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
   cases_.close(event.verdict.outcome);
+  if (end == nullptr && told_ && told_->keeps(open.which, event)) return;
+  tell_end(open.which, event, end == nullptr);
+}
+
+void RunningAttempt::tell_end(std::size_t which, const AttemptEnded& event, bool went_on) {
   context_.sink.on(event);
-  on_case_ended_(open.which, event, end == nullptr);
+  on_.case_ended(which, event, went_on);
 }
 
 AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, const std::string& result_refused) const {
@@ -197,7 +232,7 @@ void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
       context_.diagnoser.evidence(open ? open->kernel_position : process_position_, addresses_);
   GatherRequest request;
   request.guard = guard_pid;
-  request.devices = devices_and_load();
+  request.devices = devices_and_load(context_, plan_, cases_);
   request.kernel_lines = kernel.lines;
   request.kernel_gap = kernel.gap;
   look_.at_limit(cases_.blamed(), began, std::move(request),
@@ -205,17 +240,6 @@ void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
                    tell_evidence(problem);
                    then();
                  }));
-}
-
-// A device that is busy waits for itself, an idle one for the case.
-std::vector<std::string> RunningAttempt::devices_and_load() const {
-  std::vector<std::string> described = plan_.devices;
-  if (context_.telemetry == nullptr || !cases_.open()) return described;
-  for (auto& device : described) {
-    const auto busy = context_.telemetry->utilisation(cases_.open()->telemetry, device);
-    if (busy) device += fmt::format(" ({:.0f} % busy)", *busy);
-  }
-  return described;
 }
 
 void RunningAttempt::tell_evidence(const std::string& problem) {
@@ -237,6 +261,7 @@ void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> 
 
 void RunningAttempt::abandon() {
   alive_.end();
+  if (told_) told_->release([this](std::size_t which, const auto& event) { tell_end(which, event, true); });
   if (!cases_.open()) return;
   ProcessEnd end;
   end.cause = EndCause::kStopped;
@@ -250,6 +275,7 @@ void RunningAttempt::abandon() {
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
+  if (told_) told_->process_ended(end, cases_, files_.result_file);
   const auto crash = crash_of(context_.setup, end, ranks_.get());
   if (!crash) return finish(end);
   look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,
@@ -259,16 +285,11 @@ void RunningAttempt::on_process_end(const ProcessEnd& end) {
                     }));
 }
 
-// Of one that was told of to its end: how long the rest took.
-void RunningAttempt::count_start(const ProcessEnd& end) {
-  const auto& open = cases_.open();
-  if (plan_.is_batch() || end.cause != EndCause::kExited || !open || !open->reported) return;
-  const std::int64_t start = cases_.child().start_ns();
-  const Clock::time_point began{std::chrono::nanoseconds(start)};  // by a clock that we share
-  if (start <= 0 || began > *open->reported) return;
-  context_.start_costs.add(*plan_.suite, *cases_.blamed().test,
-                           Milliseconds(ms_between(end.started, end.leader_ended)),
-                           Milliseconds(ms_between(began, *open->reported)));
+void RunningAttempt::settle_told(const ProcessEnd& end) {
+  told_->settle(end, cases_, [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
+  if (const ChildReport* child = told_->last_case(cases_)) cases_.replace_child(*child);
+  for (const Warning& warning : told_->warnings()) context_.sink.on(warning);
+  if (told_->is_doubted()) context_.one_by_one.insert(plan_.suite);
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {
@@ -283,11 +304,13 @@ void RunningAttempt::finish(const ProcessEnd& end) {
   } else if (open && !(end.cause == EndCause::kExited && end.exit_code && open->reported)) {
     fate = ProcessFate::kDiedInCase;
   }
-  count_start(end);
+  count_start(context_, plan_, cases_, end);
+  if (told_) settle_told(end);
+  if (told_ && told_->is_doubted()) fate = ProcessFate::kDiedInCase;
   if (open) conclude(&end);
   remove_files(context_, plan_, files_, end.termination.unreapable);
   readiness_.reset();
-  const auto done = std::move(on_done_);
+  const auto done = std::move(on_.done);
   done(fate);  // may destroy this
 }
 

@@ -26,6 +26,7 @@
 #include "harness/run/attempt/evidence_look.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
+#include "harness/run/attempt/told_cases.h"
 
 namespace proctor {
 
@@ -56,6 +57,9 @@ class RunningAttempt {
   void abandon();
   // Its cases that have not begun, by index.
   std::vector<std::size_t> not_begun() const { return cases_.not_begun(); }
+  // Whether the ends of its cases count only when their process has ended, and, then, those that do not (told_cases.h).
+  bool is_provisional() const { return told_ != nullptr; }
+  std::vector<std::size_t> unproven() const { return told_ ? told_->unproven() : std::vector<std::size_t>(); }
 
  private:
   ProcessSpec make_process();
@@ -69,23 +73,26 @@ class RunningAttempt {
   void begin(std::size_t which, Clock::time_point now);
   // `end` is the end of the process, or null if the process has gone on.
   void conclude(const ProcessEnd* end);
+  void tell_end(std::size_t which, const AttemptEnded& event, bool went_on);
   AttemptEnded describe_case(const ProcessEnd* end, const std::string& result_refused = {}) const;
   std::string read_result(const ProcessEnd& end);
   TelemetryInfo take_telemetry(const ProcessEnd* end);
-  std::vector<std::string> devices_and_load() const;
   void tell_evidence(const std::string& problem);
-  void count_start(const ProcessEnd& end);
+  void settle_told(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
 
   AttemptContext& context_;
   const AttemptPlan plan_;
   const Diagnoser::Devices addresses_;          // of the attempt's devices
   const KernelLog::Position process_position_;  // where its time begins in the kernel log
-  OnCaseEnded on_case_ended_;
-  OnDone on_done_;
+  struct {
+    OnCaseEnded case_ended;
+    OnDone done;
+  } on_;
   AttemptFiles files_;
   CaseTracker cases_;
   std::unique_ptr<Translator> translator_;  // for a kind that does not speak the child protocol itself
+  std::unique_ptr<ToldCases> told_;         // of several cases that are told over a connection
   std::unique_ptr<RankReports> ranks_;      // of a case with ranks
   std::optional<Readiness> readiness_;
   StopOrder stop_;

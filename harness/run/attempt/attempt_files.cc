@@ -50,7 +50,9 @@ std::string log_that_is_there(const std::string& run_dir, const std::string& log
 AttemptFiles make_files(AttemptContext& context, const AttemptPlan& plan) {
   AttemptFiles files;
   if (!context.setup.inherit_stdio) files.log = log_of(context.names, plan.first());
-  if (plan.kind().voice(*plan.suite) == Voice::kFile) files.result_file = context.scratch.new_file_name();
+  const Voice voice = plan.voice();
+  if (voice == Voice::kFile || voice == Voice::kConnection)
+    files.result_file = context.scratch.new_file_name();
   if (!plan.first().test->group.empty()) files.cases_file = write_cases(context, plan);
   if (!plan.kind().ours()) return files;
   if (auto directory = context.scratch.lease_directory(); directory) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,8 +60,9 @@ struct AttemptContext {
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
   CoreFiles cores{};
   StartCosts start_costs{};
-  std::function<void()> on_stopped{};  // a case that has the terminal was stopped there
-  Clock::duration frozen_told{0};      // of Containment::frozen()
+  std::function<void()> on_stopped{};   // a case that has the terminal was stopped there
+  Clock::duration frozen_told{0};       // of Containment::frozen()
+  std::set<const Suite*> one_by_one{};  // suites whose programs cannot tell of several cases in a process
 };
 
 struct AttemptCase {
@@ -81,6 +83,8 @@ struct AttemptPlan {
 
   const Kind& kind() const { return *suite->kind; }
   bool is_batch() const { return cases.size() > 1; }
+  // How the process tells what its cases did.
+  Voice voice() const { return is_batch() ? kind().voice_of_several(*suite) : kind().voice(*suite); }
   const AttemptCase& first() const { return cases.front(); }
   std::vector<const Case*> tests() const {
     std::vector<const Case*> tests;

@@ -41,17 +41,21 @@ void add_variables(const AttemptContext& context, const AttemptPlan& plan, const
   set_variable(environment, child::kRunIdVariable, context.planned.run_id);
 }
 
-ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files) {
+ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files,
+                      const std::string& address) {
   const AttemptSetup& setup = context.setup;
   const Case& first = *plan.first().test;
-  const Voice voice = plan.kind().voice(*plan.suite);
+  const Voice voice = plan.voice();
   ProcessSpec spec;
   spec.argv =
       files.cases_file.empty() ? first.argv : plan.kind().batch_command(plan.tests(), files.cases_file);
   spec.env = plan.environment.variables;
   spec.directory = plan.suite->directory;
   if (plan.suite->host_pids) spec.reach = Reach::kHostPids;
-  if (voice == Voice::kFile) spec.argv = plan.kind().with_output(std::move(spec.argv), files.result_file);
+  if (!files.result_file.empty())
+    spec.argv = plan.kind().with_output(std::move(spec.argv), files.result_file);
+  if (voice == Voice::kConnection)
+    spec.argv = with(std::move(spec.argv), plan.kind().connection_options(address));
   if (voice == Voice::kStream)
     spec.argv = with(std::move(spec.argv), plan.kind().output_options(kEventsFile));
   if (plan.kind().ours()) {
@@ -61,7 +65,7 @@ ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptF
       spec.directory = files.scratch;
     }
   }
-  spec.events = tells_begin_and_end(voice);
+  spec.events = voice == Voice::kEvents || voice == Voice::kStream;
   add_variables(context, plan, files, spec.env);
   files.directory = spec.directory;
   if (setup.debugger.empty()) spec.core_limit = context.cores.allow_in(spec.directory);
@@ -82,7 +86,7 @@ ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptF
 }
 
 bool has_startup_clock(const AttemptSetup& setup, const AttemptPlan& plan) {
-  return setup.debugger.empty() && tells_begin_and_end(plan.kind().voice(*plan.suite)) &&
+  return setup.debugger.empty() && tells_begin_and_end(plan.voice()) &&
          plan.first().test->policy.startup.has_value();
 }
 

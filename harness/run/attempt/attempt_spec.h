@@ -11,8 +11,9 @@
 namespace proctor {
 
 // Without callbacks, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
-// AttemptFiles::directory.
-ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files);
+// AttemptFiles::directory. `address`: Voice::kConnection, where it connects to.
+ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files,
+                      const std::string& address = {});
 
 // Adds the variables that belong to this attempt only.
 void add_variables(const AttemptContext& context, const AttemptPlan& plan, const AttemptFiles& files,

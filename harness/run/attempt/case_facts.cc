@@ -88,7 +88,7 @@ void describe_output(const CaseFacts& facts, AttemptEnded& event) {
   event.output.log = log_that_is_there(facts.context.setup.run_dir, facts.files.log, shared || bad);
   // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
   // have kept the output from the log.
-  const bool kept = shared || facts.plan.kind().voice(*facts.plan.suite) == Voice::kStream;
+  const bool kept = shared || facts.plan.voice() == Voice::kStream;
   if (kept && !own.empty() && event.verdict.outcome == Outcome::kFail) {
     event.output.stdout_tail = own;
     event.output.stderr_tail.clear();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kMaxNeverBegan = 2;
 
-bool is_retry(const CaseProgress& progress) { return progress.attempt() > 1; }
+bool is_retry(const CaseProgress& progress) { return progress.is_alone(); }
 
 template <typename Members, typename Predicate>
 bool all_are(const Members& members, Predicate predicate) {
@@ -114,6 +114,12 @@ std::vector<CaseGroup::Finished> CaseGroup::release_passes() {
 
 void CaseGroup::taint() {
   for (const auto& [index, pass] : std::exchange(passes_, {})) members_.at(index).taint();
+}
+
+void CaseGroup::disbelieve(std::size_t which) { members_.at(in_process_[which]).disbelieve(); }
+
+void CaseGroup::stand_alone() {
+  for (auto& [index, progress] : members_) progress.stand_alone();
 }
 
 void CaseGroup::discount(std::size_t which) { members_.at(in_process_[which]).discount(); }

@@ -85,6 +85,11 @@ class CaseGroup {
   // Call this instead when its device was found unhealthy after the attempt: it counts for nothing, and the case
   // goes on.
   void discount(std::size_t which);
+  // Call this instead when nobody can tell whether what its process said of it is so: it counts for nothing, and the
+  // case runs again, alone.
+  void disbelieve(std::size_t which);
+  // From now on each process runs one case.
+  void stand_alone();
   // Whether a device of the case was found unhealthy before. A second one, which was well when the case began on it, is
   // its own doing rather than bad luck: it would ruin one device after the other.
   bool has_suspect(std::size_t which) const;

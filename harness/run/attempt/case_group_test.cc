@@ -313,6 +313,34 @@ TEST_F(CaseGroupTest, ACaseCanBeEndedWithTriesLeft) {
   EXPECT_EQ(next(), "10.1");
 }
 
+TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
+  add(3);
+  EXPECT_EQ(next(), "10.1 11.1 12.1");
+  group_.disbelieve(0);
+  group_.disbelieve(1);
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2}), IsEmpty());
+  EXPECT_EQ(next(), "12.1") << "what never began is not tried again";
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(next(), "10.2");
+  const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->verdict, kPassed);
+  EXPECT_THAT(finished->marks, IsEmpty());
+  EXPECT_EQ(next(), "11.2");
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)") << "it took no retry, and has none";
+}
+
+TEST_F(CaseGroupTest, CasesThatStandAloneShareNoProcess) {
+  add(3);
+  group_.stand_alone();
+  for (const char* turn : {"10.1", "11.1", "12.1"}) {
+    EXPECT_EQ(next(), turn);
+    EXPECT_EQ(ended(0, kPassed), "pass");
+    EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  }
+  EXPECT_TRUE(group_.empty());
+}
+
 TEST_F(CaseGroupTest, GivingUpKeepsWhatABadRepeatHasProven) {
   add(2, {.repeat = 2});
   next();

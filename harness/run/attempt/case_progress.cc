@@ -71,6 +71,11 @@ void CaseProgress::taint() {
   ++discounted_;
 }
 
+void CaseProgress::disbelieve() {
+  ++attempt_;
+  ++discounted_;
+}
+
 Marks CaseProgress::marks() const {
   Marks marks = marks_;
   if (suspect_) add_mark(marks, Mark::kDeviceSuspect);

@@ -51,6 +51,13 @@ class CaseProgress {
   void discount();
   bool wants_verification() const { return policy_.verify; }
   bool wants_confirmation() const { return policy_.confirm; }
+
+  // The attempt counts for nothing, and the next one, in its place, is alone in its process.
+  void disbelieve();
+  // Whether no other case may be in its process.
+  bool is_alone() const { return alone_ || attempt_ > 1; }
+  void stand_alone() { alone_ = true; }
+
   int attempt() const { return attempt_; }
   // How many of the present repeat count, with the one that comes next.
   int counted_attempts() const { return attempt_ - discounted_; }
@@ -72,6 +79,7 @@ class CaseProgress {
   int attempt_ = 1;
   int discounted_ = 0;  // of the present repeat
   bool suspect_ = false;
+  bool alone_ = false;
   int repeat_;
   bool decided_ = false;             // a repeat was bad: the verdict stands
   std::optional<Verdict> beside_{};  // of the attempt beside others, which the next one verifies or confirms

@@ -8,14 +8,16 @@ CaseTracker::CaseTracker(const AttemptPlan& plan, bool starting)
     : plan_(plan),
       child_(plan.kind().name_for_child(*plan.first().test)),
       begun_(plan.cases.size()),
-      starting_(starting) {}
+      starting_(starting) {
+  for (std::size_t which = 0; plan.is_batch() && which < plan.cases.size(); ++which)
+    by_name_.emplace(plan.kind().name_for_child(*of(which).test), which);
+}
 
 std::optional<std::size_t> CaseTracker::begun_by(std::string_view line) const {
   const auto name = plan_.is_batch() ? ChildReport::started_case(line) : std::nullopt;
-  for (std::size_t which = 0; name && which < begun_.size(); ++which) {
-    if (!begun_[which] && plan_.kind().name_for_child(*of(which).test) == *name) return which;
-  }
-  return std::nullopt;
+  const auto found = name ? by_name_.find(*name) : by_name_.end();
+  if (found == by_name_.end() || begun_[found->second]) return std::nullopt;
+  return found->second;
 }
 
 void CaseTracker::begin(const Open& open) {

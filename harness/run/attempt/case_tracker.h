@@ -7,6 +7,7 @@
 // Of one that is alone, `start` only ends the start-up clock.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,7 @@ class CaseTracker {
   const AttemptPlan& plan_;
   ChildReport child_;
   std::optional<Open> open_;
+  std::map<std::string, std::size_t> by_name_;  // of several: as the process names them
   std::vector<bool> begun_;
   bool starting_;
   bool no_more_ = false;

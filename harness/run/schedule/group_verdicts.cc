@@ -2,15 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace proctor {
+namespace {
 
-void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on) {
+// A sick device would answer for it.
+bool is_suspicious(const Verdict& verdict) {
+  return is_bad(verdict.outcome) && verdict.outcome != Outcome::kNotrun;
+}
+
+}  // namespace
+
+void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
+                                  bool provisional) {
   if (!went_on) last_ = which;
   const Unsettled unsettled{which, ended.verdict, ended.marks, expected, ended.attempt, ended.repeat};
-  const bool ran = is_bad(ended.verdict.outcome) && ended.verdict.outcome != Outcome::kNotrun;
-  if (ran && !devices_.ids.empty() && !run_.stopping && !devices_.lost) {
+  const bool looks =
+      is_suspicious(ended.verdict) && !devices_.ids.empty() && !run_.stopping && !devices_.lost;
+  if (looks || provisional) {
     unsettled_.push_back(unsettled);
   } else {
     take(unsettled);
@@ -31,10 +42,15 @@ void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
   }
 }
 
-void GroupVerdicts::settle(const DeviceVisits::Left& left) {
+void GroupVerdicts::settle(const DeviceVisits::Left& left, const std::vector<std::size_t>& unproven) {
   for (Unsettled& ended : std::exchange(unsettled_, {})) {
     std::string note;
-    if (!left.sick.empty()) {
+    if (std::ranges::find(unproven, ended.which) != unproven.end()) {
+      group_.disbelieve(ended.which);
+      if (last_ == ended.which) last_.reset();
+      continue;
+    }
+    if (!left.sick.empty() && is_suspicious(ended.verdict)) {
       if (is_discounted(ended, left, note)) continue;
     } else if (!left.lost.empty() && devices_.lost && last_ == ended.which) {
       ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};

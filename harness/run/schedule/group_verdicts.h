@@ -22,10 +22,12 @@ class GroupVerdicts {
       : run_(run), group_(group), devices_(devices) {}
 
   // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
-  // RunningAttempt::OnCaseEnded.
-  void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on);
-  // Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry.
-  void settle(const DeviceVisits::Left& left);
+  // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
+  void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
+                     bool provisional = false);
+  // Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry; so do
+  // the `unproven` cases of the process.
+  void settle(const DeviceVisits::Left& left, const std::vector<std::size_t>& unproven = {});
   // Call this after settle(): says the final word that waited.
   void process_ended();
 

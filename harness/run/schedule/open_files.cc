@@ -12,9 +12,9 @@ namespace {
 // The runner's own: loop, journal, console, monitors, locks; and for the moment of a spawn both ends of everything that
 // a case gets, above number 64 (harness/process/spawn.cc).
 constexpr int kOwn = 96;
-// Of each running case: its guard and the list of its children, its pipes, its log, its cgroup with two of its files,
-// its leases; once more for who gathers its evidence.
-constexpr int kOfACase = 14;
+// Of each running case: its guard and the list of its children, its pipes or the connection of its results, its log,
+// its cgroup with two of its files, its leases; once more for who gathers its evidence.
+constexpr int kOfACase = 15;
 constexpr int kOfARank = 8;  // in the supervisor of the ranks
 
 // What setrlimit(2) calls RLIMIT_NOFILE, and shells `ulimit -n`.

@@ -17,6 +17,7 @@ AttemptPlan plan_attempt(const RunContext& run, CaseGroup& group, const std::vec
                    .leases = run.pool.descriptors(devices),
                    .environment = {},
                    .ranks = {}};
+  if (run.attempts.one_by_one.contains(plan.suite)) group.stand_alone();
   for (const auto& turn : group.next_process())
     plan.cases.push_back({.test = &run.test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
   return plan;
@@ -93,24 +94,22 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   doubt_ = doubt_ || casts_doubt(ended, expected);
   poisoned_ = poisoned_ || poisons_process(ended);
-  verdicts_.attempt_ended(which, ended, expected, went_on);
+  verdicts_.attempt_ended(which, ended, expected, went_on, attempt_->is_provisional());
 }
 
 void RunningGroup::on_process_ended(ProcessFate fate) {
-  const auto not_begun = attempt_->not_begun();
+  const Ended ended{fate, attempt_->not_begun(), attempt_->unproven()};
   attempt_.reset();
-  if (run_.stopping || devices_.lost) return on_left(fate, not_begun, {});
-  run_.visits.leave(
-      devices_.ids, run_.test(verdicts_.last_case()).id, std::exchange(doubt_, false),
-      [this, fate, not_begun](const DeviceVisits::Left& left) { on_left(fate, not_begun, left); });
+  if (run_.stopping || devices_.lost) return on_left(ended, {});
+  run_.visits.leave(devices_.ids, run_.test(verdicts_.last_case()).id, std::exchange(doubt_, false),
+                    [this, ended](const DeviceVisits::Left& left) { on_left(ended, left); });
 }
 
-void RunningGroup::on_left(ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                           const DeviceVisits::Left& left) {
+void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
   devices_.lost = devices_.lost || left.any_sick;
+  verdicts_.settle(left, ended.unproven);
   if (devices_.lost || std::exchange(poisoned_, false)) group_.taint();
-  verdicts_.settle(left);
-  go_on(fate, not_begun);
+  go_on(ended.fate, ended.not_begun);
 }
 
 void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun) {

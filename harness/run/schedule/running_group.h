@@ -50,7 +50,12 @@ class RunningGroup {
   void start_attempt();
   void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on);
   void on_process_ended(ProcessFate fate);
-  void on_left(ProcessFate fate, const std::vector<std::size_t>& not_begun, const DeviceVisits::Left& left);
+  struct Ended {
+    ProcessFate fate;
+    std::vector<std::size_t> not_begun;
+    std::vector<std::size_t> unproven;
+  };
+  void on_left(const Ended& ended, const DeviceVisits::Left& left);
   void go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun);
   bool moves_on();
   bool can_have_others(const DeviceWish& wish) const;

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""GoogleTest programs without Proctor's listener, all cases in one process: each is judged as in a process of its own,
+and what a program says in another's name, or says wrong, counts for nothing."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+from harness import BIN, check, check_sums, of_type, records, report, run_scenarios, skip
+
+PROGRAM = BIN / "plan_stream_gtest"
+HANGS = "Hard.Hangs"
+SAMPLES = Path("/usr/src/googletest/googletest/samples")
+
+
+def run(sandbox, process, env=None, options=(), program=PROGRAM, more=(), code=None, **keys):
+    """The cases by their names, and the run directory."""
+    keys = {"kind": "gtest", "command": [str(program), *options], "process": process, "timeout": "60s", **keys}
+    lines = ["[suite.t]"] + [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+    lines += ["[suite.t.env]"] + [f"{key} = {json.dumps(str(value))}" for key, value in (env or {}).items()]
+    lines += ["[[override]]", f'match = "t/{HANGS}"', 'timeout = "2s"']
+    config = sandbox.path / f"{process}.toml"
+    config.write_text("\n".join(lines) + "\n")
+    out = sandbox.out()
+    started = sandbox.start("run", "--config", config, "--out", out, *more)
+    errors = sandbox.finish(started, seconds=300)
+    check(started.returncode == code if code is not None else started.returncode in (0, 1, 3), "exit",
+          started.returncode, errors)
+    document = report(out)
+    check_sums(document)
+    return {case["id"].partition("/")[2]: case for case in document["cases"]}, out
+
+
+def verdict(case):
+    return f"{case['outcome']}({case['reason']})" if case["reason"] else case["outcome"]
+
+
+def verdicts(cases):
+    return {id: verdict(case) for id, case in cases.items()}
+
+
+def others(said, good=("pass",)):
+    return {id: text for id, text in said.items() if text not in good}
+
+
+def warnings(out):
+    return [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "gtest_listener"]
+
+
+def processes(out):
+    """How many there were, by their logs."""
+    return len({record["output"]["log"] for record in of_type(records(out), "attempt_ended")})
+
+
+def failures(out):
+    """{case: [(place, message)]} of its last attempt."""
+    return {record["case"]: [(Path(failure.get("file", "")).name, failure.get("line", 0), failure.get("message", ""))
+                             for failure in record.get("failures", [])]
+            for record in of_type(records(out), "attempt_ended")}
+
+
+def same_as_alone(sandbox, env=None, options=()):
+    """Both runs, after a comparison of all verdicts."""
+    alone, alone_out = run(sandbox, "case", env=env, options=options)
+    shared, out = run(sandbox, "suite", env=env, options=options)
+    one, other = verdicts(alone), verdicts(shared)
+    check(one == other, env, "differs (alone, shared):",
+          {id: (one.get(id), other.get(id)) for id in {**one, **other} if one.get(id) != other.get(id)}, warnings(out))
+    return alone_out, shared, out
+
+
+def each_is_judged_as_alone(sandbox):
+    alone_out, shared, out = same_as_alone(sandbox)
+    said = others(verdicts(shared))
+    check(said == {"Plain.Fails": "fail", "Plain.SkipsAndFails": "fail", "Plain.Skips": "skip(no such card)",
+                   "Plain.DISABLED_Never": "skip(disabled)"}, said)
+    check(not warnings(out), warnings(out))
+    passes = {record["case"] for record in of_type(records(out), "attempt_ended") if record["verdict"]["outcome"] == "pass"}
+    check(len(passes) > 50, passes)
+    logs = {record["output"]["log"] for record in of_type(records(out), "attempt_ended") if record["attempt"] == 1}
+    check(len(logs) == 1, "processes of first attempts:", logs)
+    check(failures(out) == failures(alone_out), failures(out), failures(alone_out))
+    check("odd & = %" in json.dumps(failures(out)), failures(out))
+
+
+def who_crashes_hangs_or_exits_is_blamed(sandbox):
+    env = {"CRASHES": 1, "HANGS": 1, "EXITS": 1}
+    _, shared, out = same_as_alone(sandbox, env, ["--gtest_filter=Many/*:Hard.*:Death.*"])
+    check(others(verdicts(shared)) == {"Hard.Crashes": "crash(signal:11)", "Hard.Hangs": "timeout",
+                                       "Hard.ExitsWith0": "error(no_result)"}, verdicts(shared))
+    check(not warnings(out), warnings(out))
+    check(any("last words" in message for _, _, message in failures(out)["t/Hard.Crashes"]), failures(out))
+    check(processes(out) <= 7, "processes:", processes(out))
+
+
+def a_skip_before_a_crash_is_a_skip(sandbox):
+    _, shared, _ = same_as_alone(sandbox, {"CRASHES": 1}, ["--gtest_filter=Plain.*:Hard.Crashes:Hard.Last"])
+    check(verdict(shared["Plain.Skips"]) == "skip(no such card)", verdicts(shared))
+
+
+def nothing_counts_where_a_fork_speaks(sandbox):
+    filter = ["--gtest_filter=Many/*:Hard.ForksAndTheChildSpeaks:Hard.Last"]
+    for env in ({"FORKS": 1}, {"FORKS": 1, "FORKS_AND_FAILS": 1}, {"FORKS": 1, "FORKS_AND_CRASHES": 1}):
+        _, _, out = same_as_alone(sandbox, env, filter)
+        check(len(warnings(out)) == 1 and "a process for each case from now on" in warnings(out)[0] and
+              "target_link_libraries(plan_stream_gtest PRIVATE Proctor::gtest_listener)" in warnings(out)[0], env,
+              warnings(out))
+
+
+def nothing_counts_of_a_liar(sandbox):
+    for env, why in (({"HALF_A_LINE": 1}, "has no end"),
+                     ({"TELLS_OF_ANOTHER": 1}, "told of Liar.NeverAskedFor, which it was not asked for"),
+                     ({"PASSES_AND_FAILS": 1}, "counts for nothing"),
+                     ({"CRASHES_AT_THE_END": 1}, "did not exit after it had said that it was at its end"),
+                     ({"EXIT_WITH": 9}, "exited with 9, which none of its cases explains"),
+                     ({"TEAR_DOWN_EXITS": 1}, "ended without saying that it was at its end"),
+                     ({"OWN_FILTER": "Liar.AtTheEnd"}, "ran 1 of the"),
+                     ({"OWN_FILTER": "Liar.*:Group.*:Hard.Last"}, "told of Hard.Last, which it was not asked for"),
+                     ({"NO_STREAM": 1}, "did not tell of its cases over a connection")):
+        _, _, out = same_as_alone(sandbox, env, ["--gtest_filter=Liar.*:Group.*"])
+        check(len(warnings(out)) == 1 and why in warnings(out)[0], env, warnings(out))
+    _, _, out = same_as_alone(sandbox, {"EXIT_WITH": 9}, ["--gtest_filter=Plain.*:Liar.*"])
+    check("exited with 9, which none of its cases explains" in warnings(out)[0], warnings(out))
+
+
+def what_happens_around_tests(sandbox):
+    for env in ({"SET_UP_FAILS": 1}, {"TEAR_DOWN_FAILS": 1}, {"NO_CARD": 1}, {"NO_LICENCE": 1}):
+        _, shared, out = same_as_alone(sandbox, env, ["--gtest_filter=Group.*:Hard.Last:Plain.Passes"])
+        said = set(verdicts(shared).values())
+        expected = {"NO_CARD": {"skip(no card at all)"}, "NO_LICENCE": {"fail"}}
+        check(said <= expected.get(*env, {"pass", "fail", "fail(exit:1)"}), env, said)
+        check(not warnings(out), warnings(out))
+        if "NO_CARD" in env:
+            check(processes(out) == 1, "processes:", processes(out))
+
+
+def whoever_has_the_stream_keeps_it(sandbox):
+    heard = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def listen():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection, connection.makefile("rb") as stream:
+                    heard.append(stream.read())
+        threading.Thread(target=listen, daemon=True).start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        options = [f"--gtest_stream_result_to={address}", "--gtest_filter=Group.*"]
+        shared, out = run(sandbox, "suite", options=options)
+        server.shutdown(socket.SHUT_RDWR)
+    check(verdicts(shared) == {"Group.One": "pass", "Group.Two": "pass"}, verdicts(shared))
+    check(len(warnings(out)) == 1 and "sends results elsewhere" in warnings(out)[0], warnings(out))
+    check(any(b"event=TestStart&name=One" in text for text in heard), heard)
+
+
+def retries_and_repeats(sandbox):
+    shared, out = run(sandbox, "suite", options=["--gtest_filter=Plain.Fails:Plain.Passes"], retries=2)
+    check(others(verdicts(shared)) == {"Plain.Fails": "fail"}, verdicts(shared))
+    check(len(shared["Plain.Fails"]["attempts"]) >= 3, shared["Plain.Fails"]["attempts"])
+    shared, _ = run(sandbox, "suite", options=["--gtest_filter=Group.*:Hard.Last"], more=["--repeat", "3"])
+    check(set(verdicts(shared).values()) == {"pass"}, verdicts(shared))
+
+
+def samples_of_googletest(sandbox):
+    """Programs that nobody here wrote."""
+    compiler = shutil.which("c++")
+    if not SAMPLES.is_dir() or compiler is None:
+        skip("needs the package googletest, and a C++ compiler")
+    for name in ("sample3_unittest", "sample5_unittest", "sample6_unittest", "sample7_unittest", "sample8_unittest"):
+        program = sandbox.path / name
+        sources = [SAMPLES / f"{name}.cc"] + ([SAMPLES / "sample1.cc"] if name == "sample5_unittest" else [])
+        subprocess.run([compiler, "-std=c++17", "-O0", "-o", program, *sources, "-lgtest", "-lgtest_main", "-pthread"],
+                       cwd=SAMPLES, check=True, timeout=300)
+        alone, _ = run(sandbox, "case", program=program, code=0)
+        shared, out = run(sandbox, "suite", program=program, code=0)
+        check(verdicts(shared) == verdicts(alone) and len(shared) > 1, name, verdicts(alone), verdicts(shared))
+        check(processes(out) == 1 and not warnings(out), name, processes(out), warnings(out))
+
+
+if __name__ == "__main__":
+    os.environ.pop("GTEST_FILTER", None)
+    run_scenarios([each_is_judged_as_alone, who_crashes_hangs_or_exits_is_blamed, a_skip_before_a_crash_is_a_skip,
+                   nothing_counts_where_a_fork_speaks, nothing_counts_of_a_liar, what_happens_around_tests,
+                   whoever_has_the_stream_keeps_it, retries_and_repeats], [samples_of_googletest])

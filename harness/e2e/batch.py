@@ -46,7 +46,7 @@ def test_mixture(number):
 def commands(sandbox):
     """One program of each framework that is here."""
     (sandbox.path / "test_mixture.py").write_text(PYTEST)
-    programs = {name: [BIN / f"mixture_{name}"] for name in ("gtest", "catch2", "doctest") if (BIN / f"mixture_{name}").exists()}
+    programs = {name: [BIN / f"mixture_{name}"] for name in ("gtest", "gtest_plain", "catch2", "doctest") if (BIN / f"mixture_{name}").exists()}
     return {**programs, "pytest": [*find_pytest(), "-p", "no:cacheprovider", "test_mixture.py"]}
 
 

@@ -87,6 +87,62 @@ def compare_runners(bin_dir, work, rounds, table):
     table.row("runner's peak RSS during it", rss / 1024, 32, "MiB", "")
 
 
+def until_last_case(argv, out, env):
+    """Seconds until the journal says that the run has ended, and from there until the reports are written."""
+    journal, start, ended = out / "journal.jsonl", time.monotonic(), None
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+    while process.poll() is None:
+        if ended is None and journal.exists():
+            with journal.open("rb") as file:
+                file.seek(max(0, journal.stat().st_size - 4096))
+                ended = time.monotonic() if b'"type":"run_ended"' in file.read() else None
+        time.sleep(0.005)
+    return ended - start, time.monotonic() - ended
+
+
+def batches(bin_dir, work, rounds, table):
+    suites, cases = 200, 20_000
+    # Without a debugger, which takes longer than the cases that crash.
+    env = {**os.environ, "EMPTY_SUITES": str(suites), "PATH": "/nowhere"}
+    crashing = {**env, "EMPTY_CRASHES": "1"}
+    best = {}
+
+    def keep(name, seconds):
+        best[name] = min(best.get(name, 1e9), seconds)
+
+    for index in range(rounds):
+        keep("plain", timed([bin_dir / "empty_cases"], env=env)[0])
+        keep("one", timed([bin_dir / "empty_cases", "--gtest_filter=Suite0.Case0"], env=env)[0])
+        for name, program, variables in (("listener", "empty_cases_told", env), ("stream", "empty_cases", env),
+                                         ("crashes", "empty_cases_told", crashing)):
+            os.sync()
+            out = work / f"batch_{name}{index}"
+            last, reports = until_last_case([bin_dir / "proctor", "run", "--jobs", "2", "--batch", str(cases), "--verify", "off",
+                                             "--out", out, "--", bin_dir / program], out, variables)
+            summary = json.loads((out / "report.json").read_text())["summary"]
+            expected = cases - (suites if name == "crashes" else 0)
+            if summary["pass"] != expected:
+                sys.exit(f"bench: {expected} of {name} should pass: {summary}")
+            keep(name, last)
+            keep(name + " reports", reports)
+    for name in ("listener", "stream"):
+        table.row(f"20,000 empty cases, {name} / (1.3 x plain + 1 s)", best[name] / (1.3 * best["plain"] + 1), 1, "x",
+                  f"{best[name]:.2f} s; plain {best['plain']:.2f} s")
+        table.row("reports of it, each case", best[name + " reports"] / cases * 1e6, 50, "us", "")
+    # Each crash starts a process for itself alone, and one for the cases after it.
+    limit = 3 * best["plain"] + 2 * suites * best["one"]
+    table.row("1 % of them crash / (3 x plain + its processes)", best["crashes"] / limit, 1, "x",
+              f"{best['crashes']:.2f} s; a process {best['one'] * 1000:.0f} ms")
+    conformance = ["memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--backend", "all", "--jobs", "2", "--verify", "off"]
+    for index in range(2):
+        for name, batch in (("case", "off"), ("auto", "auto")):
+            out = work / f"suites_{name}{index}"
+            run = [bin_dir / "proctor", "run", *conformance, "--batch", batch, "--out", out]
+            keep("suites " + name, until_last_case(run, out, os.environ)[0])
+    table.row("memory and kernels: --batch auto / off", best["suites auto"] / best["suites case"], 0.5, "x",
+              f"{best['suites auto']:.1f} s; {best['suites case']:.1f} s")
+
+
 def start_to_first_case(bin_dir, work, table):
     best = 1e9
     for index in range(10):
@@ -410,6 +466,7 @@ def main():
         os.environ.pop("CI", None)
         bin_dir = options.bin_dir.resolve()
         compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
+        batches(bin_dir, pathlib.Path(work), options.rounds, table)
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
         reports(bin_dir, pathlib.Path(work), table)

@@ -1,26 +1,41 @@
-// 2,000 GoogleTest cases that do nothing: what is left is the price of running them one process each.
+// 2,000 GoogleTest cases that do nothing, or EMPTY_SUITES times 100: what is left is the price of running them. With
+// EMPTY_CRASHES the last case of each suite aborts.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace {
 
-constexpr int kSuites = 20;
 constexpr int kCasesPerSuite = 100;
+
+int suites() {
+  const char* text = std::getenv("EMPTY_SUITES");
+  return text != nullptr ? std::atoi(text) : 20;
+}
 
 class EmptyCase : public testing::Test {
  public:
   void TestBody() override {}
 };
 
+class Crash : public testing::Test {
+ public:
+  void TestBody() override { std::abort(); }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int suite = 0; suite < kSuites; ++suite) {
+  const bool crashes = std::getenv("EMPTY_CRASHES") != nullptr;
+  for (int suite = 0, count = suites(); suite < count; ++suite) {
     for (int test = 0; test < kCasesPerSuite; ++test) {
       testing::RegisterTest(("Suite" + std::to_string(suite)).c_str(),
                             ("Case" + std::to_string(test)).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            []() -> testing::Test* { return new EmptyCase; });
+                            [crash = crashes && test == kCasesPerSuite - 1]() -> testing::Test* {
+                              if (crash) return new Crash;
+                              return new EmptyCase;
+                            });
     }
   }
   testing::InitGoogleTest(&argc, argv);

@@ -61,6 +61,7 @@ Result<std::set<Change>> parse_classes(const std::string& list) {
                             did_you_mean(word, class_names(), classes_hint));
     }
     classes.insert(*change);
+    if (*change == Change::kSkippedNow) classes.insert(Change::kNotRunNow);
   }
   return classes;
 }

@@ -46,7 +46,8 @@
 //      "axes":[{"name":TEXT,"values":[TEXT..],"full":[TEXT..]}..],  what it is tried with (harness/core/axes.h)
 //      "points":N,                                 at how many of their points under size ci
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
-//      "expects":"hang|lost|abort|mismatch"}       how these end it, if not by a failed assertion
+//      "expects":"hang|lost|abort|mismatch",       how these end it, if not by a failed assertion
+//      "batch":true}                               --proctor-cases= may name it
 //   --proctor-case=NAME    runs exactly that case, and writes
 //     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
 //     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}
@@ -65,8 +66,10 @@
 //                                                 a rank needs no `end`. "" takes the announcement back.
 //   The events of all ranks come to the runner as lines "R EVENT", with the number of the rank before them.
 //
-// Our pytest plugin speaks the same protocol. It may run several cases in one process: each lasts from its
-// own `start` to the `start` of the next one. A result may also be "xfail" or "xpass". The plugin adds
+//   --proctor-cases=FILE   runs the cases whose names are in FILE, a JSON array, in one process, one after the other.
+//   Each lasts from its own `start` to the `start` of the next one. Asked for only if the list says "batch".
+//
+// Our pytest plugin speaks the same protocol, and may run several cases in one process, too. A result may also be "xfail" or "xpass". The plugin adds
 //     {"v":1,"event":"case",..,"file":..,"classname":..,"name":..,"markers":{NAME:[ARGUMENT..]}}
 //     {"v":1,"case":NAME,"event":"output","text":..}
 //
@@ -119,5 +122,6 @@ inline constexpr const char* kManagementNeed = "management";
 
 inline constexpr const char* kListOption = "--proctor-list";
 inline constexpr const char* kCaseOption = "--proctor-case=";
+inline constexpr const char* kCasesOption = "--proctor-cases=";
 
 }  // namespace proctor::child

@@ -143,6 +143,7 @@ void ChildReport::add_line(std::string_view line) {
   } else if (name == "end") {
     result_ = parse_result(text_of(event, "result"));
     end_reason_ = text_of(event, "reason");
+    if (event.contains("took_ms")) took_ = Milliseconds(number_of<std::int64_t>(event, "took_ms", 0));
     if (!result_) violate(line);
   }
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/duration.h"
 #include "harness/core/events.h"
 
 namespace proctor {
@@ -55,6 +56,8 @@ class ChildReport {
   // When the check's set-up was over, its first step or else its start, and when it first failed. On
   // CLOCK_MONOTONIC; 0 if unknown.
   std::int64_t start_ns() const { return start_ns_; }  // when it says that it began
+  // How long the case took, as its framework measured it.
+  std::optional<Milliseconds> took() const { return took_; }
   std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
   std::int64_t first_failure_ns() const { return first_failure_ns_; }
   const std::string& rule() const { return rule_; }
@@ -84,6 +87,7 @@ class ChildReport {
   std::string leaves_;
   std::string output_;
   std::int64_t start_ns_ = 0;
+  std::optional<Milliseconds> took_{};
   std::int64_t first_step_ns_ = 0;
   std::int64_t first_failure_ns_ = 0;
   std::string rule_;

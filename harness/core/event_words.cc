@@ -15,6 +15,7 @@ struct Spelled {
 };
 
 constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
+    {WarningCode::kBatchUnused, "batch_unused"},
     {WarningCode::kBenchmarkList, "benchmark_list"},
     {WarningCode::kCallerFilter, "caller_filter"},
     {WarningCode::kCaseRenamed, "case_renamed"},
@@ -67,7 +68,6 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kPartsDiffer, "parts_differ"},
     {WarningCode::kPressure, "pressure"},
     {WarningCode::kProbe, "probe"},
-    {WarningCode::kProcessFile, "process_file"},
     {WarningCode::kProgramChanged, "program_changed"},
     {WarningCode::kPytestFilter, "pytest_filter"},
     {WarningCode::kReadyFile, "ready_file"},
@@ -78,6 +78,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kStackChanged, "stack_changed"},
     {WarningCode::kStackSinceGreen, "stack_since_green"},
     {WarningCode::kStandIn, "stand_in"},
+    {WarningCode::kStartCosts, "start_costs"},
     {WarningCode::kStdoutLost, "stdout_lost"},
     {WarningCode::kSubject, "subject"},
     {WarningCode::kSwept, "swept"},

@@ -13,6 +13,7 @@ namespace proctor {
 
 // What an error that did not stop the run is about.
 enum class WarningCode {
+  kBatchUnused,
   kBenchmarkList,
   kCallerFilter,
   kCaseRenamed,
@@ -65,7 +66,6 @@ enum class WarningCode {
   kPartsDiffer,
   kPressure,
   kProbe,
-  kProcessFile,
   kProgramChanged,  // a suite's program was changed during the run: its results are of no one program
   kPytestFilter,
   kReadyFile,
@@ -76,6 +76,7 @@ enum class WarningCode {
   kStackChanged,     // the driver stack changed during the run
   kStackSinceGreen,  // the driver stack is not that of the last green run on this machine
   kStandIn,
+  kStartCosts,
   kStdoutLost,
   kSubject,
   kSwept,

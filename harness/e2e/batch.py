@@ -3,7 +3,7 @@
 
     batch.py [SCENARIO...]
 
-PROCTOR_BATCH_MIXTURES: how many mixtures of cases there are (10). PROCTOR_BATCH_SEED: of which (it is printed).
+PROCTOR_BATCH_MIXTURES: how many mixtures of cases there are (30). PROCTOR_BATCH_SEED: of which (it is printed).
 """
 
 import json
@@ -21,11 +21,11 @@ import os, sys, time
 import pytest
 
 words = os.environ["MIXTURE"].split()
-poisoned = False
+poisoned, halves = False, 0
 
 @pytest.mark.parametrize("number", range(12))
 def test_mixture(number):
-    global poisoned
+    global poisoned, halves
     what = words[number]
     if what == "crash":
         os.abort()
@@ -38,8 +38,9 @@ def test_mixture(number):
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-    poisoned = poisoned or what == "poison"
+    poisoned, halves = poisoned or what == "poison", halves + (what == "half")
     assert what != "fail" and not (what == "needs" and not poisoned) and not (what == "hates" and poisoned)
+    assert not (what == "needs2" and halves != 2) and not (what == "hates2" and halves == 2)
 """
 
 
@@ -53,8 +54,9 @@ def commands(sandbox):
 def run(sandbox, command, words, *options):
     out = sandbox.out()
     limit = "3s" if "hang" in words else "2m"
+    nowhere = {**sandbox.env, "PATH": str(sandbox.path / "nothing")}  # without a debugger, which takes longer than the cases
     done = sandbox.proctor("run", "--env", f"MIXTURE={' '.join(words)}", "--timeout", limit, "--grace", "100ms", "--out", out,
-                           *options, "--", *command)
+                           *options, "--", *command, env=nowhere)
     check((out / "report.json").exists(), done.stdout, done.stderr)
     return report(out)
 
@@ -71,7 +73,7 @@ def mixtures(sandbox):
     """With everything verified each outcome is that of a process for each case; with the usual share each but a pass that
     needs what ran before it."""
     seed = int(os.environ.get("PROCTOR_BATCH_SEED", random.randrange(1 << 30)))
-    count = int(os.environ.get("PROCTOR_BATCH_MIXTURES", "10"))
+    count = int(os.environ.get("PROCTOR_BATCH_MIXTURES", "30"))
     print("PROCTOR_BATCH_SEED", seed, flush=True)
     chance = random.Random(seed)
     programs = list(commands(sandbox).items())
@@ -92,20 +94,23 @@ def mixtures(sandbox):
 
 
 def who_depends_on_whom(sandbox):
-    """Each is told as what it is, and bisect finds what it depends on."""
-    for name, command in commands(sandbox).items():
+    """Each is told as what it is, and bisect finds the one case, or the two, that it depends on."""
+    for number, (name, command) in enumerate(commands(sandbox).items()):
         words = ["pass"] * CASES
-        words[1], words[4], words[7] = "poison", "hates", "needs"
+        if number % 2 == 0:
+            words[1], words[4], words[7], poisoners = "poison", "hates", "needs", [1]
+        else:
+            words[1], words[3], words[4], words[7], poisoners = "half", "half", "hates2", "needs2", [1, 3]
         document = run(sandbox, command, words, "--batch", "100", "--verify", "100%")
         ids = list(outcomes(document))
-        check(marked(document, "order_dependent") == {ids[4]} == marked(document, "flaky"), name, document["cases"])
+        check(marked(document, "order_dependent") == {ids[4]} == marked(document, "flaky"), name, outcomes(document))
         bad = {case["id"]: case["reason"] for case in document["cases"] if case["outcome"] != "pass"}
         check(bad == {ids[7]: "order"}, name, bad)
         for case, says in ((ids[4], "fails after"), (ids[7], "passes only after")):
             done = sandbox.proctor("bisect", sandbox.last_out(), case)
             check(done.returncode == 0 and says in done.stdout, name, done.stdout, done.stderr)
             found = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
-            check(found == [ids[1]], name, case, done.stdout)
+            check(found == [ids[which] for which in poisoners], name, case, done.stdout)
         done = sandbox.proctor("bisect", sandbox.last_out(), ids[5])
         check(done.returncode == 1 and "does not depend" in done.stdout, done.stdout, done.stderr)
 

@@ -266,12 +266,12 @@ def starts_that_cost_more_than_tests(sandbox):
              "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(12))\ndef test_short(n): pass\n"}
     project = Project(sandbox, "starts", tests)
     out, cases = project.run(code=0)
-    said = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "process_file"]
-    check(len(said) == 1 and said[0].endswith('write process = "file" below [suite.t]') and "12 processes" in said[0], said)
+    said = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "start_costs"]
+    check(len(said) == 1 and 'write process = "file" below [suite.t], which saves up to' in said[0] and "12 processes" in said[0], said)
     out, cases = project.run("--process", "case", code=0)
-    check(len(cases) == 12 and "process_file" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
+    check(len(cases) == 12 and "start_costs" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
     out, cases = project.run("--process", "file", code=0)
-    check(len(cases) == 12 and "process_file" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
+    check(len(cases) == 12 and "start_costs" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
     print("ok a process for each file is proposed where the starts cost more than the tests")
 
 

@@ -83,6 +83,23 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
   EXPECT_EQ((*cases)[1].devices, 1);
 }
 
+TEST_F(DiscoveryTest, OnlyCasesThatSaySoShareAProcess) {
+  Suite made = ours(R"(echo '{"v":1,"event":"case","case":"A.Shares","batch":true}' >&3
+echo '{"v":1,"event":"case","case":"A.Alone"}' >&3)");
+  EXPECT_EQ((*cases_of(made, 0, run_listing))[0].group, "");
+  made.process = "suite";
+  const auto cases = cases_of(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_NE((*cases)[0].group, "");
+  EXPECT_EQ((*cases)[1].group, "");
+  EXPECT_TRUE(warnings_.empty());
+  Suite alone = ours(R"(echo '{"v":1,"event":"case","case":"A.Alone"}' >&3)");
+  alone.process = "suite";
+  ASSERT_TRUE(cases_of(alone, 0, run_listing));
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_THAT(warnings_[0].text, HasSubstr("does not say \"batch\" of any"));
+}
+
 TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
   const std::string line = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
   const auto with = [&](const std::string& bad) { return refusal(ours(line + "echo '" + bad + "' >&3\n")); };

@@ -105,11 +105,14 @@ TEST_F(GtestListenerTest, EachCaseHasItsResult) {
 }
 
 TEST_F(GtestListenerTest, AFailureHasItsPlace) {
+  int failures = 0;
   for (const auto& event : events("Plain.FailsTwice")) {
     if (event.value("event", "") != "fail") continue;
+    ++failures;
     EXPECT_THAT(event.value("file", ""), HasSubstr("listener_gtest.cc"));
     EXPECT_GT(event.value("line", 0), 10);
   }
+  EXPECT_EQ(failures, 2);
 }
 
 // Any byte arrives readable, and none makes a line that is no JSON.

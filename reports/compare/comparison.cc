@@ -10,8 +10,9 @@ namespace proctor {
 namespace {
 
 constexpr std::array<std::string_view, kAllChanges.size()> kNames = {
-    "regression",  "fixed",     "still_failing", "new_failing", "new_passing", "appeared", "disappeared",
-    "skipped_now", "ran_again", "xfail_now",     "flakier",     "steadier",    "slower",   "faster"};
+    "regression", "fixed",       "still_failing", "new_failing", "new_passing",
+    "appeared",   "disappeared", "skipped_now",   "not_run_now", "ran_again",
+    "xfail_now",  "flakier",     "steadier",      "slower",      "faster"};
 
 constexpr double kStandardErrors = 3;
 constexpr double kLeastShare = 0.05;
@@ -37,6 +38,11 @@ constexpr std::array<Row, kStates> kTable = {
 
 std::size_t state_of(const CaseResult* result) {
   return result == nullptr ? kAway : static_cast<std::size_t>(result->standing);
+}
+
+std::optional<Change> change_of(const CaseResult& old, const CaseResult& now) {
+  const auto change = kTable[state_of(&old)][state_of(&now)];
+  return change == kSkippedNow && now.verdict.outcome == Outcome::kNotrun ? kNotRunNow : change;
 }
 
 bool ran(const CaseResult& result) { return result.standing != Standing::kUnrun; }
@@ -155,7 +161,7 @@ class Comparer {
     const CaseResult& now = after_.cases[after];
     ++found_.compared;
     old_.is_alone[old.variant] = new_.is_alone[now.variant] = false;
-    bool is_changed = add(kTable[state_of(&old)][state_of(&now)], before, after);
+    bool is_changed = add(change_of(old, now), before, after);
     if (ran(old) && ran(now)) {
       if (now.flaky && !old.flaky) is_changed |= add(kFlakier, before, after);
       if (old.flaky && !now.flaky && now.standing == Standing::kPassing)

@@ -10,6 +10,8 @@
 //   unrun            ran_again     new_failing     ran_again                 disappeared
 //   -                new_passing   new_failing     appeared    appeared
 //
+// What the newer run did not come to (`notrun`: it was red, or stopped) is not_run_now in place of skipped_now.
+//
 // Beside these, of a case that both ran:
 //   flakier, steadier   it has become flaky; it was flaky and now passes at once
 //   slower, faster      measures of one name and unit differ by more than 5 % and by more than three times their
@@ -53,6 +55,7 @@ enum class Change {
   kAppeared,
   kDisappeared,
   kSkippedNow,
+  kNotRunNow,
   kRanAgain,
   kXfailNow,
 
@@ -64,9 +67,9 @@ enum class Change {
 
 inline constexpr std::array kAllChanges = {Change::kRegression,  Change::kFixed,      Change::kStillFailing,
                                            Change::kNewFailing,  Change::kNewPassing, Change::kAppeared,
-                                           Change::kDisappeared, Change::kSkippedNow, Change::kRanAgain,
-                                           Change::kXfailNow,    Change::kFlakier,    Change::kSteadier,
-                                           Change::kSlower,      Change::kFaster};
+                                           Change::kDisappeared, Change::kSkippedNow, Change::kNotRunNow,
+                                           Change::kRanAgain,    Change::kXfailNow,   Change::kFlakier,
+                                           Change::kSteadier,    Change::kSlower,     Change::kFaster};
 
 std::string_view to_string(Change change);  // "still_failing"
 std::optional<Change> parse_change(std::string_view text);

@@ -22,6 +22,7 @@ CaseResult result_of(const std::string& id, Standing standing) {
   CaseResult result;
   result.id = id;
   result.standing = standing;
+  if (standing == Standing::kUnrun) result.verdict.outcome = Outcome::kSkip;
   return result;
 }
 
@@ -73,6 +74,14 @@ TEST(ComparisonTest, EachPairOfStandingsIsOfItsClass) {
     for (std::size_t j = 0; j < states.size(); ++j)
       EXPECT_EQ(change_of(states[i], states[j]), expected[i][j]) << states[i] << " -> " << states[j];
   }
+}
+
+TEST(ComparisonTest, WhatTheRunDidNotComeToIsNotSkipped) {
+  CaseResult now = result_of("m/a", Standing::kUnrun);
+  now.verdict.outcome = Outcome::kNotrun;
+  for (const Standing standing : {Standing::kPassing, Standing::kFailing, Standing::kExpected})
+    EXPECT_THAT(changes_between(result_of("m/a", standing), now), ElementsAre(Change::kNotRunNow));
+  EXPECT_THAT(changes_between(result_of("m/a", Standing::kUnrun), now), IsEmpty());
 }
 
 TEST(ComparisonTest, EachClassHasANameOfItsOwn) {

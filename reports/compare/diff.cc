@@ -109,6 +109,7 @@ std::string what_happened(const Diff& diff, const CaseChange& change) {
     case Change::kNewPassing:
     case Change::kAppeared:
     case Change::kSkippedNow:
+    case Change::kNotRunNow:
     case Change::kXfailNow:
     case Change::kFlakier:
       break;

@@ -3,6 +3,8 @@
 #include "suites/main/helper.h"
 
 int main(int argc, char** argv) {
-  return proctor::suite::run_main_with_helpers(argc, argv, {proctor::child::kExecutionNeed},
-                                               proctor::accel::identify_visible);
+  return proctor::suite::run_main_with_helpers(argc, argv,
+                                               {.needs = {proctor::child::kExecutionNeed},
+                                                .visible = proctor::accel::identify_visible,
+                                                .batch = true});
 }

@@ -156,10 +156,16 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                                       \
   void group##_##name::body()
 
-// The main() of every suite. It accepts --proctor-list, --proctor-case=NAME and GoogleTest's own options.
-// `needs` applies to every check of the suite, in addition to its own needs. With `visible`, each check first
-// compares the visible devices with its lease (lease_check.h).
-int run_main(int argc, char** argv, const std::vector<std::string>& needs = {},
-             const VisibleDevices& visible = nullptr);
+// What applies to every check of a suite.
+struct SuiteTraits {
+  std::vector<std::string> needs = {};  // in addition to the check's own needs
+  // Each check first compares the visible devices with its lease (lease_check.h).
+  VisibleDevices visible = nullptr;
+  bool batch = false;  // checks that run one after the other in a process do not affect each other
+};
+
+// The main() of every suite. It accepts --proctor-list, --proctor-case=NAME, --proctor-cases=FILE and GoogleTest's own
+// options.
+int run_main(int argc, char** argv, const SuiteTraits& traits = {});
 
 }  // namespace proctor::suite

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "suites/main/lease_check.h"
+#include "suites/main/check.h"
 #include "suites/main/second_process.h"
 
 namespace proctor::suite {
@@ -74,7 +74,6 @@ int run_helper(const std::string& name, const std::vector<std::string>& words);
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
 // The main() of a suite with helpers. Runs the helper that the command line names, else run_main().
-int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {},
-                          const VisibleDevices& visible = nullptr);
+int run_main_with_helpers(int argc, char** argv, const SuiteTraits& traits = {});
 
 }  // namespace proctor::suite

@@ -73,7 +73,8 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"rule", "R1"},
                                   {"source", "the protocol"},
                                   {"severity", "gate"},
-                                  {"needs", {"patience"}}}));
+                                  {"needs", {"patience"}},
+                                  {"batch", true}}));
   EXPECT_EQ(told.events[1], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Mismatches"},
@@ -84,7 +85,8 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"faults", {"memory.corrupt_copy:at=17,after=2", "memory.short_copy"}},
                                   {"needs", {"patience", "fp64"}},
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
-                                  {"expects", "hang"}}));
+                                  {"expects", "hang"},
+                                  {"batch", true}}));
   EXPECT_EQ(told.events[13].at("case"), "Sample.KnowsItsParameter/fp32");
   EXPECT_EQ(told.events[13].at("needs"), json({"patience", "fp16"}));
   EXPECT_EQ(told.events[9].at("axes"),
@@ -108,8 +110,36 @@ TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
 }
 
 TEST(Protocol, OnlyTheNamedCaseSpeaks) {
-  for (const auto& event : run_case("Sample.Mismatches", kOnSimgpu).events)
-    EXPECT_EQ(event.at("case"), "Sample.Mismatches");
+  const auto told = run_case("Sample.Mismatches", kOnSimgpu);
+  ASSERT_FALSE(told.events.empty());
+  for (const auto& event : told.events) EXPECT_EQ(event.at("case"), "Sample.Mismatches");
+}
+
+Told run_cases(const std::string& names) {
+  const std::string file = testing::TempDir() + "cases." + std::to_string(getpid());
+  std::ofstream(file) << names;
+  const auto told = run_sample("--proctor-cases=" + file);
+  unlink(file.c_str());
+  return told;
+}
+
+TEST(Protocol, SeveralCasesRunOneAfterTheOther) {
+  const auto told = run_cases(R"(["Sample.Passes", "Sample.Asserts", "Sample.KnowsItsParameter/fp32"])");
+  EXPECT_EQ(told.exit_code, 1);
+  std::vector<std::string> ends;
+  for (const auto& event : told.of("end"))
+    ends.push_back(event.at("case").get<std::string>() + " " + event.at("result").get<std::string>());
+  EXPECT_EQ(ends, (std::vector<std::string>{"Sample.Passes pass", "Sample.Asserts fail",
+                                            "Sample.KnowsItsParameter/fp32 pass"}));
+  EXPECT_EQ(told.of("start").size(), 3U);
+}
+
+TEST(Protocol, AFileOfCasesThatCannotBeReadRunsNothing) {
+  for (const char* names : {"", "[]", "{}", R"(["Sample.Passes", "Sample.Missing"])"}) {
+    const auto told = run_cases(names);
+    EXPECT_EQ(told.exit_code, 2) << names;
+    EXPECT_TRUE(told.events.empty()) << names;
+  }
 }
 
 TEST(Protocol, StepsAndFailuresTellTheirTime) {

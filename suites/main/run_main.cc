@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/helper.h"
@@ -22,8 +25,9 @@ nlohmann::json listed_sizes(const Sizes& sizes) {
   return fields;
 }
 
-nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
+nlohmann::json listed(const CheckInfo& info, const SuiteTraits& suite) {
   const CheckTraits& traits = info.traits;
+  std::vector<std::string> needs = suite.needs;
   needs.insert(needs.end(), traits.needs.begin(), traits.needs.end());
   nlohmann::json fields = {{"devices", traits.devices * std::max(traits.ranks, 1)},
                            {"rule", info.rule},
@@ -41,49 +45,70 @@ nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
   }
   if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);
   if (traits.expects != kFail) fields["expects"] = to_string(traits.expects);
+  if (suite.batch) fields["batch"] = true;
   return fields;
 }
 
 // One "case" event per check. Without a descriptor, prints the names on stdout.
-int list_checks(EventWriter writer, const std::vector<std::string>& needs) {
+int list_checks(EventWriter writer, const SuiteTraits& traits) {
   for (const CheckInfo& info : Session::get().checks()) {
     if (!writer.listening()) {
       std::cout << info.full_name() << "\n";
       continue;
     }
-    writer.write(info.full_name(), "case", listed(info, needs));
+    writer.write(info.full_name(), "case", listed(info, traits));
   }
   return 0;
 }
 
-}  // namespace
+std::vector<std::string> names_in(const std::string& file) {
+  std::ifstream stream(file);
+  const auto names = nlohmann::json::parse(stream, nullptr, false);
+  if (!names.is_array()) return {};
+  return names.get<std::vector<std::string>>();
+}
 
-int run_main(int argc, char** argv, const std::vector<std::string>& needs, const VisibleDevices& visible) {
-  testing::InitGoogleTest(&argc, argv);
-  const EventWriter writer = EventWriter::from_environment();
-  const std::size_t case_option = std::strlen(child::kCaseOption);
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], child::kListOption) == 0) return list_checks(writer, needs);
-    if (std::strncmp(argv[i], child::kCaseOption, case_option) != 0) {
-      std::cerr << "unknown option '" << argv[i] << "'\n";
-      return kUsage;
-    }
-    // GoogleTest's filter is a pattern. It is exact here because every name was found in the list.
-    const std::string name = argv[i] + case_option;
+// The names of the checks that the option asks for; none: it is another one.
+std::optional<std::vector<std::string>> checks_of(std::string_view option) {
+  const std::string_view one = child::kCaseOption;
+  const std::string_view several = child::kCasesOption;
+  if (option.starts_with(one)) return std::vector{std::string(option.substr(one.size()))};
+  if (option.starts_with(several)) return names_in(std::string(option.substr(several.size())));
+  return std::nullopt;
+}
+
+bool choose(const std::vector<std::string>& names) {
+  std::string filter;
+  for (const std::string& name : names) {
     if (Session::get().find(name) == nullptr) {
       std::cerr << "unknown case '" << name << "'; --proctor-list shows them\n";
-      return kUsage;
+      return false;
     }
-    testing::GTEST_FLAG(filter) = name;
+    filter += name + ":";
   }
-  Session::get().compare_with_lease(visible);
+  // A pattern. It is exact because every name was found in the list.
+  testing::GTEST_FLAG(filter) = filter;
+  return !names.empty();
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv, const SuiteTraits& traits) {
+  testing::InitGoogleTest(&argc, argv);
+  const EventWriter writer = EventWriter::from_environment();
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], child::kListOption) == 0) return list_checks(writer, traits);
+    const auto names = checks_of(argv[i]);
+    if (!names) std::cerr << "unknown option '" << argv[i] << "'\n";
+    if (!names || !choose(*names)) return kUsage;
+  }
+  Session::get().compare_with_lease(traits.visible);
   Session::get().listen(writer);
   return RUN_ALL_TESTS();
 }
 
-int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs,
-                          const VisibleDevices& visible) {
-  if (argc < 3 || std::string_view(argv[1]) != kHelperOption) return run_main(argc, argv, needs, visible);
+int run_main_with_helpers(int argc, char** argv, const SuiteTraits& traits) {
+  if (argc < 3 || std::string_view(argv[1]) != kHelperOption) return run_main(argc, argv, traits);
   return run_helper(argv[2], {argv + 3, argv + argc});
 }
 

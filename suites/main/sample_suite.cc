@@ -57,4 +57,6 @@ PROCTOR_CHECK_EACH((std::vector<std::string>{"fp16", "fp32"}), Sample, KnowsItsP
 
 }  // namespace proctor::suite
 
-int main(int argc, char** argv) { return proctor::suite::run_main(argc, argv, {"patience"}); }
+int main(int argc, char** argv) {
+  return proctor::suite::run_main(argc, argv, {.needs = {"patience"}, .batch = true});
+}

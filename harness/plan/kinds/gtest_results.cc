@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -128,12 +129,20 @@ bool never_began(const json& test) {
          (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
 }
 
+// "0.012s", "0s".
+std::int64_t milliseconds_in(const std::string& time) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), seconds);
+  return error == std::errc() && std::isfinite(seconds) ? std::llround(seconds * 1000) : 0;
+}
+
 // What stands in a whole result file.
 struct Results {
   struct Test {
     std::string name;  // "Group.Name"
     bool skipped = false;
     std::string skip_words = {};
+    std::int64_t took_ms = 0;
     std::vector<std::string> recorded = {};  // event lines, as the next
     std::vector<std::string> failures = {};
   };
@@ -190,6 +199,7 @@ std::optional<Results> read_results(std::string_view text) {
       results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
       results.ran.back().recorded = properties_of(test);
       results.ran.back().skip_words = written_skip(test);
+      results.ran.back().took_ms = milliseconds_in(text_at(test, "time"));
       add_failures(group, results.ran.back().failures);
       add_failures(test, results.ran.back().failures);
     }
@@ -207,7 +217,7 @@ std::vector<std::string> tell_each(const Results& results) {
     for (const auto& failures : {results.failures, test.failures})
       lines.insert(lines.end(), failures.begin(), failures.end());
     const char* result = failed ? "fail" : test.skipped ? "skip" : "pass";
-    json end = {{"case", test.name}, {"result", result}};
+    json end = {{"case", test.name}, {"result", result}, {"took_ms", test.took_ms}};
     if (!failed && test.skipped) end["reason"] = test.skip_words;
     lines.push_back(event_line("end", std::move(end)));
   }

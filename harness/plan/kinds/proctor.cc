@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMostDevices = 1024;
+constexpr int kFailedExitCode = 1;
 constexpr int kSkipExitCode = 77;
 constexpr std::uint64_t kMostPoints = 1'000'000;
 
@@ -76,7 +77,7 @@ std::string read_devices(const json& event, Case& test) {
   return {};
 }
 
-std::string read_case_event(const std::string& line, Case& test) {
+std::string read_case_event(const std::string& line, const Suite& suite, Case& test) {
   const json event = parse_json(line);
   if (event.is_discarded() || !event.is_object()) return "is not a JSON object";
   const auto version = event.find("v");
@@ -89,6 +90,7 @@ std::string read_case_event(const std::string& line, Case& test) {
   test.source = text_at(event, "source");
   test.severity = SeverityWord::in_text(text_at(event, "severity"));
   test.expects = text_at(event, "expects");
+  if (event.value("batch", json(false)) == true) test.group = group_of(suite);
   for (const std::string& wrong :
        {read_devices(event, test), read_texts(event, "needs", test.needs),
         read_texts(event, "faults", test.faults), read_sizes(event, test), read_axes(event, test)}) {
@@ -103,7 +105,6 @@ class ProctorKind final : public Kind {
       : Kind({.name = "proctor",
               .framework = "checks of its own",
               .markers = {child::kListOption},
-              .processes = {"case"},
               .ours = true,
               .voice = Voice::kEvents}) {}
 
@@ -112,13 +113,13 @@ class ProctorKind final : public Kind {
   }
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
-                                      std::vector<Warning>&) const override {
+                                      std::vector<Warning>& warnings) const override {
     std::vector<Case> cases;
     for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
       const std::string& line = out.event_lines[i];
       Case test;
       test.devices = suite.devices;
-      if (const std::string wrong = read_case_event(line, test); !wrong.empty()) {
+      if (const std::string wrong = read_case_event(line, suite, test); !wrong.empty()) {
         return Error::usage(fmt::format("wrote event line {}, which {}: {}", i + 1, wrong,
                                         clean_text(std::string_view(line).substr(0, 200))));
       }
@@ -127,7 +128,21 @@ class ProctorKind final : public Kind {
       test.argv = with(suite.command, {child::kCaseOption + test.name});
       cases.push_back(std::move(test));
     }
+    if (suite.process == "suite" && std::ranges::all_of(cases, &std::string::empty, &Case::group)) {
+      warnings.push_back(
+          {WarningCode::kBatchUnused,
+           fmt::format("suite `{}`: each case has its own process: the list of {} does not say "
+                       "\"batch\" of any",
+                       suite.name, suite.command.front())});
+    }
     return cases;
+  }
+
+  std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
+                                         const std::string& file) const override {
+    std::vector<std::string> command = cases.front()->argv;
+    command.back() = child::kCasesOption + file;
+    return command;
   }
 
   Verdict judge(const CaseEnd& end) const override {
@@ -136,13 +151,13 @@ class ProctorKind final : public Kind {
     if (!child.also_ran().empty()) return mismatch;
     if (child.violations() > 0) return {Outcome::kError, Reason::kProtocol};
     if (!child.result()) return {Outcome::kError, Reason::kNoResult};
-    const int code = end.exit_code;
+    const int code = end.exit_code == kFailedExitCode && end.another_was_bad ? 0 : end.exit_code;
     const bool failed = !child.failures().empty();
     switch (*child.result()) {
       case ChildResult::kPass:
         return code == 0 && !failed ? Verdict{Outcome::kPass, {}} : mismatch;
       case ChildResult::kFail:
-        return code != 0 || end.went_on ? Verdict{Outcome::kFail, child.reason()} : mismatch;
+        return end.exit_code != 0 || end.went_on ? Verdict{Outcome::kFail, child.reason()} : mismatch;
       case ChildResult::kSkip:
         if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
         return child.reason().empty() ? Verdict{Outcome::kError, Reason::kSkipWithoutReason}

@@ -26,6 +26,7 @@ inline std::string word(int number) {
 // Whether it passes, if it comes back.
 inline bool act(int number) {
   static bool poisoned = false;
+  static int halves = 0;
   const std::string what = word(number);
   if (what == "crash") std::abort();
   if (what == "hang") {
@@ -39,6 +40,9 @@ inline bool act(int number) {
     return ::waitpid(child, nullptr, 0) == child;
   }
   if (what == "poison") poisoned = true;
+  if (what == "half") ++halves;
+  if (what == "needs2") return halves == 2;
+  if (what == "hates2") return halves != 2;
   if (what == "needs") return poisoned;
   if (what == "hates") return !poisoned;
   return what != "fail";

@@ -37,17 +37,22 @@ std::vector<std::string> devices_and_load(const AttemptContext& context, const A
   return described;
 }
 
+// How long the case itself ran, as far as anybody said so.
+std::optional<Milliseconds> own_duration(const CaseTracker::Open& open, const ChildReport& child) {
+  if (child.took()) return child.took();
+  const Clock::time_point began{std::chrono::nanoseconds(child.start_ns())};  // by a clock that we share
+  const auto start = child.start_ns() > 0 ? began : open.told;
+  if (!start || !open.reported || *start > *open.reported) return std::nullopt;
+  return Milliseconds(ms_between(*start, *open.reported));
+}
+
 // Of one that was told of to its end: how long the rest took.
-void count_start(AttemptContext& context, const AttemptPlan& plan, const CaseTracker& cases,
-                 const ProcessEnd& end) {
-  const auto& open = cases.open();
-  if (plan.is_batch() || end.cause != EndCause::kExited || !open || !open->reported) return;
-  const std::int64_t start = cases.child().start_ns();
-  const Clock::time_point began{std::chrono::nanoseconds(start)};  // by a clock that we share
-  if (start <= 0 || began > *open->reported) return;
-  context.start_costs.add(*plan.suite, *cases.blamed().test,
-                          Milliseconds(ms_between(end.started, end.leader_ended)),
-                          Milliseconds(ms_between(began, *open->reported)));
+void count_start(AttemptContext& context, const AttemptPlan& plan, const CaseTracker::Open& open,
+                 const CaseTracker& cases, const ProcessEnd& end) {
+  if (plan.is_batch() || end.cause != EndCause::kExited) return;
+  if (const auto own = own_duration(open, cases.child()))
+    context.start_costs.add(*plan.suite, *cases.of(open.which).test,
+                            Milliseconds(ms_between(end.started, end.leader_ended)), *own);
 }
 
 }  // namespace
@@ -304,10 +309,12 @@ void RunningAttempt::finish(const ProcessEnd& end) {
   } else if (open && !(end.cause == EndCause::kExited && end.exit_code && open->reported)) {
     fate = ProcessFate::kDiedInCase;
   }
-  count_start(context_, plan_, cases_, end);
   if (told_) settle_told(end);
   if (told_ && told_->is_doubted()) fate = ProcessFate::kDiedInCase;
-  if (open) conclude(&end);
+  if (const auto last = open) {
+    conclude(&end);
+    count_start(context_, plan_, *last, cases_, end);
+  }
   remove_files(context_, plan_, files_, end.termination.unreapable);
   readiness_.reset();
   const auto done = std::move(on_.done);

@@ -1,6 +1,7 @@
 #include "harness/run/attempt/case_tracker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace proctor {
 
@@ -34,9 +35,9 @@ CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_poin
   child_.add_line(line);
   // What a framework says of a case while it is being ended, because of our signal, is not its end.
   if (ending_) return Heard::kNothing;
-  if (starting_ && !plan_.is_batch() && ChildReport::started_case(line)) {
-    starting_ = false;
-    return Heard::kStarted;
+  if (!plan_.is_batch() && open_ && !open_->told && ChildReport::started_case(line)) {
+    open_->told = now;
+    if (std::exchange(starting_, false)) return Heard::kStarted;
   }
   if (!open_ || open_->reported || !child_.result()) return Heard::kNothing;
   open_->reported = now;

@@ -27,6 +27,7 @@ class CaseTracker {
   struct Open {
     std::size_t which = 0;
     Clock::time_point started{};
+    std::optional<Clock::time_point> told{};      // when its `start` event came
     std::optional<Clock::time_point> reported{};  // when its `end` event came
     KernelLog::Position kernel_position = 0;
     Telemetry::Window telemetry = 0;

@@ -1,6 +1,6 @@
-// What processes of one case each cost beside their cases, by suite. A framework that has files, and collects all of
-// one to run a single test of it, may spend more time there than in the tests: then a process for each file is
-// proposed, in the words to write.
+// What processes of one case each cost beside their cases, by suite. A framework that registers or collects everything
+// to run a single test may spend more time there than in the tests: then sharing processes is proposed, in the words to
+// write: those of a file where the framework has files, else a batch.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,8 @@
 #include <deque>
 #include <string>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/pytest.h"
 
 namespace proctor {
@@ -40,10 +42,12 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
   add(10, Milliseconds(500), Milliseconds(20));
   const auto proposals = costs_.proposals();
   ASSERT_THAT(proposals, SizeIs(1));
-  EXPECT_EQ(proposals[0].code, WarningCode::kProcessFile);
-  EXPECT_EQ(proposals[0].text,
-            "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start, collect and exit, its tests "
-            "0.2 s; to share a process among the tests of a file, write process = \"file\" below [suite.t]");
+  EXPECT_EQ(proposals[0].code, WarningCode::kStartCosts);
+  EXPECT_EQ(
+      proposals[0].text,
+      "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start and exit, its tests 0.2 s; to "
+      "share a process among the tests of a file, write process = \"file\" below [suite.t], which saves up "
+      "to 4.3 s");
 }
 
 TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {
@@ -75,7 +79,17 @@ TEST_F(StartCostsTest, WhoHasChosenIsNotAsked) {
   EXPECT_THAT(costs_.proposals(), SizeIs(0));
 }
 
-TEST_F(StartCostsTest, KindsWithoutFilesAreNotAsked) {
+TEST_F(StartCostsTest, WithoutFilesABatchIsProposed) {
+  suite_.kind = &gtest_kind();
+  add(10, Milliseconds(500), Milliseconds(20));
+  ASSERT_THAT(costs_.proposals(), SizeIs(1));
+  EXPECT_THAT(costs_.proposals()[0].text,
+              HasSubstr("; to share processes, write batch = \"auto\" below [suite.t]"));
+  suite_.origin = kCommandLineOrigin;
+  EXPECT_THAT(costs_.proposals()[0].text, HasSubstr("; to share processes, give --batch auto, which saves"));
+}
+
+TEST_F(StartCostsTest, KindsOfOneCaseAreNotAsked) {
   suite_.kind = &command_kind();
   add(10, Milliseconds(500), Milliseconds(20));
   EXPECT_THAT(costs_.proposals(), SizeIs(0));

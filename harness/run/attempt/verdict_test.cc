@@ -245,6 +245,21 @@ TEST(Verdict, Proctor) {
 constexpr auto kEndXfail = R"({"v":1,"case":"G.N","event":"end","result":"xfail","reason":"known"})";
 constexpr auto kEndXpass = R"({"v":1,"case":"G.N","event":"end","result":"xpass"})";
 
+TEST(Verdict, ProctorAfterOneThatFailed) {
+  for (const auto& [code, line, verdict] : std::vector<std::tuple<int, std::string, std::string>>{
+           {1, kEndPass, "pass"},
+           {1, kEndFail, "fail"},
+           {1, kEndSkip, "error(skip_without_reason)"},
+           {2, kEndPass, "error(result_mismatch)"},
+           {0, kEndFail, "error(result_mismatch)"}}) {
+    AttemptEvidence evidence{.kind = &proctor_kind()};
+    evidence.exit_code = code;
+    evidence.child = said({kStartLine, line});
+    evidence.another_was_bad = true;
+    EXPECT_EQ(to_string(judge(evidence)), verdict) << code << line;
+  }
+}
+
 TEST(Verdict, Pytest) {
   const struct {
     int code;

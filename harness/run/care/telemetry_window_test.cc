@@ -10,6 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 
 MetricReading of(double value, const std::string& source = "sysman") {
   MetricReading read;
@@ -87,6 +89,7 @@ TEST(TelemetryWindow, ThrottleReasonsAreCollected) {
 
 TEST(TelemetryWindow, EveryMissingNumberHasItsReason) {
   TelemetryWindow window;
+  ASSERT_THAT(window.figures(), Not(IsEmpty()));
   for (const auto& figure : window.figures())
     EXPECT_THAT(figure.note, HasSubstr("before a sample")) << figure.name;
   window.add(missing_sample("zesEngineGetActivity: UNSUPPORTED"));

@@ -10,7 +10,7 @@ import json
 import os
 import random
 
-from harness import BIN, check, of_type, records, report, run_scenarios, write_config
+from harness import BIN, CUDA_SIMULATOR, check, of_type, records, report, run_scenarios, write_config
 from pytest_kind import find_pytest
 
 CASES = 12
@@ -69,11 +69,15 @@ def marked(document, mark):
     return {case["id"] for case in document["cases"] if mark in case["marks"]}
 
 
+def count_of_mixtures():
+    return int(os.environ.get("PROCTOR_BATCH_MIXTURES", "30"))
+
+
 def mixtures(sandbox):
     """With everything verified each outcome is that of a process for each case; with the usual share each but a pass that
     needs what ran before it."""
     seed = int(os.environ.get("PROCTOR_BATCH_SEED", random.randrange(1 << 30)))
-    count = int(os.environ.get("PROCTOR_BATCH_MIXTURES", "30"))
+    count = count_of_mixtures()
     print("PROCTOR_BATCH_SEED", seed, flush=True)
     chance = random.Random(seed)
     programs = list(commands(sandbox).items())
@@ -125,6 +129,18 @@ def batches_run_side_by_side(sandbox):
     check(sorted(len(cases) for cases in logs.values()) == [2, 5, 5], logs)
 
 
+def suites_of_ours(sandbox):
+    """Their checks do not affect each other; with many mixtures, of all suites that can share, and each is verified."""
+    suites, share = (["memory", "kernels", "management"], "100%") if count_of_mixtures() > 100 else (["memory"], "off")
+    devices, backend = ("xpu:2x1,cuda:2", "all") if CUDA_SIMULATOR.exists() else ("xpu:2x1", "xpu")
+    done = sandbox.proctor("run", *suites, "--sim", devices, "--backend", backend, "--batch", "auto", "--verify", share,
+                           "--out", sandbox.out(), timeout=1200)
+    document = report(sandbox.last_out())
+    check(done.returncode == 0 and document["summary"]["pass"] > 100, done.stdout[-3000:], done.stderr)
+    logs = {attempt["output"]["log"] for case in document["cases"] for attempt in case["attempts"]}
+    check(share != "off" or len(logs) < len(document["cases"]) / 4, len(logs), len(document["cases"]))
+
+
 def bad_input(sandbox):
     program = BIN / "mixture_gtest"
     for options, says in ((["--batch", "0"], "got 0"), (["--batch", "x"], "got x"), (["--batch", "3", "--process", "suite"], "--process"),
@@ -145,4 +161,4 @@ def bad_input(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((mixtures, who_depends_on_whom, batches_run_side_by_side, bad_input))
+    run_scenarios((mixtures, who_depends_on_whom, batches_run_side_by_side, suites_of_ours, bad_input))

@@ -123,7 +123,7 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
 
 PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
               "CUDA Programming Guide, Formatted Output, Dynamic Memory, Dynamic Parallelism: defaults",
-              kWarn, .faults = {"error.swallowed:api=cudaDeviceGetLimit"}, .devices = 2) {
+              kWarn, .faults = {"error.swallowed:api=cudaDeviceGetLimit"}, .devices = 2, .alone = true) {
   for (const Device& device : leased_devices(2)) {
     use(device);
     step("given no limit that was set");

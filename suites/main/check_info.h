@@ -54,6 +54,7 @@ struct CheckTraits {
   std::vector<Axis> axes = {};  // for at_each_point()
   int points = kPointsOfCi;
   Expects expects = kFail;
+  bool alone = false;  // needs a process in which no other check ran
 };
 
 struct CheckInfo {

@@ -45,7 +45,7 @@ nlohmann::json listed(const CheckInfo& info, const SuiteTraits& suite) {
   }
   if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);
   if (traits.expects != kFail) fields["expects"] = to_string(traits.expects);
-  if (suite.batch) fields["batch"] = true;
+  if (suite.batch && !traits.alone) fields["batch"] = true;
   return fields;
 }
 

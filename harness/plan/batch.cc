@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kLeastAuto = 16;
 constexpr std::size_t kMostAuto = 500;
-constexpr double kWhole = 100;
 
 }  // namespace
 
@@ -43,7 +42,7 @@ Result<double> parse_verify(std::string_view text, std::string_view source) {
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   const bool is_percentage = error == std::errc() && std::string_view(end, text.data() + text.size()) == "%";
-  if (is_percentage && percent >= 0 && percent <= kWhole) return percent;
+  if (is_percentage && percent >= 0 && percent <= kWholeShare) return percent;
   return Error::refused(fmt::format("{} must be off or a percentage from 0% to 100% (got {})", source, text),
                         "For example 2%.");
 }

@@ -26,6 +26,7 @@ void share_process(Suite& suite, int batch);
 std::size_t batch_size(int batch, std::size_t left, int slots);
 
 inline constexpr double kUsualShare = 2;  // percent
+inline constexpr double kWholeShare = 100;
 
 // "off", or a percentage from 0 to 100: "2%", "0.5%". Returns it as a number; else as parse_batch().
 Result<double> parse_verify(std::string_view text, std::string_view source);

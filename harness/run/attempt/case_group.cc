@@ -94,6 +94,7 @@ void CaseGroup::settle_verification(std::size_t index, const Verdict& verdict) {
 
 void CaseGroup::verify_passes() {
   const bool all = std::exchange(distrust_, false);
+  verifies_all_ = all || (verifies_all_ && !verified_.empty());
   std::erase_if(passes_, [&](const auto& pass) {
     CaseProgress& progress = members_.at(pass.first);
     if (!all && !progress.wants_verification()) return false;
@@ -101,6 +102,18 @@ void CaseGroup::verify_passes() {
     verified_.insert(pass.first);
     return true;
   });
+}
+
+// The attempt beside others has the last word.
+std::vector<CaseGroup::Finished> CaseGroup::leave_unverified() {
+  std::vector<Finished> ended;
+  for (const std::size_t index : std::exchange(verified_, {})) {
+    const auto member = members_.find(index);
+    if (member->second.believe() != CaseProgress::Next::kDone) continue;
+    ended.push_back(word_on(*member, ""));
+    members_.erase(member);
+  }
+  return ended;
 }
 
 std::vector<CaseGroup::Finished> CaseGroup::release_passes() {
@@ -145,12 +158,14 @@ CaseGroup::Finished CaseGroup::end_now(std::size_t which) {
 
 std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
                                                           const std::vector<std::size_t>& not_begun,
-                                                          const std::optional<NoMore>& no_more) {
+                                                          const std::optional<NoMore>& no_more,
+                                                          bool may_verify) {
   never_began_ = fate == ProcessFate::kNeverBegan ? never_began_ + 1 : 0;
   std::vector<std::size_t> rest;
   for (const auto which : not_begun) rest.push_back(in_process_[which]);
   std::vector<Finished> ended = end_not_begun(fate, rest, no_more);
   if (!no_more) verify_passes();
+  if (!may_verify && !verifies_all_) std::ranges::move(leave_unverified(), std::back_inserter(ended));
   if (no_more || verified_.empty()) std::ranges::move(release_passes(), std::back_inserter(ended));
   return ended;
 }

@@ -100,9 +100,12 @@ class CaseGroup {
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
   // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, none of them
-  // will begin. Returns the cases that end with the process; the others go on in another one.
+  // will begin. Without `may_verify`, the passes that wait for their verification count as they are. Returns the cases
+  // that end with the process; the others go on in another one.
   std::vector<Finished> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                                      const std::optional<NoMore>& no_more);
+                                      const std::optional<NoMore>& no_more, bool may_verify = true);
+  // Whether the process runs a case alone whose pass it verifies.
+  bool is_verification() const { return in_process_.size() == 1 && verified_.contains(in_process_.front()); }
   // Ends all cases that are left.
   std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
 
@@ -120,6 +123,7 @@ class CaseGroup {
                                bool last, const std::vector<std::string>& where);
   void settle_verification(std::size_t index, const Verdict& verdict);
   void verify_passes();
+  std::vector<Finished> leave_unverified();
   std::vector<Finished> release_passes();
   static Finished word_on(const Members::value_type& member, const std::string& note);
   std::vector<Finished> end_not_begun(ProcessFate fate, const std::vector<std::size_t>& rest,
@@ -134,6 +138,7 @@ class CaseGroup {
   bool verifies_ = false;                // some of the present process, if good
   std::set<std::size_t> verified_;       // passed beside those, and run alone now
   bool distrust_ = false;                // one of them was bad
+  bool verifies_all_ = false;            // since one of them was bad
   std::string pinned_to_;
   std::set<std::string> avoids_;
   int never_began_ = 0;  // processes in a row that ended before any of their cases began

@@ -22,6 +22,9 @@ class CaseGroupTest : public testing::Test {
   void add(int cases, RepeatPolicy policy = {}) {
     for (int i = 0; i < cases; ++i) group_.add(10 + static_cast<std::size_t>(i), policy);
   }
+  void add_others(int cases, RepeatPolicy policy = {}) {
+    for (int i = 0; i < cases; ++i) group_.add(20 + static_cast<std::size_t>(i), policy);
+  }
   // "10.1 11.1": index.attempt of the next process.
   std::string next() {
     std::string text;
@@ -34,9 +37,10 @@ class CaseGroupTest : public testing::Test {
     return finished ? to_string(finished->verdict) : "goes on";
   }
   std::vector<std::string> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                                         const std::optional<CaseGroup::NoMore>& no_more = {}) {
+                                         const std::optional<CaseGroup::NoMore>& no_more = {},
+                                         bool may_verify = true) {
     std::vector<std::string> lines;
-    for (const auto& finished : group_.process_ended(fate, not_begun, no_more))
+    for (const auto& finished : group_.process_ended(fate, not_begun, no_more, may_verify))
       lines.push_back(std::to_string(finished.index) + " " + to_string(finished.verdict));
     return lines;
   }
@@ -328,6 +332,30 @@ TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
   EXPECT_THAT(finished->marks, IsEmpty());
   EXPECT_EQ(next(), "11.2");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)") << "it took no retry, and has none";
+}
+
+TEST_F(CaseGroupTest, WithoutTimeToVerifyAPassCountsAsItIs) {
+  add(2, {.verify = true});
+  add_others(1);
+  EXPECT_EQ(next(), "10.1 11.1 20.1");
+  for (std::size_t which = 0; which < 3; ++which) EXPECT_EQ(ended(which, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_TRUE(group_.is_verification());
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}, {}, false), ElementsAre("11 pass", "20 pass"));
+  EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, AfterAVerificationThatFailedAllAreVerifiedWhateverTheTime) {
+  add(2, {.verify = true});
+  next();
+  for (std::size_t which = 0; which < 2; ++which) EXPECT_EQ(ended(which, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_EQ(ended(0, kCrash), "fail(order)");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}, {}, false), IsEmpty());
+  EXPECT_EQ(next(), "11.2");
 }
 
 TEST_F(CaseGroupTest, CasesThatStandAloneShareNoProcess) {

@@ -21,6 +21,10 @@ void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>&
   ++discounted_;
 }
 
+CaseProgress::Next CaseProgress::believe() {
+  return count(*std::exchange(beside_, std::nullopt), {}, /*expected=*/true, devices_);
+}
+
 // The first attempt alone after one beside others.
 CaseProgress::Next CaseProgress::settle(const Verdict& beside, const Verdict& verdict, const Marks& marks,
                                         bool expected, const std::vector<std::string>& where) {

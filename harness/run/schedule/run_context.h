@@ -11,6 +11,7 @@
 #include "harness/run/schedule/case_ends.h"
 #include "harness/run/schedule/pending_cases.h"
 #include "harness/run/schedule/run_setup.h"
+#include "harness/run/schedule/verification_time.h"
 
 namespace proctor {
 
@@ -25,6 +26,7 @@ struct RunContext {
   PendingCases& pending;
   CaseEnds& ends;
   DeviceVisits& visits;
+  VerificationTime& verification;
 
   // Set by RunStop alone.
   std::optional<CaseGroup::NoMore> finishing = {};  // set: nothing new starts

@@ -40,7 +40,8 @@ class Runner {
              .pool = pool_,
              .pending = pending_,
              .ends = ends_,
-             .visits = visits_},
+             .visits = visits_,
+             .verification = verification_},
         stop_(run_, groups_, [this] { leave(); }),
         job_(attempts_, groups_),
         tick_(io_),
@@ -71,6 +72,7 @@ class Runner {
   DevicePool pool_;
   PendingCases pending_;
   CaseEnds ends_;
+  VerificationTime verification_;
   RunContext run_;
   RunningGroups groups_;
   RunStop stop_;

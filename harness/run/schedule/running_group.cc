@@ -72,6 +72,8 @@ void RunningGroup::start_attempt() {
     give_up({Outcome::kError, Reason::kEnvironment}, "failed to " + environment.error().what);
     return end();
   }
+  process_started_ = Clock::now();
+  verifies_ = group_.is_verification();
   attempt_ = std::make_unique<RunningAttempt>(
       run_.attempts, std::move(plan),
       [this](std::size_t which, const AttemptEnded& ended, bool went_on) {
@@ -97,7 +99,18 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   verdicts_.attempt_ended(which, ended, expected, went_on, attempt_->is_provisional());
 }
 
+void RunningGroup::count_time() {
+  const Milliseconds duration(ms_between(process_started_, Clock::now()));
+  const Suite& suite = run_.suite(group_.case_of(0));
+  if (verifies_) {
+    run_.verification.add_alone(suite, duration);
+  } else if (group_.is_shared()) {
+    run_.verification.add_batch(suite, duration);
+  }
+}
+
 void RunningGroup::on_process_ended(ProcessFate fate) {
+  count_time();
   const Ended ended{fate, attempt_->not_begun(), attempt_->unproven()};
   attempt_.reset();
   if (run_.stopping || devices_.lost) return on_left(ended, {});
@@ -118,8 +131,9 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
   if (run_.stopping) {
     give_up_stopped();
   } else {
-    run_.ends.announce(
-        group_.process_ended(devices_.lost ? ProcessFate::kDiedInCase : fate, not_begun, run_.finishing));
+    const bool may_verify = run_.verification.allows(run_.suite(group_.case_of(0)));
+    run_.ends.announce(group_.process_ended(devices_.lost ? ProcessFate::kDiedInCase : fate, not_begun,
+                                            run_.finishing, may_verify));
   }
   if (!group_.empty() && devices_.lost) {
     leave_sick_devices();

@@ -50,6 +50,7 @@ class RunningGroup {
   void start_attempt();
   void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on);
   void on_process_ended(ProcessFate fate);
+  void count_time();
   struct Ended {
     ProcessFate fate;
     std::vector<std::size_t> not_begun;
@@ -69,6 +70,8 @@ class RunningGroup {
   GroupDevices devices_;
   GroupVerdicts verdicts_{run_, group_, devices_};
   std::unique_ptr<RunningAttempt> attempt_;
+  Clock::time_point process_started_{};
+  bool verifies_ = false;  // the process runs a case alone whose pass it verifies
   bool begun_ = false;
   bool doubt_ = false;     // about its devices, by the way in which an attempt ended
   bool poisoned_ = false;  // the process, by an error of its devices

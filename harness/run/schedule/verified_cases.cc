@@ -10,9 +10,6 @@
 namespace proctor {
 namespace {
 
-constexpr double kWhole = 100;            // percent
-constexpr double kMostShareOfTime = 0.1;  // of a suite
-
 std::uint64_t rank_of(const std::string& run_id, const Case& test) {
   return id_hash(run_id + "\n" + test.id);
 }
@@ -28,33 +25,22 @@ std::vector<std::vector<std::size_t>> sharing_cases(const Plan& plan) {
   return of_suite;
 }
 
-// Of these, as many as the share and their time allow, in the order of their ranks.
-void choose(const Plan& plan, const std::string& run_id, const ExpectedDurations& expected,
-            std::vector<std::size_t> cases, double percent, std::set<std::size_t>& chosen) {
-  if (percent >= kWhole) {
-    chosen.insert(cases.begin(), cases.end());
-    return;
-  }
-  double left_ms = 0;
-  for (const std::size_t i : cases) left_ms += kMostShareOfTime * expected.of(i);
+// Of these, the share, in the order of their ranks.
+void choose(const Plan& plan, const std::string& run_id, std::vector<std::size_t> cases, double percent,
+            std::set<std::size_t>& chosen) {
   std::ranges::sort(cases, {}, [&](std::size_t i) { return rank_of(run_id, plan.cases[i]); });
-  const auto most = static_cast<std::size_t>(static_cast<double>(cases.size()) * percent / kWhole);
-  for (std::size_t taken = 0; taken < most; ++taken) {
-    left_ms -= expected.of(cases[taken]);
-    if (left_ms < 0) return;
-    chosen.insert(cases[taken]);
-  }
+  cases.resize(static_cast<std::size_t>(static_cast<double>(cases.size()) * percent / kWholeShare));
+  chosen.insert(cases.begin(), cases.end());
 }
 
 }  // namespace
 
-std::set<std::size_t> cases_to_verify(const Plan& plan, const std::string& run_id,
-                                      const ExpectedDurations& expected) {
+std::set<std::size_t> cases_to_verify(const Plan& plan, const std::string& run_id) {
   std::set<std::size_t> chosen;
   std::vector<std::size_t> all;
   const auto of_suite = sharing_cases(plan);
   for (std::size_t suite = 0; suite < of_suite.size(); ++suite) {
-    choose(plan, run_id, expected, of_suite[suite], plan.suites[suite].verify, chosen);
+    choose(plan, run_id, of_suite[suite], plan.suites[suite].verify, chosen);
     all.insert(all.end(), of_suite[suite].begin(), of_suite[suite].end());
   }
   if (!chosen.empty() || all.size() < 2) return chosen;

@@ -6,14 +6,11 @@
 #include <string>
 
 #include "harness/plan/plan.h"
-#include "harness/run/schedule/start_order.h"
 
 namespace proctor {
 
 // Indices of the plan. A share of the cases of each suite, chosen by a hash of the run and the case, so that other runs
-// verify others; at least one case of a run. They take at most a tenth of the expected time of their suite, where not all
-// cases are to be verified.
-std::set<std::size_t> cases_to_verify(const Plan& plan, const std::string& run_id,
-                                      const ExpectedDurations& expected);
+// verify others; at least one case of a run. VerificationTime has the last word.
+std::set<std::size_t> cases_to_verify(const Plan& plan, const std::string& run_id);
 
 }  // namespace proctor

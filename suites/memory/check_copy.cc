@@ -196,6 +196,18 @@ PROCTOR_CHECK(Copy, RegionHasAllItsSlices, "M25", kRegion, kGate,
   copy_box(context, kTo, kFrom, {37, 11, 3});
 }
 
+// Of many rows in one slice, and of many slices of few rows.
+PROCTOR_CHECK(Copy, RegionHasAllItsRows, "M25", kRegion, kGate, {"copy.last_row_left"}) {
+  const auto context = leased();
+  const Side from{.rows = 310, .origin = {3, 2, 1}}, to{.rows = 305, .origin = {5, 4, 0}};
+  for (const std::size_t rows : {std::size_t{64}, std::size_t{65}, std::size_t{300}}) {
+    step("given a box of " + std::to_string(rows) + " rows");
+    copy_box(context, to, from, {37, rows, 1});
+  }
+  step("given a box of 100 slices of three rows");
+  copy_box(context, kTo, kFrom, {37, 3, 100});
+}
+
 // As wide as either pitch or narrower, as high as a slice or lower, at the begin or inside.
 PROCTOR_CHECK(Copy, RegionOfEveryShapeIsByteExact, "M25", kRegion, kGate,
               .faults = {"copy.pitch_ignored", "memory.corrupt_copy:at=17"},
@@ -240,6 +252,32 @@ PROCTOR_CHECK(Copy, BetweenDevicesIsByteExact, "S1.18",
   queue.synchronize();
   expect_bytes("memory of the second card", sent, read_bytes(queue, context, second.data(), sent.size()),
                devices[1]);
+}
+
+// Each way between two cards is one of its own.
+PROCTOR_CHECK(Copy, BetweenEveryTwoOfFourDevicesIsByteExact, "S1.18",
+              by_vendor("Level Zero specification, zeDeviceCanAccessPeer",
+                        "CUDA Programming Guide, Peer-to-Peer Memory Copy"),
+              kGate, .faults = {"copy.far_peer_stale", "copy.peer_stale"}, .devices = 4, .needs = {"p2p"}) {
+  const auto devices = leased_devices(4);
+  const Context context(devices);
+  constexpr std::size_t kBytes = 4099;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Queue queue(context, Queue::Mode::kLists, devices[i]);
+    const auto sent = noise(kBytes, i);
+    const Buffer from(context, {.bytes = kBytes, .device = devices[i]});
+    write(queue, context, from.data(), sent);
+    for (std::size_t j = 0; j < devices.size(); ++j) {
+      if (j == i || !devices[i].reaches(devices[j])) continue;
+      step("given a copy from device " + std::to_string(i) + " to device " + std::to_string(j));
+      Queue home(context, Queue::Mode::kLists, devices[j]);
+      const Buffer to(context, {.bytes = kBytes, .device = devices[j]});
+      write(home, context, to.data(), noise(kBytes, 100 + j));
+      queue.copy(to.data(), from.data(), kBytes);
+      queue.synchronize();
+      expect_bytes("memory of the second", sent, read_bytes(home, context, to.data(), kBytes), devices[j]);
+    }
+  }
 }
 
 }  // namespace proctor::accel

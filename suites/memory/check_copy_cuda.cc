@@ -449,6 +449,40 @@ PROCTOR_CHECK(Region, HasTheBytesOfItsExtent, "M25",
   }
 }
 
+// Rows of three bytes, many in one slice, and where there are slices, few in each of many.
+PROCTOR_CHECK(Region, HasAllItsRows, "M25",
+              "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D", kGate,
+              {"copy.last_row_left:api=cudaMemset2D", "copy.last_row_left:api=cudaMemcpy3DAsync",
+               "copy.fill_skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kPitchBytes = 4, kWide = 3, kMostRows = 1000, kBytes = kPitchBytes * kMostRows;
+  const auto sent = noise(kBytes, 15), before = noise(kBytes, 16);
+  const auto from = device_copy(queue, context, sent);
+  const auto to = device_copy(queue, context, before);
+  for (const auto& each : kRegionCalls) {
+    for (const auto& [rows, slices] :
+         {std::pair<std::size_t, std::size_t>{64, 1}, {65, 1}, {kMostRows, 1}, {3, 99}}) {
+      if (each.flat && slices > 1) continue;
+      step(std::string("given ") + each.name + " of " + std::to_string(slices) + " slices of " +
+           std::to_string(rows) + " rows");
+      write(queue, context, to.data(), before);
+      auto expected = before;
+      for (std::size_t row = 0; row < rows * slices; ++row) {
+        const auto at = static_cast<std::ptrdiff_t>(row * kPitchBytes);
+        if (each.fills) std::fill_n(expected.begin() + at, kWide, std::byte{kValue});
+        if (!each.fills) std::copy_n(sent.begin() + at, kWide, expected.begin() + at);
+      }
+      each.call({to.data(), kPitchBytes, kPitchBytes, rows}, {from.data(), kPitchBytes, kPitchBytes, rows},
+                {kWide, rows, slices}, native(queue))
+          .or_throw();
+      CUDA_CALL(cudaDeviceSynchronize).or_throw();
+      expect_bytes("the rows and what is between them", expected,
+                   read_bytes(queue, context, to.data(), kBytes), context.device());
+    }
+  }
+}
+
 PROCTOR_CHECK(Region, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
               {"copy.skip:after=1,times=1,api=cudaMemcpy*D*",
                "memory.corrupt_copy:at=17,times=1,api=cudaMemcpy*D*"}) {

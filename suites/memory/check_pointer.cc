@@ -45,11 +45,13 @@ void expect_devices_told(const std::vector<Device>& cards) {
                                             {MemoryKind::kDevice, MemoryKind::kShared, MemoryKind::kHost})) {
       if (kind == MemoryKind::kShared && !device.properties().shared_memory) continue;
       step(std::string("given ") + to_string(kind) + " memory of " + describe(device));
-      const Buffer buffer(context, {.kind = kind, .bytes = kManyPages, .device = device});
-      for (const std::size_t offset : {std::size_t{0}, kManyPages - 1}) {
-        const Device told = pointer_info(context, buffer.data() + offset).device;
-        expect_same("UUID of the pointer's device", device.properties().uuid,
-                    told == Device() ? "none" : told.properties().uuid);
+      for (const std::size_t bytes : {std::size_t{1}, std::size_t{4095}, std::size_t{65'536}, kManyPages}) {
+        const Buffer buffer(context, {.kind = kind, .bytes = bytes, .device = device});
+        for (const std::size_t offset : {std::size_t{0}, bytes - 1}) {
+          const Device told = pointer_info(context, buffer.data() + offset).device;
+          expect_same("UUID of the device of byte " + std::to_string(offset) + " of " + std::to_string(bytes),
+                      device.properties().uuid, told == Device() ? "none" : told.properties().uuid);
+        }
       }
     }
   }
@@ -62,7 +64,7 @@ PROCTOR_CHECK(Pointer, DeviceIsTold, "S3.11", kProperties, kGate, {"alloc.wrong_
 }
 
 PROCTOR_CHECK(Pointer, DeviceIsToldOfASecondOne, "S3.11", kProperties, kGate,
-              .faults = {"alloc.wrong_device"}, .devices = 2) {
+              .faults = {"alloc.wrong_device", "alloc.wrong_device:max=4095"}, .devices = 2) {
   expect_devices_told(leased_devices(2));
 }
 

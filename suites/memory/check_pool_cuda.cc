@@ -406,6 +406,47 @@ PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
   queue.synchronize();
 }
 
+// Whichever call takes or frees, before the marks are set back and after it.
+PROCTOR_CHECK(
+    Pool, HighMarksNeverFall, "M39",
+    "CUDA Runtime API, cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh: high watermark since the "
+    "last time it was reset",
+    kGate, {"alloc.high_mark_falls:api=cudaFree", "alloc.high_mark_falls:after=2"}) {
+  const auto context = leased();
+  Queue queue(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context);
+  std::uint64_t most_used = 0, most_reserved = 0;
+  const auto expect_marks = [&](const std::string& when) {
+    queue.synchronize();
+    most_used = std::max(most_used, used(pool));
+    expect_same("most bytes in use " + when, std::to_string(most_used),
+                std::to_string(pool.get(cudaMemPoolAttrUsedMemHigh)));
+    const std::uint64_t told = pool.get(cudaMemPoolAttrReservedMemHigh);
+    expect_true(told >= std::max(most_reserved, reserved(pool)),
+                "no fewer bytes were reserved " + when + " than before it, " + std::to_string(most_reserved));
+    most_reserved = told;
+  };
+  for (const char* round : {"at first", "after the marks are set back"}) {
+    step(std::string("given pieces that come and go, ") + round);
+    std::byte* const first = pool.allocate(queue, kPiece);
+    std::byte* const second = pool.allocate(queue, 2 * kPiece);
+    expect_marks("with two pieces");
+    free(queue, first);
+    expect_marks("after cudaFreeAsync");
+    std::byte* const third = pool.allocate(queue, kPiece / 2);
+    expect_marks("with another piece");
+    CUDA_CALL(cudaFree, second).or_throw();
+    expect_marks("after cudaFree");
+    free(queue, third);
+    pool.trim_to(0);
+    expect_marks("after a trim");
+    for (const auto mark : {cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh})
+      pool.try_set(mark, std::uint64_t{0}).or_throw();
+    most_used = most_reserved = 0;
+  }
+}
+
 PROCTOR_CHECK(Pool, FreedMemoryIsUsedAgain, "M38", kOrder, suite::kWarn,
               {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();

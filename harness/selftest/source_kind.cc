@@ -23,6 +23,7 @@ constexpr std::array kDocuments{
     Document{"OpenCL Extension specification", kSpecification},
     Document{"SPIR-V specification", kSpecification},
     Document{"SPIR-V extension", kSpecification},
+    Document{"PTX ISA", kSpecification},
     Document{"IEEE 754", kSpecification},
     Document{"OFP8", kSpecification},
     Document{"C standard", kSpecification},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/kernels/denormal_sums.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -274,6 +275,17 @@ PROCTOR_CHECK(Atomic, DoublesAreAddedExactly, "K34", kAtomics, kGate, .faults = 
   const auto context = leased();
   need(context.device().properties().fp64_atomic_add, "unsupported:fp64_atomic_add");
   expect_additions(context, "atomics_f64", 0x1p-40);
+}
+
+// Normal numbers whose sum is denormal, and denormal ones.
+PROCTOR_CHECK(Atomic, DenormalSumsOfDoublesAreKept, "K34",
+              by_vendor("OpenCL C specification, OpenCL Numerical Compliance",
+                        "PTX ISA, Floating Point Instructions: subnormal numbers are supported for .f64"),
+              by_vendor(suite::kWarn, kGate), .faults = {"kernel.atomic_ftz"}, .needs = {"fp64_atomic_add"}) {
+  const auto context = leased();
+  need(context.device().properties().fp64_atomic_add, "unsupported:fp64_atomic_add");
+  need(context.device().properties().fp64_denormals, "unsupported:fp64_denormals");
+  expect_denormal_sums<double>(context, "atomics_f64", "add_numbers");
 }
 
 // The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,

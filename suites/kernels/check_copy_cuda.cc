@@ -23,10 +23,11 @@ constexpr std::size_t kRoom = 4096;
 // Memory of each kind, twice.
 class Ends {
  public:
-  explicit Ends(const Context& context)
-      : device_{device_memory(context, kRoom), device_memory(context, kRoom)},
-        pinned_{host_memory(context, kRoom), host_memory(context, kRoom)} {
-    if (context.device().properties().shared_memory) shared_ = shared_memory(context, kRoom);
+  explicit Ends(const Context& context, std::size_t room = kRoom)
+      : device_{device_memory(context, room), device_memory(context, room)},
+        pinned_{host_memory(context, room), host_memory(context, room)},
+        pageable_{std::vector<std::byte>(room), std::vector<std::byte>(room)} {
+    if (context.device().properties().shared_memory) shared_ = shared_memory(context, room);
   }
   // Null where the device has no such memory.
   std::byte* at(char kind, int which) {
@@ -39,7 +40,7 @@ class Ends {
  private:
   Buffer device_[2], pinned_[2];
   std::optional<Buffer> shared_;
-  std::vector<std::byte> pageable_[2] = {std::vector<std::byte>(kRoom), std::vector<std::byte>(kRoom)};
+  std::vector<std::byte> pageable_[2];
 };
 
 struct Transfer {
@@ -122,11 +123,11 @@ template <typename Afterwards>
 void transfer_behind_a_latch(const Context& context, const Row& row, bool asynchronous,
                              const Afterwards& afterwards) {
   Queue queue(context), other(context);
-  Ends ends(context);
+  Ends ends(context, row.bytes);
   std::byte* const to = ends.at(row.to, 0);
   std::byte* const from = row.from == '-' ? nullptr : ends.at(row.from, 1);
   if (to == nullptr) return;
-  const auto sent = noise(kRoom, 1);
+  const auto sent = noise(row.bytes, 1);
   if (row.from == 'd') write(other, context, from, sent);
   if (row.from == 'h' || row.from == 'p') std::copy(sent.begin(), sent.end(), from);
   const cudaStream_t stream = asynchronous ? native(queue) : cudaStreamLegacy;
@@ -180,17 +181,23 @@ PROCTOR_CHECK(Return, CopiesBetweenHostAndPageableMemoryAreDone, "M26", kReturns
 
 // Pageable memory is the program's again as soon as the call returns, however the driver sees to that.
 PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
-              {"copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
+              {"copy.source_read_late:min=65537", "copy.source_read_late:min=65537,api=cudaMemcpy3DAsync",
+               "copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
   const auto context = leased();
   use(context.device());
   constexpr Row kRows[] = {{copy_async, 'd', 'p'},
                            {copy_async, 'd', 'p', 1},
+                           {copy_async, 'd', 'p', 65'536},
+                           {copy_async, 'd', 'p', 65'537},
+                           {copy_async, 'd', 'p', 3 << 20},
                            {copy_2d_async, 'd', 'p'},
-                           {copy_3d_async, 'd', 'p'}};
+                           {copy_2d_async, 'd', 'p', 3 << 20},
+                           {copy_3d_async, 'd', 'p'},
+                           {copy_3d_async, 'd', 'p', 3 << 20}};
   for (const Row& row : kRows) {
     step("given " + text(row) + " whose source is overwritten when the call returns");
     transfer_behind_a_latch(context, row, true, [&](const StreamLatch&, std::byte* from) {
-      std::fill_n(from, kRoom, std::byte{0});
+      std::fill_n(from, row.bytes, std::byte{0});
     });
   }
 }

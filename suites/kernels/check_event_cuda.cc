@@ -88,6 +88,35 @@ PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventReco
   expect_status(kSuccess, event.query());
 }
 
+// What counts is the latest record, also while an earlier one is still to happen: in the same stream, and in another.
+PROCTOR_CHECK(Event, RecordAgainCountsBeforeTheFirstHasHappened, "K40", "CUDA Runtime API, cudaEventRecord",
+              kGate, {"order.event_keeps_first", "order.event_keeps_first:after=1"}) {
+  const auto context = leased();
+  for (const bool same_stream : {true, false}) {
+    Queue queue(context), other(context), waiting(context);
+    Queue& second = same_stream ? queue : other;
+    const Event event(context), first_happened(context);
+    const StreamLatch first_latch(context), second_latch(context);
+    step(std::string(
+             "given an event that is recorded behind a kernel that is held, and again behind another in ") +
+         (same_stream ? "the same stream" : "another stream"));
+    first_latch.hold(native(queue));
+    CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+    CUDA_CALL(cudaEventRecord, native(first_happened), native(queue)).or_throw();
+    second_latch.hold(native(second));
+    CUDA_CALL(cudaEventRecord, native(event), native(second)).or_throw();
+    CUDA_CALL(cudaStreamWaitEvent, native(waiting), native(event), 0).or_throw();
+    first_latch.open();
+    first_happened.synchronize();
+    const Status early = event.query(), wait_early = CUDA_CALL(cudaStreamQuery, native(waiting));
+    second_latch.open();
+    CUDA_CALL(cudaDeviceSynchronize).or_throw();
+    expect_status(kNotReady, early);
+    expect_status(kNotReady, wait_early);
+    expect_status(kSuccess, event.query());
+  }
+}
+
 namespace {
 
 // An event of any flags.

@@ -104,6 +104,8 @@ struct Print {
 const std::vector<std::string> kPrints = by_vendor<std::vector<std::string>>(
     {"line", "integers", "doubles", "vectors"}, {"line", "integers", "doubles"});
 
+constexpr std::uint32_t kManyLines = 2000;  // far fewer bytes than any buffer has: CUDA's are a mebibyte
+
 Print print_of(const std::string& which) {
 #define LINE_OF_HOST(...) +formatted(__VA_ARGS__)
   if (which == "integers") {
@@ -128,6 +130,12 @@ Print print_of(const std::string& which) {
             "1,-2,345,-67890 [  1, -2,345,-67890]\n18364758544493064720,1 fedcba9876543210,1\n"
             "0.500000,-2.250000 [0.50    ,-2.25   ]\n1,-2,3,-32768 1,2,3,65535 abc,0,1,ffff\n1,-2,127\n0, "
             "and no more\n"};
+  }
+  if (which == "many_lines") {
+    std::string all;
+    for (std::uint32_t line = 0; line < kManyLines; ++line)
+      all += formatted("line %u of %u\n", line, kManyLines);
+    return {"print", "print_lines", arguments(kManyLines), all};
   }
   return {"print", "print_line", arguments(7u), "device says 7 -5 text\n"};
 #undef LINE_OF_HOST
@@ -238,10 +246,9 @@ PROCTOR_CHECK(Hazard, ParentWorksAfterAFork, "K50",
   expect_true(helper.answer().at("same").get<bool>(), "its copies are byte-exact after the fork");
 }
 
-PROCTOR_CHECK_EACH(kPrints, Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, by_vendor(kWarn, kGate),
-                   .faults = {"kernel.printf_lost"}, .needs = {"printf"}) {
-  const std::string& which = suite::parameter();
-  need(which != "doubles" || leased_device().properties().fp64, "unsupported:fp64");
+namespace {
+
+void expect_printed(const std::string& which) {
   const char* base = std::getenv("TMPDIR");
   std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/printf-XXXXXX";
   const int file = mkstemp(path.data());
@@ -253,6 +260,20 @@ PROCTOR_CHECK_EACH(kPrints, Printf, AppearsAtTheNextSynchronise, "K51", kPrintf,
   const std::string text = read_file_or_empty(path);
   unlink(path.c_str());
   expect_same("standard output", print_of(which).text, text);
+}
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(kPrints, Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, by_vendor(kWarn, kGate),
+                   .faults = {"kernel.printf_lost"}, .needs = {"printf"}) {
+  const std::string& which = suite::parameter();
+  need(which != "doubles" || leased_device().properties().fp64, "unsupported:fp64");
+  expect_printed(which);
+}
+
+PROCTOR_CHECK(Printf, ManyLinesOfALaunchAppear, "K51", kPrintf, by_vendor(kWarn, kGate),
+              .faults = {"kernel.printf_cut", "kernel.printf_cut:bytes=30000"}, .needs = {"printf"}) {
+  expect_printed("many_lines");
 }
 
 }  // namespace proctor::accel

@@ -23,6 +23,45 @@ PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKerne
   expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
 }
 
+// "when a zeCommandListAppendLaunchKernel() variant is called"
+PROCTOR_CHECK(Launch, OffsetsAreAddedInACooperativeOne, "K17",
+              "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
+              {"kernel.offset_ignored:api=zeCommandListAppendLaunchCooperativeKernel"}) {
+  const auto context = leased();
+  Kernel kernel(Module::load(context, "ids"), "ids");
+  need(kernel.cooperative_groups(8) >= 12, "needs:cooperative_groups>=12");
+  expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}, .cooperative = true});
+}
+
+PROCTOR_CHECK(Launch, LinearIdsCountEveryDimension, "K17",
+              "OpenCL C specification, get_global_linear_id; SPIR-V specification, GlobalLinearId", kGate,
+              {"kernel.linear_id_wrong"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Kernel kernel(Module::load(context, "ids"), "linear_ids");
+  for (const Launch& launch : {Launch{.groups = {5, 1, 1}, .group = {7, 1, 1}, .offset = {9, 0, 0}},
+                               Launch{.groups = {3, 5, 1}, .group = {4, 2, 1}, .offset = {1, 2, 0}},
+                               Launch{.groups = {3, 2, 4}, .group = {2, 3, 2}, .offset = {5, 6, 7}},
+                               Launch{.groups = {1, 1, 5}, .group = {1, 1, 3}}}) {
+    const auto& [groups, group, offset, cooperative] = launch;
+    const std::uint32_t in_group = group[0] * group[1] * group[2];
+    const std::uint32_t items = groups[0] * groups[1] * groups[2] * in_group;
+    step("given " + std::to_string(items) + " work-items, offset " + std::to_string(offset[0]));
+    const Buffer out = device_copy(queue, context, std::vector<std::uint32_t>(2 * items));
+    queue.launch(kernel, launch, arguments(out));
+    queue.synchronize();
+    std::vector<std::uint32_t> expected;
+    for (std::uint32_t i = 0; i < items; ++i) {
+      const std::uint32_t width = groups[0] * group[0], height = groups[1] * group[1];
+      const std::uint32_t x = i % width, y = i / width % height, z = i / width / height;
+      expected.push_back(i);
+      expected.push_back(x % group[0] + group[0] * (y % group[1] + group[1] * (z % group[2])));
+    }
+    expect_words("global and local linear ids", expected, read_as<std::uint32_t>(queue, context, out),
+                 context.device());
+  }
+}
+
 PROCTOR_CHECK(Launch, RequiredGroupSizeIsTheOnlyOne, "K13", "Level Zero specification, zeKernelSetGroupSize",
               kWarn,
               {"error.swallowed:api=zeKernelSetGroupSize", "kernel.wrong_result:kernel=group_8_4_2,at=1"}) {

@@ -75,7 +75,10 @@ typedef float number;
 #endif
 #ifdef __CUDACC__
 #define ADD_NUMBER(at, value) atomicAdd(at, value)
+#define ADD_IN_GROUP(at, value) atomicAdd(at, value)
 #else
+#define ADD_IN_GROUP(at, value) \
+  atomic_fetch_add_explicit((volatile LOCAL ATOMIC_NUMBER*)(at), value, memory_order_relaxed, memory_scope_work_group)
 #define ADD_NUMBER(at, value) \
   atomic_fetch_add_explicit((volatile GLOBAL ATOMIC_NUMBER*)(at), value, memory_order_relaxed, memory_scope_device)
 #endif
@@ -85,6 +88,18 @@ KERNEL add_numbers(GLOBAL number* words, GLOBAL const number* values, GLOBAL num
   if (i < n) found[i] = ADD_NUMBER(words + i, values[i]);
 }
 KERNEL contended_add(GLOBAL number* word, number value) { ADD_NUMBER(word, value); }
+
+#ifdef IN_GROUP
+// The same as add_numbers, in local memory.
+KERNEL add_in_group(GLOBAL number* words, GLOBAL const number* values, GLOBAL number* found, uint n) {
+  LOCAL number sums[MOST_IN_GROUP];
+  const uint i = GLOBAL_ID(0);
+  if (i >= n) return;
+  sums[LOCAL_ID(0)] = words[i];
+  found[i] = ADD_IN_GROUP(sums + LOCAL_ID(0), values[i]);
+  words[i] = sums[LOCAL_ID(0)];
+}
+#endif
 
 #else
 

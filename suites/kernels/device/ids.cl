@@ -19,6 +19,18 @@ KERNEL ids(GLOBAL uint* out) {
   mine[7] = sx * sy * GLOBAL_SIZE(2);
 }
 
+#ifndef __CUDACC__
+// Two words a work-item, at the same index: the ids that the device counts in one number.
+KERNEL linear_ids(GLOBAL uint* out) {
+  const uint gx = GLOBAL_ID(0) - GLOBAL_OFFSET(0);
+  const uint gy = GLOBAL_ID(1) - GLOBAL_OFFSET(1);
+  const uint gz = GLOBAL_ID(2) - GLOBAL_OFFSET(2);
+  GLOBAL uint* mine = out + 2u * (gx + GLOBAL_SIZE(0) * (gy + GLOBAL_SIZE(1) * gz));
+  mine[0] = (uint)get_global_linear_id();
+  mine[1] = (uint)get_local_linear_id();
+}
+#endif
+
 // Each group counts itself once: a group that runs twice or never shows.
 KERNEL count_groups(GLOBAL uint* counts) {
   if (LOCAL_ID(0) == 0) ATOMIC_ADD(counts + GROUP_ID(0), 1u);

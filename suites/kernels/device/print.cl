@@ -19,6 +19,11 @@ KERNEL print_line(uint number) {
   if (GLOBAL_ID(0) == 0) printf("device says %u %d %s\n", number, -5, "text");
 }
 
+KERNEL print_lines(uint lines) {
+  if (GLOBAL_ID(0) != 0) return;
+  for (uint line = 0u; line < lines; ++line) printf("line %u of %u\n", line, lines);
+}
+
 KERNEL print_integers(int negative, uint large, long long_negative, ulong huge) {
   if (GLOBAL_ID(0) == 0) {
     INTEGER_LINES(PRINT, negative, large, long_negative, huge)

@@ -30,7 +30,7 @@ constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
 constexpr Milliseconds kSweepOfRows{1'000};
 
 // The simulated machine of each row, unless another is asked for: a card for each rank of any check.
-const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:4x2"; }
+const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:5" : "xpu:4x2"; }
 
 struct SelftestOptions {
   MachineOptions machine;
@@ -286,7 +286,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
       ->excludes(quick);
   command
       ->add_option("--sim", options->machine.sim,
-                   "Simulated devices of each row (default: xpu:4x2 or cuda:4)")
+                   "Simulated devices of each row (default: xpu:4x2 or cuda:5)")
       ->type_name("DEVICES");
   add_extent_options(*command, options->plan.extent);
   command

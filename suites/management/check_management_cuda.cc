@@ -12,6 +12,7 @@
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/management.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -281,7 +282,7 @@ std::string text_in_its_room(const std::string& what, const std::function<int(ch
 // Holds memory of the card until it may end.
 PROCTOR_HELPER(hold_card) {
   const auto context = leased();
-  const Buffer held = device_memory(context, 1 << 20);
+  const Buffer held = device_memory(context, std::stoul(words.at(0)));
   suite::answer({{"pid", getpid()}});
   suite::wait_for_input();
 }
@@ -455,10 +456,11 @@ PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
 }
 
 PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
-              "NVML API Reference Guide, nvmlMemory_t and nvmlMemory_v2_t", kWarn, {"sysman.memory_lie"}) {
+              "NVML API Reference Guide, nvmlMemory_t and nvmlMemory_v2_t", kWarn,
+              {"sysman.memory_lie", "sysman.memory_floor:api=nvmlDeviceGetMemoryInfo"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
-  constexpr unsigned long long kHeld = 64 << 20, kSlack = 8 << 20;
+  constexpr unsigned long long kSlack = 8 << 20;
   const auto seen = [&] {
     ManagedMemory memory{1, 2, 3};
     ReservedMemory reserved{kReservedMemoryVersion, 4, ~0ULL, 5, 6};
@@ -475,26 +477,35 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
     return memory;
   };
   const ManagedMemory before = (device_memory(context, 1 << 20), seen());
-  step("given 64 MiB of the card's memory");
-  const Buffer held = device_memory(context, kHeld);
-  const ManagedMemory after = seen();
-  expect_true(
-      after.used >= before.used + kHeld - kSlack && after.used <= before.used + kHeld + kSlack,
-      fmt::format("that much more is used, give or take 8 MiB: {} and then {}", before.used, after.used));
-  expect_true(context.device().properties().memory <= after.total, "programs can use no more than the total");
+  std::vector<Buffer> held;
+  std::uint64_t taken = 0;
+  for (const std::uint64_t bytes : {std::uint64_t{64} << 20, available_memory(context.device()) / 2}) {
+    taken += bytes;
+    step(fmt::format("given {} bytes of the card's memory", taken));
+    held.push_back(device_memory(context, bytes));
+    const ManagedMemory after = seen();
+    expect_true(
+        after.used >= before.used + taken - kSlack && after.used <= before.used + taken + kSlack,
+        fmt::format("that much more is used, give or take 8 MiB: {} and then {}", before.used, after.used));
+  }
+  expect_true(context.device().properties().memory <= before.total,
+              "programs can use no more than the total");
 }
 
-PROCTOR_CHECK(Management, ListsTheProcesses, "K86",
-              "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: infoCount", kWarn,
-              {"sysman.memory_lie"}) {
+PROCTOR_CHECK(
+    Management, ListsTheProcesses, "K86",
+    "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: processes with a compute context, "
+    "infoCount",
+    kWarn, {"sysman.memory_lie", "sysman.small_process_hidden"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   const auto own = static_cast<unsigned>(getpid());
   const Buffer held = device_memory(context, 16 << 20);
-  step("given a card that this process uses, alone and with another one");
-  for (unsigned others = 0; others < 2; ++others) {
+  step("given a card that this process uses, alone and with another one that has much memory or little");
+  for (const unsigned other_has : {0U, 4U << 20, 1U}) {
+    const unsigned others = other_has == 0 ? 0 : 1;
     std::optional<Helper> other;
-    if (others == 1) other.emplace("hold_card");
+    if (others == 1) other.emplace("hold_card", std::vector{std::to_string(other_has)});
     const auto pid = other ? other->answer().at("pid").get<unsigned>() : own;
     std::vector<ManagedProcess> running;
     for (unsigned room = 0; room <= others + 3; ++room) running = processes_in(device, room, others + 1);
@@ -504,7 +515,7 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86",
       const auto* const found = process(running, wanted);
       expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other one is listed");
       if (found == nullptr) continue;
-      expect_true(found->used >= (wanted == own ? 16U << 20 : 1U << 20), "with what it has");
+      expect_true(found->used >= (wanted == own ? 16U << 20 : other_has), "with what it has");
       expect_true(found->instance == kNoInstance && found->compute_instance == kNoInstance,
                   "the card is not partitioned");
     }

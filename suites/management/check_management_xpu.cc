@@ -187,7 +187,7 @@ double share_of(const Elapsed& elapsed) {
 // Uses the card until it may end.
 PROCTOR_HELPER(hold_card) {
   const auto context = leased();
-  const Buffer held = device_memory(context, 1 << 20);
+  const Buffer held = device_memory(context, std::stoul(words.at(0)));
   suite::answer({{"pid", getpid()}});
   suite::wait_for_input();
 }
@@ -470,15 +470,16 @@ PROCTOR_CHECK(Management, CardIsWell, "K94",
 }
 
 PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, zesDeviceProcessesGetState",
-              kWarn, {"sysman.memory_lie"}) {
+              kWarn, {"sysman.memory_lie", "sysman.small_process_hidden"}) {
   const auto context = leased();
   const auto card = managed(context.device());
   const auto own = static_cast<std::uint32_t>(getpid());
   const Buffer held = device_memory(context, 16 << 20);
-  step("given a card that this process uses, alone and with another one");
-  for (std::uint32_t others = 0; others < 2; ++others) {
+  step("given a card that this process uses, alone and with another one that has much memory or little");
+  for (const std::uint32_t other_has : {0U, 4U << 20, 1U}) {
+    const std::uint32_t others = other_has == 0 ? 0 : 1;
     std::optional<Helper> other;
-    if (others == 1) other.emplace("hold_card");
+    if (others == 1) other.emplace("hold_card", std::vector{std::to_string(other_has)});
     const auto pid = other ? other->answer().at("pid").get<std::uint32_t>() : own;
     std::uint32_t there = 0;
     or_skip(ZES_CALL(zesDeviceProcessesGetState, card, &there, nullptr));
@@ -493,7 +494,7 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
       expect_true(found != running.end(),
                   wanted == own ? "this process is listed" : "the other one is listed");
       if (found == running.end()) continue;
-      expect_true(found->memSize >= (wanted == own ? 16U << 20 : 1U << 20) && found->memSize < 1ULL << 50,
+      expect_true(found->memSize >= (wanted == own ? 16U << 20 : other_has) && found->memSize < 1ULL << 50,
                   fmt::format("with what it has, it says {} bytes", found->memSize));
       expect_true(
           found->memSize % 4096 == 0 && found->sharedSize % 4096 == 0 && found->sharedSize <= found->memSize,

@@ -98,6 +98,24 @@ PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, {"sysman
               "free memory fell by 256 MiB, give or take 80: by " + std::to_string(fallen));
 }
 
+// The same for half of all that is free, piece by piece. It is not written, as that takes long.
+PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, by_vendor(kWarn, kGate), {"sysman.memory_floor"}) {
+  const auto context = leased();
+  const Buffer counted = need_counted_memory(context);
+  const std::uint64_t before = context.device().memory().free;
+  const std::uint64_t piece =
+      std::min(available_memory(context.device()) / 16, context.device().properties().largest_allocation);
+  std::vector<Buffer> held;
+  step("given half of the free memory, in eight pieces of " + std::to_string(piece) + " bytes");
+  for (std::uint64_t taken = piece; taken <= 8 * piece; taken += piece) {
+    held.push_back(device_memory(context, piece));
+    const std::uint64_t fallen = before - std::min(before, context.device().memory().free);
+    expect_true(fallen + kFreeSlack >= taken && fallen <= taken + kFreeSlack,
+                "free memory fell by " + std::to_string(taken) + ", give or take 80 MiB: by " +
+                    std::to_string(fallen));
+  }
+}
+
 // A driver may keep what is freed, for who takes as much again.
 PROCTOR_CHECK(Accounting, FreeReturns, "M17", kState, kGate, {"alloc.leak_on_free"}) {
   const auto context = leased();

@@ -27,6 +27,7 @@ constexpr const char* kGoesOn = "visibility.mask_goes_on";
 constexpr const char* kNothingMeansAll = "visibility.nothing_means_all";
 constexpr const char* kTwice = "visibility.repeated_entry_twice";
 constexpr const char* kMixed = "visibility.mixed_mask_accepted";
+constexpr const char* kCut = "visibility.mask_cut";
 constexpr const char* kPrefixRefused = "visibility.uuid_prefix_refused";
 
 constexpr CudaMaskRow kRows[] = {
@@ -37,6 +38,7 @@ constexpr CudaMaskRow kRows[] = {
     {"4a_reversed", "{1},{0}", "1 0", "V04", kGuide, kGate, kOrderLost},
     {"4b_guide_example", "{2},{1}", "2 1", "V04", kGuide, kGate, kOrderLost},
     {"5_prefix_list", "{0},{1},{2}", "0 1 2", "V06", kHip, kGate, kOffByOne},
+    {"5b_five_in_another_order", "{4},{2},{0},{3},{1}", "4 2 0 3 1", "V04", kGuide, kGate, kCut},
     {"6_minus_one", "-1", "none", "V09", kGuide, kGate, kNothingMeansAll},
     {"7a_minus_one_inside", "{0},{2},-1,{1}", "0 2", "V07", kGuide, kGate, kGoesOn},
     {"7b_minus_one_second", "{0},-1,{1}", "0", "V07", kGuide, kGate, kGoesOn},
@@ -78,6 +80,7 @@ constexpr CudaMaskRow kRows[] = {
     {"20_uuid_without_gpu", "{bare0}", "none", "V12", kGuide, kInfo, kNothingMeansAll, true},
     {"21a_uuids_in_order", "{uuid2},{uuid1}", "2 1", "V15", kGuide, kGate, kOrderLost},
     {"21b_prefixes_in_order", "{prefix1},{prefix0}", "1 0", "V15", kGuide, kGate, kOrderLost},
+    {"21e_five_uuids", "{uuid3},{uuid1},{uuid4},{uuid0},{uuid2}", "3 1 4 0 2", "V15", kGuide, kGate, kCut},
     {"21c_uuid_twice", "{uuid0},{uuid0}", "once", "V10", kPyTorch, kWarn, kTwice},
     {"21d_uuid_and_its_prefix", "{uuid0},{prefix0}", "once", "V10", kPyTorch, kWarn, kTwice},
     {"22_ordinal_after_uuid", "{uuid1},{0}", "1", "V16", kPyTorch, kWarn, kMixed},

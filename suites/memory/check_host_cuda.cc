@@ -140,7 +140,7 @@ PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
 
 // The memory stays as long as somebody writes it, as it does where memory of the device is freed.
 PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suite::kWarn,
-              {"kernel.wrong_argument:arg=1,kernel=latch", "kernel.skip:kernel=latch"}) {
+              {"kernel.wrong_argument:arg=1,kernel=gate", "kernel.skip:kernel=gate"}) {
   const auto context = leased();
   use(context.device());
   const auto registered = std::make_unique<Registered>();

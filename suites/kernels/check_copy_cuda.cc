@@ -185,15 +185,10 @@ PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
                "copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
   const auto context = leased();
   use(context.device());
-  constexpr Row kRows[] = {{copy_async, 'd', 'p'},
-                           {copy_async, 'd', 'p', 1},
-                           {copy_async, 'd', 'p', 65'536},
-                           {copy_async, 'd', 'p', 65'537},
-                           {copy_async, 'd', 'p', 3 << 20},
-                           {copy_2d_async, 'd', 'p'},
-                           {copy_2d_async, 'd', 'p', 3 << 20},
-                           {copy_3d_async, 'd', 'p'},
-                           {copy_3d_async, 'd', 'p', 3 << 20}};
+  constexpr Row kRows[] = {{copy_async, 'd', 'p'},         {copy_async, 'd', 'p', 1},
+                           {copy_async, 'd', 'p', 65'537}, {copy_async, 'd', 'p', 3 << 20},
+                           {copy_2d_async, 'd', 'p'},      {copy_2d_async, 'd', 'p', 3 << 20},
+                           {copy_3d_async, 'd', 'p'},      {copy_3d_async, 'd', 'p', 3 << 20}};
   for (const Row& row : kRows) {
     step("given " + text(row) + " whose source is overwritten when the call returns");
     transfer_behind_a_latch(context, row, true, [&](const StreamLatch&, std::byte* from) {

@@ -210,7 +210,7 @@ PROCTOR_CHECK(List, WaitsAgainForAnEventThatItResets, "K40",
 namespace {
 
 // The counts of groups lie in memory of the kind, where the first command of the list puts them.
-void expect_indirect_launch(MemoryKind kind) {
+void expect_indirect_launch(MemoryKind kind, const std::array<std::uint32_t, 3>& offset = {}) {
   const auto context = leased();
   List list(context);
   const Module ids = Module::load(context, "ids"), basic = Module::load(context, "basic");
@@ -222,6 +222,8 @@ void expect_indirect_launch(MemoryKind kind) {
   set(increment, arguments(counts, 3u));
   kernel.try_group_size({1, 1, 1}).or_throw();
   kernel.try_argument(0, sizeof(void*), std::array{out.data()}.data()).or_throw();
+  if (offset != std::array<std::uint32_t, 3>{})
+    ZE_CALL(zeKernelSetGlobalOffsetExp, native(kernel), offset[0], offset[1], offset[2]).or_throw();
   list.launch(increment, 1);
   list.barrier();
   ZE_CALL(zeCommandListAppendLaunchKernelIndirect, list.handle(), native(kernel),
@@ -232,7 +234,8 @@ void expect_indirect_launch(MemoryKind kind) {
   list.run();
   std::vector<std::uint32_t> expected;
   for (std::uint32_t i = 0; i < 24; ++i)
-    expected.insert(expected.end(), {i % 2, i / 2 % 3, i / 6, 0, i, 1, 24, 24});
+    expected.insert(expected.end(),
+                    {i % 2 + offset[0], i / 2 % 3 + offset[1], i / 6 + offset[2], 0, i, 1, 24, 24});
   expect_words("ids (8 words a group)", expected, read_as<std::uint32_t>(list.queue(), context, out),
                context.device());
 }
@@ -246,6 +249,12 @@ PROCTOR_CHECK(Launch, GroupsAreCountedInMemory, "K17",
     if (kind == MemoryKind::kShared && !leased_device().properties().shared_memory) continue;
     expect_indirect_launch(kind);
   }
+}
+
+PROCTOR_CHECK(Launch, OffsetsAreAddedToCountedGroups, "K17",
+              "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
+              {"kernel.offset_ignored:api=zeCommandListAppendLaunchKernelIndirect"}) {
+  expect_indirect_launch(MemoryKind::kDevice, {100, 7, 3});
 }
 
 PROCTOR_CHECK(Launch, SeveralKernelsHaveTheirOwnCounts, "K17",

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "harness/core/failure_rate.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -554,17 +554,8 @@ std::string to_string(const std::vector<FactChange>& moved) {
 }
 
 Flakiness flakiness_of(int disagreeing, int runs) {
-  constexpr double kZ = 1.959963984540054;  // of the normal distribution, 97.5 %
-  const double n = runs;
-  const double share = disagreeing / n;
-  const double middle = share + kZ * kZ / (2 * n);
-  const double half = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
-  const double scale = 1 + kZ * kZ / n;
-  // Without and with all of them, the bound is exact, and the sums above are only nearly so.
-  return {.runs = runs,
-          .disagreeing = disagreeing,
-          .low = disagreeing == 0 ? 0 : (middle - half) / scale,
-          .high = disagreeing == runs ? 1 : (middle + half) / scale};
+  const RateInterval share = wilson_interval(disagreeing, runs);
+  return {.runs = runs, .disagreeing = disagreeing, .low = share.low, .high = share.high};
 }
 
 namespace {

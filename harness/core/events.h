@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "harness/core/event_words.h"
+#include "harness/core/failure_rate.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
 #include "harness/core/stop_cause.h"
@@ -210,10 +211,12 @@ struct RunPlanned {
   std::string no_device_for;  // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
-  bool each_device = false;      // every case runs on every device
-  bool flaky_passes = false;     // if false, a flaky case is as red as a failed one
-  bool allow_no_device = false;  // --allow-no-device: that there is none leaves the run complete
-  int flaky_budget = 0;          // with flaky_passes: how many of the executed cases may be flaky, in percent
+  bool each_device = false;              // every case runs on every device
+  std::int64_t stress_ms = 0;            // --stress: cases repeat in turns for this time; 0: they do not
+  std::optional<Exclusion> exclusion{};  // --confidence: what PlannedCase::repeat good executions exclude
+  bool flaky_passes = false;             // if false, a flaky case is as red as a failed one
+  bool allow_no_device = false;          // --allow-no-device: that there is none leaves the run complete
+  int flaky_budget = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...

@@ -89,6 +89,8 @@ void fields(auto& io, Is<Narrowed> auto& r) { io("options", r.options), io("vari
 
 void fields(auto& io, Is<InputFile> auto& r) { io("file", r.file), io("sha256", r.sha256); }
 
+void fields(auto& io, Is<Exclusion> auto& r) { io("confidence", r.confidence), io("rate", r.rate); }
+
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
@@ -97,7 +99,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
       io("no_device_for", r.no_device_for), io("no_device_by", r.no_device_by);
   io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
-  io("allow_no_device", r.allow_no_device);
+  io("allow_no_device", r.allow_no_device), io("stress_ms", r.stress_ms), io("exclusion", r.exclusion);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);

@@ -60,6 +60,8 @@ RunPlanned full_plan() {
   plan.narrowed =
       Narrowed{{{"--filter", "a*", "plan"}}, {{"m", "xpu", "PYTHONOPTIMIZE", "1", "caller", "plan"}}};
   plan.inputs = std::vector<InputFile>{{"proctor.toml", "0f0f"}};
+  plan.stress_ms = 7'200'000;
+  plan.exclusion = Exclusion{.confidence = 0.99, .rate = 0.01};
   return plan;
 }
 
@@ -177,8 +179,10 @@ PROCTOR_COUNT_FIELDS(NarrowingOption, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(NarrowingVariable, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Narrowed, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(InputFile, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 34, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34)
+PROCTOR_COUNT_FIELDS(Exclusion, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(RunPlanned, 36, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34,
+                     f35, f36)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -225,6 +229,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["known_failures"].size(), field_count(KnownFailuresFile{}));
   EXPECT_EQ(plan["known_failures"]["entries"][0].size(), field_count(KnownFailureEntry{}));
   EXPECT_EQ(plan["inputs"][0].size(), field_count(InputFile{}));
+  EXPECT_EQ(plan["exclusion"].size(), field_count(Exclusion{}));
   EXPECT_EQ(plan["narrowed"].size(), field_count(Narrowed{}));
   EXPECT_EQ(plan["narrowed"]["options"][0].size(), field_count(NarrowingOption{}));
   EXPECT_EQ(plan["narrowed"]["variables"][0].size(), field_count(NarrowingVariable{}));

@@ -12,6 +12,7 @@
 #include "reports/formats/json_writer.h"
 #include "reports/model/device_shares.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/failure_rates.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/known_failure_entries.h"
 
@@ -128,6 +129,14 @@ std::vector<std::pair<std::string, std::string>> last_of_each(
   return once;
 }
 
+// Of a run that repeated its cases for their failure rates.
+void write_repeats(JsonWriter& json, const RunPlanned& plan) {
+  if (plan.stress_ms > 0) json.member("stress_ms", plan.stress_ms);
+  if (!plan.exclusion) return;
+  json.open_object("exclusion").member("confidence", plan.exclusion->confidence);
+  json.member("rate", plan.exclusion->rate).close();
+}
+
 void write_run(JsonWriter& json, const RunModel& model) {
   const RunPlanned& plan = model.plan();
   json.open_object("run").member("id", plan.run_id).member("started", plan.started);
@@ -148,6 +157,7 @@ void write_run(JsonWriter& json, const RunModel& model) {
   json.member("size", unless_empty(plan.size))
       .member("seed", plan.seed)
       .member("profile", unless_empty(plan.profile));
+  write_repeats(json, plan);
   json.open_array("devices");
   const std::vector<DeviceShare> shares = device_shares(model);
   for (const PlannedDevice& device : plan.devices) write_device(json, device, shares);
@@ -364,7 +374,38 @@ void write_properties(JsonWriter& json, const AttemptEnded& end) {
   json.close();
 }
 
-void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record, TelemetryGaps& gaps) {
+void write_rate(JsonWriter& json, const FailureRate& rate) {
+  json.member("runs", rate.runs).member("failures", rate.failures).member("rate", rate.rate());
+  json.member("low", rate.interval.low).member("high", rate.interval.high);
+}
+
+void write_rate_parts(JsonWriter& json, std::string_view key, const std::vector<RatePart>& parts) {
+  json.open_array(key);
+  for (const RatePart& part : parts) {
+    json.open_object().member("of", part.of);
+    write_rate(json, part.rate);
+    json.close();
+  }
+  json.close();
+}
+
+void write_rates(JsonWriter& json, const RunModel& model, const CaseRates& rates) {
+  json.open_object("failure_rate");
+  write_rate(json, rates.all);
+  if (rates.claim) {
+    json.member("claim", to_string(*rates.claim)).member("runs_needed", rates.needed);
+    json.member("text", claim_text(model, rates)).close();
+    return;
+  }
+  json.member("text", to_string(rates.all));
+  write_rate_parts(json, "by_device", rates.by_device);
+  write_rate_parts(json, "by_order", rates.by_order);
+  json.close();
+}
+
+// `rates`: of a run that has any, else null.
+void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record, const CaseRates* rates,
+                TelemetryGaps& gaps) {
   const PlannedCase& planned = record.planned;
   const Verdict verdict = model.verdict(record);
   const AttemptEnded& end = newest_end(record);
@@ -388,6 +429,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   json.member("note", record.end ? record.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
   write_case_facts(json, model, record);
+  if (rates != nullptr) write_rates(json, model, *rates);
   json.open_array("attempts");
   for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt, gaps);
   json.close().close();
@@ -422,7 +464,9 @@ void write_report_json(const RunModel& model, TextOutput& output) {
   for (const PlannedSuite& suite : model.plan().suites) write_suite(json, model, suite);
   json.close().open_array("cases");
   TelemetryGaps gaps;
-  for (const CaseRecord& record : model.cases()) write_case(json, model, record, gaps);
+  const std::vector<CaseRates> rates = failure_rates(model);
+  for (std::size_t i = 0; i < model.cases().size(); ++i)
+    write_case(json, model, model.cases()[i], rates.empty() ? nullptr : &rates[i], gaps);
   json.close().open_array("warnings");
   for (const Warning& warning : model.warnings())
     json.open_object().member("code", warning.code.text()).member("text", warning.text).close();

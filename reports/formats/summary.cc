@@ -18,6 +18,7 @@
 #include "reports/model/device_shares.h"
 #include "reports/model/device_table.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/failure_rates.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/known_failure_entries.h"
 #include "reports/model/telemetry_text.h"
@@ -319,6 +320,19 @@ void add_each_device(MarkdownPage& page, const RunModel& model) {
   if (shown > kMaxShown) page.add(fmt::format("\n{} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
+// How often the cases of --stress failed, and what --confidence excludes.
+void add_failure_rates(MarkdownPage& page, const RunModel& model) {
+  page.title("\n## Failure rates\n\n");
+  std::size_t shown = 0;
+  for (const CaseRates& rates : failure_rates(model)) {
+    const bool is_worth_a_line = rates.claim || rates.all.failures > 0;
+    if (!is_worth_a_line || ++shown > kMaxShown) continue;
+    const std::string text = rates.claim ? claim_text(model, rates) : to_string(rates.all);
+    page.add(fmt::format("- {}: {}\n", markdown_code(rates.record->planned.id), markdown_prose(text)));
+  }
+  if (shown > kMaxShown) page.add(fmt::format("- {} more cases: see `report.json`\n", shown - kMaxShown));
+}
+
 // How long each entry of the list still holds, counted from the start of the run.
 void add_days_left(MarkdownPage& page, const RunModel& model) {
   if (!model.plan().known_failures) return;
@@ -416,6 +430,7 @@ std::string summary_markdown(const RunModel& model, std::size_t limit) {
   page.add(head);
   add_causes(page, model, groups);
   add_each_device(page, model);
+  add_failure_rates(page, model);
   add_by_reason(page, model, Outcome::kNotrun, "Not run");
   add_by_reason(page, model, Outcome::kSkip, "Skipped");
   add_by_reason(page, model, Outcome::kXfail, "Known failures");

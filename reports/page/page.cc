@@ -39,10 +39,10 @@ constexpr std::array kSections = {
     PageSection{"gate", gate_section},         PageSection{"cases", cases_section},
     PageSection{"reports", reports_section},   PageSection{"problem", problem_section},
     PageSection{"changes", changes_section},   PageSection{"matrix", matrix_section},
-    PageSection{"devices", devices_section},   PageSection{"known", known_section},
-    PageSection{"coverage", coverage_section}, PageSection{"warnings", warnings_section},
-    PageSection{"where", where_section},       PageSection{"foot", foot_section},
-    PageSection{"blocks", blocks_section}};
+    PageSection{"rates", rates_section},       PageSection{"devices", devices_section},
+    PageSection{"known", known_section},       PageSection{"coverage", coverage_section},
+    PageSection{"warnings", warnings_section}, PageSection{"where", where_section},
+    PageSection{"foot", foot_section},         PageSection{"blocks", blocks_section}};
 
 }  // namespace
 

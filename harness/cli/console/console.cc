@@ -20,6 +20,7 @@
 #include "reports/model/cause.h"
 #include "reports/model/device_table.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/failure_rates.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/log_text.h"
 #include "reports/model/run_model.h"
@@ -41,7 +42,7 @@ constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
 constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
 constexpr std::int64_t kTellProgressMs = 30'000;
-constexpr int kUnlimited = std::numeric_limits<int>::max();  // --until-fail without --repeat
+constexpr int kUnlimited = std::numeric_limits<int>::max();  // --stress, and --until-fail without --repeat
 constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
 constexpr Milliseconds kHastyDrainLimit{1000};
@@ -50,6 +51,15 @@ std::string labelled(const std::string& label, const std::string& text) {
   std::string line = "  " + label;
   line.resize(std::max<std::size_t>(line.size() + 1, kLabelWidth + 2), ' ');
   return line + text;
+}
+
+// ", each 25 times"; "" where they differ, as with --new-since, or where nobody said how often.
+std::string repeats_text(const RunModel& model) {
+  if (model.cases().empty() || model.plan().exclusion) return "";
+  const int repeat = model.cases().front().planned.repeat;
+  const bool alike = std::ranges::all_of(
+      model.cases(), [&](const CaseRecord& record) { return record.planned.repeat == repeat; });
+  return alike && repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "";
 }
 
 std::string device_text(const RunPlanned& planned) {
@@ -497,11 +507,10 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
+  if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
   show_failed(model, groups);
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
-  const int repeat = model.cases().empty() ? 1 : model.cases().front().planned.repeat;
-  print(summary_line(model.summary()) +
-        (repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "") + " · " +
+  print(summary_line(model.summary()) + repeats_text(model) + " · " +
         human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
   print(rendered ? "page: " + from_here("index.html")

@@ -1,0 +1,53 @@
+// How often each case failed in a run of --stress, and what a run of --confidence excludes.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "reports/model/failure_rates.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostRateBytes = 100'000;
+
+void add_rate_parts(const std::string& heading, const std::vector<RatePart>& parts, std::string& text) {
+  for (const RatePart& part : parts)
+    text += (text.empty() ? "" : "; ") + heading + part.of + ": " + to_string(part.rate);
+}
+
+// Those that failed come first.
+json rates_table(const RunModel& model) {
+  std::vector<CaseRates> all = failure_rates(model);
+  std::ranges::stable_sort(all, std::less<>(),
+                           [](const CaseRates& rates) { return rates.all.failures == 0; });
+  PageTable table({"Case", "#Runs", "#Failed", "Failure rate", "By device and order"}, kMostRateBytes);
+  for (const CaseRates& rates : all) {
+    std::string parts;
+    if (rates.all.failures > 0) {
+      add_rate_parts("on ", rates.by_device, parts);
+      add_rate_parts("", rates.by_order, parts);
+    }
+    table.add({json::object({{"which", {{"ids", json::array({case_link(rates.record->planned.id)})}}}}),
+               rates.all.runs, rates.all.failures,
+               rates.claim ? claim_text(model, rates) : to_string(rates.all), parts});
+  }
+  return table.view();
+}
+
+}  // namespace
+
+json rates_section(const PageView& view) {
+  json list = json::array();
+  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
+    const json table = rates_table(view.request.runs[i].model);
+    if (!table.is_null()) list.push_back({{"name", view.run_name(i)}, {"table", table}});
+  }
+  if (list.empty()) return nullptr;
+  return json::object({{"list", list}});
+}
+
+}  // namespace proctor

@@ -102,7 +102,10 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
     words = without_options(words, {name});
     add_option(words, {name, value});
   };
-  if (options.repeat > 0) replace("--repeat", std::to_string(options.repeat));
+  if (options.repeat > 0) {
+    words = without_options(words, {"--stress", "--confidence"});
+    replace("--repeat", std::to_string(options.repeat));
+  }
   if (options.each_device) {
     words = without_options(words, {"--each-device"});
     add_option(words, {"--each-device"});

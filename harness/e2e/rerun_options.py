@@ -44,7 +44,7 @@ NOT_REPEATED = {"--out", "--join", "--keep", "--junit", "--history", "--subject"
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture", "--sim-driver": "Intel's driver has no cards of its own",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
-             "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--point": "of_our_suites",
+             "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--stress": "stress.py", "--new-since": "stress.py", "--point": "of_our_suites",
              "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
              "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--rest-of": "lost_machines.py", "--plan": "of_a_plan", "--sim-state": "of_a_shared_machine",
              "--pin": "pinned", "--hierarchy": "of_tiles", "--known-failures": "with_a_list"}
@@ -59,7 +59,7 @@ ROWS = {
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
     "--order": ["--order", "planned"],
     "--containment": ["--containment", "subreaper"], "--require-containment": ["--require-containment", "subreaper"],
-    "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"],
+    "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"], "--confidence": ["--confidence", "0.9:0.5"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
     "--breaker": ["--breaker", "3"], "--leaks": ["--leaks", "fail"], "--strict": ["--strict"],
     "--min-executed": ["--min-executed", "2"], "--telemetry": ["--telemetry", "0"], "--stack-root": ["--stack-root", "/"],

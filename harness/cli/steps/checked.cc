@@ -1,10 +1,10 @@
 #include "harness/cli/steps/checked.h"
 
 #include <filesystem>
-#include <limits>
 #include <utility>
 
 #include "harness/cli/steps/history_of_run.h"
+#include "harness/cli/steps/new_since.h"
 #include "harness/core/digest.h"
 #include "harness/core/held_directory.h"
 #include "harness/core/read_file.h"
@@ -23,18 +23,33 @@ namespace {
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
 // --until-fail without --repeat runs until --deadline.
-Result<void> settle_repeat(RepeatSetup& repeats, const StopSetup& stop) {
-  if (repeats.repeat == 0 && repeats.until_fail && !stop.deadline) {
-    return Error::refused("`--until-fail` needs a bound", "Add `--repeat N` or `--deadline DURATION`.");
+Result<void> settle_repeat(RunOptions& typed) {
+  RepeatSetup& repeats = typed.setup.repeats;
+  const RunPlanned& planned = typed.setup.planned;
+  const bool has_deadline = typed.setup.stop.deadline.has_value();
+  const bool in_turns = planned.stress_ms > 0;
+  if (planned.exclusion) {
+    repeats.repeat = runs_to_exclude(*planned.exclusion);
+    repeats.until_fail = true;
   }
-  if (repeats.repeat == 0) repeats.repeat = repeats.until_fail ? std::numeric_limits<int>::max() : 1;
+  if (repeats.repeat > 0) return {};
+  if (repeats.until_fail && !has_deadline && !in_turns && typed.new_since.empty())
+    return Error::refused("`--until-fail` needs a bound", "Add `--repeat N` or `--deadline DURATION`.");
+  repeats.repeat = in_turns || (repeats.until_fail && has_deadline) ? kUnlimitedRepeats : 1;
   return {};
+}
+
+Result<std::optional<SeenPrograms>> read_seen(const std::string& place) {
+  if (place.empty()) return std::optional<SeenPrograms>();
+  auto seen = read_seen_programs(place);
+  if (!seen) return seen.error();
+  return std::optional(*std::move(seen));
 }
 
 Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
   if (auto completed = complete(typed.plan, after_dashes); !completed) return completed;
   if (typed.mistake) return *typed.mistake;
-  if (auto settled = settle_repeat(typed.setup.repeats, typed.setup.stop); !settled) return settled;
+  if (auto settled = settle_repeat(typed); !settled) return settled;
   // For one case: nobody knows yet how many there are.
   return check_open_files(1, 0);
 }
@@ -102,6 +117,8 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
   if (auto usable = check_directories(typed); !usable) return usable.error();
   auto known = load_all_known_failures(typed.known_failures);
   if (!known) return known.error();
+  auto seen = read_seen(typed.new_since);
+  if (!seen) return seen.error();
   auto history = open_history(typed.history);
   if (!history) return history.error();
   if (auto checked = manner.check(typed, after_dashes); !checked) return checked.error();
@@ -112,6 +129,7 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
                  .machine = *std::move(machine),
                  .shard = *shard,
                  .known_failures = *std::move(known),
+                 .seen = *std::move(seen),
                  .history = *std::move(history),
                  .warnings = sweep_dead()};
 }

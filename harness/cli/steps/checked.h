@@ -17,6 +17,7 @@
 #include "harness/plan/shard.h"
 #include "harness/run/record/subject.h"
 #include "reports/history/history.h"
+#include "reports/history/seen_programs.h"
 
 namespace proctor::cli {
 
@@ -34,6 +35,7 @@ struct Checked {
   std::unique_ptr<Machine> machine;
   std::optional<Shard> shard;
   AllKnownFailures known_failures;
+  std::optional<SeenPrograms> seen{};  // of --new-since
   std::shared_ptr<History> history{};  // of --history, as it is before the run; null: there is none
   std::vector<Warning> warnings;
 };

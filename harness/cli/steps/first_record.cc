@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/cli/steps/checked.h"
+#include "harness/cli/steps/new_since.h"
 #include "harness/cli/steps/prepared.h"
 #include "harness/core/clock.h"
 #include "harness/core/secrets.h"
@@ -112,6 +113,14 @@ PlannedSuite describe_suite(const Suite& suite) {
   return planned;
 }
 
+void repeat_new_cases(const Checked& checked, Prepared& prepared) {
+  const Plan& plan = prepared.placed.planned.plan;
+  const NewCases found = new_cases(plan, prepared.setup.planned.suites, *checked.seen);
+  for (const std::string& id : found.ids) prepared.setup.repeats.at_least[id] = kRunsOfNewCase;
+  prepared.placed.devices.notes.push_back(
+      fmt::format("  new since    {}: {}", checked.typed.new_since, to_string(found, plan.cases.size())));
+}
+
 // The options that were typed, and of each suite that has cases here what variables its processes have.
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
@@ -158,10 +167,11 @@ void write_first_record(const Checked& checked, Prepared& prepared) {
   describe_choices(checked, placed.planned, planned);
   describe_machine(checked, prepared, planned);
   planned.jobs = placed.jobs.all;
-  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeats.repeat, planned);
-  describe_subject(checked, prepared);
   for (const std::size_t i : suites_with_cases(plan))
     planned.suites.push_back(describe_suite(plan.suites[i]));
+  if (checked.seen) repeat_new_cases(checked, prepared);
+  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeats, planned);
+  describe_subject(checked, prepared);
   prepared.programs.emplace(planned.suites);
   describe_narrowing(checked, prepared);
   if (!placed.part) return;

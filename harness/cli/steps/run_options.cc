@@ -15,12 +15,21 @@ namespace {
 constexpr int kMostNumber = std::numeric_limits<int>::max();
 
 // A value that cannot be read is refused later, with every other mistake and in the same words.
-void read_into(Result<Milliseconds> value, const char* name, Milliseconds& duration, RunOptions& options) {
+template <typename Value>
+void read_into(Result<Value> value, const char* name, Value& place, RunOptions& options) {
   if (value) {
-    duration = *value;
+    place = *value;
   } else if (!options.mistake) {
     options.mistake = Error::refused(std::string(name) + ": " + value.error().what, value.error().hint);
   }
+}
+
+void read_stress(const std::string& text, RunOptions& options) {
+  Milliseconds time(0);
+  read_into(parse_duration(text), "--stress", time, options);
+  options.setup.planned.stress_ms = time.count();
+  if (time.count() == 0 && !options.mistake)
+    options.mistake = Error::refused("--stress: `" + text + "` is no time", "For example --stress 2h.");
 }
 
 void add_duration(CLI::App& command, RunOptions& options, const char* name, Milliseconds& duration,
@@ -159,6 +168,38 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false);
 }
 
+// How often cases fail, and that they fail less often than at a given rate.
+void add_rate_options(CLI::App& command, RunOptions& options, CLI::Option* repeat, CLI::Option* fail_fast) {
+  RunPlanned& planned = options.setup.planned;
+  auto* stress =
+      command
+          .add_option_function<std::string>(
+              "--stress", [&options](const std::string& text) { read_stress(text, options); },
+              "Run all cases in turns, again and again for this time, and report how often each failed")
+          ->type_name("DURATION")
+          ->excludes(repeat)
+          ->excludes(fail_fast);
+  auto* confidence =
+      command
+          .add_option_function<std::string>(
+              "--confidence",
+              [&](const std::string& text) {
+                read_into(parse_exclusion(text), "--confidence", planned.exclusion.emplace(), options);
+              },
+              "Run every case until a failure rate is excluded or it fails; 0.99:0.01 excludes 1 % with 99 % "
+              "confidence, in 459 runs")
+          ->type_name("GOAL")
+          ->excludes(repeat)
+          ->excludes(stress);
+  command
+      .add_option("--new-since", options.new_since,
+                  "Run the cases at least 50 times that this run or history has not seen, or whose program "
+                  "changed since")
+      ->type_name("RUN_DIR|FILE")
+      ->excludes(stress)
+      ->excludes(confidence);
+}
+
 void add_repeat_options(CLI::App& command, RunOptions& options) {
   RunSetup& setup = options.setup;
   command
@@ -174,11 +215,13 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
           "planned")
       ->type_name("ORDER")
       ->check(one_of({"longest", "planned"}));
-  command.add_option("--repeat", setup.repeats.repeat, "Run every case N times (default: 1)")
-      ->type_name("N")
-      ->check(from_to(1, 1'000'000));
+  auto* repeat = command.add_option("--repeat", setup.repeats.repeat, "Run every case N times (default: 1)")
+                     ->type_name("N")
+                     ->check(from_to(1, 1'000'000));
   command.add_flag("--until-fail", setup.repeats.until_fail, "Stop repeating a case when it fails");
-  command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
+  auto* fail_fast =
+      command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
+  add_rate_options(command, options, repeat, fail_fast);
   command
       .add_option("--breaker", options.policy.breaker,
                   "End the run after N machine failures in a row (default: 5, 0: never)")
@@ -313,6 +356,9 @@ const std::vector<Heading>& headings() {
        {{"--retries", kHarmless},
         {"--repeat", kHarmless},
         {"--until-fail", kHarmless},
+        {"--stress", kHarmless},
+        {"--confidence", kHarmless},
+        {"--new-since", kHarmless},
         {"--flaky", kRuleTells},
         {"--flaky-budget", kRuleTells},
         {"--fail-fast", kHarmless},

@@ -38,6 +38,7 @@ struct RunOptions {
   std::vector<std::string> rest_of;  // --rest-of DIR: runs whose outcomes are left out
   std::string known_failures;
   std::vector<std::string> pins;  // --pin CASE=DEVICE, as typed
+  std::string new_since;          // "" = every case is run as often as the others
   bool require_cards = false;
   bool dry_run = false;
   std::string out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace proctor {
@@ -24,15 +25,33 @@ std::vector<std::size_t> CaseGroup::indices() const {
   return all;
 }
 
+// The repeat that is next, of those that take turns.
+int CaseGroup::turn() const {
+  int least = std::numeric_limits<int>::max();
+  for (const auto& [index, progress] : members_) least = std::min(least, progress.repeat());
+  return least;
+}
+
+bool CaseGroup::is_due(const CaseProgress& progress, int turn) {
+  return !progress.takes_turns() || progress.repeat() == turn;
+}
+
+bool CaseGroup::is_turn_over() const {
+  return !members_.empty() && passes_.empty() && all_are(members_, [](const CaseProgress& progress) {
+    return progress.takes_turns() && progress.is_between_repeats();
+  });
+}
+
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
+  const int turn = this->turn();
   const bool alone = std::ranges::all_of(members_, [&](const auto& member) {
-    return passes_.contains(member.first) || is_retry(member.second);
+    return passes_.contains(member.first) || is_retry(member.second) || !is_due(member.second, turn);
   });
   std::vector<Turn> turns;
   in_process_.clear();
   verifies_ = false;
   for (const auto& [index, progress] : members_) {
-    if (passes_.contains(index) || (is_retry(progress) && !alone)) continue;
+    if (passes_.contains(index) || !is_due(progress, turn) || (is_retry(progress) && !alone)) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
     verifies_ = verifies_ || progress.wants_verification();
     in_process_.push_back(index);
@@ -52,8 +71,11 @@ CaseGroup CaseGroup::split(std::size_t count) {
 
 bool CaseGroup::wants_other_devices() const {
   constexpr int kElsewhereFrom = 3;
-  return pinned_to_.empty() && !members_.empty() && all_are(members_, is_retry) &&
-         members_.begin()->second.counted_attempts() >= kElsewhereFrom;
+  const int turn = this->turn();
+  const auto first = std::ranges::find_if(members_, [&](const auto& m) { return is_due(m.second, turn); });
+  return pinned_to_.empty() && first != members_.end() &&
+         all_are(members_, [&](const auto& m) { return is_retry(m) || !is_due(m, turn); }) &&
+         first->second.counted_attempts() >= kElsewhereFrom;
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
@@ -173,29 +195,29 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
 std::vector<CaseGroup::Finished> CaseGroup::end_not_begun(ProcessFate fate,
                                                           const std::vector<std::size_t>& rest,
                                                           const std::optional<NoMore>& no_more) {
-  if (no_more) return drop(rest, no_more->verdict, no_more->note);
+  if (no_more) return drop(rest, *no_more);
   if (fate == ProcessFate::kEnded) {
-    return drop(rest, {Outcome::kError, Reason::kNoResult},
-                "its process exited without running it, and Proctor had not stopped it");
+    return drop(rest, {{Outcome::kError, Reason::kNoResult},
+                       "its process exited without running it, and Proctor had not stopped it"});
   }
   if (never_began_ < kMaxNeverBegan) return {};
-  return drop(rest, {Outcome::kNotrun, Reason::kStartUp},
-              "its processes exited before they ran any case; see the cases before it");
+  return drop(rest, {{Outcome::kNotrun, Reason::kStartUp},
+                     "its processes exited before they ran any case; see the cases before it"});
 }
 
-std::vector<CaseGroup::Finished> CaseGroup::give_up(const Verdict& verdict, const std::string& note) {
+std::vector<CaseGroup::Finished> CaseGroup::give_up(const NoMore& why) {
   std::vector<Finished> ended = release_passes();
-  std::ranges::move(drop(indices(), verdict, note), std::back_inserter(ended));
+  std::ranges::move(drop(indices(), why), std::back_inserter(ended));
   return ended;
 }
 
-std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>& indices,
-                                                 const Verdict& verdict, const std::string& note) {
+std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>& indices, const NoMore& why) {
   std::vector<Finished> dropped;
   for (const auto index : indices) {
     const auto member = members_.find(index);
-    member->second.add(verdict, {}, /*expected=*/true);
-    dropped.push_back(word_on(*member, note));
+    const bool stands = why.keeps && member->second.has_whole_repeat();
+    if (!stands) member->second.add(why.verdict, {}, /*expected=*/true);
+    dropped.push_back(word_on(*member, stands ? "" : why.note));
     members_.erase(member);
   }
   return dropped;

@@ -4,7 +4,7 @@
 //
 // A process takes all cases except those that are tried again; each of those runs alone. If a process ended
 // before any case began, the other cases get one more process. So a program that cannot start is not tried
-// once for each of its cases.
+// once for each of its cases. Of cases that take turns, none begins a repeat before all have ended the one before it.
 //
 // What a case did beside others in a process is confirmed before it is the last word. A bad attempt is followed by one
 // alone. Good ones wait for the end of their process, where devices are used or some of them are to be verified: after a
@@ -54,6 +54,7 @@ class CaseGroup {
   struct NoMore {
     Verdict verdict;
     std::string note;
+    bool keeps = false;  // what a case with a whole repeat has come to stands
   };
 
   void add(std::size_t index, RepeatPolicy policy) { members_.emplace(index, CaseProgress(policy)); }
@@ -106,8 +107,10 @@ class CaseGroup {
                                       const std::optional<NoMore>& no_more, bool may_verify = true);
   // Whether the process runs a case alone whose pass it verifies.
   bool is_verification() const { return in_process_.size() == 1 && verified_.contains(in_process_.front()); }
+  // Whether each case that takes turns has come to the end of its repeat.
+  bool is_turn_over() const;
   // Ends all cases that are left.
-  std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
+  std::vector<Finished> give_up(const NoMore& why);
 
  private:
   using Members = std::map<std::size_t, CaseProgress>;  // by index, so in the order of the plan
@@ -129,8 +132,9 @@ class CaseGroup {
   std::vector<Finished> end_not_begun(ProcessFate fate, const std::vector<std::size_t>& rest,
                                       const std::optional<NoMore>& no_more);
   std::vector<std::size_t> indices() const;
-  std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
-                             const std::string& note);
+  std::vector<Finished> drop(const std::vector<std::size_t>& indices, const NoMore& why);
+  static bool is_due(const CaseProgress& progress, int turn);
+  int turn() const;
 
   Members members_;                      // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index

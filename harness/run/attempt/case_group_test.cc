@@ -130,7 +130,7 @@ TEST_F(CaseGroupTest, WhenARunEndsAPassIsAPassAndAFailureAFailure) {
   EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kCrash), "goes on");
   std::vector<std::string> left;
-  for (const auto& finished : group_.give_up({Outcome::kNotrun, Reason::kInterrupted}, "stopped"))
+  for (const auto& finished : group_.give_up({{Outcome::kNotrun, Reason::kInterrupted}, "stopped"}))
     left.push_back(to_string(finished.verdict));
   EXPECT_THAT(left, ElementsAre("pass", "crash(signal:11)"));
 }
@@ -373,12 +373,55 @@ TEST_F(CaseGroupTest, GivingUpKeepsWhatABadRepeatHasProven) {
   add(2, {.repeat = 2});
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  const auto left = group_.give_up({Outcome::kNotrun, Reason::kInterrupted}, "stopped");
+  const auto left = group_.give_up({{Outcome::kNotrun, Reason::kInterrupted}, "stopped"});
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[0].verdict, kCrash);
   EXPECT_EQ(to_string(left[1].verdict), "notrun(interrupted)");
   EXPECT_EQ(left[1].note, "stopped");
   EXPECT_TRUE(group_.empty());
+}
+
+// ---- Turns ----
+
+TEST_F(CaseGroupTest, InTurnsNoneRepeatsBeforeAllHaveEndedTheirRepeat) {
+  add(3, {.repeat = 1000, .in_turns = true});
+  EXPECT_EQ(next(), "10.1 11.1 12.1");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2}), IsEmpty());
+  EXPECT_FALSE(group_.is_turn_over());
+  EXPECT_EQ(next(), "12.1") << "10 waits";
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_FALSE(group_.is_turn_over());
+  EXPECT_EQ(next(), "11.2") << "alone";
+  EXPECT_EQ(ended(0, kCrash), "goes on") << "a failure does not end it";
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_TRUE(group_.is_turn_over());
+  EXPECT_EQ(next(), "10.1 11.1 12.1") << "all share the next process";
+}
+
+TEST_F(CaseGroupTest, WithoutTurnsNoTurnIsOver) {
+  add(1, {.repeat = 2});
+  EXPECT_FALSE(group_.is_turn_over());
+  next();
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_FALSE(group_.is_turn_over());
+}
+
+TEST_F(CaseGroupTest, WhatHasAWholeRepeatKeepsWhatItHasComeTo) {
+  add(3, {.repeat = 1000, .in_turns = true});
+  const CaseGroup::NoMore over{{Outcome::kNotrun, Reason::kBudget}, "over", true};
+  next();
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {2}, over), ElementsAre("12 notrun(budget)"));
+  EXPECT_TRUE(group_.is_turn_over());
+  const auto left = group_.give_up(over);
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0].verdict, kPassed);
+  EXPECT_EQ(left[0].note, "");
+  EXPECT_EQ(left[1].verdict, kPassed);
 }
 
 }  // namespace

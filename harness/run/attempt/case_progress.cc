@@ -30,6 +30,7 @@ CaseProgress::Next CaseProgress::settle(const Verdict& beside, const Verdict& ve
                                         bool expected, const std::vector<std::string>& where) {
   if (verdict.outcome == Outcome::kNotrun) return count(beside, marks, /*expected=*/true, where);
   const bool was_bad = is_bad(beside.outcome);
+  bad_beside_ = was_bad;
   if (was_bad && !is_bad(verdict.outcome)) {
     add_mark(marks_, Mark::kOrderDependent);
     add_mark(marks_, Mark::kFlaky);
@@ -56,7 +57,9 @@ CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& mark
     return Next::kRetry;
   }
   decided_ = decided_ || bad;
-  if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (bad && policy_.until_fail)) return Next::kDone;
+  const bool failed = std::exchange(bad_beside_, false) || bad;
+  if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (failed && policy_.until_fail))
+    return Next::kDone;
   ++repeat_;
   attempt_ = 1;
   discounted_ = 0;

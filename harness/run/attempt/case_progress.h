@@ -25,10 +25,11 @@ namespace proctor {
 struct RepeatPolicy {
   int retries = 0;
   int repeat = 1;
-  bool until_fail = false;  // the first bad repeat is the last one
+  bool until_fail = false;  // the first bad repeat is the last one, also if it was bad only beside others
   int first_repeat = 1;     // the number of the first repeat
   bool verify = false;      // a good attempt beside others is followed by one alone
   bool confirm = true;      // a bad attempt beside others is
+  bool in_turns = false;    // after each repeat others have theirs
 };
 
 class CaseProgress {
@@ -66,6 +67,10 @@ class CaseProgress {
   // Whether some attempt, of any repeat, was discounted.
   bool has_suspect() const { return suspect_; }
   int repeat() const { return repeat_; }
+  bool takes_turns() const { return policy_.in_turns; }
+  bool has_whole_repeat() const { return repeat_ > policy_.first_repeat; }
+  // A repeat has ended, and the next one has not begun.
+  bool is_between_repeats() const { return has_whole_repeat() && attempt_ == 1; }
   const Verdict& verdict() const { return beside_ && !decided_ ? *beside_ : verdict_; }
   // The devices of the attempt that gave the verdict.
   const std::vector<std::string>& devices() const { return devices_; }
@@ -84,6 +89,7 @@ class CaseProgress {
   bool alone_ = false;
   int repeat_;
   bool decided_ = false;             // a repeat was bad: the verdict stands
+  bool bad_beside_ = false;          // the present repeat was, beside others
   std::optional<Verdict> beside_{};  // of the attempt beside others, which the next one verifies or confirms
   std::set<std::vector<std::string>> good_on_;
   std::set<std::vector<std::string>> bad_on_;

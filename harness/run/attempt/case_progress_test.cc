@@ -128,5 +128,34 @@ TEST(CaseProgress, AFailureIsNotHiddenByALaterStop) {
   EXPECT_EQ(progress.verdict(), kBad);
 }
 
+TEST(CaseProgress, UntilFailAlsoStopsAtAFailureBesideOthers) {
+  CaseProgress progress({.repeat = 1000, .until_fail = true});
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
+  progress.doubt(kBad);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone) << "it is good alone";
+  EXPECT_EQ(progress.verdict(), kGood);
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kOrderDependent, Mark::kFlaky));
+}
+
+TEST(CaseProgress, OnlyTheRepeatThatWasBadBesideOthersIsTheLast) {
+  CaseProgress progress({.repeat = 3});
+  progress.doubt(kBad);
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRepeat) << "nobody asked to stop";
+  CaseProgress verified({.repeat = 3, .until_fail = true});
+  verified.doubt(kGood);
+  EXPECT_EQ(verified.add(kGood, {}, false), Next::kRepeat);
+}
+
+TEST(CaseProgress, BetweenRepeatsNothingHasBegun) {
+  CaseProgress progress({.retries = 1, .repeat = 3, .first_repeat = 7});
+  EXPECT_FALSE(progress.has_whole_repeat());
+  EXPECT_FALSE(progress.is_between_repeats());
+  progress.add(kGood, {}, false);
+  EXPECT_TRUE(progress.is_between_repeats());
+  progress.add(kBad, {}, false);
+  EXPECT_FALSE(progress.is_between_repeats()) << "a retry is next";
+  EXPECT_TRUE(progress.has_whole_repeat());
+}
+
 }  // namespace
 }  // namespace proctor

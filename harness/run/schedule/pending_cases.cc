@@ -60,6 +60,16 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }
 
+// A retry would hide a failure that --confidence looks for. Each device has numbers of its own for its repeats.
+RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t devices) {
+  const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(devices, 1));
+  return {.retries = setup.planned.exclusion ? 0 : test.policy.retries,
+          .repeat = std::min(setup.repeats.of(test.id), most),
+          .until_fail = setup.repeats.until_fail,
+          .confirm = !setup.stop.fail_fast,
+          .in_turns = setup.planned.stress_ms > 0};
+}
+
 }  // namespace
 
 // The groups as they are made, in the planned order.
@@ -115,13 +125,10 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
       refused({.index = i, .verdict = refusal->verdict, .marks = {}, .note = refusal->note});
       continue;
     }
-    RepeatPolicy policy{.retries = test.policy.retries,
-                        .repeat = setup_.repeats.repeat,
-                        .until_fail = setup_.repeats.until_fail,
-                        .verify = verified.contains(i),
-                        .confirm = !setup_.stop.fail_fast};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
+    RepeatPolicy policy = policy_of(setup_, test, devices.size());
+    policy.verify = verified.contains(i);
     const auto pin = setup_.repeats.pins.find(test.id);
     if (devices.empty())
       group_for(i, pin != setup_.repeats.pins.end() ? pin->second : "", admission).add(i, policy);
@@ -138,16 +145,16 @@ void PendingCases::line_up(Admission admission) {
   std::vector<std::size_t> order(admission.groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (setup_.repeats.order.longest_first) order = longest_first(admission.keys);
-  std::map<Demand, std::size_t> queues;
   groups_.reserve(order.size());
-  for (const std::size_t place : order) {
-    const Demand& demand = admission.demands[place];
-    const auto [found, is_new] = queues.try_emplace(demand, queues_.size());
-    if (is_new) queues_.push_back({.demand = demand});
-    queues_[found->second].places.push_back(groups_.size());
-    groups_.push_back(std::move(admission.groups[place]));
-  }
-  left_ = groups_.size();
+  for (const std::size_t place : order) append(admission.demands[place], std::move(admission.groups[place]));
+}
+
+void PendingCases::append(const Demand& demand, CaseGroup group) {
+  auto queue = std::ranges::find(queues_, demand, &Queue::demand);
+  if (queue == queues_.end()) queue = queues_.insert(queue, Queue{.demand = demand});
+  queue->places.push_back(groups_.size());
+  groups_.push_back(std::move(group));
+  ++left_;
 }
 
 // ---- Who is next ----
@@ -273,10 +280,15 @@ void PendingCases::put_back(CaseGroup group) {
   ++left_;
 }
 
-std::vector<CaseGroup::Finished> PendingCases::drop(const Verdict& verdict, const std::string& note) {
+void PendingCases::put_last(CaseGroup group) {
+  const Demand demand = demand_of(group.first(), group.pinned_to());
+  append(demand, std::move(group));
+}
+
+std::vector<CaseGroup::Finished> PendingCases::drop(const CaseGroup::NoMore& why) {
   std::vector<CaseGroup::Finished> dropped;
   const auto give_up = [&](CaseGroup& group) {
-    auto finished = group.give_up(verdict, note);
+    auto finished = group.give_up(why);
     std::move(finished.begin(), finished.end(), std::back_inserter(dropped));
   };
   for (PutBack& back : put_back_) give_up(back.group);

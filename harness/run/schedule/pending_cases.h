@@ -59,8 +59,10 @@ class PendingCases {
   bool empty() const { return left_ == 0; }
   // Puts back a group that goes on elsewhere. It is the next one to start.
   void put_back(CaseGroup group);
-  // Ends all cases that are left with this verdict, in the planned order.
-  std::vector<CaseGroup::Finished> drop(const Verdict& verdict, const std::string& note);
+  // Lines up a group whose cases have had their turn behind all others.
+  void put_last(CaseGroup group);
+  // Ends all cases that are left, in the planned order.
+  std::vector<CaseGroup::Finished> drop(const CaseGroup::NoMore& why);
 
   // How many groups take_first_that_fits() has looked at, for tests: about one for each process.
   std::size_t looked_at() const { return looked_at_; }
@@ -100,6 +102,7 @@ class PendingCases {
   // The group that a case joins, a new one where no process may be shared. `device`: the only one that will do, or "".
   CaseGroup& group_for(std::size_t index, const std::string& device, Admission& admission) const;
   void line_up(Admission admission);
+  void append(const Demand& demand, CaseGroup group);
   std::size_t passed_over(const Queue& queue) const;
   std::vector<Candidate> candidates(const Room& room) const;
   std::optional<std::vector<std::string>> devices_for(const Candidate& candidate, Found& found);

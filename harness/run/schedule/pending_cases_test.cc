@@ -171,7 +171,7 @@ TEST_F(PendingCasesTest, AreDroppedInThePlannedOrder) {
   auto start = pending_.take_first_that_fits();
   pending_.put_back(std::move(start->group));
   std::vector<std::size_t> dropped;
-  for (const auto& finished : pending_.drop({Outcome::kNotrun, Reason::kBudget}, ""))
+  for (const auto& finished : pending_.drop({{Outcome::kNotrun, Reason::kBudget}, ""}))
     dropped.push_back(finished.index);
   EXPECT_THAT(dropped, ElementsAre(0, 1, 2));
   EXPECT_TRUE(pending_.empty());
@@ -365,6 +365,54 @@ TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartWithAllKindsOfDemands) {
   }
   EXPECT_TRUE(pending_.empty());
   EXPECT_LT(pending_.looked_at(), 6 * kCases);
+}
+
+// ---- Turns ----
+
+TEST_F(PendingCasesTest, WhoHasHadATurnIsBehindAllOthers) {
+  setup_.planned.stress_ms = 1;
+  setup_.repeats.repeat = kUnlimitedRepeats;
+  for (const int devices : {1, 0, 1}) add(devices);
+  admit();
+  std::vector<std::size_t> order;
+  for (int i = 0; i < 7; ++i) {
+    auto start = pending_.take_first_that_fits();
+    ASSERT_TRUE(start);
+    order.push_back(start->group.first());
+    pool_.release(start->devices);
+    pending_.put_last(std::move(start->group));
+  }
+  EXPECT_THAT(order, ElementsAre(0, 1, 2, 0, 1, 2, 0));
+  EXPECT_THAT(pending_.drop({{Outcome::kNotrun, Reason::kBudget}, ""}), SizeIs(3));
+  EXPECT_TRUE(pending_.empty());
+}
+
+// Each repeat of a case has a log of its own.
+TEST_F(PendingCasesTest, UnlimitedRepeatsOnEachDeviceHaveDifferentNumbers) {
+  setup_.planned.each_device = true;
+  setup_.repeats.repeat = kUnlimitedRepeats;
+  add(1);
+  pending_.admit([](const CaseGroup::Finished&) {}, [](std::size_t, std::size_t) {});
+  std::vector<int> first;
+  while (auto start = pending_.take_first_that_fits()) first.push_back(start->group.next_process()[0].repeat);
+  EXPECT_THAT(first, ElementsAre(1, 1 + kUnlimitedRepeats / 2));
+}
+
+TEST_F(PendingCasesTest, SomeCasesAreRunMoreOften) {
+  setup_.repeats.repeat = 2;
+  setup_.repeats.at_least = {{"s/1", 3}, {"s/2", 1}};
+  for (int i = 0; i < 3; ++i) add(0);
+  admit();
+  std::vector<int> runs;
+  while (auto start = pending_.take_first_that_fits()) {
+    int count = 0;
+    do {
+      ++count;
+      start->group.next_process();
+    } while (!start->group.attempt_ended(0, {Outcome::kPass, {}}, {}, false, false));
+    runs.push_back(count);
+  }
+  EXPECT_THAT(runs, ElementsAre(2, 3, 2));
 }
 
 }  // namespace

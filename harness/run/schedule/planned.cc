@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "harness/plan/kinds/kind.h"
+#include "harness/run/schedule/run_setup.h"
 
 namespace proctor {
 
@@ -48,7 +49,17 @@ std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case
   return devices;
 }
 
-void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned) {
+namespace {
+
+int on_all_devices(int repeats, std::size_t devices) {
+  const int count = static_cast<int>(std::max<std::size_t>(devices, 1));
+  return repeats > kUnlimitedRepeats / count ? kUnlimitedRepeats : repeats * count;
+}
+
+}  // namespace
+
+void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& repeats,
+                   RunPlanned& planned) {
   planned.cases.reserve(plan.cases.size());
   for (const auto& test : plan.cases) {
     const Suite& suite = plan.suites[test.suite];
@@ -60,7 +71,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
-                             .repeat = repeat * std::max(1, static_cast<int>(devices.size())),
+                             .repeat = on_all_devices(repeats.of(test.id), devices.size()),
                              .timeout_ms = test.policy.timeout.count(),
                              .ranks = test.ranks});
   }

@@ -11,6 +11,8 @@
 
 namespace proctor {
 
+struct RepeatSetup;
+
 // The CPUs that this process may use.
 int usable_cores();
 
@@ -28,6 +30,6 @@ std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case
                                               std::string_view backend, bool each_device);
 
 // Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
-void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned);
+void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& repeats, RunPlanned& planned);
 
 }  // namespace proctor

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/run/schedule/run_setup.h"
+
 namespace proctor {
 namespace {
 
@@ -105,13 +107,26 @@ TEST(DescribePlan, DigestDependsOnTheIdsOnly) {
   RunPlanned one;
   RunPlanned two;
   RunPlanned three;
-  describe_plan(plan_of(Backend::kXpu, {1, 2}), DevicePool({}), 1, one);
-  describe_plan(plan_of(Backend::kNone, {0, 0}), DevicePool({}), 4, two);
-  describe_plan(plan_of(Backend::kNone, {0}), DevicePool({}), 1, three);
+  describe_plan(plan_of(Backend::kXpu, {1, 2}), DevicePool({}), {.repeat = 1}, one);
+  describe_plan(plan_of(Backend::kNone, {0, 0}), DevicePool({}), {.repeat = 4}, two);
+  describe_plan(plan_of(Backend::kNone, {0}), DevicePool({}), {.repeat = 1}, three);
   EXPECT_EQ(one.plan_digest, two.plan_digest);
   EXPECT_NE(one.plan_digest, three.plan_digest);
   EXPECT_EQ(one.cases.size(), 2u);
   EXPECT_EQ(two.cases[0].repeat, 4);
+}
+
+TEST(DescribePlan, TellsHowOftenEachCaseIsWanted) {
+  RunPlanned planned;
+  planned.each_device = true;
+  const DevicePool pool({device("a"), device("b")});
+  describe_plan(plan_of(Backend::kXpu, {1, 2}), pool, {.repeat = 3, .at_least = {{"s/1", 50}}}, planned);
+  EXPECT_EQ(planned.cases[0].repeat, 6);
+  EXPECT_EQ(planned.cases[1].repeat, 50);
+  RunPlanned unlimited;
+  unlimited.each_device = true;
+  describe_plan(plan_of(Backend::kXpu, {1, 2}), pool, {.repeat = kUnlimitedRepeats}, unlimited);
+  EXPECT_EQ(unlimited.cases[0].repeat, kUnlimitedRepeats);
 }
 
 }  // namespace

@@ -36,9 +36,7 @@ struct RunContext {
   const Case& test(std::size_t index) const { return setup.plan->cases[index]; }
   const Suite& suite(std::size_t index) const { return setup.plan->suites[test(index).suite]; }
   Reason why_stopped() const { return stop_signal ? Reason::kInterrupted : Reason::kBudget; }
-  void drop_pending(const Verdict& verdict, const std::string& note) const {
-    ends.announce(pending.drop(verdict, note));
-  }
+  void drop_pending(const CaseGroup::NoMore& why) const { ends.announce(pending.drop(why)); }
 };
 
 }  // namespace proctor

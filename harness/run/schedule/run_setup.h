@@ -1,7 +1,9 @@
 // The settings of a run, given before it begins. A member that is a struct is for one module of the runner.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,12 +38,20 @@ struct OrderSetup {
   int most_on_cores = 0;  // 0: as many as RunPlanned::jobs
 };
 
+inline constexpr int kUnlimitedRepeats = std::numeric_limits<int>::max();
+
 // Which executions there are of a case, and in which order.
 struct RepeatSetup {
   std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
   int repeat = 1;                             // executions of each case
+  std::map<std::string, int> at_least{};      // id of a case -> its executions, if that is more
   bool until_fail = false;
   OrderSetup order{};
+
+  int of(const std::string& case_id) const {
+    const auto more = at_least.find(case_id);
+    return more == at_least.end() ? repeat : std::max(repeat, more->second);
+  }
 };
 
 // What ends a run early.

@@ -20,12 +20,19 @@ RunStop::RunStop(RunContext& run, RunningGroups& groups, std::function<void()> o
       breaker_(run.setup.policy.breaker.value_or(Breaker::kDefault)),
       signals_(run.attempts.io, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
       deadline_(run.attempts.io),
+      stress_over_(run.attempts.io),
       give_up_(run.attempts.io) {}
 
 void RunStop::begin() {
   if (run_.setup.stop.watch_parent && !signals_.watch_parent()) {
     run_.sink.on(
         Warning{WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
+  }
+  if (const auto stress = run_.setup.planned.stress_ms; stress > 0) {
+    stress_over_.expires_at(run_.attempts.run_started + Milliseconds(stress));
+    stress_over_.async_wait([this](const auto& error) {
+      if (!error) on_stress_over();
+    });
   }
   if (!run_.setup.stop.deadline) return;
   deadline_.expires_at(run_.attempts.run_started + *run_.setup.stop.deadline);
@@ -51,13 +58,26 @@ void RunStop::finish(StopCause cause, const std::string& why) {
   const bool rest = std::any_of(groups_.begin(), groups_.end(),
                                 [](const RunningGroup& group) { return group.may_begin_more(); });
   if (run_.finishing || (run_.pending.empty() && !rest)) return;
-  run_.finishing =
-      CaseGroup::NoMore{{Outcome::kNotrun, reason_of_rest(cause)}, "not started, because " + why};
   tell(0, cause);
+  begin_no_more(reason_of_rest(cause), why);
+}
+
+// In a stress, what the cases have come to stands.
+void RunStop::begin_no_more(const ReasonText& reason, const std::string& why) {
+  run_.finishing = CaseGroup::NoMore{.verdict = {Outcome::kNotrun, reason},
+                                     .note = "not started, because " + why,
+                                     .keeps = run_.setup.planned.stress_ms > 0};
   for (auto& group : groups_) {
     if (auto* attempt = group.attempt()) attempt->begin_no_more();
   }
-  run_.drop_pending(run_.finishing->verdict, run_.finishing->note);
+  run_.drop_pending(*run_.finishing);
+}
+
+// It ends as it was meant to: nothing is stopped.
+void RunStop::on_stress_over() {
+  if (run_.stopping || run_.finishing) return;
+  begin_no_more(Reason::kBudget, "the time of --stress was over");
+  if (groups_.empty()) over_();
 }
 
 // ---- stopping and killing ----
@@ -69,7 +89,7 @@ void RunStop::on_signal(int signal, bool parent_died) {
   if (run_.stop_signal) return stop_groups(SIGKILL, Milliseconds(0), kKillBudget);
   run_.stop_signal = signal;
   run_.stopping = true;
-  run_.drop_pending({Outcome::kNotrun, Reason::kInterrupted}, "not started, because the run was stopped");
+  run_.drop_pending({{Outcome::kNotrun, Reason::kInterrupted}, "not started, because the run was stopped"});
   stop_groups(signal, kStopGrace, kStopBudget);
 }
 
@@ -77,7 +97,7 @@ void RunStop::on_deadline() {
   if (run_.stopping) return;
   run_.stopping = true;
   tell(0, StopCause::kDeadline);
-  run_.drop_pending({Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up");
+  run_.drop_pending({{Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up"});
   stop_groups(SIGTERM, kStopGrace, kStopBudget);
 }
 
@@ -100,8 +120,8 @@ void RunStop::abandon_groups() {
   for (auto& group : groups_) group.attempt()->abandon();
   for (auto& group : groups_) group.settle({});
   for (auto& group : groups_)
-    group.give_up({Outcome::kNotrun, run_.why_stopped()},
-                  "its processes did not exit in time and may still run");
+    group.give_up(
+        {{Outcome::kNotrun, run_.why_stopped()}, "its processes did not exit in time and may still run"});
   groups_.clear();
   over_();
 }

@@ -17,7 +17,7 @@ class RunStop {
   // `over` is called when nothing runs any more, or is waited for.
   RunStop(RunContext& run, RunningGroups& groups, std::function<void()> over);
 
-  // Watches the parent and the deadline of the run, if it has them.
+  // Watches the parent, the time of --stress and the deadline of the run, if it has them.
   void begin();
   // The final word on a case: too many of the machine, or the first bad one, finish the run.
   void case_ended(std::size_t index, const CaseEnded& ended);
@@ -25,6 +25,8 @@ class RunStop {
  private:
   void finish(StopCause cause, const std::string& why);
   void on_signal(int signal, bool parent_died);
+  void begin_no_more(const ReasonText& reason, const std::string& why);
+  void on_stress_over();
   void on_deadline();
   void tell(int signal, StopCause cause);
   void stop_groups(int signal, Milliseconds grace, Milliseconds budget);
@@ -36,6 +38,7 @@ class RunStop {
   Breaker breaker_;
   StopSignals signals_;
   boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer stress_over_;
   boost::asio::steady_timer give_up_;
 };
 

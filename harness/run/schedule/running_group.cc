@@ -58,7 +58,7 @@ void RunningGroup::on_entered(const DeviceVisits::Entry& entry) {
   if (entry.open && !run_.stopping && !new_while_finishing && !devices_.lost) return start_attempt();
   run_.pool.return_unused(std::exchange(devices_.ids, {}));
   if (entry.refused && !new_while_finishing) {
-    give_up(*entry.refused, entry.note);
+    give_up({*entry.refused, entry.note});
   } else {
     leave_sick_devices();
   }
@@ -69,7 +69,7 @@ void RunningGroup::start_attempt() {
   begun_ = true;
   AttemptPlan plan = plan_attempt(run_, group_, devices_.ids);
   if (auto environment = give_environment(run_.setup, plan); !environment) {
-    give_up({Outcome::kError, Reason::kEnvironment}, "failed to " + environment.error().what);
+    give_up({{Outcome::kError, Reason::kEnvironment}, "failed to " + environment.error().what});
     return end();
   }
   process_started_ = Clock::now();
@@ -138,8 +138,9 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
   if (!group_.empty() && devices_.lost) {
     leave_sick_devices();
   } else if (!group_.empty()) {
-    if (!moves_on()) return begin_process();
-    go_on_elsewhere();
+    const bool waits = group_.is_turn_over();
+    if (!waits && !moves_on()) return begin_process();
+    go_on_elsewhere(waits);
   }
   end();
 }
@@ -171,24 +172,26 @@ bool RunningGroup::can_have_others(const DeviceWish& wish) const {
 void RunningGroup::leave_sick_devices() {
   if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
   const bool sick = group_.has_suspect() || !group_.pinned_to().empty();
-  give_up({Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
-          sick ? "its device was found unhealthy, and there is no other for it"
-               : "the devices that it needs are lost to this run");
+  give_up({{Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
+           sick ? "its device was found unhealthy, and there is no other for it"
+                : "the devices that it needs are lost to this run"});
 }
 
-// On other devices, if there is still time for it.
-void RunningGroup::go_on_elsewhere() {
+// On other devices, or after others have had their turn, if there is still time for it.
+void RunningGroup::go_on_elsewhere(bool after_others) {
   if (run_.stopping) {
     give_up_stopped();
   } else if (run_.finishing) {
-    give_up(run_.finishing->verdict, run_.finishing->note);
+    give_up(*run_.finishing);
+  } else if (after_others) {
+    run_.pending.put_last(std::move(group_));
   } else {
     run_.pending.put_back(std::move(group_));
   }
 }
 
 void RunningGroup::give_up_stopped() {
-  give_up({Outcome::kNotrun, run_.why_stopped()}, "not started, because the run was stopped");
+  give_up({{Outcome::kNotrun, run_.why_stopped()}, "not started, because the run was stopped"});
 }
 
 void RunningGroup::end() {

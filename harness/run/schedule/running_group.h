@@ -3,6 +3,7 @@
 //   entering --its devices are well--> running: the process of an attempt
 //   running --the process has ended--> leaving: its devices are looked at
 //   leaving --cases are left--> entering, on the same devices
+//   leaving --they have had their turn--> ended; they are pending again, behind all others
 //   leaving --no case is left--> ended
 //   entering | leaving --other devices are needed--> ended; its cases are pending again, or there are none for them
 #pragma once
@@ -40,9 +41,7 @@ class RunningGroup {
 
   // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
   void settle(const DeviceVisits::Left& left) { verdicts_.settle(left); }
-  void give_up(const Verdict& verdict, const std::string& note) {
-    run_.ends.announce(group_.give_up(verdict, note));
-  }
+  void give_up(const CaseGroup::NoMore& why) { run_.ends.announce(group_.give_up(why)); }
 
  private:
   void begin_process();
@@ -61,7 +60,7 @@ class RunningGroup {
   bool moves_on();
   bool can_have_others(const DeviceWish& wish) const;
   void leave_sick_devices();
-  void go_on_elsewhere();
+  void go_on_elsewhere(bool after_others = false);
   void give_up_stopped();
   void end();
 

@@ -36,8 +36,8 @@ void Slots::start_more() {
   if (!groups_.empty()) return;
   if (!run_.pending.empty() && !run_.pending.holders().empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
-  run_.drop_pending({Outcome::kNotrun, Reason::kDeviceLost},
-                    "the devices that it needs are lost to this run");
+  run_.drop_pending(
+      {{Outcome::kNotrun, Reason::kDeviceLost}, "the devices that it needs are lost to this run"});
   idle_();
 }
 
@@ -78,8 +78,8 @@ void Slots::wait_for_leases() {
 void Slots::give_up_waiting() {
   std::string who;
   for (const auto& holder : run_.pending.holders()) who += (who.empty() ? "" : "; ") + holder;
-  run_.drop_pending({Outcome::kError, Reason::kLeaseTimeout},
-                    "waited " + format_duration(run_.setup.lease_wait) + " for devices: " + who);
+  run_.drop_pending({{Outcome::kError, Reason::kLeaseTimeout},
+                     "waited " + format_duration(run_.setup.lease_wait) + " for devices: " + who});
   idle_();
 }
 

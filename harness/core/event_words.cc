@@ -115,6 +115,7 @@ constexpr auto kMarkWords = std::to_array<Spelled<Mark>>({
     {Mark::kDeviceSuspect, "device_suspect"},
     {Mark::kOrderDependent, "order_dependent"},
     {Mark::kTainted, "tainted"},
+    {Mark::kUnproven, "unproven"},
 });
 constexpr auto kSeverityWords = std::to_array<Spelled<Severity>>({
     {Severity::kGate, "gate"},

@@ -116,8 +116,9 @@ enum class Mark {
   kDeviceSuspect,   // an attempt that says nothing about the code, and its case: the device is to blame
   kOrderDependent,  // it failed beside others in a process, and passed alone
   kTainted,         // it passed in a process in which a device failed later, and ran again
+  kUnproven,        // an attempt that counts for nothing: nobody can tell whether it is so
 };
-inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kTainted) + 1;
+inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kUnproven) + 1;
 std::string_view to_string(Mark mark);
 
 // How much the rule of a check weighs.

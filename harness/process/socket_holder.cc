@@ -19,6 +19,9 @@
 namespace proctor {
 namespace {
 
+// Before the address of IPv4 in /proc/net/tcp6.
+constexpr std::string_view kMappedIpv4 = "0000000000000000FFFF0000";
+
 // As /proc/net/tcp writes it: the address as it is in memory, and the port.
 std::optional<std::string> end_of(int connection, decltype(&getsockname) name_of) {
   sockaddr_in address{};
@@ -36,6 +39,14 @@ std::uint64_t inode_in(const std::string& line) {
   std::uint64_t inode = 0;
   static_cast<void>(std::from_chars(word.data(), word.data() + word.size(), inode));
   return inode;
+}
+
+// 0: no line has these ends.
+std::uint64_t inode_with(std::istream& table, const std::string& ends) {
+  for (std::string line; std::getline(table, line);) {
+    if (line.find(ends) != line.npos) return inode_in(line);
+  }
+  return 0;
 }
 
 bool has_open(pid_t pid, std::string_view link) {
@@ -58,11 +69,10 @@ std::optional<std::uint64_t> inode_of_peer(int connection) {
   std::ifstream table("/proc/self/net/tcp");
   if (!table) return std::nullopt;
   if (!ours || !theirs) return 0;
-  const std::string ends = fmt::format(" {} {} ", *theirs, *ours);
-  for (std::string line; std::getline(table, line);) {
-    if (line.find(ends) != line.npos) return inode_in(line);
-  }
-  return 0;
+  if (const std::uint64_t inode = inode_with(table, fmt::format(" {} {} ", *theirs, *ours)); inode != 0)
+    return inode;
+  std::ifstream mapped("/proc/self/net/tcp6");  // a socket of IPv6 connects to 127.0.0.1, too
+  return inode_with(mapped, fmt::format(" {1}{0} {1}{2} ", *theirs, kMappedIpv4, *ours));
 }
 
 bool tree_holds_socket(pid_t guard, std::uint64_t inode, int children_fd) {

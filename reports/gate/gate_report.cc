@@ -26,7 +26,7 @@ bool was_executed(const Verdict& verdict) {
 bool recovered(const CaseRecord& record, const Verdict& verdict) {
   return (verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip) &&
          std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
-           return attempt.end && is_bad(attempt.end->verdict.outcome) && !is_suspect(attempt);
+           return attempt.end && is_bad(attempt.end->verdict.outcome) && counts(attempt);
          });
 }
 
@@ -80,7 +80,7 @@ class Keeper {
     std::vector<GateAttempt> all;
     if (end.flaky) {
       for (const Attempt& attempt : record.attempts) {
-        if (is_bad(verdict_of(attempt).outcome) && !is_suspect(attempt))
+        if (is_bad(verdict_of(attempt).outcome) && counts(attempt))
           all.push_back({verdict_of(attempt), attempt.start.devices});
       }
     } else if (const Attempt* attempt = deciding_attempt(record, end.verdict)) {

@@ -29,7 +29,8 @@ std::map<std::string, DeviceTally> tallies_of(const RunModel& model) {
     std::map<std::string, bool> failed_on;
     for (const Attempt& attempt : record.attempts) {
       const Outcome outcome = verdict_of(attempt).outcome;
-      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun) continue;
+      const bool unproven = attempt.end && has_mark(attempt.end->marks, Mark::kUnproven);
+      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun || unproven) continue;
       for (const std::string& device : attempt.start.devices) {
         DeviceTally& tally = tallies[device];
         ++tally.all;

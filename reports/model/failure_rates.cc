@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kMostRateCases = 20;
 constexpr std::size_t kMostRateParts = 10;
 
-bool counts(const Attempt& attempt) {
+bool is_run(const Attempt& attempt) {
   const Outcome outcome = verdict_of(attempt).outcome;
-  return outcome != Outcome::kSkip && outcome != Outcome::kNotrun && !is_suspect(attempt);
+  return outcome != Outcome::kSkip && outcome != Outcome::kNotrun && counts(attempt);
 }
 
 // What was before each attempt in its process. Attempts of one process have one log.
@@ -75,7 +75,7 @@ CaseRates stress_rates(const CaseRecord& record, const Predecessors& predecessor
   std::map<std::string, FailureRate> by_device;
   std::map<std::string, FailureRate> by_order;
   for (const Attempt& attempt : record.attempts) {
-    if (!counts(attempt)) continue;
+    if (!is_run(attempt)) continue;
     add(attempt, rates.all);
     if (!attempt.start.devices.empty()) add(attempt, by_device[joined(attempt.start.devices, "+")]);
     add(attempt, by_order[predecessors.order_of(attempt)]);
@@ -90,7 +90,7 @@ CaseRates stress_rates(const CaseRecord& record, const Predecessors& predecessor
 CaseRates claim_rates(const CaseRecord& record, const Exclusion& exclusion) {
   CaseRates rates{.record = &record, .needed = runs_to_exclude(exclusion)};
   for (const Attempt& attempt : record.attempts) {
-    if (!counts(attempt)) continue;
+    if (!is_run(attempt)) continue;
     add(attempt, rates.all);
     if (rates.all.failures > 0) break;
   }

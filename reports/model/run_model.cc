@@ -29,7 +29,7 @@ bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
 const Verdict& verdict_of_attempts(const CaseRecord& record) {
   std::vector<const Attempt*> attempts;
   for (const Attempt& attempt : record.attempts) {
-    if (!is_suspect(attempt)) attempts.push_back(&attempt);
+    if (counts(attempt)) attempts.push_back(&attempt);
   }
   if (attempts.empty()) return kDeviceSick;
   for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
@@ -51,6 +51,10 @@ const Verdict& verdict_of(const Attempt& attempt) {
 
 bool is_suspect(const Attempt& attempt) {
   return attempt.end && has_mark(attempt.end->marks, Mark::kDeviceSuspect);
+}
+
+bool counts(const Attempt& attempt) {
+  return !is_suspect(attempt) && !(attempt.end && has_mark(attempt.end->marks, Mark::kUnproven));
 }
 
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {

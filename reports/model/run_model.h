@@ -48,6 +48,9 @@ const Verdict& verdict_of(const Attempt& attempt);
 // Whether its device was found unhealthy after it, so that it says nothing about the code.
 bool is_suspect(const Attempt& attempt);
 
+// Whether it says something about the code: its device was well, and its program can be believed.
+bool counts(const Attempt& attempt);
+
 struct CaseRecord {
   PlannedCase planned;
   std::vector<Attempt> attempts;  // in the order of their first record

@@ -90,12 +90,12 @@ std::string read_case_event(const std::string& line, const Suite& suite, Case& t
   test.source = text_at(event, "source");
   test.severity = SeverityWord::in_text(text_at(event, "severity"));
   test.expects = text_at(event, "expects");
-  if (event.value("batch", json(false)) == true) test.group = group_of(suite);
   for (const std::string& wrong :
        {read_devices(event, test), read_texts(event, "needs", test.needs),
         read_texts(event, "faults", test.faults), read_sizes(event, test), read_axes(event, test)}) {
     if (!wrong.empty()) return wrong;
   }
+  if (test.ranks == 0 && event.value("batch", json(false)) == true) test.group = group_of(suite);
   return {};
 }
 

@@ -195,6 +195,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   for (const auto& text : cases_.child().warnings())
     context_.sink.on(Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
   cases_.close(event.verdict.outcome);
+  if (told_ && told_->is_unproven(open.which)) add_mark(event.marks, Mark::kUnproven);
   if (end == nullptr && told_ && told_->keeps(open.which, event)) return;
   tell_end(open.which, event, end == nullptr);
 }
@@ -266,7 +267,8 @@ void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> 
 
 void RunningAttempt::abandon() {
   alive_.end();
-  if (told_) told_->release([this](std::size_t which, const auto& event) { tell_end(which, event, true); });
+  if (told_)
+    told_->abandon(cases_, [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
   if (!cases_.open()) return;
   ProcessEnd end;
   end.cause = EndCause::kStopped;

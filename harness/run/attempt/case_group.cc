@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kMaxNeverBegan = 2;
 
-bool is_retry(const CaseProgress& progress) { return progress.is_alone(); }
-
 template <typename Members, typename Predicate>
 bool all_are(const Members& members, Predicate predicate) {
   return std::ranges::all_of(members, [&](const auto& member) { return predicate(member.second); });
@@ -37,21 +35,23 @@ bool CaseGroup::is_due(const CaseProgress& progress, int turn) {
 }
 
 bool CaseGroup::is_turn_over() const {
-  return !members_.empty() && passes_.empty() && all_are(members_, [](const CaseProgress& progress) {
-    return progress.takes_turns() && progress.is_between_repeats();
-  });
+  return !members_.empty() && passes_.empty() &&
+         all_are(members_, [turn = turn()](const CaseProgress& progress) {
+           return progress.takes_turns() && progress.is_between_repeats() && progress.repeat() == turn;
+         });
 }
 
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   const int turn = this->turn();
   const bool alone = std::ranges::all_of(members_, [&](const auto& member) {
-    return passes_.contains(member.first) || is_retry(member.second) || !is_due(member.second, turn);
+    return passes_.contains(member.first) || member.second.is_alone() || !is_due(member.second, turn);
   });
   std::vector<Turn> turns;
   in_process_.clear();
   verifies_ = false;
+  begun_ = true;
   for (const auto& [index, progress] : members_) {
-    if (passes_.contains(index) || !is_due(progress, turn) || (is_retry(progress) && !alone)) continue;
+    if (passes_.contains(index) || !is_due(progress, turn) || (progress.is_alone() && !alone)) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
     verifies_ = verifies_ || progress.wants_verification();
     in_process_.push_back(index);
@@ -74,7 +74,7 @@ bool CaseGroup::wants_other_devices() const {
   const int turn = this->turn();
   const auto first = std::ranges::find_if(members_, [&](const auto& m) { return is_due(m.second, turn); });
   return pinned_to_.empty() && first != members_.end() &&
-         all_are(members_, [&](const auto& m) { return is_retry(m) || !is_due(m, turn); }) &&
+         all_are(members_, [&](const auto& m) { return m.is_alone() || !is_due(m, turn); }) &&
          first->second.counted_attempts() >= kElsewhereFrom;
 }
 
@@ -192,10 +192,26 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
   return ended;
 }
 
+bool CaseGroup::has_more() const {
+  return is_shared() || std::ranges::any_of(members_, [&](const auto& member) {
+           return member.second.has_nothing() &&
+                  std::ranges::find(in_process_, member.first) == in_process_.end();
+         });
+}
+
+// Those on which nothing is known, whether they were in this process or not.
+std::vector<std::size_t> CaseGroup::never_ran() const {
+  std::vector<std::size_t> cases;
+  for (const auto& [index, progress] : members_) {
+    if (progress.has_nothing() && !passes_.contains(index)) cases.push_back(index);
+  }
+  return cases;
+}
+
 std::vector<CaseGroup::Finished> CaseGroup::end_not_begun(ProcessFate fate,
                                                           const std::vector<std::size_t>& rest,
                                                           const std::optional<NoMore>& no_more) {
-  if (no_more) return drop(rest, *no_more);
+  if (no_more) return drop(never_ran(), *no_more);
   if (fate == ProcessFate::kEnded) {
     return drop(rest, {{Outcome::kError, Reason::kNoResult},
                        "its process exited without running it, and Proctor had not stopped it"});

@@ -63,12 +63,16 @@ class CaseGroup {
 
   // Takes the first `count` cases, of more, into a group of their own. None of them has been in a process.
   CaseGroup split(std::size_t count);
+  // Whether some of its cases have been in a process.
+  bool begun() const { return begun_; }
   std::size_t size() const { return members_.size(); }
 
   // The cases of the next process, in order.
   std::vector<Turn> next_process();
   std::size_t case_of(std::size_t which) const { return in_process_[which]; }
   bool is_shared() const { return in_process_.size() > 1; }
+  // Whether a case that does not run now would still begin.
+  bool has_more() const;
 
   // The device that every process of the group gets; "" if it may be any.
   const std::string& pinned_to() const { return pinned_to_; }
@@ -100,8 +104,7 @@ class CaseGroup {
   void taint();
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
-  // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, none of them
-  // will begin. Without `may_verify`, the passes that wait for their verification count as they are. Returns the cases
+  // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, no case begins any more. Without `may_verify`, the passes that wait for their verification count as they are. Returns the cases
   // that end with the process; the others go on in another one.
   std::vector<Finished> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
                                       const std::optional<NoMore>& no_more, bool may_verify = true);
@@ -132,6 +135,7 @@ class CaseGroup {
   std::vector<Finished> end_not_begun(ProcessFate fate, const std::vector<std::size_t>& rest,
                                       const std::optional<NoMore>& no_more);
   std::vector<std::size_t> indices() const;
+  std::vector<std::size_t> never_ran() const;
   std::vector<Finished> drop(const std::vector<std::size_t>& indices, const NoMore& why);
   static bool is_due(const CaseProgress& progress, int turn);
   int turn() const;
@@ -139,10 +143,11 @@ class CaseGroup {
   Members members_;                      // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
   std::map<std::size_t, Pass> passes_;   // by index; their members wait
-  bool verifies_ = false;                // some of the present process, if good
-  std::set<std::size_t> verified_;       // passed beside those, and run alone now
-  bool distrust_ = false;                // one of them was bad
-  bool verifies_all_ = false;            // since one of them was bad
+  bool begun_ = false;
+  bool verifies_ = false;           // some of the present process, if good
+  std::set<std::size_t> verified_;  // passed beside those, and run alone now
+  bool distrust_ = false;           // one of them was bad
+  bool verifies_all_ = false;       // since one of them was bad
   std::string pinned_to_;
   std::set<std::string> avoids_;
   int never_began_ = 0;  // processes in a row that ended before any of their cases began

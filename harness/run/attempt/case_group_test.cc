@@ -307,6 +307,37 @@ TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
   EXPECT_EQ(next(), "10.2");
 }
 
+TEST_F(CaseGroupTest, FailFastEndsCasesThatStandAlone) {
+  add(4);
+  next();
+  group_.disbelieve(0);
+  group_.stand_alone();
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1, 2, 3}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_TRUE(group_.has_more());
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {},
+                            CaseGroup::NoMore{{Outcome::kNotrun, Reason::kFailFast}, ""}),
+              ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)", "13 notrun(fail_fast)"));
+}
+
+TEST_F(CaseGroupTest, ACaseThatRunsLastHasNoMoreBehindIt) {
+  add(1);
+  next();
+  EXPECT_FALSE(group_.has_more());
+}
+
+TEST_F(CaseGroupTest, ATurnIsOverWhenAllAreAtTheSameRepeat) {
+  add(2, {.repeat = 1000, .in_turns = true});
+  group_.stand_alone();
+  for (const char* turn : {"10.1", "11.1", "10.1", "11.1"}) {
+    EXPECT_EQ(next(), turn);
+    EXPECT_EQ(ended(0, kPassed), "goes on");
+    EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+    EXPECT_EQ(group_.is_turn_over(), std::string_view(turn) == "11.1");
+  }
+}
+
 TEST_F(CaseGroupTest, ACaseCanBeEndedWithTriesLeft) {
   add(2, {.retries = 1});
   next();

@@ -67,15 +67,13 @@ CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& mark
 }
 
 void CaseProgress::discount() {
-  ++attempt_;
-  ++discounted_;
+  disbelieve();
   suspect_ = true;
 }
 
 void CaseProgress::taint() {
   add_mark(marks_, Mark::kTainted);
-  ++attempt_;
-  ++discounted_;
+  disbelieve();
 }
 
 void CaseProgress::disbelieve() {

@@ -69,6 +69,8 @@ class CaseProgress {
   int repeat() const { return repeat_; }
   bool takes_turns() const { return policy_.in_turns; }
   bool has_whole_repeat() const { return repeat_ > policy_.first_repeat; }
+  // No attempt counts yet, and none waits for another one.
+  bool has_nothing() const { return !has_whole_repeat() && counted_attempts() == 1 && !beside_; }
   // A repeat has ended, and the next one has not begun.
   bool is_between_repeats() const { return has_whole_repeat() && attempt_ == 1; }
   const Verdict& verdict() const { return beside_ && !decided_ ? *beside_ : verdict_; }

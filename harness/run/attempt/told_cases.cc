@@ -187,10 +187,25 @@ void ToldCases::settle(const ProcessEnd& end, const CaseTracker& cases, const On
   release(on_case_ended);
 }
 
+bool ToldCases::is_unproven(std::size_t which) const {
+  return std::ranges::find(unproven_, which) != unproven_.end();
+}
+
 void ToldCases::release(const OnCaseEnded& on_case_ended) {
   for (Told& told : told_) {
-    if (const auto ended = std::exchange(told.waits, std::nullopt)) on_case_ended(told.which, *ended);
+    auto ended = std::exchange(told.waits, std::nullopt);
+    if (!ended) continue;
+    if (is_unproven(told.which)) add_mark(ended->marks, Mark::kUnproven);
+    on_case_ended(told.which, *ended);
   }
+}
+
+void ToldCases::abandon(const CaseTracker& cases, const OnCaseEnded& on_case_ended) {
+  if (is_doubted()) {
+    for (const Told& told : told_) unproven_.push_back(told.which);
+    if (cases.open()) unproven_.push_back(cases.open()->which);
+  }
+  release(on_case_ended);
 }
 
 // ---- what speaks against it ----

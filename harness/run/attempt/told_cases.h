@@ -62,13 +62,14 @@ class ToldCases {
   void settle(const ProcessEnd& end, const CaseTracker& cases, const OnCaseEnded& on_case_ended);
   // What the result file says of the last case, if it tells more than the process did; else null.
   const ChildReport* last_case(const CaseTracker& cases) const;
-  // Nothing more will be known: ends the cases that waited as they were told.
-  void release(const OnCaseEnded& on_case_ended);
+  // Nothing more will be known: ends the cases that waited as they were told, if anything counts.
+  void abandon(const CaseTracker& cases, const OnCaseEnded& on_case_ended);
 
   // Whether nothing counts.
   bool is_doubted() const { return !doubt_.empty(); }
   // The cases whose ends do not count, of those that began.
   const std::vector<std::size_t>& unproven() const { return unproven_; }
+  bool is_unproven(std::size_t which) const;
   // What people must hear of it.
   std::vector<Warning> warnings() const;
 
@@ -93,6 +94,7 @@ class ToldCases {
   std::string doubt_of_file(std::size_t which, bool passed) const;
   bool is_unclear(const std::string& name) const;
   void doubt(const std::string& why);
+  void release(const OnCaseEnded& on_case_ended);
 
   const AttemptPlan& plan_;
   Listener listener_;

@@ -30,8 +30,11 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
 
 // The verdict of an attempt counts for its case.
 void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
-  auto finished = group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected,
-                                       /*last=*/run_.stopping || devices_.lost, devices_.ids);
+  // A pass in a process in which a device was lost is tainted.
+  const bool may_be_tainted = group_.is_shared() && !is_bad(ended.verdict.outcome);
+  const bool last = run_.stopping || (devices_.lost && !may_be_tainted);
+  auto finished =
+      group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids);
   if (!finished) return;
   if (!note.empty()) finished->note = note;
   tell_suspect(*finished);

@@ -134,7 +134,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
       group_for(i, pin != setup_.repeats.pins.end() ? pin->second : "", admission).add(i, policy);
     for (const auto& device : devices) {
       group_for(i, device, admission).add(i, policy);
-      policy.first_repeat += policy.repeat;
+      if (device != devices.back()) policy.first_repeat += policy.repeat;
     }
     if (devices.size() > 1) in_parts(i, devices.size());
   }
@@ -269,7 +269,7 @@ CaseGroup PendingCases::take_batch(Queue& queue) {
   CaseGroup& first = groups_[queue.places[queue.begun]];
   const Suite& suite = setup_.plan->suites[setup_.plan->cases[first.first()].suite];
   const std::size_t count = batch_size(suite.batch, first.size(), setup_.planned.jobs);
-  if (count < first.size()) return first.split(count);
+  if (count < first.size() && !first.begun()) return first.split(count);
   ++queue.begun;
   return std::move(first);
 }

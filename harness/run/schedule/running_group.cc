@@ -74,6 +74,7 @@ void RunningGroup::start_attempt() {
   }
   process_started_ = Clock::now();
   verifies_ = group_.is_verification();
+  if (verifies_) run_.verification.begin_alone(*plan.suite);
   attempt_ = std::make_unique<RunningAttempt>(
       run_.attempts, std::move(plan),
       [this](std::size_t which, const AttemptEnded& ended, bool went_on) {
@@ -103,7 +104,7 @@ void RunningGroup::count_time() {
   const Milliseconds duration(ms_between(process_started_, Clock::now()));
   const Suite& suite = run_.suite(group_.case_of(0));
   if (verifies_) {
-    run_.verification.add_alone(suite, duration);
+    run_.verification.end_alone(suite, duration);
   } else if (group_.is_shared()) {
     run_.verification.add_batch(suite, duration);
   }

@@ -32,7 +32,7 @@ class RunningGroup {
   void begin(std::function<void()> ended);
   // Some process of it was started.
   bool begun() const { return begun_; }
-  bool may_begin_more() const { return !begun_ || group_.is_shared(); }
+  bool may_begin_more() const { return !begun_ || group_.has_more(); }
   // None: its devices are waited for.
   RunningAttempt* attempt() const { return attempt_.get(); }
 
@@ -40,7 +40,9 @@ class RunningGroup {
   void lose(const std::string& device);
 
   // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
-  void settle(const DeviceVisits::Left& left) { verdicts_.settle(left); }
+  void settle(const DeviceVisits::Left& left) {
+    verdicts_.settle(left, attempt_ ? attempt_->unproven() : std::vector<std::size_t>());
+  }
   void give_up(const CaseGroup::NoMore& why) { run_.ends.announce(group_.give_up(why)); }
 
  private:

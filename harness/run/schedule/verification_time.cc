@@ -9,20 +9,21 @@ constexpr int kShare = 10;  // of the time of the batches, its inverse
 
 }  // namespace
 
-void VerificationTime::add_alone(const Suite& suite, Milliseconds duration) {
+void VerificationTime::end_alone(const Suite& suite, Milliseconds duration) {
   Sum& sum = of_[&suite];
   sum.alone += duration;
+  --sum.running;
   ++sum.verified;
-  any_ = true;
 }
 
 bool VerificationTime::allows(const Suite& suite) const {
-  if (!any_ || suite.verify >= kWholeShare) return true;
+  if (suite.verify >= kWholeShare) return true;
   const auto found = of_.find(&suite);
   if (found == of_.end()) return true;
   const Sum& sum = found->second;
-  const Milliseconds next = sum.verified > 0 ? sum.alone / sum.verified : Milliseconds(0);
-  return (sum.alone + next) * kShare <= sum.batches;
+  if (sum.verified == 0) return sum.running == 0;
+  const Milliseconds each = sum.alone / sum.verified;
+  return (sum.alone + (sum.running + 1) * each) * kShare <= sum.batches;
 }
 
 }  // namespace proctor

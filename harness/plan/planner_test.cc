@@ -297,13 +297,13 @@ TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   EXPECT_EQ(configured->plan.cases.at(0).name, "/plugin:/suites");
 }
 
-TEST_F(PlannerTest, ProctorSuiteAsOneProcessIsRefused) {
+TEST_F(PlannerTest, BenchmarksInOneProcessAreRefused) {
   const Result<PlanOutcome> outcome =
-      plan("[suite.a]\nkind = \"proctor\"\nprocess = \"suite\"\ncommand = [\"true\"]\n");
+      plan("[suite.a]\nkind = \"benchmark\"\nprocess = \"suite\"\ncommand = [\"true\"]\n");
   ASSERT_FALSE(outcome);
   EXPECT_EQ(
       outcome.error().what,
-      "plan suite `a` (proctor.toml:1): process = \"suite\" with kind \"proctor\" is not supported yet");
+      "plan suite `a` (proctor.toml:1): process = \"suite\" with kind \"benchmark\" is not supported yet");
 }
 
 TEST_F(PlannerTest, UnsupportedSuiteThatWasNotAskedForDoesNotMatter) {

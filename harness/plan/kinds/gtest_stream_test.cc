@@ -89,18 +89,18 @@ TEST_F(GtestStreamTest, TheFileKnowsASkip) {
   hear(kRecorded);
   const std::string file =
       R"({"testsuites": [{"name": "A", "testsuite": [
-           {"name": "Passes", "status": "RUN", "result": "COMPLETED"},
+           {"name": "Passes", "status": "RUN", "time": "0.012s", "result": "COMPLETED"},
            {"name": "Fails", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "t.cc:6\nodd"}]},
            {"name": "Skips", "status": "RUN", "result": "SKIPPED"}]}]})";
   EXPECT_THAT(
       stream_->translate_file(file),
       ElementsAre(R"({"case":"A.Passes","event":"start","v":1})",
-                  R"({"case":"A.Passes","event":"end","result":"pass","v":1})",
+                  R"({"case":"A.Passes","event":"end","result":"pass","took_ms":12,"v":1})",
                   R"({"case":"A.Fails","event":"start","v":1})",
                   R"({"event":"fail","file":"t.cc","line":6,"message":"odd","v":1})",
-                  R"({"case":"A.Fails","event":"end","result":"fail","v":1})",
+                  R"({"case":"A.Fails","event":"end","result":"fail","took_ms":0,"v":1})",
                   R"({"case":"A.Skips","event":"start","v":1})",
-                  R"({"case":"A.Skips","event":"end","reason":"no card\nhere","result":"skip","v":1})"));
+                  R"({"case":"A.Skips","event":"end","reason":"no card\nhere","result":"skip","took_ms":0,"v":1})"));
   EXPECT_THAT(stream_->translate_file("no file"), IsEmpty());
 }
 

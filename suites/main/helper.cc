@@ -50,17 +50,18 @@ std::optional<json> Helper::try_answer(std::chrono::milliseconds deadline) {
   return document;
 }
 
-json Helper::answer() {
-  const auto document = try_answer();
+json Helper::answer(std::chrono::milliseconds deadline, const std::string& to) {
+  const auto document = try_answer(deadline);
   if (!document) {
+    const std::string asked = to.empty() ? "" : to + ": ";
     const HelperEnd end = finish(std::chrono::milliseconds(100));
-    if (end.hung) fail_because("helper_hang", "the second process gave no answer in time");
+    if (end.hung) fail_because("helper_hang", asked + "the second process gave no answer in time");
     if (end.signal != 0) {
       fail_because("helper_crash:" + std::to_string(end.signal),
-                   std::string("the second process died of ") + strsignal(end.signal));
+                   asked + "the second process died of " + strsignal(end.signal));
     }
-    fail_because("helper_error",
-                 "the second process ended without an answer, with code " + std::to_string(end.exit_code));
+    fail_because("helper_error", asked + "the second process ended without an answer, with code " +
+                                     std::to_string(end.exit_code));
   }
   if (document->contains("skip")) skip(document->at("skip"));
   if (document->contains("error"))

@@ -47,8 +47,8 @@ class Helper {
   // The next answer; nullopt: the helper ended, or the deadline passed.
   std::optional<nlohmann::json> try_answer(std::chrono::milliseconds deadline = kHelperDeadline);
   // The next answer. If there is none, the check ends as skip(REASON) if the helper skipped, else as
-  // fail(helper_crash:N), fail(helper_hang) or fail(helper_error).
-  nlohmann::json answer();
+  // fail(helper_crash:N), fail(helper_hang) or fail(helper_error). `to` names the question in the message.
+  nlohmann::json answer(std::chrono::milliseconds deadline = kHelperDeadline, const std::string& to = "");
   void order(const std::string& line) { process_.order(line); }
   void kill() { process_.kill(); }
   HelperEnd finish(std::chrono::milliseconds deadline = kHelperDeadline);

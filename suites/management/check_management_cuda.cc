@@ -16,6 +16,7 @@
 #include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
+#include "suites/management/nvml_answers.h"
 
 namespace proctor::accel {
 namespace {
@@ -35,14 +36,6 @@ constexpr unsigned long long kXidEvent = 0x8;  // nvmlEventTypeXidCriticalError
 constexpr unsigned kNoInstance = 0xffffffff;   // of a card that is not partitioned
 void* const kNowhere = nullptr;
 
-struct ManagedPci {  // nvmlPciInfo_t
-  char legacy_bus_id[16];
-  unsigned domain, bus, device, device_id, subsystem_id;
-  char bus_id[32];
-};
-struct ManagedMemory {  // nvmlMemory_t
-  unsigned long long total, free, used;
-};
 struct ReservedMemory {  // nvmlMemory_v2_t
   unsigned version;
   unsigned long long total, reserved, free, used;
@@ -50,11 +43,6 @@ struct ReservedMemory {  // nvmlMemory_v2_t
 constexpr unsigned kReservedMemoryVersion = sizeof(ReservedMemory) | 2U << 24;
 struct Utilization {  // nvmlUtilization_t
   unsigned gpu, memory;
-};
-struct ManagedProcess {  // nvmlProcessInfo_t
-  unsigned pid;
-  unsigned long long used;
-  unsigned instance, compute_instance;
 };
 struct ManagedEvent {  // nvmlEventData_t
   Handle device;
@@ -526,7 +514,8 @@ PROCTOR_CHECK(
 
 PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
               "NVML API Reference Guide, nvmlDeviceGetUtilizationRates, nvmlUtilization_t", kWarn,
-              {"sysman.idle"}) {
+              {"sysman.idle", "sysman.wrong_device:api=nvmlDeviceGetUtilizationRates",
+               "sysman.frozen:api=nvmlDeviceGetUtilizationRates"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   Queue first(context), second(context);
@@ -571,7 +560,7 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
 PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
               "NVML API Reference Guide, nvmlDeviceGetClockInfo, nvmlDeviceGetTemperatureThreshold, "
               "nvmlClocksThrottleReasons",
-              kWarn, {"sysman.hot"}) {
+              kWarn, {"sysman.hot", "sysman.wrong_unit:api=nvmlDeviceGetPowerUsage"}) {
   const auto context = leased();
   const Device& card = context.device();
   const Handle device = managed_handle(card);
@@ -617,7 +606,8 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
 // Both are told of the same card at the same time. A product tells the mean of some time before.
 PROCTOR_CHECK(Sensors, EnergyIsPowerByTime, "K96",
               "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage", kWarn,
-              {"sysman.energy_scale"}) {
+              {"sysman.energy_scale", "sysman.frozen:api=nvmlDeviceGetTotalEnergyConsumption",
+               "sysman.stale:api=nvmlDeviceGetTotalEnergyConsumption"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   step("given the energy of a card at rest before and after a while, and its power");

@@ -1,10 +1,10 @@
 // What Sysman says of the card that Level Zero has: who it is, what it consists of, how it is, who uses it. Every answer is
 // written over bytes that are no right answer anywhere, so that a member that is left as it was is seen.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -12,11 +12,10 @@
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
-#include "suites/accel/shared_library.h"
-#include "suites/accel/xpu/level_zero.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
+#include "suites/management/sysman_calls.h"
 
 namespace proctor::accel {
 namespace {
@@ -28,53 +27,12 @@ using suite::kWarn;
 using suite::step;
 using Clock = std::chrono::steady_clock;
 
-// Too large for a number and a truth value, and no end of a text.
-constexpr int kUntold = 0x7e;
-
-void* loader_function(const char* name) {
-  static_cast<void>(entry_points());
-  static const SharedLibrary library(xpu::kLoaderName);
-  void* const address = ::dlsym(library.handle(), name);
-  if (address == nullptr) symbol_missing(name);
-  return address;
-}
-#define ZES_CALL(name, ...)                                                                                 \
-  Status(                                                                                                   \
-      static_cast<std::uint32_t>(reinterpret_cast<decltype(&::name)>(loader_function(#name))(__VA_ARGS__)), \
-      #name)
-
-void or_skip(const Status& status) {
-  if (status.unsupported()) suite::skip(std::string("unsupported:") + status.call());
-  status.or_throw();
-}
-
-template <typename Struct>
-Struct untold(zes_structure_type_t type) {
-  Struct empty;
-  std::memset(static_cast<void*>(&empty), kUntold, sizeof empty);
-  empty.stype = type;
-  empty.pNext = nullptr;
-  return empty;
-}
-// TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module)
-#define TOLD(Struct, type, call, handle)       \
-  [&] {                                        \
-    auto answer_ = untold<Struct>(type);       \
-    or_skip(ZES_CALL(call, handle, &answer_)); \
-    return answer_;                            \
-  }()
-
 // The leased device, which is a card: in the other hierarchies it may be a tile, and what is managed is the card all the same.
 Device leased_card() {
   const char* const hierarchy = std::getenv("ZE_FLAT_DEVICE_HIERARCHY");
   if (hierarchy != nullptr && std::string_view(hierarchy) != "COMPOSITE")
     suite::skip("needs:hierarchy=COMPOSITE");
   return leased_device();
-}
-
-// The management interface's name for the leased card.
-zes_device_handle_t managed(const Device& device) {
-  return reinterpret_cast<zes_device_handle_t>(device.record()->handle);
 }
 
 // All of a list of handles: asked for how many there are, for the first alone, for all, and with more room than that.
@@ -224,6 +182,48 @@ void expect_link(const std::string& what, const zes_pci_speed_t& link) {
                           link.width, link.gen, raw, told));
 }
 
+// The counters of a link go on by a clock of their own, and those that the card does not have are 0.
+void expect_link_counted(zes_device_handle_t card, const zes_pci_properties_t& properties) {
+  const auto read = [card] {
+    zes_pci_stats_t stats;
+    std::memset(&stats, kUntold, sizeof stats);
+    or_skip(ZES_CALL(zesDevicePciGetStats, card, &stats));
+    return stats;
+  };
+  const auto first = read();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto last = read();
+  expect_true(last.timestamp > first.timestamp, "the clock of the link's counters goes on");
+  const auto expect_counter = [&](const char* what, bool there, std::uint64_t before, std::uint64_t after) {
+    expect_true(
+        there ? after >= before : after == 0,
+        fmt::format("{} go up, or are 0 where they are not counted: {} and then {}", what, before, after));
+  };
+  expect_counter("replays", properties.haveReplayCounters != 0, first.replayCounter, last.replayCounter);
+  expect_counter("packets", properties.havePacketCounters != 0, first.packetCounter, last.packetCounter);
+  const bool counts_bytes = properties.haveBandwidthCounters != 0;
+  expect_counter("bytes received", counts_bytes, first.rxCounter, last.rxCounter);
+  expect_counter("bytes sent", counts_bytes, first.txCounter, last.txCounter);
+}
+
+// The windows of a card in the machine's addresses: PCI lets each have a power of two of bytes, at a multiple of that.
+void expect_windows(zes_device_handle_t card) {
+  std::uint32_t count = 0;
+  if (!ZES_CALL(zesDevicePciGetBars, card, &count, nullptr).ok() || count == 0) return;
+  std::vector<zes_pci_bar_properties_t> bars(
+      count, untold<zes_pci_bar_properties_t>(ZES_STRUCTURE_TYPE_PCI_BAR_PROPERTIES));
+  or_skip(ZES_CALL(zesDevicePciGetBars, card, &count, bars.data()));
+  expect_same("how many windows there are", std::to_string(bars.size()), std::to_string(count));
+  for (const auto& bar : bars) {
+    const std::string which = fmt::format("window {}", bar.index);
+    expect_true(bar.type <= ZES_PCI_BAR_TYPE_MEM, which + " is of a type that there is");
+    expect_true(bar.index <= 6, which + " is one of six, or the ROM's");
+    expect_true(std::has_single_bit(bar.size) && bar.size >= 4096 && bar.base % bar.size == 0,
+                fmt::format("{} has a power of two of bytes, at a multiple of that: {:#x} at {:#x}", which,
+                            bar.size, bar.base));
+  }
+}
+
 }  // namespace
 
 PROCTOR_CHECK(Management, IsTheSameCard, "K91", "Level Zero specification, zes_device_properties_t", kWarn,
@@ -257,7 +257,8 @@ PROCTOR_CHECK(Management, IsTheSameCard, "K91", "Level Zero specification, zes_d
 
 PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
               "Level Zero specification, zes_pci_properties_t and zes_pci_state_t", kWarn,
-              {"sysman.wrong_pci_address"}) {
+              {"sysman.wrong_pci_address", "sysman.wrong_unit:api=zesDevicePciGetState",
+               "sysman.wrong_unit:api=zesDevicePciGetBars", "sysman.frozen:api=zesDevicePciGetStats"}) {
   const Device card = leased_card();
   const auto managed_card = managed(card);
   step("given the card's place on the bus, and its link");
@@ -270,6 +271,8 @@ PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
   expect_link("the fastest link", seen.maxSpeed);
   zes_pci_stats_t stats{};
   const Status counters = ZES_CALL(zesDevicePciGetStats, managed_card, &stats);
+  if (counters.ok()) expect_link_counted(managed_card, seen);
+  expect_windows(managed_card);
   expect_kept("counters of bandwidth", seen.haveBandwidthCounters, counters);
   expect_kept("counters of packets", seen.havePacketCounters, counters);
   expect_kept("counters of replays", seen.haveReplayCounters, counters);
@@ -318,7 +321,9 @@ PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
 }
 
 PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_engine_stats_t", kWarn,
-              {"sysman.idle"}) {
+              {"sysman.idle", "sysman.wrong_device:api=zesEngineGetActivity",
+               "sysman.wrong_unit:api=zesEngineGetActivity", "sysman.frozen:api=zesEngineGetActivity",
+               "sysman.stale:api=zesEngineGetActivity"}) {
   const Device card = leased_card();
   const auto tiles = card.tiles();
   const auto places = tiles.empty() ? std::vector{card} : tiles;
@@ -417,11 +422,12 @@ PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
 
 PROCTOR_CHECK(Management, CardIsWell, "K94",
               "Level Zero specification, zes_device_state_t, zes_temp_properties_t, zes_ras_state_t", kWarn,
-              {"sysman.hot"}) {
+              {"sysman.hot", "sysman.false_reset"}) {
   const Device card = leased_card();
   step("given the state of a card that is well");
   const auto state =
       TOLD(zes_device_state_t, ZES_STRUCTURE_TYPE_DEVICE_STATE, zesDeviceGetState, managed(card));
+  expect_true(card.try_status().ok(), "the compute interface says that the card works");
   expect_same("reasons to reset it", "0", std::to_string(state.reset));
   expect_true(state.repaired <= ZES_REPAIR_STATUS_PERFORMED, "whether it was repaired is told");
 
@@ -469,6 +475,42 @@ PROCTOR_CHECK(Management, CardIsWell, "K94",
                 std::to_string(sets.rbegin()->second));
 }
 
+// Nothing is done to the card: who listens hears nothing, and is not kept waiting.
+PROCTOR_CHECK(
+    Management, WellCardHasNoEvents, "K99",
+    "Level Zero specification, zesDeviceEventRegister, zesDriverEventListen, zesDriverEventListenEx", kWarn,
+    {"sysman.false_event", "error.swallowed:api=zesDeviceEventRegister"}) {
+  const Device card = leased_card();
+  constexpr zes_event_type_flags_t kOfTheCard = ZES_EVENT_TYPE_FLAG_DEVICE_DETACH |
+                                                ZES_EVENT_TYPE_FLAG_DEVICE_ATTACH |
+                                                ZES_EVENT_TYPE_FLAG_DEVICE_RESET_REQUIRED;
+  auto self = managed(card);
+  const ze_driver_handle_t driver = card.record()->driver;
+  or_skip(ZES_CALL(zesDeviceEventRegister, self, kOfTheCard));
+  const auto expect_none = [&](const std::string& what, const auto& listen) {
+    std::uint32_t with_events = ~0U;
+    zes_event_type_flags_t events = ~0U;
+    const Status heard = listen(&with_events, &events);
+    if (heard.unsupported()) return;
+    expect_true(heard.ok() || heard.name() == kNotReady, what + " ends well, it says " + heard.name());
+    expect_same(what + ", devices with events", "0", std::to_string(with_events));
+    expect_same(what + ", the events", "0x0", fmt::format("{:#x}", events));
+  };
+  for (const std::uint32_t milliseconds : {0U, 10U}) {
+    step(fmt::format("given a card on which nothing happens, and {} ms to listen", milliseconds));
+    expect_none("to listen", [&](std::uint32_t* count, zes_event_type_flags_t* events) {
+      return ZES_CALL(zesDriverEventListen, driver, milliseconds, 1U, &self, count, events);
+    });
+    expect_none("to listen in the newer way", [&](std::uint32_t* count, zes_event_type_flags_t* events) {
+      return ZES_CALL(zesDriverEventListenEx, driver, std::uint64_t{milliseconds}, 1U, &self, count, events);
+    });
+  }
+  step("given a kind of event that there is not");
+  expect_status("ZE_RESULT_ERROR_INVALID_ENUMERATION",
+                ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0x8000}));
+  static_cast<void>(ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0}));
+}
+
 PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, zesDeviceProcessesGetState",
               kWarn, {"sysman.memory_lie", "sysman.small_process_hidden"}) {
   const auto context = leased();
@@ -507,7 +549,9 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
 PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
               "Level Zero specification, zes_power_properties_t, zes_power_energy_counter_t, "
               "zesDeviceGetCardPowerDomain",
-              kWarn, {"sysman.energy_scale"}) {
+              kWarn,
+              {"sysman.energy_scale", "sysman.frozen:api=zesPowerGetEnergyCounter",
+               "sysman.stale:api=zesPowerGetEnergyCounter"}) {
   const Device card = leased_card();
   step("given what counts the card's energy");
   Places places("power domains", card);

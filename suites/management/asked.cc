@@ -1,0 +1,47 @@
+#include "suites/management/asked.h"
+
+#include <algorithm>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/main/check.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+namespace {
+
+using nlohmann::json;
+
+json answer_of(const Device& card, const std::string& function) {
+  const auto query = std::ranges::find(management_queries(), function, &Query::function);
+  try {
+    return query->ask(card);
+  } catch (const suite::Skipped& skipped) {
+    return {{"unsupported", skipped.reason()}};
+  }
+}
+
+// Names of functions come in, answers go out, one at a time.
+PROCTOR_HELPER(answer_queries) {
+  const Device card = leased_device();
+  suite::answer({{"ready", true}});
+  for (auto function = suite::wait_for_input(); !function.empty(); function = suite::wait_for_input())
+    suite::answer(answer_of(card, function));
+}
+
+}  // namespace
+
+Asker::Asker() : helper_("answer_queries") { helper_.answer(); }
+
+json Asker::try_ask(const std::string& function) {
+  helper_.order(function);
+  json answer = helper_.answer(kQueryLimit, function);
+  return answer.contains("unsupported") ? json() : answer;
+}
+
+json Asker::ask(const std::string& function) {
+  json answer = try_ask(function);
+  if (answer.is_null()) suite::skip("unsupported:" + function);
+  return answer;
+}
+
+}  // namespace proctor::accel

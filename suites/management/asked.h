@@ -1,0 +1,50 @@
+// Queries of the management interface that a second process asks, which does nothing else. A query that hangs costs no more
+// than its limit, and the failure names it. Example:
+//
+//   Asker asker;
+//   const auto used = asker.ask(kMemoryQuery).at("used").get<std::uint64_t>();
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "suites/accel/accel.h"
+#include "suites/accel/vendor.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+
+inline constexpr std::chrono::seconds kQueryLimit{5};
+
+// {"used": bytes, "total": bytes} of the card's own memory.
+inline constexpr const char* kMemoryQuery = by_vendor("zesMemoryGetState", "nvmlDeviceGetMemoryInfo");
+// {"PID": bytes, ...}
+inline constexpr const char* kProcessesQuery =
+    by_vendor("zesDeviceProcessesGetState", "nvmlDeviceGetComputeRunningProcesses_v3");
+// {"pci": "0000:03:00.0"}
+inline constexpr const char* kAddressQuery =
+    by_vendor("zesDevicePciGetProperties", "nvmlDeviceGetPciInfo_v3");
+
+// A query has the name of its function. A card or a library that lacks it: the second process says so as a skip.
+struct Query {
+  std::string function;
+  nlohmann::json (*ask)(const Device& card);
+};
+// Each vendor has its own. The three above are among them.
+const std::vector<Query>& management_queries();
+
+class Asker {
+ public:
+  Asker();
+  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query.
+  nlohmann::json ask(const std::string& function);
+  // The same, and null where the card does not support it.
+  nlohmann::json try_ask(const std::string& function);
+
+ private:
+  suite::Helper helper_;
+};
+
+}  // namespace proctor::accel

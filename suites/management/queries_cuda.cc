@@ -1,0 +1,101 @@
+// The queries of NVML, each as JSON.
+#include <fmt/format.h>
+
+#include "suites/accel/cuda/management.h"
+#include "suites/main/skipped.h"
+#include "suites/management/asked.h"
+#include "suites/management/nvml_answers.h"
+
+namespace proctor::accel {
+namespace {
+
+using nlohmann::json;
+
+template <typename... Arguments>
+void ask_or_skip(const char* function, Arguments... arguments) {
+  constexpr int kNotSupported = 3;
+  const int result = nvml_call(function, arguments...);
+  if (result == kNotSupported) throw suite::Skipped(std::string("unsupported:") + function);
+  if (result != 0) throw std::runtime_error(fmt::format("{} failed with {}", function, result));
+}
+
+json address_of(const Device& card) {
+  ManagedPci pci{};
+  ask_or_skip(kAddressQuery, managed_handle(card), &pci);
+  return {{"pci", fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device)}};
+}
+
+json memory_of(const Device& card) {
+  ManagedMemory memory{};
+  ask_or_skip(kMemoryQuery, managed_handle(card), &memory);
+  return {{"used", memory.used}, {"total", memory.total}};
+}
+
+json processes_of(const Device& card) {
+  std::vector<ManagedProcess> running(256);
+  auto count = static_cast<unsigned>(running.size());
+  ask_or_skip(kProcessesQuery, managed_handle(card), &count, running.data());
+  running.resize(count);
+  json processes = json::object();
+  for (const auto& each : running) processes[std::to_string(each.pid)] = each.used;
+  return processes;
+}
+
+json load_of(const Device& card) {
+  struct {  // nvmlUtilization_t
+    unsigned gpu, memory;
+  } rates{};
+  ask_or_skip("nvmlDeviceGetUtilizationRates", managed_handle(card), &rates);
+  return {{"gpu", rates.gpu}, {"memory", rates.memory}};
+}
+
+// A getter of one number, after one argument or more that select it.
+template <typename Number, int... kSelectors>
+json number_of(const Device& card, const char* function) {
+  Number number = 0;
+  ask_or_skip(function, managed_handle(card), kSelectors..., &number);
+  return {{"number", number}};
+}
+#define NUMBER(Number, function, ...)                                                                   \
+  {                                                                                                     \
+    function,                                                                                           \
+        [](const Device& card) { return number_of<Number __VA_OPT__(, ) __VA_ARGS__>(card, function); } \
+  }
+
+// A set without events: the answer, that there is none, is there at once.
+json events_of(const Device& card) {
+  managed_handle(card);
+  void* set = nullptr;
+  ask_or_skip("nvmlEventSetCreate", &set);
+  struct {  // nvmlEventData_t
+    void* device;
+    unsigned long long type, data;
+    unsigned instance, compute_instance;
+  } event{};
+  const int result = nvml_call("nvmlEventSetWait_v2", set, &event, 0U);
+  ask_or_skip("nvmlEventSetFree", set);
+  return {{"result", result}};
+}
+
+}  // namespace
+
+const std::vector<Query>& management_queries() {
+  static const std::vector<Query> queries = {
+      {kAddressQuery, address_of},
+      {kMemoryQuery, memory_of},
+      {kProcessesQuery, processes_of},
+      {"nvmlDeviceGetUtilizationRates", load_of},
+      NUMBER(unsigned, "nvmlDeviceGetCurrPcieLinkGeneration"),
+      NUMBER(unsigned, "nvmlDeviceGetCurrPcieLinkWidth"),
+      NUMBER(unsigned, "nvmlDeviceGetTemperature", 0),
+      NUMBER(unsigned, "nvmlDeviceGetClockInfo", 1),
+      NUMBER(unsigned, "nvmlDeviceGetPowerUsage"),
+      NUMBER(unsigned long long, "nvmlDeviceGetTotalEnergyConsumption"),
+      NUMBER(unsigned long long, "nvmlDeviceGetCurrentClocksThrottleReasons"),
+      NUMBER(unsigned long long, "nvmlDeviceGetTotalEccErrors", 0, 0),
+      {"nvmlEventSetWait_v2", events_of},
+  };
+  return queries;
+}
+
+}  // namespace proctor::accel

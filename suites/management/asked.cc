@@ -17,6 +17,8 @@ json answer_of(const Device& card, const std::string& function) {
     return query->ask(card);
   } catch (const suite::Skipped& skipped) {
     return {{"unsupported", skipped.reason()}};
+  } catch (const std::exception& error) {
+    return {{"refused", error.what()}};
   }
 }
 
@@ -35,7 +37,9 @@ Asker::Asker() : helper_("answer_queries") { helper_.answer(); }
 json Asker::try_ask(const std::string& function) {
   helper_.order(function);
   json answer = helper_.answer(kQueryLimit, function);
-  return answer.contains("unsupported") ? json() : answer;
+  if (answer.contains("refused"))
+    suite::expect_true(false, "the query is answered: " + answer.at("refused").get<std::string>());
+  return answer.contains("unsupported") || answer.contains("refused") ? json() : answer;
 }
 
 json Asker::ask(const std::string& function) {

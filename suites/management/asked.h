@@ -38,9 +38,10 @@ const std::vector<Query>& management_queries();
 class Asker {
  public:
   Asker();
-  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query.
+  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query or this
+  // user may not ask. An error of the driver is reported.
   nlohmann::json ask(const std::string& function);
-  // The same, and null where the card does not support it.
+  // The same, and null instead of the skip.
   nlohmann::json try_ask(const std::string& function);
 
  private:

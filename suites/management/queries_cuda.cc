@@ -1,6 +1,8 @@
 // The queries of NVML, each as JSON.
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "suites/accel/cuda/management.h"
 #include "suites/main/skipped.h"
 #include "suites/management/asked.h"
@@ -13,8 +15,9 @@ using nlohmann::json;
 
 template <typename... Arguments>
 void ask_or_skip(const char* function, Arguments... arguments) {
-  constexpr int kNotSupported = 3;
+  constexpr int kNotSupported = 3, kNoPermission = 4;
   const int result = nvml_call(function, arguments...);
+  if (result == kNoPermission) throw suite::Skipped(std::string("needs:permission:") + function);
   if (result == kNotSupported) throw suite::Skipped(std::string("unsupported:") + function);
   if (result != 0) throw std::runtime_error(fmt::format("{} failed with {}", function, result));
 }

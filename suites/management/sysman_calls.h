@@ -1,5 +1,6 @@
 // Calls of Sysman by the names of its functions, which only newer loaders have. An answer is written over bytes that are no
-// right answer anywhere. A call that the card does not support ends the check as skip(unsupported:FUNCTION).
+// right answer anywhere. A call that the card does not support ends the check as skip(unsupported:FUNCTION), and one that
+// this user may not make as skip(needs:permission:FUNCTION).
 #pragma once
 
 #include <dlfcn.h>
@@ -31,6 +32,8 @@ inline void* loader_function(const char* name) {
 
 inline void or_skip(const Status& status) {
   if (status.unsupported()) throw suite::Skipped(std::string("unsupported:") + status.call());
+  if (status.name() == "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS")
+    throw suite::Skipped(std::string("needs:permission:") + status.call());
   status.or_throw();
 }
 

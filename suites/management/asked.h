@@ -1,5 +1,5 @@
-// Queries of the management interface that a second process asks, which does nothing else. A query that hangs costs no more
-// than its limit, and the failure names it. Example:
+// Queries of the management interface that a second process asks, which does nothing else. A query that hangs costs
+// no more than its limit, and the failure names it. Example:
 //
 //   Asker asker;
 //   const auto used = asker.ask(kMemoryQuery).at("used").get<std::uint64_t>();
@@ -38,8 +38,8 @@ const std::vector<Query>& management_queries();
 class Asker {
  public:
   Asker();
-  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query or this
-  // user may not ask. An error of the driver is reported.
+  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query or
+  // this user may not ask. An error of the driver is reported.
   nlohmann::json ask(const std::string& function);
   // The same, and null instead of the skip.
   nlohmann::json try_ask(const std::string& function);

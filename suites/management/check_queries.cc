@@ -1,4 +1,5 @@
-// What the management interface says to a process that only looks: each answer comes in time, and memory follows a known load.
+// What the management interface says to a process that only looks: each answer comes in time, and memory follows a
+// known load.
 #include <unistd.h>
 
 #include <thread>

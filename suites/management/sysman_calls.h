@@ -1,6 +1,6 @@
-// Calls of Sysman by the names of its functions, which only newer loaders have. An answer is written over bytes that are no
-// right answer anywhere. A call that the card does not support ends the check as skip(unsupported:FUNCTION), and one that
-// this user may not make as skip(needs:permission:FUNCTION).
+// Calls of Sysman by the names of its functions, which only newer loaders have. An answer is written over bytes that
+// are no right answer anywhere. A call that the card does not support ends the check as skip(unsupported:FUNCTION),
+// and one that this user may not make as skip(needs:permission:FUNCTION).
 #pragma once
 
 #include <dlfcn.h>

@@ -514,8 +514,9 @@ PROCTOR_CHECK(
 
 PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
               "NVML API Reference Guide, nvmlDeviceGetUtilizationRates, nvmlUtilization_t", kWarn,
-              {"sysman.idle", "sysman.wrong_device:api=nvmlDeviceGetUtilizationRates",
-               "sysman.frozen:api=nvmlDeviceGetUtilizationRates"}) {
+              .faults = {"sysman.idle", "sysman.wrong_device:api=nvmlDeviceGetUtilizationRates",
+                         "sysman.frozen:api=nvmlDeviceGetUtilizationRates"},
+              .alone = true) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   Queue first(context), second(context);

@@ -281,7 +281,7 @@ PROCTOR_CHECK(Atomic, DoublesAreAddedExactly, "K34", kAtomics, kGate, .faults = 
 PROCTOR_CHECK(Atomic, DenormalSumsOfDoublesAreKept, "K34",
               by_vendor("OpenCL C specification, OpenCL Numerical Compliance",
                         "PTX ISA, Floating Point Instructions: subnormal numbers are supported for .f64"),
-              by_vendor(suite::kWarn, kGate), .faults = {"kernel.atomic_ftz"}, .needs = {"fp64_atomic_add"}) {
+              suite::kWarn, .faults = {"kernel.atomic_ftz"}, .needs = {"fp64_atomic_add"}) {
   const auto context = leased();
   need(context.device().properties().fp64_atomic_add, "unsupported:fp64_atomic_add");
   need(context.device().properties().fp64_denormals, "unsupported:fp64_denormals");

@@ -99,7 +99,7 @@ constexpr Limit kDeviceLimits[] = {
 PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
               "CUDA Runtime API, cudaDeviceSetLimit, cudaDeviceGetLimit", kGate,
               .faults = {"error.swallowed:api=cudaDevice?etLimit", "error.wrong_code:api=cudaDevice?etLimit"},
-              .devices = 2) {
+              .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   step("given each limit, set for one of two devices");
   for (const Limit& limit : kDeviceLimits) {
@@ -140,7 +140,7 @@ PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
 }
 
 PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig",
-              kGate, {"error.swallowed:api=cudaDeviceGetCacheConfig"}) {
+              kGate, .faults = {"error.swallowed:api=cudaDeviceGetCacheConfig"}, .alone = true) {
   use(leased_device());
   step("given each preference for shared memory or cache");
   for (const auto wanted : {cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1,

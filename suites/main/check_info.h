@@ -54,7 +54,7 @@ struct CheckTraits {
   std::vector<Axis> axes = {};  // for at_each_point()
   int points = kPointsOfCi;
   Expects expects = kFail;
-  bool alone = false;  // needs a process in which no other check ran
+  bool alone = false;  // needs a process in which no other check ran, or leaves one in which none should
 };
 
 struct CheckInfo {

@@ -506,7 +506,7 @@ PROCTOR_CHECK(
   }
   step("given a kind of event that there is not");
   expect_status("ZE_RESULT_ERROR_INVALID_ENUMERATION",
-                ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0x8000}));
+                ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0x80000000}));
   static_cast<void>(ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0}));
 }
 

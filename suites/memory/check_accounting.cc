@@ -87,7 +87,9 @@ PROCTOR_CHECK(Accounting, FreeIsAtMostTotal, "M16", kState, kGate,
                   " of " + std::to_string(info.total));
 }
 
-PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, {"sysman.memory_lie"}) {
+// A driver may give what a check before it freed: in each of these, nothing ran before.
+PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, .faults = {"sysman.memory_lie"},
+              .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const std::uint64_t before = context.device().memory().free;
@@ -99,7 +101,8 @@ PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, {"sysman
 }
 
 // The same for half of all that is free, piece by piece. It is not written, as that takes long.
-PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, by_vendor(kWarn, kGate), {"sysman.memory_floor"}) {
+PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, kWarn, .faults = {"sysman.memory_floor"},
+              .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const std::uint64_t before = context.device().memory().free;
@@ -155,7 +158,7 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"all
 }
 
 PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults = {"sysman.memory_lie"},
-              .devices = 2) {
+              .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   const Context context(devices[0]);
   const Buffer counted = need_counted_memory(context);

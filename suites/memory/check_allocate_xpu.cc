@@ -99,7 +99,7 @@ PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
               "Level Zero specification, zes_mem_properties_t", kGate,
               .faults = {"alloc.wrong_device", "visibility.hidden_reachable:min=268435456",
                          "alloc.oom:min=268435456"},
-              .needs = {"tiles>=2"}) {
+              .needs = {"tiles>=2"}, .alone = true) {
   const Device card = leased_device();
   const auto tiles = card.tiles();
   need(tiles.size() >= 2, "needs:tiles>=2");

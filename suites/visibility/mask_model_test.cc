@@ -151,7 +151,7 @@ TEST(MaskRows, AreUniqueAndReadable) {
     EXPECT_STRNE(row.rule, "") << row.name;
     EXPECT_STRNE(row.source, "") << row.name;
   }
-  EXPECT_EQ(names.size(), 61U);
+  EXPECT_EQ(names.size(), 63U);
 }
 
 }  // namespace

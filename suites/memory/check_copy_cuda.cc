@@ -623,19 +623,28 @@ PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests, hipMemcp
 // ---- between devices ----
 
 PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,
-              .faults = {"copy.peer_stale", "memory.corrupt_copy:at=17,api=cudaMemcpyPeer"}, .devices = 2) {
+              .faults = {"copy.peer_stale", "memory.corrupt_copy:at=17,api=cudaMemcpyPeer",
+                         "copy.skip:api=cudaMemcpyPeerAsync"},
+              .devices = 2) {
   const auto devices = leased_devices(2);
   const Context first(devices[0]), second(devices[1]);
   Queue here(first), there(second);
-  const auto sent = noise(20000, 8);
+  const auto sent = noise(70'001, 8);
   const auto from = device_copy(here, first, sent);
-  const auto to = device_copy(there, second, noise(sent.size(), 9));
-  step("given a copy from one device to another, which works with and without peer access");
-  CUDA_CALL(cudaMemcpyPeer, to.data(), native(devices[1]), from.data(), native(devices[0]), sent.size())
-      .or_throw();
-  CUDA_CALL(cudaDeviceSynchronize).or_throw();
-  expect_bytes("memory of the second device", sent, read_bytes(there, second, to.data(), sent.size()),
-               devices[1]);
+  for (const bool asynchronous : {false, true}) {
+    const auto to = device_copy(there, second, noise(sent.size(), 9));
+    step(std::string("given a copy from one device to another, which works with and without peer access, ") +
+         (asynchronous ? "async" : "blocking"));
+    (asynchronous ? CUDA_CALL(cudaMemcpyPeerAsync, to.data(), native(devices[1]), from.data(),
+                              native(devices[0]), sent.size(), native(here))
+                  : CUDA_CALL(cudaMemcpyPeer, to.data(), native(devices[1]), from.data(), native(devices[0]),
+                              sent.size()))
+        .or_throw();
+    here.synchronize();
+    CUDA_CALL(cudaDeviceSynchronize).or_throw();
+    expect_bytes("memory of the second device", sent, read_bytes(there, second, to.data(), sent.size()),
+                 devices[1]);
+  }
 }
 
 PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,

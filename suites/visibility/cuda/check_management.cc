@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 using suite::expect_same;
 using suite::kGate;
+using suite::kWarn;
 using suite::step;
 
 constexpr const char* kNvmlOfPyTorch = "PyTorch, torch/cuda/__init__.py _device_count_nvml";

@@ -172,17 +172,19 @@ PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
   const Module module = Module::load(context, "litmus");
   constexpr std::uint32_t kMeeting = 4;
   constexpr std::uint32_t kRounds = 5;
-  const auto arrived = device_copy(queue, context, std::vector<std::uint32_t>(1));
-  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(kMeeting));
   Kernel kernel(module, "grid_barrier");
   need(kernel.cooperative_groups(8) >= kMeeting, "needs:cooperative_groups>=4");
-  step("given four groups that wait for each other five times");
-  queue.launch(kernel, {.groups = {kMeeting, 1, 1}, .group = {8, 1, 1}, .cooperative = true},
-               arguments(arrived, out, kRounds, 200000u));
-  queue.synchronize();
-  for (const std::uint32_t seen : read_as<std::uint32_t>(queue, context, out)) {
-    expect_true(seen == kMeeting * kRounds, "every group sees all " + std::to_string(kMeeting * kRounds) +
-                                                " arrivals in the end, one saw " + std::to_string(seen));
+  step("given four groups that wait for each other five times: in a row, and in a plane with depth");
+  for (const Launch& launch : {Launch{.groups = {kMeeting, 1, 1}, .group = {8, 1, 1}, .cooperative = true},
+                               Launch{.groups = {2, 1, 2}, .group = {8, 1, 1}, .cooperative = true}}) {
+    const auto arrived = device_copy(queue, context, std::vector<std::uint32_t>(1));
+    const auto out = device_copy(queue, context, std::vector<std::uint32_t>(kMeeting));
+    queue.launch(kernel, launch, arguments(arrived, out, kRounds, 200000u));
+    queue.synchronize();
+    for (const std::uint32_t seen : read_as<std::uint32_t>(queue, context, out)) {
+      expect_true(seen == kMeeting * kRounds, "every group sees all " + std::to_string(kMeeting * kRounds) +
+                                                  " arrivals in the end, one saw " + std::to_string(seen));
+    }
   }
 }
 

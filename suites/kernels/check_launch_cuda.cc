@@ -199,10 +199,10 @@ PROCTOR_CHECK(Launch, ShapesEndWhereTheDeviceSays, "K13", kLimits, kGate,
   step("given one more along one axis, or none, or more in all");
   for (const dim3 shape : {dim3(grid.x + 1, 1, 1), dim3(1, grid.y + 1, 1), dim3(1, 1, grid.z + 1),
                            dim3(0, 1, 1), dim3(1, 0, 1), dim3(1, 1, 0)})
-    expect_status("cudaErrorInvalidConfiguration", launch_fill(queue, fill, shape, one));
+    expect_refused("the grid", launch_fill(queue, fill, shape, one));
   for (const dim3 shape : {dim3(block.x + 1, 1, 1), dim3(1, block.y + 1, 1), dim3(1, 1, block.z + 1),
                            dim3(33, 32, 1), dim3(5, 4, 64), dim3(0, 1, 1), dim3(1, 0, 1), dim3(1, 1, 0)})
-    expect_status("cudaErrorInvalidConfiguration", launch_fill(queue, fill, one, shape));
+    expect_refused("the block", launch_fill(queue, fill, one, shape));
 }
 
 PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
@@ -392,6 +392,8 @@ PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
     const auto most = told.sharedMemPerBlockOptin - attributes_of(kernel).sharedSizeBytes;
     allow_shared(kernel, static_cast<std::uint32_t>(most)).or_throw();
     step("given so many blocks in a multiprocessor, and the shared memory that each of them may have");
+    // Of two blocks and more, the driver 580.159.04 counts what they may use with what it reserves.
+    const std::size_t taken = suite::on_simgpu() ? 0 : told.reservedSharedMemPerBlock;
     const auto ask = [&](std::size_t* bytes, int blocks, int block) {
       return CUDA_CALL(cudaOccupancyAvailableDynamicSMemPerBlock, bytes, native(kernel), blocks, block);
     };
@@ -402,8 +404,9 @@ PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
         ask(&bytes, blocks, block).or_throw();
         const std::string what = std::to_string(bytes) + " bytes for each of " + std::to_string(blocks);
         expect_true(bytes <= most, what + " are within the limit of a block");
-        expect_true(blocks_per_multiprocessor(kernel, block, bytes) >= static_cast<std::uint32_t>(blocks),
-                    what + " fit");
+        expect_true(
+            blocks_per_multiprocessor(kernel, block, bytes - taken) >= static_cast<std::uint32_t>(blocks),
+            what + " fit");
         const std::size_t more = suite::on_simgpu() ? 1 : 2048;
         if (bytes + more <= most)
           expect_true(
@@ -416,7 +419,6 @@ PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
     }
     std::size_t bytes = 0;
     expect_status("cudaErrorInvalidValue", ask(&bytes, 1, 0));
-    expect_status("cudaErrorInvalidValue", ask(nullptr, 1, 32));
   }
 }
 

@@ -32,13 +32,15 @@ std::vector<std::byte> damaged(const std::string& how) {
   return {bytes, bytes + text.size()};
 }
 
-// Loads the file that the first word names.
+// Loads the file that the first word names, and asks for a kernel of it: with lazy loading, only that reads all of it.
 PROCTOR_HELPER(load_library) {
   const auto context = leased();
   use(context.device());
   cudaLibrary_t library = nullptr;
-  const Status status = CUDA_CALL(cudaLibraryLoadFromFile, &library, words.at(0).c_str(), nullptr, nullptr, 0,
-                                  nullptr, nullptr, 0);
+  Status status = CUDA_CALL(cudaLibraryLoadFromFile, &library, words.at(0).c_str(), nullptr, nullptr, 0,
+                            nullptr, nullptr, 0);
+  cudaKernel_t kernel = nullptr;
+  if (status.ok()) status = CUDA_CALL(cudaLibraryGetKernel, &kernel, library, "fill");
   suite::answer({{"ok", status.ok()}, {"status", status.name()}});
 }
 

@@ -275,8 +275,6 @@ PROCTOR_CHECK(PerThread, LaunchesAreInItsStream, "K16", kOwnStream, suite::kWarn
   configuration.dynamicSmemBytes = kShared;
   CUDA_CALL(cudaLaunchKernelExC_ptsz, &configuration, native(reversal.kernel), arguments).or_throw();
   reversal.expect("cudaLaunchKernelExC");
-  expect_status("cudaErrorInvalidValue",
-                CUDA_CALL(cudaLaunchKernelExC_ptsz, nullptr, native(reversal.kernel), arguments));
   const std::size_t most = context.device().record()->native.sharedMemPerBlock;
   for (const bool cooperative : {false, true}) {
     const auto refused = cooperative

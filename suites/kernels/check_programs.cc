@@ -126,8 +126,8 @@ PROCTOR_CHECK(Program, StructuresArriveAsArguments, "K16", kProgramArguments, kG
       l,
       digest_private(m.bytes, 129),
       n,
-      sum_of(o, 0),
-      sum_of(o, 1),
+      sum_of(&o, 0),
+      sum_of(&o, 1),
       1};
   auto changed = m;
   changed.bytes[128] = 1;

@@ -48,11 +48,6 @@ Status begin_capture(Victim& v, int mode) {
   return CUDA_CALL(cudaStreamBeginCapture, v.stream, static_cast<cudaStreamCaptureMode>(mode));
 }
 
-Status exchange_mode(int mode) {
-  auto wanted = static_cast<cudaStreamCaptureMode>(mode);
-  return CUDA_CALL(cudaThreadExchangeStreamCaptureMode, &wanted);
-}
-
 Status create_event(unsigned flags) {
   cudaEvent_t event = nullptr;
   return CUDA_CALL(cudaEventCreateWithFlags, &event, flags);
@@ -93,29 +88,29 @@ Status get_kernel(Victim& v, const char* name) {
 constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernel", "the function is null", cudaErrorInvalidDeviceFunction,
      [](Victim& v) { return launch(v, {}, nullptr); }},
-    {"cudaLaunchKernel", "the function is no kernel", cudaErrorInvalidDeviceFunction,
+    {"cudaLaunchKernel", "the function is no kernel", cudaErrorInvalidResourceHandle,
      [](Victim& v) { return launch(v, {}, &v.on_the_stack); }},
-    {"cudaLaunchKernel", "the grid is empty", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the grid is empty", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.grid = {0, 1, 1}});
      }},
-    {"cudaLaunchKernel", "the grid is too wide along y", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the grid is too wide along y", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.grid = {1, 65536, 1}});
      }},
-    {"cudaLaunchKernel", "the grid is too wide along z", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the grid is too wide along z", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.grid = {1, 1, 65536}});
      }},
-    {"cudaLaunchKernel", "the block is empty", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the block is empty", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.block = {1, 0, 1}});
      }},
-    {"cudaLaunchKernel", "the block has one thread too many", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the block has one thread too many", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.block = {1025, 1, 1}});
      }},
-    {"cudaLaunchKernel", "the block is too wide along z", cudaErrorInvalidConfiguration,
+    {"cudaLaunchKernel", "the block is too wide along z", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.block = {1, 1, 65}});
      }},
@@ -124,7 +119,7 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaLaunchKernel, native(v.kernel), dim3(1), dim3(1), nullptr, 0, v.stream);
      }},
 
-    {"cudaLaunchCooperativeKernel", "the block is empty", cudaErrorInvalidConfiguration,
+    {"cudaLaunchCooperativeKernel", "the block is empty", cudaErrorInvalidValue,
      [](Victim& v) {
        return launch(v, {.block = {0, 1, 1}}, native(v.kernel), true);
      }},
@@ -133,8 +128,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return launch(v, {.grid = {1 << 20, 1, 1}}, native(v.kernel), true);
      }},
-    {"cudaLaunchKernelExC", "the configuration is null", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaLaunchKernelExC, nullptr, native(v.kernel), nullptr); }},
 
     {"cudaGetKernel", "the place for the kernel is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaGetKernel, nullptr, &v.on_the_stack); }},
@@ -225,11 +218,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) { return CUDA_CALL(cudaLibraryGetKernelCount, nullptr, native(v.module)); }},
     {"cudaLibraryEnumerateKernels", "the place for the kernels is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaLibraryEnumerateKernels, nullptr, 1, native(v.module)); }},
-    {"cudaIpcGetEventHandle", "the place for the handle is null", cudaErrorInvalidValue,
-     [](Victim&) {
-       const Events events(cudaEventInterprocess | cudaEventDisableTiming);
-       return CUDA_CALL(cudaIpcGetEventHandle, nullptr, events.first);
-     }},
     {"cudaIpcGetEventHandle", "the event is for one process alone", cudaErrorInvalidResourceHandle,
      [](Victim&) {
        const Events events;
@@ -265,8 +253,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaStreamCreateWithPriority, nullptr, cudaStreamDefault, 0); }},
     {"cudaStreamGetId", "the place for the id is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaStreamGetId, v.stream, nullptr); }},
-    {"cudaStreamGetDevice", "the place for the device is null", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaStreamGetDevice, v.stream, nullptr); }},
     {"cudaStreamAttachMemAsync", "the memory is null", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaStreamAttachMemAsync, v.stream, nullptr, 0, cudaMemAttachSingle);
@@ -360,13 +346,9 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaStreamBeginCapture, nullptr, cudaStreamCaptureModeThreadLocal); }},
     {"cudaStreamBeginCapture", "the mode is behind the last", cudaErrorInvalidValue,
      [](Victim& v) { return begin_capture(v, cudaStreamCaptureModeRelaxed + 1); }},
-    {"cudaThreadExchangeStreamCaptureMode", "the place for the mode is null", cudaErrorInvalidValue,
-     [](Victim&) { return CUDA_CALL(cudaThreadExchangeStreamCaptureMode, nullptr); }},
-    {"cudaThreadExchangeStreamCaptureMode", "the mode is behind the last", cudaErrorInvalidValue,
-     [](Victim&) { return exchange_mode(cudaStreamCaptureModeRelaxed + 1); }},
     {"cudaStreamIsCapturing", "the place for the answer is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaStreamIsCapturing, v.stream, nullptr); }},
-    {"cudaStreamEndCapture", "the place for the graph is null", cudaErrorInvalidValue,
+    {"cudaStreamEndCapture", "the place for the graph is null", cudaErrorIllegalState,
      [](Victim& v) { return CUDA_CALL(cudaStreamEndCapture, v.stream, nullptr); }},
     {"cudaStreamEndCapture", "the stream does not capture", cudaErrorIllegalState,
      [](Victim& v) {

@@ -28,7 +28,7 @@ constexpr MathFunction kTable[] = {
     ROW("divide",    3,  2.5,   0,  0,  0,  -1e6,  1e6,   a / b),
     ROW("fma",       4,    0,   0,  0,  0,  -1e3,  1e3,   std::fma(a, b, c)),
     ROW("sqrt",      5,    3,   0,  0,  0,     0,    1e9,   std::sqrt(a)),
-    ROW("exp",       6,    3,   3,  1,  1,   -80,   80,    std::exp(a)),
+    ROW("exp",       6,    3,   3,  2,  1,   -80,   80,    std::exp(a)),
     ROW("log",       7,    3,   3,  1,  1,  1e-6, 1e6,   std::log(a)),
     ROW("sin",       8,    4,   4,  2,  2,  -100,  100,   std::sin(a)),
     ROW("cos",       9,    4,   4,  2,  2,  -100,  100,   std::cos(a)),

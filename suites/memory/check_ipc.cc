@@ -209,7 +209,7 @@ PROCTOR_CHECK(Ipc, OldHandleDoesNotNameNewMemory, "M41", kIpc, suite::kWarn,
               {"ipc.freed_handle_opens", "ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
-  const bool old_is_known = suite::on_simgpu() || kVendor == Vendor::kNvidia;
+  const bool old_is_known = suite::on_simgpu();  // no document says it; NVIDIA's driver 580.159.04 opens it
   Queue queue(context);
   std::vector<std::string> old;
   for (std::uint64_t round = 0; round < 3; ++round) {

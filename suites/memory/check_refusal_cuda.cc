@@ -101,8 +101,6 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaMallocManaged", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMallocManaged, nullptr, 64, cudaMemAttachGlobal); }},
-    {"cudaMallocManaged", "the size is 0", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaMallocManaged, &v.pointer, 0, cudaMemAttachGlobal); }},
     {"cudaMallocManaged", "no flag is given", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaMallocManaged, &v.pointer, 64, 0); }},
 
@@ -227,7 +225,9 @@ constexpr BadCall kBadCalls[] = {
     {"cudaHostGetDevicePointer", "the memory is no pinned memory", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, &v.on_the_stack, 0); }},
     {"cudaHostGetDevicePointer", "the memory is free already", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, MemoryKind::kHost), 0); }},
+     [](Victim& v) {
+       return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, MemoryKind::kHost), 0);
+     }},
     {"cudaHostGetDevicePointer", "the memory is registered no more", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, unregistered(), 0); }},
     {"cudaHostGetDevicePointer", "a flag does not exist", cudaErrorInvalidValue,
@@ -259,8 +259,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) { return CUDA_CALL(cudaMallocAsync, static_cast<void**>(nullptr), 64, v.stream); }},
     {"cudaMallocAsync", "the size is larger than any memory", cudaErrorMemoryAllocation,
      [](Victim& v) { return CUDA_CALL(cudaMallocAsync, &v.pointer, kHuge, v.stream); }},
-    {"cudaFreeAsync", "the pointer is null", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaFreeAsync, nullptr, v.stream); }},
     {"cudaFreeAsync", "the memory is free already", cudaErrorInvalidValue,
      [](Victim& v) {
        void* once = nullptr;
@@ -305,10 +303,6 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return CUDA_CALL(cudaMemPoolGetAttribute, nullptr, cudaMemPoolAttrUsedMemCurrent, &v.size);
      }},
-    {"cudaMemPoolSetAttribute", "the value is null", cudaErrorInvalidValue,
-     [](Victim& v) {
-       return CUDA_CALL(cudaMemPoolSetAttribute, default_pool(v), cudaMemPoolAttrReleaseThreshold, nullptr);
-     }},
     {"cudaMemPoolSetAttribute", "the pool is null", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaMemPoolSetAttribute, nullptr, cudaMemPoolAttrReleaseThreshold, &v.size);
@@ -341,17 +335,10 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaMemPoolDestroy, nullptr); }},
     {"cudaMemPoolDestroy", "the pool is the device's default one", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaMemPoolDestroy, default_pool(v)); }},
-    {"cudaMemPoolSetAccess", "the list is null", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaMemPoolSetAccess, default_pool(v), nullptr, 1); }},
     {"cudaMemPoolSetAccess", "the pool is null", cudaErrorInvalidValue,
      [](Victim& v) {
        const cudaMemAccessDesc wish{place_of(v), cudaMemAccessFlagsProtReadWrite};
        return CUDA_CALL(cudaMemPoolSetAccess, nullptr, &wish, 1);
-     }},
-    {"cudaMemPoolGetAccess", "the place for the answer is null", cudaErrorInvalidValue,
-     [](Victim& v) {
-       auto place = place_of(v);
-       return CUDA_CALL(cudaMemPoolGetAccess, nullptr, default_pool(v), &place);
      }},
     {"cudaMemPoolGetAccess", "the place that is asked about is null", cudaErrorInvalidValue,
      [](Victim& v) {
@@ -360,14 +347,14 @@ constexpr BadCall kBadCalls[] = {
      }},
     {"cudaDeviceGetMemPool", "the place for the pool is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaDeviceGetMemPool, nullptr, native(v.context.device())); }},
-    {"cudaDeviceGetMemPool", "there is no such device", cudaErrorInvalidDevice,
+    {"cudaDeviceGetMemPool", "there is no such device", cudaErrorInvalidValue,
      [](Victim&) {
        cudaMemPool_t pool = nullptr;
        return CUDA_CALL(cudaDeviceGetMemPool, &pool, -1);
      }},
     {"cudaDeviceSetMemPool", "the pool is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaDeviceSetMemPool, native(v.context.device()), nullptr); }},
-    {"cudaDeviceSetMemPool", "there is no such device", cudaErrorInvalidDevice,
+    {"cudaDeviceSetMemPool", "there is no such device", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaDeviceSetMemPool, -1, default_pool(v)); }},
 
     {"cudaMemPrefetchAsync", "the memory is no managed memory", cudaErrorInvalidValue,
@@ -396,8 +383,6 @@ constexpr BadCall kBadCalls[] = {
                          native(v.context.device()));
      }},
 
-    {"cudaIpcGetMemHandle", "the place for the handle is null", cudaErrorInvalidValue,
-     [](Victim& v) { return CUDA_CALL(cudaIpcGetMemHandle, nullptr, v.memory.data()); }},
     {"cudaIpcGetMemHandle", "the memory is the host's", cudaErrorInvalidValue,
      [](Victim& v) {
        cudaIpcMemHandle_t handle{};
@@ -457,7 +442,7 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaDeviceCanAccessPeer, nullptr, 0, 0); }},
     {"cudaDeviceCanAccessPeer", "there is no such device", cudaErrorInvalidDevice,
      [](Victim& v) { return CUDA_CALL(cudaDeviceCanAccessPeer, &v.number, 0, -1); }},
-    {"cudaDeviceEnablePeerAccess", "the peer is the device itself", cudaErrorInvalidDevice,
+    {"cudaDeviceEnablePeerAccess", "the peer is the device itself", cudaErrorPeerAccessUnsupported,
      [](Victim& v) { return CUDA_CALL(cudaDeviceEnablePeerAccess, native(v.context.device()), 0); }},
 
     {"cudaGetSymbolAddress", "there is no such variable", cudaErrorInvalidSymbol,
@@ -474,7 +459,7 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaMemcpyToSymbol, &v.on_the_stack, &v.number, sizeof v.number, 0,
                         cudaMemcpyHostToDevice);
      }},
-    {"cudaDeviceSetLimit", "there is no such limit", cudaErrorUnsupportedLimit,
+    {"cudaDeviceSetLimit", "there is no such limit", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaDeviceSetLimit, no_such<cudaLimit>(), 1); }},
 };
 

@@ -251,11 +251,6 @@ PROCTOR_CHECK(Symbol, IsWhereItSaysItIs, "K08", "CUDA Runtime API, cudaGetSymbol
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
   expect_bytes("what lies there when it was written by its name", sent,
                read_bytes(queue, context, address, Symbol::kBytes), context.device());
-  step("given no place for the answer");
-  expect_status("cudaErrorInvalidValue",
-                CUDA_CALL(cudaGetSymbolAddress, static_cast<void**>(nullptr), symbol.host()));
-  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaGetSymbolSize, nullptr, symbol.host()));
-  static_cast<void>(cudaGetLastError());
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
@@ -343,6 +338,8 @@ PROCTOR_CHECK(Symbol, AsynchronousCopiesDoNotWait, "M28", "CUDA Runtime API, API
   const Buffer host = host_memory(context, 2 * Symbol::kBytes);
   const auto sent = noise(Symbol::kBytes, 3);
   std::copy(sent.begin(), sent.end(), host.data());
+  void* loaded = nullptr;  // with lazy loading, the first use of a variable waits for all work
+  CUDA_CALL(cudaGetSymbolAddress, &loaded, symbol.host()).or_throw();
   Latch latch(context);
   step("given a variable that is written and read behind a kernel that is not released yet");
   latch.hold(queue);
@@ -406,8 +403,7 @@ PROCTOR_CHECK(Symbol, IsUnknownAfterItsImage, "K08", "CUDA Runtime API, cudaErro
   expect_status("cudaErrorInvalidSymbol", CUDA_CALL(cudaGetSymbolSize, &bytes, symbol.host()));
   expect_status(kSuccess, CUDA_CALL(cudaFuncGetAttributes, &attributes, function.host()));
   function.unregister();
-  expect_status("cudaErrorInvalidDeviceFunction",
-                CUDA_CALL(cudaFuncGetAttributes, &attributes, function.host()));
+  expect_refused("its kernel", CUDA_CALL(cudaFuncGetAttributes, &attributes, function.host()));
   static_cast<void>(cudaGetLastError());
 }
 
@@ -577,7 +573,7 @@ PROCTOR_CHECK(Symbol, ManagedOneIsSharedWithTheHost, "M35",
   expect_words("after the kernel", std::vector<std::uint32_t>{105, 106, 107, 180}, seen(), context.device());
   expect_same("its kind", "shared", to_string(pointer_info(context, words).kind));
   void* address = nullptr;
-  CUDA_CALL(cudaGetSymbolAddress, &address, &words).or_throw();
+  CUDA_CALL(cudaGetSymbolAddress, &address, words).or_throw();  // so do programs of nvcc name it
   suite::expect_true(address == words, "its address for the device is that for the host");
 }
 

@@ -31,7 +31,7 @@ void expect_code(const std::string& what, const std::string& expected, const Sta
   if (suite::on_simgpu()) return suite::expect_same(what, expected, got.name());
   expect_refused(what, got);
   if (!got.ok() && got.name() != expected)
-    suite::warn(what + " " + got.name() + ", where other drivers say " + expected);
+    suite::warn(what + " " + got.name() + ", and the simulator " + expected);
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ KERNEL take_structures(GLOBAL ulong* out, Bytes1 a, ulong b, Bytes3 c, ushort d,
   out[11] = l;
   out[12] = digest_private(m.bytes, 129);
   out[13] = n;
-  out[14] = sum_of(o, 0);
-  out[15] = sum_of(o, 1);
+  out[14] = sum_of(&o, 0);
+  out[15] = sum_of(&o, 1);
   out[16] = nothing == 0;
   m.bytes[128] = 1;  // as a variable of the item
   out[17] = digest_private(m.bytes, 129);
@@ -44,7 +44,9 @@ KERNEL run_touch_ends(GLOBAL uchar* memory, ulong bytes) { touch_ends(memory, by
   shorts[i] = (ushort)(seed * 3 + i);                                                             \
   threes[i].bytes[0] = threes[i].bytes[1] = threes[i].bytes[2] = (uchar)(seed * 5 + i);           \
   longs[i] = seed * 7ul + i;                                                                      \
-  packed[i] = packed_of((uchar)i, seed + i, (ushort)(i * 3), i * 5ul);                            \
+  Packed own;                                                                                     \
+  pack(&own, (uchar)i, seed + i, (ushort)(i * 3), i * 5ul);                                       \
+  packed[i] = own;                                                                                \
   if (i == 0u) *single = seed;                                                                    \
   GROUP_BARRIER();                                                                                \
   GLOBAL ulong* mine = out + 8 * GLOBAL_ID(0);                                                    \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """observed.py RUN_DIR [-o FILE]   what real cards did where no document says what they must, as a table.
 
-RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER.toml unless given; the same
-run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
+RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given; the
+same run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
 """
 
 import argparse
@@ -94,7 +94,8 @@ def table(report, cards):
             questions += 1
             lines += ["", "[[observed]]", f"case = {text(case['id'])}", f"value = {text(question)}", *result_lines(parts)]
         for measure in sorted(measured, key=lambda measure: measure["name"]):
-            if measure["value"] is None or measure["spread"] is None or measure["n"] < 2:
+            speed = measure["unit"].endswith("/s") or measure["name"].endswith(".share")
+            if not speed or measure["value"] is None or measure["spread"] is None or measure["n"] < 2:
                 continue
             speeds += ["", "[[measured]]", f"name = {text(measure['name'])}", f"median = {float(measure['value'])!r}",
                        f"unit = {text(measure['unit'])}", f"n = {measure['n']}", f"spread = {float(measure['spread'])!r}"]
@@ -110,9 +111,10 @@ def main():
     options = parser.parse_args()
     try:
         report = evidence(options.run_dir)
-        written = table(report, card_names(options.run_dir))
-        driver = re.sub(r"[^0-9A-Za-z.+-]", "_", report["run"]["stack"]["cuda.driver"])
-        out = options.out or TABLES / f"{driver}.toml"
+        cards = card_names(options.run_dir)
+        written = table(report, cards)
+        name = "-".join([report["run"]["stack"]["cuda.driver"], *dict.fromkeys(cards)])
+        out = options.out or TABLES / (re.sub(r"[^0-9A-Za-z.+-]", "_", name) + ".toml")
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(written, encoding="utf-8")
     except Refused as refused:

@@ -31,7 +31,7 @@ using Handle = nvmlDevice_st*;
 using EventSet = void*;
 
 constexpr int kDone = 0, kUninitialized = 1, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6,
-              kInsufficientSize = 7, kTimeout = 10, kVersionMismatch = 25;
+              kInsufficientSize = 7, kTimeout = 10, kFunctionNotFound = 13, kVersionMismatch = 25;
 constexpr unsigned long long kXidEvent = 0x8;  // nvmlEventTypeXidCriticalError
 constexpr unsigned kNoInstance = 0xffffffff;   // of a card that is not partitioned
 void* const kNowhere = nullptr;
@@ -204,7 +204,7 @@ constexpr BadQuestion kBadQuestions[] = {
        memory.version = kReservedMemoryVersion + 1;
        return nvml_call("nvmlDeviceGetMemoryInfo_v2", device, &memory);
      },
-     kInvalidArgument},
+     kFunctionNotFound},  // NVML 580.159.04
     {"processes without their number", kInvalidArgument,
      [](Handle device) {
        return nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, kNowhere, kNowhere);

@@ -288,6 +288,20 @@ PROCTOR_CHECK(Atomic, DenormalSumsOfDoublesAreKept, "K34",
   expect_denormal_sums<double>(context, "atomics_f64", "add_numbers");
 }
 
+PROCTOR_CHECK(Atomic, LoadsReadWhatIsThere, "K33", kAtomics, kGate,
+              {"kernel.wrong_result:kernel=atomic_loads,arg=1,at=4"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto written = noise_words(8, 1);
+  const auto words = device_copy(queue, context, written);
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(8));
+  step("given one work-item that loads eight words one after the other");
+  queue.launch(Kernel(Module::load(context, "litmus"), "atomic_loads"), groups_of(1, 1),
+               arguments(words, out));
+  queue.synchronize();
+  expect_words("what it read", written, read_as<std::uint32_t>(queue, context, out), context.device());
+}
+
 // The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,
 // because nothing promises that two groups run at once.
 PROCTOR_CHECK(Atomic, MessageComesWithItsFlag, "K36", kMemoryModel, kGate, {"kernel.release_ignored"}) {

@@ -141,7 +141,7 @@ Print print_of(const std::string& which) {
 #undef LINE_OF_HOST
 }
 
-// Prints what the second word says into the file that the first word names, which is its standard output.
+// Prints what the second word says, twice, into the file that the first word names, which is its standard output.
 PROCTOR_HELPER(print) {
   if (std::freopen(words.at(0).c_str(), "w", stdout) == nullptr)
     suite::fail_because("setup", "failed to reopen stdout");
@@ -150,7 +150,8 @@ PROCTOR_HELPER(print) {
   const Print print = print_of(words.at(1));
   Queue queue(context);
   const Module module = Module::load(context, print.module);
-  queue.launch(Kernel(module, print.kernel), groups_of(1, 4), print.arguments);
+  for (int launch = 0; launch < 2; ++launch)
+    queue.launch(Kernel(module, print.kernel), groups_of(1, 4), print.arguments);
   queue.synchronize();
   std::fflush(stdout);
   suite::answer({{"printed", true}});
@@ -254,12 +255,12 @@ void expect_printed(const std::string& which) {
   const int file = mkstemp(path.data());
   expect_true(file >= 0, "a scratch file can be made");
   close(file);
-  step("given a kernel that prints " + which);
+  step("given two launches of a kernel that prints " + which);
   Helper helper("print", {path, which});
   helper.answer();
   const std::string text = read_file_or_empty(path);
   unlink(path.c_str());
-  expect_same("standard output", print_of(which).text, text);
+  expect_same("standard output", print_of(which).text + print_of(which).text, text);
 }
 
 }  // namespace

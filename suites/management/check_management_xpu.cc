@@ -212,6 +212,9 @@ void expect_windows(zes_device_handle_t card) {
   if (!ZES_CALL(zesDevicePciGetBars, card, &count, nullptr).ok() || count == 0) return;
   std::vector<zes_pci_bar_properties_t> bars(
       count, untold<zes_pci_bar_properties_t>(ZES_STRUCTURE_TYPE_PCI_BAR_PROPERTIES));
+  std::vector<zes_pci_bar_properties_1_2_t> more(
+      count, untold<zes_pci_bar_properties_1_2_t>(ZES_STRUCTURE_TYPE_PCI_BAR_PROPERTIES_1_2));
+  for (std::size_t i = 0; i < bars.size(); ++i) bars[i].pNext = &more[i];
   or_skip(ZES_CALL(zesDevicePciGetBars, card, &count, bars.data()));
   expect_same("how many windows there are", std::to_string(bars.size()), std::to_string(count));
   for (const auto& bar : bars) {
@@ -221,6 +224,10 @@ void expect_windows(zes_device_handle_t card) {
     expect_true(std::has_single_bit(bar.size) && bar.size >= 4096 && bar.base % bar.size == 0,
                 fmt::format("{} has a power of two of bytes, at a multiple of that: {:#x} at {:#x}", which,
                             bar.size, bar.base));
+    const auto& resizable = *static_cast<const zes_pci_bar_properties_1_2_t*>(bar.pNext);
+    expect_true(resizable.resizableBarSupported <= 1 &&
+                    resizable.resizableBarEnabled <= resizable.resizableBarSupported,
+                which + " says whether its size can be changed, and is, where it can");
   }
 }
 

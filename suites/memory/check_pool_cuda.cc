@@ -527,6 +527,17 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   queue.synchronize();
   another.destroy();
   expect_returned(context.device(), before);
+  step("given a pool that is destroyed before 256 MiB of it are freed behind work");
+  Latch latch(context);
+  Pool third(context);
+  third.keep_everything();
+  std::byte* const late = third.allocate(queue, kHeld);
+  latch.hold(queue);
+  free(queue, late);
+  third.destroy();
+  latch.open();
+  queue.synchronize();
+  expect_returned(context.device(), before);
 }
 
 PROCTOR_CHECK(Pool, PlainFreeTakesItsMemory, "M38", "CUDA Runtime API, cudaFree", kGate,

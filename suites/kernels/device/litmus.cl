@@ -22,6 +22,16 @@ KERNEL message_passing(volatile GLOBAL atomic_word* flags, volatile GLOBAL uint*
   out[pair] = seen == 0u ? 2u : value == 42u ? 1u : 0u;
 }
 
+// One item loads eight words, one after the other.
+KERNEL atomic_loads(volatile GLOBAL atomic_word* words, GLOBAL uint* out) {
+  if (GLOBAL_ID(0) != 0) return;
+  uint i = 0;
+  do {
+    out[i] = load_acquire(words + i);
+    ++i;
+  } while (i < 8u);
+}
+
 // Loops here test at their end: of others llvm-spirv-15 makes blocks in an order that SPIR-V forbids.
 
 // Waits until the host writes `open` (bounded, so that a lost write is an answer and no hang), then writes 1

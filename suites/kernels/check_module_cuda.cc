@@ -158,8 +158,11 @@ PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
   const Module module = Module::load(context, "basic");
   unsigned count = 0;
   step("given a library of eight kernels, that lists some, all and more than all of them");
-  CUDA_CALL(cudaLibraryGetKernelCount, &count, native(module)).or_throw();
-  expect_same("how many it has", "8", std::to_string(count));
+  for (int round = 0; round < 2; ++round) {
+    count = 0;
+    CUDA_CALL(cudaLibraryGetKernelCount, &count, native(module)).or_throw();
+    expect_same("how many it has", "8", std::to_string(count));
+  }
   std::vector<cudaKernel_t> all(count);
   CUDA_CALL(cudaLibraryEnumerateKernels, all.data(), count, native(module)).or_throw();
   for (const unsigned asked : {1U, count - 1, count, count + 2}) {

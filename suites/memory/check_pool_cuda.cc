@@ -520,10 +520,12 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   free(queue, memory);
   queue.synchronize();
   expect_returned(context.device(), before);
-  step("given a pool that is destroyed while it keeps 256 MiB that nobody uses");
+  step("given a pool that is destroyed while it keeps two times 128 MiB that nobody uses");
   Pool another(context);
   another.keep_everything();
-  free(queue, another.allocate(queue, kHeld));
+  std::byte* const half = another.allocate(queue, kHeld / 2);
+  free(queue, another.allocate(queue, kHeld / 2));
+  free(queue, half);
   queue.synchronize();
   another.destroy();
   expect_returned(context.device(), before);

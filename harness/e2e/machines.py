@@ -38,10 +38,11 @@ def checks_of(path):
 def run(sandbox, path, *options):
     out = sandbox.out()
     done = sandbox.proctor("run", *SUITES, "--exclude", "*.none/*", "--out", out, *here(path), *options, timeout=1200)
-    check(done.returncode in (0, 3), path.name, "exits", done.returncode, done.stdout, done.stderr)
     cases = report(out)["cases"]
-    red = [f"{case['id']}: {case['outcome']}({case['reason']})" for case in cases if case["outcome"] not in ("pass", "skip")]
-    check(not red, path.name, "has red cases:", *red, done.stdout)
+    red = [f"{case['id']}: {case['outcome']}({case['reason']}) {case['message']}" for case in cases
+           if case["outcome"] not in ("pass", "skip")]
+    check(not red, done.stdout, done.stderr, path.name, "has red cases:", *red)  # last, where a long output is cut
+    check(done.returncode in (0, 3), done.stdout, done.stderr, path.name, "exits", done.returncode)
     unnamed = [case["id"] for case in cases if case["outcome"] == "skip" and not NAMED.fullmatch(case["reason"] or "")]
     check(not unnamed, path.name, "skips without a need:", *unnamed)
     return cases

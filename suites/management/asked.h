@@ -23,6 +23,8 @@ inline constexpr const char* kMemoryQuery = by_vendor("zesMemoryGetState", "nvml
 // {"PID": bytes, ...}
 inline constexpr const char* kProcessesQuery =
     by_vendor("zesDeviceProcessesGetState", "nvmlDeviceGetComputeRunningProcesses_v3");
+// {"corrected": number, "uncorrected": number} of errors that the card has counted since the start of its driver.
+inline constexpr const char* kErrorsQuery = by_vendor("zesRasGetState", "nvmlDeviceGetTotalEccErrors");
 // {"pci": "0000:03:00.0"}
 inline constexpr const char* kAddressQuery =
     by_vendor("zesDevicePciGetProperties", "nvmlDeviceGetPciInfo_v3");
@@ -32,7 +34,7 @@ struct Query {
   std::string function;
   nlohmann::json (*ask)(const Device& card);
 };
-// Each vendor has its own. The three above are among them.
+// Each vendor has its own. The four above are among them.
 const std::vector<Query>& management_queries();
 
 class Asker {

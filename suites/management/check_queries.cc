@@ -6,6 +6,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/free_memory.h"
+#include "suites/accel/speed.h"
 #include "suites/main/check.h"
 #include "suites/management/asked.h"
 
@@ -20,6 +21,9 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kEnds = "ours: a query that never ends stops whoever judges the card's health";
+constexpr const char* kErrors =
+    by_vendor("Level Zero specification, zes_ras_state_t: ZES_RAS_ERROR_TYPE_UNCORRECTABLE",
+              "NVML API Reference Guide, nvmlDeviceGetTotalEccErrors; NVIDIA GPU Memory Error Management");
 constexpr const char* kFollows =
     by_vendor("Level Zero specification, zes_mem_state_t and zes_process_state_t",
               "NVML API Reference Guide, nvmlMemory_t and nvmlProcessInfo_t");
@@ -40,6 +44,29 @@ std::uint64_t used_as_told(Asker& asker) {
 }
 
 }  // namespace
+
+PROCTOR_CHECK(Management, ErrorsUnderLoadAreCorrected, "M45", kErrors, suite::kGate,
+              .faults = {"sysman.errors_under_load"},
+              .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "patterns");
+  const Kernel write_pattern(module, "write_pattern"), judge_pattern(module, "judge_pattern");
+  constexpr std::uint32_t kNoise = 2;
+  const auto n = static_cast<std::uint32_t>(sized_for_speed(1 << 13));
+  need_memory(context.device(), std::uint64_t{8} * n);
+  const Buffer words = device_memory(context, std::size_t{8} * n);
+  const auto wrong = device_copy(queue, context, std::vector<std::uint32_t>(1));
+  const auto places = device_copy(queue, context, std::vector<std::uint64_t>(48));
+  Asker asker;
+  const auto uncorrected = [&] { return asker.ask(kErrorsQuery).at("uncorrected").dump(); };
+  const auto before = uncorrected();
+  step("given memory that is written and judged");
+  queue.launch(write_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, n));
+  queue.launch(judge_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, wrong, places, n));
+  queue.synchronize();
+  expect_same("errors that were not corrected", before, uncorrected());
+}
 
 PROCTOR_CHECK(Management, EachQueryIsAnswered, "K97", kEnds, kWarn,
               {"sysman.wrong_pci_address",

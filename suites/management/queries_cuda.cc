@@ -65,6 +65,14 @@ json number_of(const Device& card, const char* function) {
         [](const Device& card) { return number_of<Number __VA_OPT__(, ) __VA_ARGS__>(card, function); } \
   }
 
+json errors_of(const Device& card) {
+  constexpr int kCorrected = 0, kUncorrected = 1, kSinceStart = 0;
+  unsigned long long corrected = 0, uncorrected = 0;
+  ask_or_skip(kErrorsQuery, managed_handle(card), kCorrected, kSinceStart, &corrected);
+  ask_or_skip(kErrorsQuery, managed_handle(card), kUncorrected, kSinceStart, &uncorrected);
+  return {{"corrected", corrected}, {"uncorrected", uncorrected}};
+}
+
 // A set without events: the answer, that there is none, is there at once.
 json events_of(const Device& card) {
   managed_handle(card);
@@ -95,7 +103,7 @@ const std::vector<Query>& management_queries() {
       NUMBER(unsigned, "nvmlDeviceGetPowerUsage"),
       NUMBER(unsigned long long, "nvmlDeviceGetTotalEnergyConsumption"),
       NUMBER(unsigned long long, "nvmlDeviceGetCurrentClocksThrottleReasons"),
-      NUMBER(unsigned long long, "nvmlDeviceGetTotalEccErrors", 0, 0),
+      {kErrorsQuery, errors_of},
       {"nvmlEventSetWait_v2", events_of},
   };
   return queries;

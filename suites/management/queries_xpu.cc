@@ -111,14 +111,20 @@ json energy_of(const Device& card) {
 }
 
 json errors_of(const Device& card) {
-  json sets = json::array();
-  for (const auto set : ALL_OF(zesDeviceEnumRasErrorSets, zes_ras_handle_t, card)) {
+  const auto sets = ALL_OF(zesDeviceEnumRasErrorSets, zes_ras_handle_t, card);
+  need(!sets.empty(), "unsupported:error_counters");
+  std::uint64_t corrected = 0, uncorrected = 0;
+  for (const auto set : sets) {
+    zes_ras_properties_t properties{};
+    properties.stype = ZES_STRUCTURE_TYPE_RAS_PROPERTIES;
+    or_skip(ZES_CALL(zesRasGetProperties, set, &properties));
     zes_ras_state_t state{};
     state.stype = ZES_STRUCTURE_TYPE_RAS_STATE;
     or_skip(ZES_CALL(zesRasGetState, set, static_cast<ze_bool_t>(0), &state));
-    sets.push_back(state.category);
+    auto& errors = properties.type == ZES_RAS_ERROR_TYPE_UNCORRECTABLE ? uncorrected : corrected;
+    for (const std::uint64_t count : state.category) errors += count;
   }
-  return {{"sets", sets}};
+  return {{"corrected", corrected}, {"uncorrected", uncorrected}};
 }
 
 // Of a card of which no event was asked for: the answer is there at once.
@@ -147,7 +153,7 @@ const std::vector<Query>& management_queries() {
       {"zesFrequencyGetState", clocks_of},
       {"zesTemperatureGetState", temperatures_of},
       {"zesPowerGetEnergyCounter", energy_of},
-      {"zesRasGetState", errors_of},
+      {kErrorsQuery, errors_of},
       {"zesDriverEventListen", events_of},
   };
   return queries;

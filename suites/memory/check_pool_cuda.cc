@@ -503,8 +503,10 @@ PROCTOR_CHECK(Pool, CurrentOneServesItsDevice, "M38",
   queue.synchronize();
 }
 
+// In a process that has used other pools, the driver 580.159.04 sometimes divides by zero (2 of 4 runs in batches on an
+// H100).
 PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy", kGate,
-              {"alloc.leak_on_free:min=134217728", "copy.skip"}) {
+              .faults = {"alloc.leak_on_free:min=134217728", "copy.skip"}, .alone = true) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 2 * kHeld);

@@ -196,7 +196,8 @@ def interrupted(sandbox):
     check(min(runs.values()) >= 7 and max(runs.values()) - min(runs.values()) <= 1, runs)
     cases = by_suite(document)
     check(cases["third"]["outcome"] == "fail" and cases["third"]["failure_rate"]["failures"] >= 2, cases["third"])
-    check((cases["good"]["outcome"], cases["good"]["reason"]) == ("notrun", "interrupted"), cases["good"]["outcome"])
+    # It depends on whose turn it was.
+    check((cases["good"]["outcome"], cases["good"]["reason"] or "") in (("notrun", "interrupted"), ("pass", "")), cases["good"])
 
 
 # ---- --new-since ----

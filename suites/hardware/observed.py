@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """observed.py RUN_DIR [-o FILE]   what real cards did where no document says what they must, as a table.
 
-RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given; the
-same run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
+RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given;
+the same run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
 """
 
 import argparse

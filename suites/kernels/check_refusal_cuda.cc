@@ -84,8 +84,8 @@ Status get_kernel(Victim& v, const char* name) {
 }
 
 // Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
-// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row is one
-// call; its other arguments are good.
+// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row
+// is one call; its other arguments are good.
 constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernel", "the function is null", cudaErrorInvalidDeviceFunction,
      [](Victim& v) { return launch(v, {}, nullptr); }},

@@ -59,8 +59,8 @@ cudaMemcpy3DParms volume(Victim& victim) {
 }
 
 // Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
-// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row is one
-// call; its other arguments are good.
+// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row
+// is one call; its other arguments are good.
 constexpr BadCall kBadCalls[] = {
     {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMalloc, static_cast<void**>(nullptr), 64); }},

@@ -178,8 +178,8 @@ PROGRAM(structures) {
 #undef TURN_ONE
 }
 
-// Packed structures are given and returned by pointer: nvcc 13.0 stores the members of a returned one with instructions that
-// need an alignment which it does not have (st.param.b64 [func_retval0+7]). An H100 then reads other numbers.
+// Packed structures are given and returned by pointer. nvcc 13.0 stores the members of a returned one at addresses
+// that are not aligned for the instruction (st.param.b64 [func_retval0+7]), and an H100 then reads other numbers.
 NOINLINE void pack(Packed* result, uchar a, uint b, ushort c, ulong d) {
   result->a = a;
   result->b = b;

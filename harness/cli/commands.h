@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,

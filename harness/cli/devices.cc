@@ -12,9 +12,12 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/end_run.h"
 #include "harness/cli/text_table.h"
+#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
+#include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/health/health_check.h"
@@ -22,6 +25,8 @@
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/device_report.h"
 #include "harness/machine/machine.h"
+#include "harness/run/record/run_directory.h"
+#include "reports/accept/expected_machine.h"
 
 namespace proctor::cli {
 namespace {
@@ -116,6 +121,7 @@ struct ListOptions {
   bool json = false;
   bool ids = false;
   bool ctest_resource_spec = false;
+  std::string expect_file{};
 };
 
 std::string model_and_size(const Device& device) {
@@ -144,7 +150,30 @@ void print_list(const DeviceReport& report, const std::vector<DrainedDevice>& dr
   print_stack(report, std::cout);
 }
 
+// A file for `proctor accept --expect` that expects what is here. What a management library does not tell is not in it.
+int write_expect_file(const ListOptions& options) {
+  if (auto usable = check_output_file("--expect-file", options.expect_file); !usable)
+    return fail(usable.error());
+  const auto machine = Machine::open(options.query.machine, fmt::format("devices-{}", getpid()));
+  if (!machine) return fail(machine.error());
+  std::vector<Backend> backends = (*machine)->likely_backends();
+  if (const auto only = parse_backend(options.query.backend)) backends = {*only};
+  const auto devices = (*machine)->devices(backends);
+  if (!devices) return fail(devices.error());
+  const auto facts = (*machine)->facts(*devices);
+  if (!facts) return fail(facts.error());
+  std::vector<PlannedDevice> planned;
+  for (const PoolDevice& entry : devices->pool) planned.push_back(entry.device);
+  if (planned.empty()) return fail(Error::refused("There is no device, so that nothing can be expected"));
+  for (const std::string& problem : facts->problems) print_sentences({problem});
+  const auto written = replace_file(options.expect_file, write_expected(planned, facts->cards));
+  if (!written) return fail(written.error());
+  print_sentences({"wrote " + options.expect_file + ": " + count_text(planned.size(), "device")});
+  return kExitGreen;
+}
+
 int run_devices(const ListOptions& options) {
+  if (!options.expect_file.empty()) return write_expect_file(options);
   const auto report = report_devices(options.query);
   if (!report) return fail(report.error());
   if (options.ctest_resource_spec) {
@@ -311,7 +340,12 @@ int undrain_if_well(const UndrainOptions& options, const DrainList& list) {
 int undrain(const UndrainOptions& options) {
   const std::string state_dir = state_dir_of(options);
   const DrainList list(state_dir);
-  if (!list.find(options.device)) return fail(not_drained(options.device, list, state_dir));
+  const auto drained = list.find(options.device);
+  if (!drained) return fail(not_drained(options.device, list, state_dir));
+  if (drained->reason == kRejected)
+    return fail(Error::refused(
+        options.device + " was rejected by `proctor accept`, and only a run that accepts it uses it again",
+        "Run: proctor accept --devices " + options.device));
   if (options.probe) return undrain_if_well(options, list);
   if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());
   std::cout << options.device << " gets cases again\n";
@@ -341,6 +375,9 @@ void add_devices_command(CLI::App& app, Action& action) {
     each->add_flag("--ids", options->ids, "Print only the ids, one on each line, drained devices included");
     each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
                    "Print a file for `ctest --resource-spec-file`");
+    each->add_option("--expect-file", options->expect_file,
+                     "Write what this machine has to this file, for `proctor accept --expect`")
+        ->type_name("FILE");
   }
   command->callback([&action, command, list, options] {
     if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own

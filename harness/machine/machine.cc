@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/core/slurm_job.h"
+#include "harness/devices/ask_facts.h"
 #include "harness/devices/device_nodes.h"
 #include "harness/devices/inventory.h"
 #include "harness/machine/cuda_programs.h"
@@ -199,29 +200,62 @@ Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, cons
   return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), extent);
 }
 
-// It sees the simulated devices without their faults: those belong to the programs that run on them.
-Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices) {
+Result<Machine::ProbeStart> Machine::start_of_probe(const FoundDevices& devices,
+                                                    const WatchedDevices& watched,
+                                                    const std::string& faults) {
   const auto state = sim_state(devices);
   if (!state) return state.error();
+  ProbeStart start{.argv = {}, .env = watched.env};
+  if (const auto found = devices.simulations.find(watched.backend); found != devices.simulations.end()) {
+    SimEnvironment simulated = found->second;
+    bind_session(simulated, {.state = *state, .log = {}, .faults = faults});
+    start.env = with_simulation(std::move(start.env), simulated);
+    start.argv = simulated.loader_words;
+  }
+  start.argv.push_back(default_probe(watched.backend));
+  return start;
+}
+
+// It sees the simulated devices without their faults: those belong to the programs that run on them.
+Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices) {
   const auto scratch = this->scratch();
   if (!scratch) return scratch.error();
   MonitorSetup setup;
   for (const WatchedDevices& watched : devices.watched) {
-    ProbeMonitorSetup probe;
-    probe.env = watched.env;
-    if (const auto found = devices.simulations.find(watched.backend); found != devices.simulations.end()) {
-      SimEnvironment simulated = found->second;
-      bind_session(simulated, {.state = *state, .log = {}, .faults = {}});
-      probe.env = with_simulation(std::move(probe.env), simulated);
-      probe.argv = simulated.loader_words;
-    }
-    probe.argv.push_back(default_probe(watched.backend));
-    probe.fifo = (*scratch)->new_file_name();
-    probe.ids = watched.ids;
-    setup.probes.push_back(std::move(probe));
+    auto start = start_of_probe(devices, watched, "");
+    if (!start) return start.error();
+    setup.probes.push_back({.argv = std::move(start->argv),
+                            .env = std::move(start->env),
+                            .fifo = (*scratch)->new_file_name(),
+                            .ids = watched.ids});
   }
   if (setup.probes.empty()) return std::optional<MonitorSetup>();
   return std::optional<MonitorSetup>(std::move(setup));
+}
+
+// With the faults of the simulated devices: what is asked here is judged.
+Result<Machine::Facts> Machine::facts(const FoundDevices& devices) {
+  const auto containment = this->containment();
+  if (!containment) return containment.error();
+  const auto scratch = this->scratch();
+  if (!scratch) return scratch.error();
+  const auto directory = (*scratch)->new_directory();
+  if (!directory) return directory.error();
+  Facts facts;
+  for (const WatchedDevices& watched : devices.watched) {
+    auto start = start_of_probe(devices, watched, simulation_ ? simulation_->faults : "");
+    if (!start) return start.error();
+    auto answer = ask_facts(**containment, {.argv = std::move(start->argv),
+                                            .env = std::move(start->env),
+                                            .ids = watched.ids,
+                                            .directory = *directory});
+    if (!answer) {
+      facts.problems.push_back("failed to " + answer.error().what);
+    } else {
+      facts.cards.merge(*answer);
+    }
+  }
+  return facts;
 }
 
 Result<std::optional<HealthRequest>> Machine::health_request(const FoundDevices& devices,

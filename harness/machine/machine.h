@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/card_facts.h"
 #include "harness/core/result.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/health/health_check.h"
@@ -73,6 +74,13 @@ class Machine {
                                         SimSession session = {});
   // None if there is nothing to watch.
   Result<std::optional<MonitorSetup>> monitor(const FoundDevices& devices);
+  // What the management libraries say of the devices, by their ids. A vendor whose library does not answer has a line in
+  // `problems`, and its devices are not there.
+  struct Facts {
+    FactsOfCards cards;
+    std::vector<std::string> problems;
+  };
+  Result<Facts> facts(const FoundDevices& devices);
   // How one of `devices` is examined, in the environment that a case would have; none if nothing here can
   // examine it. With `may_reset`, a device that fails may be reset.
   Result<std::optional<HealthRequest>> health_request(const FoundDevices& devices, const std::string& device,
@@ -80,6 +88,13 @@ class Machine {
 
  private:
   Machine(const MachineOptions& options, std::string name);
+  // How a probe is started that sees the devices of `watched`.
+  struct ProbeStart {
+    std::vector<std::string> argv;
+    std::vector<std::string> env;
+  };
+  Result<ProbeStart> start_of_probe(const FoundDevices& devices, const WatchedDevices& watched,
+                                    const std::string& faults);
   // The devices of `backends` and, where --devices may name others, of all that can be looked at.
   Result<FoundDevices> look(const std::vector<Backend>& backends);
   // That they are within those of the Slurm job.

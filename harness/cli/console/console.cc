@@ -506,7 +506,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   show_durations(model);
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
-  if (model.plan().each_device) output_.write(device_table(model) + '\n');
+  if (options_.ending && model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
   show_failed(model, groups);
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
@@ -515,7 +515,8 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
   print(rendered ? "page: " + from_here("index.html")
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
-  print(paint(shell_code == kExitGreen ? kGreen : kRed,
+  if (options_.ending)
+    print(paint(shell_code == kExitGreen ? kGreen : kRed,
               fmt::format("exit {} ({})", shell_code, verdict_words(model, shell_code))));
   output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
 }

@@ -35,6 +35,7 @@ struct ConsoleOptions {
   // As in CI: where no terminal is, no line for a case that passes, and the progress twice a minute.
   bool only_failed = false;
   bool header = true;                       // false: the caller says what the run is
+  bool ending = true;                       // false: the caller says how it ended
   std::map<std::string, int> retries = {};  // by case, where it has some
 };
 

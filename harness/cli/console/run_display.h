@@ -5,10 +5,7 @@
 #include <string_view>
 
 #include "harness/core/events.h"
-
-namespace proctor {
-class RunModel;
-}
+#include "reports/model/exit_code.h"
 
 namespace proctor::cli {
 
@@ -19,7 +16,10 @@ class RunDisplay : public EventSink {
   virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
   // Called a few times a second.
   virtual void tick() = 0;
-  // Called after the last event. `rendered`: whether the reports could be written; a warning
+  // The code of the shell, called once after the last event and before finish(). A command that judges something else than
+  // the run has its own.
+  virtual int judge(const RunModel& model) { return shell_exit_code(model); }
+  // Called after that. `rendered`: whether the reports could be written; a warning
   // has said which could not.
   virtual void finish(const RunModel& model, int shell_code, const Result<void>& rendered) = 0;
 };

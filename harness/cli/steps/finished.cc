@@ -177,7 +177,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   const RunModel& model = memory.recall();
   tell_past(checked.typed.history, model, events);
   const auto rendered = write_reports(model, prepared, checked.typed.junit, events);
-  const int code = shell_exit_code(model);
+  const int code = display->judge(model);
   display->finish(model, code, rendered);
   output.on_lost(nullptr);
   prepared.journal->on_lost(nullptr);

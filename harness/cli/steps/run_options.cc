@@ -8,6 +8,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/accept/accept_steps.h"
 
 namespace proctor::cli {
 namespace {
@@ -377,6 +378,13 @@ const std::vector<Heading>& headings() {
         {"--subject", kHarmless},
         {"--telemetry", kHarmless},
         {"--stack-root", kRuleTells}}},
+      {"Acceptance",
+       {{"--level", kHarmless},
+        {"--hours", kHarmless},
+        {"--budget", kHarmless},
+        {"--expect", kHarmless},
+        {"--drain", kHarmless},
+        {"--json", kHarmless}}},
       {"Console",
        {{"--show-output", kHarmless},
         {"--verbose", kHarmless},
@@ -495,6 +503,39 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
                    "Give the command this terminal; its output is not in the log");
   command.add_flag("--workflow-commands", options.workflow_commands,
                    "Let GitHub Actions obey workflow commands (::error::, ##[group]) in the output");
+  group_options(command);
+}
+
+void add_accept_options(CLI::App& command, RunOptions& options) {
+  AcceptOptions& accept = options.accept;
+  command
+      .add_option("--level", accept.level,
+                  "How much is tried: 1 (a minute), 2 (default, 5 minutes), 3 (30 minutes) or 4 (--hours)")
+      ->type_name("N")
+      ->check(from_to(kLowestAcceptLevel, kHighestAcceptLevel));
+  command.add_option("--hours", accept.hours, "Time under load at level 4")
+      ->type_name("N")
+      ->check(from_to(1, 1000));
+  add_duration(command, options, "--budget", accept.budget,
+               "Most time for the steps of the level; those that find least for their time are left out");
+  command
+      .add_option("--expect", accept.expect,
+                  "What the machine should have, as `proctor devices --expect-file` writes it")
+      ->type_name("FILE");
+  command.add_flag("--drain", accept.drain, "Drain the devices that are rejected");
+  command.add_option("--json", accept.json, "Also write the verdicts as JSON to this file")
+      ->type_name("FILE");
+  command
+      .add_option("--backend", options.plan.selection.backend,
+                  "Judge only devices of this backend: cuda, xpu or all (default)")
+      ->type_name("BACKEND")
+      ->check(one_of({"cuda", "xpu", "all"}));
+  add_machine_options(command, options.machine);
+  add_devices_option(command, options.machine);
+  add_device_options(command, options);
+  add_report_options(command, options);
+  add_console_options(command, options.console);
+  command.add_flag("--dry-run", options.dry_run, "Print the plan and start nothing");
   group_options(command);
 }
 

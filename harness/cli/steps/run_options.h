@@ -25,6 +25,16 @@ enum class Effect {
   kNarrows,    // something, and nothing else tells
 };
 
+// What only `proctor accept` can be told.
+struct AcceptOptions {
+  int level = 2;
+  int hours = 0;           // of level 4
+  Milliseconds budget{0};  // 0: none
+  std::string expect{};    // --expect FILE
+  std::string json{};      // --json FILE
+  bool drain = false;
+};
+
 struct RunOptions {
   MachineOptions machine;
   PlanOptions plan;
@@ -51,13 +61,16 @@ struct RunOptions {
   std::optional<std::string> ready_regex;
   std::string ready_timeout;
   std::string ready_file;
-  bool workflow_commands = false;            // in the output of exec's command: they are obeyed
+  bool workflow_commands = false;  // in the output of exec's command: they are obeyed
+  AcceptOptions accept{};
+  std::vector<std::string> as_run{};  // of `accept`: the words with which `run` does the same, for reruns
   std::vector<NarrowingOption> narrowing{};  // of those that were typed
   std::optional<Error> mistake;  // the first value that could not be read; refused with everything else
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_exec_options(CLI::App& command, RunOptions& options);
+void add_accept_options(CLI::App& command, RunOptions& options);
 
 // Puts the options of this command that `run` or `exec` has, too, below the headings of theirs.
 void group_options(CLI::App& command);

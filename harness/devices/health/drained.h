@@ -17,6 +17,9 @@
 
 namespace proctor {
 
+// The reason of a device that `proctor accept` rejected: only a run that accepts it uses it, and clears it.
+inline constexpr const char* kRejected = "rejected";
+
 struct DrainedDevice {
   std::string device;    // "xpu:0000:03:00.0"
   std::string reason;    // "lost", "not_back", "unreapable", or a person's words

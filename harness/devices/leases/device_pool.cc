@@ -12,10 +12,12 @@ constexpr Milliseconds kLeftOut{1'000};
 
 }  // namespace
 
-DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run)
+DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run,
+                       bool retest)
     : devices_(std::move(devices)),
       leases_(std::move(leases)),
       run_(std::move(run)),
+      retest_(retest),
       busy_(devices_.size()) {}
 
 std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count,
@@ -56,7 +58,7 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
 // Another run may find out that a device is sick.
 bool DevicePool::drained_meanwhile(const std::string& id) {
   const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
-  if (!drained) return false;
+  if (!drained || (retest_ && drained->reason == kRejected)) return false;
   const std::string line = slurm_drain_line({*drained});
   warnings_.push_back({WarningCode::kDeviceDrained,
                        describe(*drained) + (line.empty() ? "" : ". To drain its node, too: " + line)});

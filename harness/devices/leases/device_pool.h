@@ -32,9 +32,9 @@ struct DeviceWish {
 class DevicePool {
  public:
   // `leases` is where the devices are leased from other runs; none if no other run can see them. `run` is the
-  // id of this run.
+  // id of this run. `retest`: devices that `proctor accept` rejected are given all the same.
   explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
-                      std::string run = {});
+                      std::string run = {}, bool retest = false);
 
   // Leases `count` devices of `backend` for the case `what`, or returns none if so many are not free now. If
   // only other runs stand in the way, held_elsewhere() names them. If the devices are shared, a case gets the
@@ -98,6 +98,7 @@ class DevicePool {
   std::vector<PoolDevice> devices_;
   std::optional<LeaseDirectory> leases_;
   std::string run_;
+  bool retest_;
   std::vector<bool> busy_;
   std::map<std::string, Lease> held_;
   std::map<std::string, LeftOut> left_out_;

@@ -42,6 +42,8 @@ struct CareSetup {
   Examinations::WhyLost why_lost{};     // asked where an examination says nothing
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
+  // Devices that `proctor accept` rejected are used: they are judged again.
+  bool retest = false;
 };
 
 // Whether an error that this attempt reports stays in its process: what other cases do there later says nothing, and what

@@ -30,7 +30,7 @@ class Runner {
                   .planned = setup.planned,
                   .run_started = Clock::now()},
         pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
-              setup.planned.run_id),
+              setup.planned.run_id, setup.care.retest),
         pending_(setup, pool_),
         ends_(setup, sink,
               [this](std::size_t index, const CaseEnded& ended) { stop_.case_ended(index, ended); }),

@@ -1,0 +1,122 @@
+// `proctor accept`: whether each device of the machine is good. It is a run of the built-in suites on every device, whose
+// cases follow from the level (reports/accept/accept_steps.h); its verdict is on the devices, and not on the cases.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "harness/cli/accept_display.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/run_command.h"
+#include "harness/core/exit_code.h"
+#include "harness/run/record/run_directory.h"
+#include "reports/accept/accept_steps.h"
+
+namespace proctor::cli {
+namespace {
+
+const std::vector<std::string> kSuites = {"memory", "kernels", "management", "visibility"};
+
+void add_word(std::vector<std::string>& words, const char* option, const std::string& value) {
+  if (value.empty()) return;
+  words.emplace_back(option);
+  words.push_back(value);
+}
+
+// The run that this is, for those who run one of its cases again.
+std::vector<std::string> words_of_run(const RunOptions& typed) {
+  std::vector<std::string> words = {"proctor", "run"};
+  words.insert(words.end(), kSuites.begin(), kSuites.end());
+  add_word(words, "--size", typed.plan.extent.size);
+  add_word(words, "--batch", typed.plan.selection.batch);
+  add_word(words, "--backend", typed.plan.selection.backend);
+  add_word(words, "--sim", typed.machine.sim);
+  add_word(words, "--sim-driver", typed.machine.sim_driver);
+  add_word(words, "--sim-state", typed.machine.sim_state);
+  add_word(words, "--state-dir", typed.machine.state_dir);
+  add_word(words, "--devices", typed.machine.devices);
+  for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
+  return words;
+}
+
+// What the level says, as the options of `run` that it stands for.
+void settle_level(RunOptions& typed) {
+  typed.plan.selection.suites = kSuites;
+  typed.plan.selection.batch = "auto";
+  typed.plan.extent.size = size_of_level(typed.accept.level);
+  typed.policy.breaker = 0;  // each device is judged, however many are broken
+  typed.policy.foreign = ForeignPolicy::kFail;
+  typed.setup.planned.each_device = true;
+  typed.setup.care.prove = true;
+  typed.setup.care.retest = true;
+  typed.setup.repeats.repeat = 0;
+  if (typed.accept.budget.count() > 0) typed.setup.stop.deadline = typed.accept.budget;
+  if (typed.accept.level == kHighestAcceptLevel)
+    typed.setup.planned.stress_ms = std::int64_t{3'600'000} * std::max(typed.accept.hours, 1);
+  typed.as_run = words_of_run(typed);
+}
+
+// Only the built-in suites judge a device, whatever a proctor.toml has.
+Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
+  const AcceptOptions& accept = typed.accept;
+  if (after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
+  if (accept.hours > 0 && accept.level != kHighestAcceptLevel)
+    return Error::refused("--hours requires --level 4", "For example: proctor accept --level 4 --hours 12");
+  if (auto expected = read_expected(accept.expect); !expected) return expected.error();
+  if (!accept.json.empty()) {
+    if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
+  }
+  typed.plan.config.text = "";
+  typed.plan.config.user_file = "";
+  return {};
+}
+
+int devices_of(const Checked& checked, Backend backend) {
+  const auto devices = checked.machine->devices({backend});
+  return devices ? static_cast<int>(devices->pool.size()) : 0;
+}
+
+// The cases of the steps that the level has, and that fit the budget. A link is between two devices: its step has all.
+Result<FoundPlan> find_accept_plan(const Checked& checked) {
+  auto found = find_plan(checked);
+  if (!found) return found;
+  const AcceptOptions& accept = checked.typed.accept;
+  const auto steps = choose_steps(accept.level, static_cast<int>(accept.budget.count() / 1000));
+  Plan& plan = found->outcome.plan;
+  std::erase_if(plan.cases, [&](const Case& test) {
+    return std::ranges::find(steps.taken, step_of(test.id)) == steps.taken.end();
+  });
+  for (Case& test : plan.cases) {
+    if (step_of(test.id)->name == "links" && test.devices > 1)
+      test.devices = std::max(test.devices, devices_of(checked, plan.suites[test.suite].backend));
+  }
+  return found;
+}
+
+void adapt_nothing(RunSetup& /*setup*/, const RunOptions& /*typed*/) {}
+
+std::unique_ptr<RunDisplay> make_display(const Checked& checked, const Prepared& prepared,
+                                         ConsoleOutput& output) {
+  return std::make_unique<AcceptDisplay>(checked, prepared, output);
+}
+
+constexpr Manner kAccept{.refuse = fail,
+                         .check = check_accept,
+                         .find_plan = find_accept_plan,
+                         .adapt = adapt_nothing,
+                         .make_display = make_display};
+
+}  // namespace
+
+void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+  auto* command = app.add_subcommand("accept", "Judge whether each device of this machine is good");
+  auto options = std::make_shared<RunOptions>();
+  add_accept_options(*command, *options);
+  command->callback([options, command, &action, &after_dashes] {
+    options->narrowing = narrowing_options(*command);
+    settle_level(*options);
+    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kAccept); };
+  });
+}
+
+}  // namespace proctor::cli

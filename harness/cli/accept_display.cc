@@ -1,0 +1,144 @@
+#include "harness/cli/accept_display.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "harness/cli/console/messages.h"
+#include "harness/cli/text_table.h"
+#include "harness/core/read_file.h"
+#include "harness/core/replace_file.h"
+#include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
+#include "harness/devices/health/drained.h"
+#include "reports/accept/accept_json.h"
+#include "reports/accept/accept_table.h"
+#include "reports/model/exit_code.h"
+
+namespace proctor::cli {
+namespace {
+
+// The level by which a device was rejected, in the evidence of its drain: "level 3: ...".
+constexpr std::string_view kLevel = "level ";
+
+int level_of(const DrainedDevice& drained) {
+  if (!drained.evidence.starts_with(kLevel) || drained.evidence.size() <= kLevel.size())
+    return kHighestAcceptLevel;
+  return drained.evidence[kLevel.size()] - '0';
+}
+
+ConsoleOptions console_of(const Checked& checked) {
+  ConsoleOptions options = checked.typed.console;
+  options.only_failed = true;
+  options.ending = false;
+  return options;
+}
+
+std::vector<std::string> notes_of(const Checked& checked) {
+  const AcceptOptions& accept = checked.typed.accept;
+  std::vector<std::string> notes = {fmt::format("  level        {} of {}, built-in suites at size {}",
+                                                accept.level, kHighestAcceptLevel,
+                                                size_of_level(accept.level))};
+  if (!accept.expect.empty()) notes.push_back("  expected     " + accept.expect);
+  return notes;
+}
+
+}  // namespace
+
+Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
+  if (file.empty()) return std::optional<ExpectedMachine>();
+  const auto text = read_text_file(file);
+  if (!text) return text.error();
+  auto expected = parse_expected(*text, file);
+  if (!expected) return expected.error();
+  return std::optional(*std::move(expected));
+}
+
+AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, ConsoleOutput& output)
+    : checked_(checked),
+      prepared_(prepared),
+      output_(output),
+      console_(output, console_of(checked), prepared.run_dir, notes_of(checked), /*quiet_status=*/false) {
+  const AcceptOptions& accept = checked.typed.accept;
+  question_.level = accept.level;
+  question_.steps = choose_steps(accept.level, static_cast<int>(accept.budget.count() / 1000));
+  if (auto expected = read_expected(accept.expect)) question_.expected = *std::move(expected);
+  question_.before = ask();
+}
+
+// A library that does not answer is no reason to judge nothing: the report says what it did not tell.
+FactsOfCards AcceptDisplay::ask() {
+  auto facts = checked_.machine->facts(prepared_.placed.devices);
+  if (!facts) {
+    question_.problems.push_back(facts.error().message());
+    return {};
+  }
+  question_.problems.insert(question_.problems.end(), facts->problems.begin(), facts->problems.end());
+  return std::move(facts->cards);
+}
+
+int AcceptDisplay::judge(const RunModel& model) {
+  question_.after = ask();
+  acceptance_ = judge_acceptance(model, question_);
+  const int signal = ending_signal(model);
+  return signal != 0 ? 128 + signal : exit_code(acceptance_.verdict);
+}
+
+void AcceptDisplay::print(const std::string& text) { output_.write(shown(text)); }
+
+void AcceptDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
+  console_.finish(model, shell_code, rendered);
+  const std::size_t columns = columns_of_stdout();
+  print("\n" +
+        text_table({"DEVICE", "MODEL", "VERDICT", "ACTION", "REASON"}, verdict_rows(acceptance_), columns));
+  print("\n");
+  for (const std::string& line : proof_lines(acceptance_)) print(line + "\n");
+  if (const auto rows = figure_rows(acceptance_); !rows.empty())
+    print("\n" + text_table({"FIGURE", "DEVICE", "VALUE", "FLOOR", "BEST", "VERDICT"}, rows, columns));
+  if (const std::string names = figures_without_bound(acceptance_); !names.empty())
+    print("insufficient, without a floor or a device of the same model: " + names + "\n");
+  for (const std::string& problem : acceptance_.problems) print("not told: " + problem + "\n");
+  write_files();
+  settle_devices();
+  print("\n" + accept_line(acceptance_) + "\n");
+  output_.drain(Milliseconds{5'000});
+}
+
+void AcceptDisplay::write_files() {
+  const std::string text = accept_json(acceptance_, question_, prepared_.run_dir);
+  for (const std::string& file : {prepared_.run_dir + "/accept.json", checked_.typed.accept.json}) {
+    if (file.empty()) continue;
+    if (auto written = replace_file(file, text); !written) fail(written.error());
+  }
+}
+
+void AcceptDisplay::settle_devices() {
+  const LeaseDirectory* leases = prepared_.placed.leases;
+  if (leases == nullptr) {
+    if (checked_.typed.accept.drain && acceptance_.verdict == AcceptVerdict::kRejected)
+      print("nothing is drained: no other run can see these devices\n");
+    return;
+  }
+  const DrainList list(leases->path());
+  for (const AcceptedDevice& device : acceptance_.devices) {
+    const auto drained = list.find(device.id);
+    const bool was_rejected = drained && drained->reason == kRejected;
+    if (device.verdict == AcceptVerdict::kAccepted && was_rejected &&
+        level_of(*drained) <= acceptance_.level) {
+      const auto undrained = list.undrain(device.id);
+      if (!undrained) fail(undrained.error());
+      if (undrained) print(device.id + " gets cases again\n");
+    }
+    const bool is_here = !device.id.starts_with("missing:");
+    if (!checked_.typed.accept.drain || device.verdict != AcceptVerdict::kRejected || !is_here) continue;
+    const auto done =
+        list.drain({.device = device.id,
+                    .reason = kRejected,
+                    .evidence = fmt::format("{}{}: {}", kLevel, acceptance_.level, device.reason()),
+                    .run = checked_.run_id});
+    if (!done) fail(done.error());
+    if (done) print(describe(*list.find(device.id)) + "\n");
+  }
+}
+
+}  // namespace proctor::cli

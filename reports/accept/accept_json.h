@@ -1,0 +1,14 @@
+// A judgement as accept.json (docs/reference/accept-json.md).
+#pragma once
+
+#include <string>
+
+#include "reports/accept/acceptance.h"
+
+namespace proctor {
+
+// `run_dir`: where its run is; `expected`: the file of --expect, or "".
+std::string accept_json(const Acceptance& acceptance, const AcceptQuestion& question,
+                        const std::string& run_dir);
+
+}  // namespace proctor

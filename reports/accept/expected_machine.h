@@ -1,0 +1,50 @@
+// What a machine should have: `proctor devices --expect-file` writes it, people edit it, `proctor accept --expect` compares
+// (docs/how-to/accept.md). Example:
+//
+//   [[model]]
+//   name = "NVIDIA H100 80GB HBM3"
+//   count = 4
+//   pcie_width = 16
+//   [model.floor]
+//   "memory.bandwidth.device" = 2700.0   # in the unit of that measure
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/card_facts.h"
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct ExpectedModel {
+  std::string name;
+  int count = 0;
+  std::vector<std::string> uuids{};               // of those that must be here; may be fewer than `count`
+  std::map<std::string, nlohmann::json> facts{};  // by expected_facts()
+  std::map<std::string, double> floors{};         // by the name of a measure: less than this is red
+};
+
+struct ExpectedMachine {
+  std::string file;
+  std::vector<ExpectedModel> models;
+
+  // Null: no table has that name.
+  const ExpectedModel* find(std::string_view name) const;
+};
+
+// The keys of card_facts that a table may have, in the order in which they are written.
+std::vector<std::string> expected_facts();
+
+// An error names the file, the line and the value. Tables that contradict each other are refused.
+Result<ExpectedMachine> parse_expected(std::string_view text, const std::string& file);
+
+// A file that expects what is here.
+std::string write_expected(const std::vector<PlannedDevice>& devices, const FactsOfCards& facts);
+
+}  // namespace proctor

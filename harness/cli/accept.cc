@@ -42,7 +42,8 @@ std::vector<std::string> words_of_run(const RunOptions& typed) {
 // What the level says, as the options of `run` that it stands for.
 void settle_level(RunOptions& typed) {
   typed.plan.selection.suites = kSuites;
-  typed.plan.selection.batch = "auto";
+  // Few cases need no shared process, whose failures would run a second time.
+  typed.plan.selection.batch = typed.accept.level == 1 ? "off" : "auto";
   typed.plan.extent.size = size_of_level(typed.accept.level);
   typed.policy.breaker = 0;  // each device is judged, however many are broken
   typed.policy.foreign = ForeignPolicy::kFail;

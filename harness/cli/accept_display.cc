@@ -13,11 +13,13 @@
 #include "harness/devices/health/drained.h"
 #include "reports/accept/accept_json.h"
 #include "reports/accept/accept_table.h"
+#include "reports/accept/judge_acceptance.h"
 #include "reports/model/exit_code.h"
 
 namespace proctor::cli {
 namespace {
 
+constexpr Milliseconds kLastLines{5'000};
 // The level by which a device was rejected, in the evidence of its drain: "level 3: ...".
 constexpr std::string_view kLevel = "level ";
 
@@ -101,7 +103,7 @@ void AcceptDisplay::finish(const RunModel& model, int shell_code, const Result<v
   write_files();
   settle_devices();
   print("\n" + accept_line(acceptance_) + "\n");
-  output_.drain(Milliseconds{5'000});
+  output_.drain(kLastLines);
 }
 
 void AcceptDisplay::write_files() {

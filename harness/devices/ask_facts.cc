@@ -11,15 +11,10 @@
 namespace proctor {
 namespace {
 
-Error no_facts(const std::string& why) {
-  return {ErrorKind::kSystem, "ask the management library about the devices: " + why, {}, 0};
-}
+constexpr Milliseconds kProbeGrace{500};
 
-CardFacts facts_of(const nlohmann::json& entry) {
-  CardFacts facts;
-  for (const auto& [key, value] : entry.at("values").items()) facts.values[key] = value;
-  for (const auto& [key, why] : entry.at("missing").items()) facts.missing[key] = why.get<std::string>();
-  return facts;
+Error no_facts(const std::string& why) {
+  return {ErrorKind::kSystem, "ask the management library about a device: " + why, {}, 0};
 }
 
 std::string why_no_answer(const ProcessEnd& end, Milliseconds limit) {
@@ -30,37 +25,36 @@ std::string why_no_answer(const ProcessEnd& end, Milliseconds limit) {
 
 }  // namespace
 
-Result<FactsOfCards> parse_facts(std::string_view line, const std::vector<std::string>& ids) {
+Result<CardFacts> parse_facts(std::string_view line) {
   try {
     const nlohmann::json document = parse_json(line);
     if (const auto problem = document.at("problem").get<std::string>(); !problem.empty())
       return no_facts(problem);
-    FactsOfCards all;
-    for (const auto& entry : document.at("devices")) {
-      const auto place = entry.at("device").get<std::size_t>();
-      if (place < ids.size()) all[ids[place]] = facts_of(entry);
-    }
-    return all;
+    CardFacts facts;
+    for (const auto& [key, value] : document.at("values").items()) facts.values[key] = value;
+    for (const auto& [key, why] : document.at("missing").items()) facts.missing[key] = why.get<std::string>();
+    return facts;
   } catch (const nlohmann::json::exception& error) {
     return no_facts(error.what());
   }
 }
 
-Result<FactsOfCards> ask_facts(Containment& containment, FactsRequest request) {
+Result<CardFacts> ask_facts(Containment& containment, FactsRequest request) {
   std::string document;
   ProcessSpec spec;
   spec.argv = std::move(request.argv);
   spec.argv.emplace_back("--facts");
+  spec.argv.push_back(std::to_string(request.device));
   spec.env = std::move(request.env);
   spec.directory = std::move(request.directory);
   spec.events = true;
   spec.limits.timeout = request.limit;
   spec.limits.fair = true;
-  spec.limits.grace = Milliseconds{500};
+  spec.limits.grace = kProbeGrace;
   spec.on_event_line = [&document](std::string_view line) { document = line; };
   const ProcessEnd end = run_contained(containment, std::move(spec));
   if (document.empty()) return no_facts(why_no_answer(end, request.limit));
-  return parse_facts(document, request.ids);
+  return parse_facts(document);
 }
 
 }  // namespace proctor

@@ -1,7 +1,8 @@
-// The facts of the devices of one vendor (harness/core/card_facts.h). A contained child asks, within a time limit: a library
-// that hangs costs no more than that.
+// The facts of one device (harness/core/card_facts.h). A contained child asks about this one alone, within a time limit: a
+// query that hangs costs no more than that, and nobody else's answer.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,15 +18,15 @@ class Containment;
 struct FactsRequest {
   std::vector<std::string> argv;  // the probe, with the words that must stand before it
   std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
-  std::vector<std::string> ids;   // of the devices, in the probe's order
+  std::size_t device = 0;         // in the probe's order
   std::string directory;          // the probe runs there, because drivers write files
   Milliseconds limit{5'000};
 };
 
 // The error completes "failed to ...": nobody answered in time, or the library is not here.
-Result<FactsOfCards> ask_facts(Containment& containment, FactsRequest request);
+Result<CardFacts> ask_facts(Containment& containment, FactsRequest request);
 
 // One answer of the probe (suites/probe/facts.h).
-Result<FactsOfCards> parse_facts(std::string_view line, const std::vector<std::string>& ids);
+Result<CardFacts> parse_facts(std::string_view line);
 
 }  // namespace proctor

@@ -245,14 +245,14 @@ Result<Machine::Facts> Machine::facts(const FoundDevices& devices) {
   for (const WatchedDevices& watched : devices.watched) {
     auto start = start_of_probe(devices, watched, simulation_ ? simulation_->faults : "");
     if (!start) return start.error();
-    auto answer = ask_facts(**containment, {.argv = std::move(start->argv),
-                                            .env = std::move(start->env),
-                                            .ids = watched.ids,
-                                            .directory = *directory});
-    if (!answer) {
-      facts.problems.push_back("failed to " + answer.error().what);
-    } else {
-      facts.cards.merge(*answer);
+    for (std::size_t i = 0; i < watched.ids.size(); ++i) {
+      auto answer = ask_facts(**containment,
+                              {.argv = start->argv, .env = start->env, .device = i, .directory = *directory});
+      if (!answer) {
+        facts.problems.push_back(watched.ids[i] + ": failed to " + answer.error().what);
+      } else {
+        facts.cards[watched.ids[i]] = *std::move(answer);
+      }
     }
   }
   return facts;

@@ -74,8 +74,8 @@ class Machine {
                                         SimSession session = {});
   // None if there is nothing to watch.
   Result<std::optional<MonitorSetup>> monitor(const FoundDevices& devices);
-  // What the management libraries say of the devices, by their ids. A vendor whose library does not answer has a line in
-  // `problems`, and its devices are not there.
+  // What the management libraries say of the devices, by their ids. One about which the library does not answer has a line in
+  // `problems`, and is not there.
   struct Facts {
     FactsOfCards cards;
     std::vector<std::string> problems;

@@ -13,6 +13,8 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kLongestWords = 200;
+// What suites/main/helper.cc says of a second process that a query holds.
+constexpr std::string_view kNoAnswer = "the second process gave no answer";
 
 // The devices that a failed case with several devices is not cleared of.
 struct SharedFailure {
@@ -44,12 +46,17 @@ std::string words_of(const RunModel& model, const CaseRecord& record, const Atte
 
 AcceptFinding finding_of(const RunModel& model, const CaseRecord& record, const Attempt& attempt,
                          const AcceptStep& step) {
+  const Verdict verdict = verdict_of(attempt);
+  const std::string words = words_of(model, record, attempt);
+  // A query that hangs says more than the check that asked.
+  const bool is_silent = words.find(kNoAnswer) != std::string::npos;
   AcceptFinding finding{.step = std::string(step.name),
                         .case_id = record.planned.id,
-                        .words = words_of(model, record, attempt),
+                        .words = words,
                         .code = attempt.end ? vendor_code(*attempt.end) : "",
                         .evidence = attempt.start.log,
-                        .rule = action_for(without_backend(record.planned.id), verdict_of(attempt))};
+                        .rule = is_silent ? action_for("*", {Outcome::kDeviceLost, {}})
+                                          : action_for(without_backend(record.planned.id), verdict)};
   return finding;
 }
 
@@ -66,7 +73,7 @@ class CaseJudge {
     for (const CaseRecord& record : model_.cases()) {
       if (const AcceptStep* step = step_of(record.planned.id)) judge(record, *step);
     }
-    for (const SharedFailure& failure : shared_) blame(failure);
+    for (const SharedFailure& failure : shared_) attribute(failure);
     tell_what_all_have();
   }
 
@@ -138,23 +145,23 @@ class CaseJudge {
   // A machine that could not give a case what it needs says nothing about a device: not even a lease.
   static bool is_not_about_device(const Verdict& verdict) { return verdict.outcome == Outcome::kError; }
 
-  // To the one device that is to blame; to none of several, which are then incomplete.
-  void blame(const SharedFailure& failure) {
+  // It counts against the one device at fault; without one, all are incomplete.
+  void attribute(const SharedFailure& failure) {
     const AcceptStep& step = *step_of(failure.record->planned.id);
-    std::vector<std::string> blamed;
+    std::vector<std::string> at_fault;
     for (const std::string& id : failure.attempt->start.devices) {
-      if (devices_.contains(id) && !devices_.at(id).findings.empty()) blamed.push_back(id);
+      if (devices_.contains(id) && !devices_.at(id).findings.empty()) at_fault.push_back(id);
     }
-    if (blamed.empty()) blamed = named_in(*failure.attempt);
+    if (at_fault.empty()) at_fault = named_in(*failure.attempt);
     for (const std::string& id : failure.attempt->start.devices) {
       AcceptStepResult* own = result(id, step);
       if (own == nullptr) continue;
-      if (blamed.size() == 1 && blamed.front() == id) {
+      if (at_fault.size() == 1 && at_fault.front() == id) {
         ++own->failed;
         devices_.at(id).findings.push_back(finding_of(model_, *failure.record, *failure.attempt, step));
-      } else if (blamed.empty()) {
+      } else if (at_fault.empty()) {
         ++own->not_run;
-        devices_.at(id).gaps.push_back("which of its devices is to blame is not clear: " +
+        devices_.at(id).gaps.push_back("its devices fail it together, and none alone: " +
                                        words_of(model_, *failure.record, *failure.attempt));
       }
     }

@@ -1,4 +1,4 @@
-// A judgement as accept.json (docs/reference/accept-json.md).
+// A judgement as accept.json (docs/how-to/accept.md).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace proctor {
 
-// `run_dir`: where its run is; `expected`: the file of --expect, or "".
+// `run_dir`: where its run is.
 std::string accept_json(const Acceptance& acceptance, const AcceptQuestion& question,
                         const std::string& run_dir);
 

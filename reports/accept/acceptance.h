@@ -93,6 +93,4 @@ struct Acceptance {
   std::vector<std::string> problems;
 };
 
-Acceptance judge_acceptance(const RunModel& model, const AcceptQuestion& question);
-
 }  // namespace proctor

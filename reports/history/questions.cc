@@ -42,7 +42,7 @@ const BuiltinRename* row_of_suite(std::string_view suite) {
 }
 
 // The same for both suites of such a row.
-Variant joined(Variant variant) {
+Variant joined_variant(Variant variant) {
   if (const BuiltinRename* row = row_of_suite(variant.suite)) variant.suite = suite_in(row->to);
   return variant;
 }
@@ -54,7 +54,7 @@ class Names {
   Names(Database& database, const std::vector<Rename>& renamed)
       : today_(renamed), variants_(read_variants(database)) {
     for (const auto& [number, variant] : variants_) {
-      const auto [first, is_new] = numbers_.try_emplace(joined(variant), number);
+      const auto [first, is_new] = numbers_.try_emplace(joined_variant(variant), number);
       if (!is_new) joined_.emplace(number, first->second);
     }
     for (const auto& [test, id] : read_case_ids(database)) {
@@ -89,7 +89,7 @@ class Names {
     return {of_test(test), variant(variant_number)};
   }
   std::optional<std::uint32_t> find(const Variant& variant) const {
-    const auto found = numbers_.find(joined(variant));
+    const auto found = numbers_.find(joined_variant(variant));
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
   }
   Variant variant_of(const Key& key) const {

@@ -25,6 +25,16 @@ inline constexpr const char* kProcessesQuery =
     by_vendor("zesDeviceProcessesGetState", "nvmlDeviceGetComputeRunningProcesses_v3");
 // {"corrected": number, "uncorrected": number} of errors that the card has counted since the start of its driver.
 inline constexpr const char* kErrorsQuery = by_vendor("zesRasGetState", "nvmlDeviceGetTotalEccErrors");
+// {"width", "generation", "max_width", "max_generation"} of the link to the host.
+inline constexpr const char* kLinkQuery = by_vendor("zesDevicePciGetState", "nvmlDeviceGetCurrPcieLinkWidth");
+// {"replays": number} of packets that this link has repeated.
+inline constexpr const char* kReplaysQuery =
+    by_vendor("zesDevicePciGetStats", "nvmlDeviceGetPcieReplayCounter");
+// {"reason": text}: why the card wants to be reset; "": it does not.
+inline constexpr const char* kResetQuery = by_vendor("zesDeviceGetState", "nvmlDeviceGetFieldValues");
+// {"throttled": [word, ...]}: why the clock is held down by heat or for want of power.
+inline constexpr const char* kThrottleQuery =
+    by_vendor("zesFrequencyGetState", "nvmlDeviceGetCurrentClocksThrottleReasons");
 // {"pci": "0000:03:00.0"}
 inline constexpr const char* kAddressQuery =
     by_vendor("zesDevicePciGetProperties", "nvmlDeviceGetPciInfo_v3");
@@ -34,7 +44,7 @@ struct Query {
   std::string function;
   nlohmann::json (*ask)(const Device& card);
 };
-// Each vendor has its own. The four above are among them.
+// Each vendor has its own. Those above are among them.
 const std::vector<Query>& management_queries();
 
 class Asker {

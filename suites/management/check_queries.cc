@@ -9,6 +9,7 @@
 #include "suites/accel/speed.h"
 #include "suites/main/check.h"
 #include "suites/management/asked.h"
+#include "suites/management/load.h"
 
 namespace proctor::accel {
 namespace {
@@ -49,22 +50,12 @@ PROCTOR_CHECK(Management, ErrorsUnderLoadAreCorrected, "M45", kErrors, suite::kG
               .faults = {"sysman.errors_under_load"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
   const auto context = leased();
-  Queue queue(context);
-  const Module module = Module::load(context, "patterns");
-  const Kernel write_pattern(module, "write_pattern"), judge_pattern(module, "judge_pattern");
-  constexpr std::uint32_t kNoise = 2;
-  const auto n = static_cast<std::uint32_t>(sized_for_speed(1 << 13));
-  need_memory(context.device(), std::uint64_t{8} * n);
-  const Buffer words = device_memory(context, std::size_t{8} * n);
-  const auto wrong = device_copy(queue, context, std::vector<std::uint32_t>(1));
-  const auto places = device_copy(queue, context, std::vector<std::uint64_t>(48));
+  const auto words = static_cast<std::uint32_t>(sized_for_speed(1 << 13));
   Asker asker;
   const auto uncorrected = [&] { return asker.ask(kErrorsQuery).at("uncorrected").dump(); };
   const auto before = uncorrected();
   step("given memory that is written and judged");
-  queue.launch(write_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, n));
-  queue.launch(judge_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, wrong, places, n));
-  queue.synchronize();
+  work_on_memory(context, words);
   expect_same("errors that were not corrected", before, uncorrected());
 }
 

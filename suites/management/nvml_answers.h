@@ -17,4 +17,16 @@ struct ManagedProcess {  // nvmlProcessInfo_t
   unsigned instance, compute_instance;
 };
 
+struct ManagedField {  // nvmlFieldValue_t
+  unsigned id, scope;
+  long long at, latency;
+  unsigned type;
+  int result;
+  union {
+    double number;
+    unsigned small;
+    unsigned long long large;
+  } value;
+};
+
 }  // namespace proctor::accel

@@ -73,6 +73,55 @@ json errors_of(const Device& card) {
   return {{"corrected", corrected}, {"uncorrected", uncorrected}};
 }
 
+json link_of(const Device& card) {
+  unsigned width = 0, generation = 0, max_width = 0, max_generation = 0;
+  ask_or_skip(kLinkQuery, managed_handle(card), &width);
+  ask_or_skip("nvmlDeviceGetCurrPcieLinkGeneration", managed_handle(card), &generation);
+  ask_or_skip("nvmlDeviceGetMaxPcieLinkWidth", managed_handle(card), &max_width);
+  ask_or_skip("nvmlDeviceGetMaxPcieLinkGeneration", managed_handle(card), &max_generation);
+  return {{"width", width},
+          {"generation", generation},
+          {"max_width", max_width},
+          {"max_generation", max_generation}};
+}
+
+json replays_of(const Device& card) {
+  unsigned replays = 0;
+  ask_or_skip(kReplaysQuery, managed_handle(card), &replays);
+  return {{"replays", replays}};
+}
+
+json reset_of(const Device& card) {
+  constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
+  constexpr const char* kActions[] = {"", "reset the GPU", "reboot the node", "drain peers",
+                                      "drain and reset"};
+  ManagedField field{};
+  field.id = kRecoveryAction;
+  ask_or_skip(kResetQuery, managed_handle(card), 1, &field);
+  if (field.result != 0) throw suite::Skipped("unsupported:recovery_action");
+  const unsigned action = field.value.small;
+  return {{"reason", action < std::size(kActions) ? kActions[action] : fmt::format("action {}", action)}};
+}
+
+json throttle_of(const Device& card) {
+  struct Reason {
+    unsigned long long flag;
+    const char* word;
+  };
+  // That a card draws no more than it may is no fault of it.
+  constexpr Reason kReasons[] = {{0x8, "hardware slowdown"},
+                                 {0x20, "software thermal slowdown"},
+                                 {0x40, "hardware thermal slowdown"},
+                                 {0x80, "power brake"}};
+  unsigned long long flags = 0;
+  ask_or_skip(kThrottleQuery, managed_handle(card), &flags);
+  json throttled = json::array();
+  for (const auto& [flag, word] : kReasons) {
+    if ((flags & flag) != 0) throttled.push_back(word);
+  }
+  return {{"throttled", throttled}};
+}
+
 // A set without events: the answer, that there is none, is there at once.
 json events_of(const Device& card) {
   managed_handle(card);
@@ -96,13 +145,14 @@ const std::vector<Query>& management_queries() {
       {kMemoryQuery, memory_of},
       {kProcessesQuery, processes_of},
       {"nvmlDeviceGetUtilizationRates", load_of},
-      NUMBER(unsigned, "nvmlDeviceGetCurrPcieLinkGeneration"),
-      NUMBER(unsigned, "nvmlDeviceGetCurrPcieLinkWidth"),
+      {kLinkQuery, link_of},
+      {kReplaysQuery, replays_of},
+      {kResetQuery, reset_of},
       NUMBER(unsigned, "nvmlDeviceGetTemperature", 0),
       NUMBER(unsigned, "nvmlDeviceGetClockInfo", 1),
       NUMBER(unsigned, "nvmlDeviceGetPowerUsage"),
       NUMBER(unsigned long long, "nvmlDeviceGetTotalEnergyConsumption"),
-      NUMBER(unsigned long long, "nvmlDeviceGetCurrentClocksThrottleReasons"),
+      {kThrottleQuery, throttle_of},
       {kErrorsQuery, errors_of},
       {"nvmlEventSetWait_v2", events_of},
   };

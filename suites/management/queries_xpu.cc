@@ -1,6 +1,9 @@
 // The queries of Sysman, each as JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/management/asked.h"
 #include "suites/management/sysman_calls.h"
@@ -24,7 +27,11 @@ std::vector<Handle> all_of(const List& list) {
 json state_of(const Device& card) {
   const auto state =
       TOLD(zes_device_state_t, ZES_STRUCTURE_TYPE_DEVICE_STATE, zesDeviceGetState, managed(card));
-  return {{"reset", state.reset}, {"repaired", static_cast<int>(state.repaired)}};
+  const bool wedged = (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0;
+  return {{"reason", wedged             ? "wedged"
+                     : state.reset != 0 ? "repair"
+                                        : ""},
+          {"repaired", static_cast<int>(state.repaired)}};
 }
 
 json address_of(const Device& card) {
@@ -36,7 +43,13 @@ json address_of(const Device& card) {
 
 json link_of(const Device& card) {
   const auto state = TOLD(zes_pci_state_t, ZES_STRUCTURE_TYPE_PCI_STATE, zesDevicePciGetState, managed(card));
-  return {{"generation", state.speed.gen}, {"width", state.speed.width}};
+  auto most = untold<zes_pci_properties_t>(ZES_STRUCTURE_TYPE_PCI_PROPERTIES);
+  or_skip(ZES_CALL(zesDevicePciGetProperties, managed(card), &most));
+  if (state.speed.width <= 0 || most.maxSpeed.width <= 0) throw suite::Skipped("unsupported:link_speed");
+  return {{"generation", state.speed.gen},
+          {"width", state.speed.width},
+          {"max_generation", most.maxSpeed.gen},
+          {"max_width", most.maxSpeed.width}};
 }
 
 json bars_of(const Device& card) {
@@ -46,14 +59,18 @@ json bars_of(const Device& card) {
 }
 
 json link_counters_of(const Device& card) {
+  auto seen = untold<zes_pci_properties_t>(ZES_STRUCTURE_TYPE_PCI_PROPERTIES);
+  or_skip(ZES_CALL(zesDevicePciGetProperties, managed(card), &seen));
+  if (seen.haveReplayCounters == 0) throw suite::Skipped("unsupported:replay_counter");
   zes_pci_stats_t stats{};
   or_skip(ZES_CALL(zesDevicePciGetStats, managed(card), &stats));
-  return {{"at_us", stats.timestamp}};
+  return {{"replays", stats.replayCounter}};
 }
 
 json memory_of(const Device& card) {
   if (card.record()->integrated) throw suite::Skipped("needs:own_memory");
   std::uint64_t used = 0, total = 0;
+  int health = 0;
   for (const auto module : ALL_OF(zesDeviceEnumMemoryModules, zes_mem_handle_t, card)) {
     const auto properties =
         TOLD(zes_mem_properties_t, ZES_STRUCTURE_TYPE_MEM_PROPERTIES, zesMemoryGetProperties, module);
@@ -61,8 +78,9 @@ json memory_of(const Device& card) {
     const auto state = TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module);
     used += state.size - state.free;
     total += state.size;
+    health = std::max(health, static_cast<int>(state.health));
   }
-  return {{"used", used}, {"total", total}};
+  return {{"used", used}, {"total", total}, {"health", health}};
 }
 
 json processes_of(const Device& card) {
@@ -83,11 +101,22 @@ json load_of(const Device& card) {
 }
 
 json clocks_of(const Device& card) {
-  json clocks = json::array();
-  for (const auto clock : ALL_OF(zesDeviceEnumFrequencyDomains, zes_freq_handle_t, card))
-    clocks.push_back(
-        TOLD(zes_freq_state_t, ZES_STRUCTURE_TYPE_FREQ_STATE, zesFrequencyGetState, clock).actual);
-  return {{"mhz", clocks}};
+  struct Reason {
+    zes_freq_throttle_reason_flag_t flag;
+    const char* word;
+  };
+  // That a card draws no more than it may is no fault of it.
+  constexpr Reason kReasons[] = {{ZES_FREQ_THROTTLE_REASON_FLAG_THERMAL_LIMIT, "thermal limit"},
+                                 {ZES_FREQ_THROTTLE_REASON_FLAG_PSU_ALERT, "power supply"}};
+  json clocks = json::array(), throttled = json::array();
+  for (const auto clock : ALL_OF(zesDeviceEnumFrequencyDomains, zes_freq_handle_t, card)) {
+    const auto state = TOLD(zes_freq_state_t, ZES_STRUCTURE_TYPE_FREQ_STATE, zesFrequencyGetState, clock);
+    clocks.push_back(state.actual);
+    for (const auto& [flag, word] : kReasons) {
+      if ((state.throttleReasons & flag) != 0) throttled.push_back(word);
+    }
+  }
+  return {{"mhz", clocks}, {"throttled", throttled}};
 }
 
 json temperatures_of(const Device& card) {

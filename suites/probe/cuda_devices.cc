@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "suites/probe/nvml.h"
+#include "suites/probe/nvml_facts.h"
 #include "suites/probe/nvml_sampler.h"
 #include "suites/probe/open_devices.h"
 
@@ -26,6 +27,7 @@ class CudaDevices final : public WatchedDevices {
     return document;
   }
   json sample(std::uint64_t mask) override { return sampler_.sample(mask); }
+  json facts(std::size_t device) override { return nvml_facts(nvml_, device); }
 
  private:
   json snapshot(nvml::Device device) const {

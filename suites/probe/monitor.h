@@ -36,6 +36,8 @@ class WatchedDevices {
   virtual nlohmann::json snapshot() = 0;
   // Samples the devices whose bits are set in `mask`.
   virtual nlohmann::json sample(std::uint64_t mask) = 0;
+  // What is known of a device besides (facts.h).
+  virtual nlohmann::json facts(std::size_t device) = 0;
 };
 // Null if the devices cannot be listed. Called at the first request.
 using OpenDevices = std::unique_ptr<WatchedDevices> (*)();

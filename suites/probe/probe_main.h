@@ -4,6 +4,7 @@
 // --stdout. Exit status: 0 whenever a document was written, 2 for a usage error, 1 when it could not be
 // written.
 //
+// With --facts INDEX it says what is known of one device (facts.h).
 // With --monitor FIFO a probe stays and says how the devices are whenever it is asked (monitor.h).
 #pragma once
 

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "suites/accel/xpu/level_zero.h"
+#include "suites/probe/facts.h"
 #include "suites/probe/open_devices.h"
 #include "suites/probe/stand_in.h"
+#include "suites/probe/sysman_facts.h"
 #include "suites/probe/sysman_sampler.h"
 
 namespace proctor::probe {
@@ -128,6 +130,10 @@ class XpuDevices final : public WatchedDevices {
     return document;
   }
   json sample(std::uint64_t mask) override { return sampler_.sample(mask); }
+  json facts(std::size_t device) override {
+    if (device < devices_.size()) return sysman_facts(ze_, devices_[device]);
+    return facts_document("sysman", "Level Zero does not list the device", {});
+  }
 
  private:
   LevelZero ze_;

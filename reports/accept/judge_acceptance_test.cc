@@ -1,4 +1,4 @@
-#include "reports/accept/acceptance.h"
+#include "reports/accept/judge_acceptance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

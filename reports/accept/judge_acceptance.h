@@ -1,0 +1,10 @@
+// The judgement of a run of `proctor accept` (acceptance.h).
+#pragma once
+
+#include "reports/accept/acceptance.h"
+
+namespace proctor {
+
+Acceptance judge_acceptance(const RunModel& model, const AcceptQuestion& question);
+
+}  // namespace proctor

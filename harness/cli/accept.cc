@@ -110,7 +110,7 @@ constexpr Manner kAccept{.refuse = fail,
 }  // namespace
 
 void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("accept", "Judge whether each device of this machine is good");
+  auto* command = app.add_subcommand("accept", "Accept or reject each device of this machine");
   auto options = std::make_shared<RunOptions>();
   add_accept_options(*command, *options);
   command->callback([options, command, &action, &after_dashes] {

@@ -32,6 +32,7 @@ constexpr std::array kDocuments{
 
     Document{"CUDA Programming Guide", kDocumentation},
     Document{"Linux DRM documentation", kDocumentation},
+    Document{"NVIDIA GPU Memory Error Management", kDocumentation},
     Document{"NVIDIA XID Errors", kDocumentation},
     Document{"NVIDIA Multi-Instance GPU User Guide", kDocumentation},
     Document{"NCCL user guide", kDocumentation},

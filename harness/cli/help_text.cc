@@ -64,7 +64,7 @@ const std::vector<CommandHelp>& commands() {
        .exits = {{"0", "Every device is accepted"},
                  {"1", "A device is rejected"},
                  {"2", "Usage error, or the plan was refused; nothing was started"},
-                 {"3", "No device is rejected, and of one it was not proven that it is good"},
+                 {"3", "No device is rejected, and not all that the level requires was proven"},
                  {"75", "The machine is at fault: retry on another machine"},
                  {"128+n", "Stopped by signal n; what was proven stands"}}},
       {.command = "plan",

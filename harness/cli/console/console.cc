@@ -517,7 +517,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
   if (options_.ending)
     print(paint(shell_code == kExitGreen ? kGreen : kRed,
-              fmt::format("exit {} ({})", shell_code, verdict_words(model, shell_code))));
+                fmt::format("exit {} ({})", shell_code, verdict_words(model, shell_code))));
   output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
 }
 

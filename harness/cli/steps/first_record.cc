@@ -79,7 +79,8 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
 
 void describe_choices(const Checked& checked, const Planned& chosen, RunPlanned& planned) {
   const PlanOptions& typed = checked.typed.plan;
-  planned.command_line = without_credentials(hide_secrets(checked.typed.as_run.empty() ? command_line() : checked.typed.as_run));
+  planned.command_line =
+      without_credentials(hide_secrets(checked.typed.as_run.empty() ? command_line() : checked.typed.as_run));
   planned.directory = typed.config.directory;
   planned.profile = typed.config.profile;
   planned.inputs = chosen.inputs;

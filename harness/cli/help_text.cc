@@ -66,7 +66,7 @@ const std::vector<CommandHelp>& commands() {
                  {"2", "Usage error, or the plan was refused; nothing was started"},
                  {"3", "No device is rejected, and not all that the level requires was proven"},
                  {"75", "The machine is at fault: retry on another machine"},
-                 {"128+n", "Stopped by signal n; what was proven stands"}}},
+                 {"128+n", "Stopped by signal n; the verdicts count what was proven"}}},
       {.command = "plan",
        .examples = {{"Write a plan, to run a part of it on each of four machines",
                      "proctor plan -o plan.json"},

@@ -15,8 +15,8 @@ bool is_speed(const Measure& measure) { return measure.unit == "GB/s" || measure
 
 // Devices that work at the same time share the links to the host, so that one of them is slower for the others.
 bool is_of_device_alone(const std::string& name) {
-  static const std::set<std::string> kAlone = {"memory.ceiling", "memory.bandwidth.device", "kernels.saxpy",
-                                               "kernels.matmul"};
+  static const std::set<std::string> kAlone = {"memory.ceiling", "memory.bandwidth.device_to_device",
+                                               "kernels.saxpy", "kernels.matmul"};
   return kAlone.contains(name) || name.starts_with("memory.patterns.");
 }
 

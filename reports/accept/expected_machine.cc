@@ -139,7 +139,7 @@ std::string write_expected(const std::vector<PlannedDevice>& devices, const Fact
   for (const PlannedDevice& device : devices) models[device.name].push_back(&device);
   std::string text =
       "# What this machine should have, for `proctor accept --expect`. Delete what may change.\n"
-      "# A floor per measure may be added: [model.floor], \"memory.bandwidth.device\" = 2700.0\n";
+      "# A floor per measure may be added: [model.floor], \"memory.bandwidth.device_to_device\" = 2700.0\n";
   for (const auto& [name, same] : models) {
     text += fmt::format("\n[[model]]\nname = {}\ncount = {}\n", toml_text(clean_text(name)), same.size());
     std::string uuids;

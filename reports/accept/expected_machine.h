@@ -6,7 +6,7 @@
 //   count = 4
 //   pcie_width = 16
 //   [model.floor]
-//   "memory.bandwidth.device" = 2700.0   # in the unit of that measure
+//   "memory.bandwidth.device_to_device" = 2700.0   # in the unit of that measure
 #pragma once
 
 #include <cstdint>

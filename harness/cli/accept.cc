@@ -9,6 +9,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/slurm_job.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_steps.h"
 
@@ -39,8 +40,18 @@ std::vector<std::string> words_of_run(const RunOptions& typed) {
   return words;
 }
 
+// Each node of an allocation writes to a place of its own.
+void name_the_node(std::string& path) {
+  constexpr std::string_view kNode = "%N";
+  const std::string node = own_slurm_node();
+  for (auto at = path.find(kNode); at != path.npos && !node.empty(); at = path.find(kNode, at + node.size()))
+    path.replace(at, kNode.size(), node);
+}
+
 // What the level says, as the options of `run` that it stands for.
 void settle_level(RunOptions& typed) {
+  name_the_node(typed.out);
+  name_the_node(typed.accept.json);
   typed.plan.selection.suites = kSuites;
   // Few cases need no shared process, whose failures would run a second time.
   typed.plan.selection.batch = typed.accept.level == 1 ? "off" : "auto";

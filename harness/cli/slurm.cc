@@ -13,6 +13,7 @@
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/report_merge.h"
+#include "harness/cli/slurm_accept.h"
 #include "harness/cli/slurm_arguments.h"
 #include "harness/cli/slurm_client.h"
 #include "harness/cli/slurm_plan.h"
@@ -238,10 +239,28 @@ int slurm_run(const SlurmRequest& request, const AfterDashes& after_dashes) {
   return kExitGreen;
 }
 
+void add_slurm_accept(CLI::App& slurm, Action& action, const AfterDashes& after_dashes) {
+  auto* command = slurm.add_subcommand("accept", "Accept or reject each node of the allocation");
+  auto request = std::make_shared<SlurmAcceptRequest>();
+  command
+      ->add_option(
+          "--out", request->out,
+          "Directory of the reports of all nodes, on a file system that they share (default: a new one in "
+          "proctor-out/)")
+      ->type_name("DIR");
+  command->footer(
+      "Any other option before -- is given to srun. After -- are the options of `proctor accept`.");
+  command->allow_extras();
+  command->callback([request, command, &action, &after_dashes] {
+    request->srun_options = command->remaining();
+    action = [request, &after_dashes] { return slurm_accept(*request, after_dashes); };
+  });
+}
+
 }  // namespace
 
 void add_slurm_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* slurm = app.add_subcommand("slurm", "Run a plan on a Slurm cluster");
+  auto* slurm = app.add_subcommand("slurm", "Run a plan on a Slurm cluster, or judge its nodes");
   slurm->require_subcommand(1);
   auto* command =
       slurm->add_subcommand("run", "Run a plan as a Slurm job array, and merge the reports of its tasks");
@@ -268,6 +287,7 @@ void add_slurm_command(CLI::App& app, Action& action, const AfterDashes& after_d
     request->sbatch_options = command->remaining();
     action = [request, &after_dashes] { return slurm_run(*request, after_dashes); };
   });
+  add_slurm_accept(*slurm, action, after_dashes);
 }
 
 }  // namespace proctor::cli

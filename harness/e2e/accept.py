@@ -24,8 +24,11 @@ class Planted(NamedTuple):
     level: int
     device: str
     action: str
+    more: tuple = ()  # further arguments
 
 
+# The steps that level 3 adds to the cheapest ones, in the order of accept_steps.cc.
+DEEP = ("--budget", "140s")
 FAULTS = [
     Planted("half PCIe width", "sysman.link_narrow:dev=2", "cuda:4", 1, "cuda-sim:2", "reseat"),
     Planted("slow PCIe generation", "sysman.link_slow:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
@@ -44,6 +47,29 @@ FAULTS = [
     Planted("reset reason", "sysman.false_reset:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reset"),
     Planted("power supply under load", "sysman.throttled:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reseat"),
     Planted("corrected errors under load", "sysman.corrected_under_load:dev=1", "xpu:2x2", 1, "xpu-sim:1", "replace"),
+    Planted("query that hangs", "sysman.hang:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
+    Planted("card off the bus", "state.card_lost:dev=1,after=20", "cuda:4", 1, "cuda-sim:1", "reset"),
+    Planted("uncorrected errors under load", "sysman.errors_under_load:dev=1", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Planted("temperature over its limit", "sysman.hot:dev=1", "cuda:4", 2, "cuda-sim:1", "reseat"),
+    Planted("frozen sensor", "sysman.frozen:dev=1,api=nvmlDeviceGetMemoryInfo", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Planted("multiply-add that rounds twice", "kernel.fma_unfused:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Planted("shuffles between wrong lanes", "kernel.shuffle_wrong:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Planted("doubles computed as floats", "kernel.fp64_as_fp32:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
+    Planted("atomics that come apart", "kernel.racy_atomics:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
+    Planted("wrong byte in copies", "memory.corrupt_copy:dev=1,at=17", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Planted("copies that end early", "copy.short:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Planted("stuck bit", "memory.stuck_bit:dev=2,at=183500,min=70000", "cuda:4", 3, "cuda-sim:2", "replace", DEEP),
+    Planted("slow link between devices", "copy.slow_peer:dev=2", "cuda:4", 3, "cuda-sim:2", "reseat", DEEP),
+]
+
+# Good devices near a limit, and good devices that lack something.
+CONTROLS = [
+    ("a link that was idle", "sysman.link_slow:dev=1,times=2", ("--level", 1, "--sim", "cuda:4")),
+    ("memory that comes back late", "sysman.leak_after_exit:us=200000", ("--level", 1, "--sim", "xpu:2x2")),
+    ("cards of both vendors", "", ("--level", 1, "--sim", "cuda:4,xpu:2x2")),
+    ("a card without ECC", "", ("--level", 1, "--sim", ROOT / "fixtures/simgpu/machines/ecc-off.toml")),
+    ("a process without privileges", "", ("--level", 1, "--sim", ROOT / "fixtures/simgpu/machines/no-privileges.toml")),
+    ("a single card", "", ("--level", 2, "--sim", "cuda:1")),
 ]
 
 
@@ -66,7 +92,7 @@ def verdicts(document):
 def find(sandbox, planted):
     """Plants the fault, and returns what it took and who found it."""
     started = time.monotonic()
-    done, document = accept(sandbox, "--level", planted.level, "--sim", planted.sim, faults=planted.fault)
+    done, document = accept(sandbox, "--level", planted.level, "--sim", planted.sim, *planted.more, faults=planted.fault)
     rejected = {device: verdict for device, verdict in verdicts(document).items() if verdict[0] == "rejected"}
     check(rejected == {planted.device: ("rejected", planted.action)}, planted, "gives", verdicts(document), done.stdout)
     check(done.returncode == 1 and document["exit_code"] == 1, "the exit code", done.returncode, document["exit_code"])
@@ -147,6 +173,10 @@ def table(sandbox, part=1, parts=1):
         seconds, cases = find(sandbox, planted)
         print(f"{planted.fault} {planted.sim} level {planted.level}: {seconds:.1f} s, {', '.join(cases)}", flush=True)
         found.append((planted, seconds, cases))
+    for what, fault, arguments in CONTROLS[part - 1::parts]:
+        done, document = accept(sandbox, *arguments, faults=fault)
+        check({verdict for verdict, _ in verdicts(document).values()} == {"accepted"}, what, verdicts(document), done.stdout)
+        print(f"control: {what}: accepted", flush=True)
     return found
 
 

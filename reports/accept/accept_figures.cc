@@ -1,24 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "reports/accept/accept_parts.h"
+#include "reports/accept/sibling_speed.h"
 
 namespace proctor {
 namespace {
 
-constexpr double kShareOfBest = 0.9;
-
 // Where more is better.
 bool is_speed(const Measure& measure) { return measure.unit == "GB/s" || measure.unit == "GFLOP/s"; }
-
-// Devices that work at the same time share the links to the host, so that one of them is slower for the others.
-bool is_of_device_alone(const std::string& name) {
-  static const std::set<std::string> kAlone = {"memory.ceiling", "memory.bandwidth.device_to_device",
-                                               "kernels.saxpy", "kernels.matmul"};
-  return kAlone.contains(name) || name.starts_with("memory.patterns.");
-}
 
 // The last of several.
 void collect(const RunModel& model, JudgedDevices& devices) {
@@ -88,7 +79,7 @@ void judge_figures(const RunModel& model, const AcceptQuestion& question, Judged
       if (!model.simulated() && sibling != best.end() && is_of_device_alone(figure.name))
         figure.best = sibling->second;
       const bool below_floor = figure.floor && figure.value < *figure.floor;
-      const bool below_best = figure.best && figure.value + figure.spread / 2 < kShareOfBest * *figure.best;
+      const bool below_best = figure.best && is_far_below(figure, *figure.best);
       figure.low = below_floor || below_best;
       if (figure.low) report_low(device, figure);
     }

@@ -1,0 +1,51 @@
+#include "reports/accept/accept_nodes.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+std::string json_of(const char* verdict, double speed, bool simulated = false) {
+  return fmt::format(
+      R"({{"verdict":"{0}","simulated":{2},"devices":[{{"id":"cuda:0","model":"H100","verdict":"{0}","reason":"why",
+      "figures":[{{"name":"kernels.saxpy","unit":"GB/s","value":{1},"n":5,"spread":1.0}}]}}]}})",
+      verdict, speed, simulated);
+}
+
+std::vector<AcceptedNode> nodes_of(const std::vector<std::string>& documents) {
+  std::vector<AcceptedNode> nodes;
+  for (const std::string& document : documents)
+    nodes.push_back(*read_accepted_node(fmt::format("n{}", nodes.size() + 1), document));
+  compare_nodes(nodes);
+  return nodes;
+}
+
+TEST(AcceptNodes, ASlowNodeIsRejectedAndExcluded) {
+  const auto nodes =
+      nodes_of({json_of("accepted", 2700), json_of("accepted", 2000), json_of("accepted", 2600)});
+  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kAccepted);
+  EXPECT_EQ(nodes[1].verdict, AcceptVerdict::kRejected);
+  EXPECT_EQ(nodes[2].verdict, AcceptVerdict::kAccepted);
+  EXPECT_EQ(exclude_option(nodes), "--exclude=n2");
+}
+
+TEST(AcceptNodes, TheVerdictOfADeviceIsThatOfItsNode) {
+  const auto nodes =
+      nodes_of({json_of("rejected", 2700), json_of("incomplete", 2700), json_of("accepted", 2700)});
+  EXPECT_EQ(nodes[0].reason, "cuda:0: why");
+  EXPECT_EQ(nodes[1].verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(exclude_option(nodes), "--exclude=n1,n2");
+}
+
+TEST(AcceptNodes, SimulatedNodesAreNotComparedBySpeed) {
+  EXPECT_EQ(exclude_option(nodes_of({json_of("accepted", 2700, true), json_of("accepted", 1, true)})), "");
+}
+
+TEST(AcceptNodes, WhatIsNoVerdictIsAnError) {
+  EXPECT_FALSE(read_accepted_node("n1", "{}"));
+  EXPECT_FALSE(read_accepted_node("n1", "no json"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -98,6 +98,8 @@ struct Properties {
   std::vector<std::uint32_t> sub_group_sizes;
   std::uint32_t argument_bytes = 0;  // largest sum of a kernel's arguments
   std::uint32_t compute_units = 0;
+  std::uint32_t cores = 0;            // SMs, Xe-cores
+  std::uint32_t threads_of_core = 1;  // whose numbers a kernel reads where it cannot read that of its core
 
   bool fp16 = false;
   bool fp64 = false;

@@ -55,6 +55,10 @@ void measure(std::string_view name, double value, std::string_view unit, std::in
                       {{"name", name}, {"value", value}, {"unit", unit}, {"n", n}, {"spread", spread}});
 }
 
+void record(std::string_view name, std::string_view value) {
+  Session::get().emit("property", {{"name", name}, {"value", value}});
+}
+
 void warn(std::string_view message) { Session::get().emit("warn", {{"message", message}}); }
 
 void leave(std::string_view how) { Session::get().emit("leave", {{"how", how}}); }

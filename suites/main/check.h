@@ -78,6 +78,8 @@ void step(std::string_view what);
 void measure(std::string_view name, double value, std::string_view unit, std::int64_t n = 1,
              double spread = 0);
 void warn(std::string_view message);
+// A text for the report, as a property of the case. Devices of one model give the same for a name that begins with "same.".
+void record(std::string_view name, std::string_view value);
 
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);
@@ -99,6 +101,8 @@ void leave(std::string_view how);
 bool on_simgpu();
 // The amount of work: that of the check's Sizes for the --size of the run, or 0 if it has no Sizes.
 std::int64_t sized();
+// The seed of the run (--seed). Any text that is no number ends the process.
+std::uint64_t seed();
 // One value for each axis of the check.
 class Point {
  public:

@@ -20,16 +20,6 @@ constexpr int kUsage = 2;
   std::exit(kUsage);
 }
 
-std::uint64_t asked_seed() {
-  const char* text = std::getenv(child::kSeedVariable);
-  const std::string_view asked = text != nullptr ? text : "";
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), seed);
-  if (!asked.empty() && (error != std::errc() || end != asked.data() + asked.size()))
-    refuse(std::string(child::kSeedVariable) + "='" + text + "' is no number");
-  return seed;
-}
-
 std::size_t most_points(const CheckTraits& traits, const std::string& size) {
   const auto of_ci = static_cast<std::size_t>(traits.points);
   if (size == "smoke") return (of_ci + 3) / 4;
@@ -37,6 +27,16 @@ std::size_t most_points(const CheckTraits& traits, const std::string& size) {
 }
 
 }  // namespace
+
+std::uint64_t seed() {
+  const char* text = std::getenv(child::kSeedVariable);
+  const std::string_view asked = text != nullptr ? text : "";
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), number);
+  if (!asked.empty() && (error != std::errc() || end != asked.data() + asked.size()))
+    refuse(std::string(child::kSeedVariable) + "='" + text + "' is no number");
+  return number;
+}
 
 const std::string& Point::text(std::string_view axis) const {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -69,7 +69,7 @@ void at_each_point(const std::function<void(const Point& at)>& body) {
     axes = full_axes(axes);
   }
   const PairTable table =
-      cover_pairs(axes, asked_seed(), one ? static_cast<std::size_t>(-1) : most_points(traits, size));
+      cover_pairs(axes, seed(), one ? static_cast<std::size_t>(-1) : most_points(traits, size));
 
   std::string skipped;  // the reason of the first skipped point
   std::size_t tried = 0;

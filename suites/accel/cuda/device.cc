@@ -57,6 +57,7 @@ Properties describe(const cudaDeviceProp& native, int ordinal) {
   properties.sub_group_sizes = {static_cast<std::uint32_t>(native.warpSize)};
   properties.argument_bytes = native.major >= 7 ? 32764 : 4096;
   properties.compute_units = static_cast<std::uint32_t>(native.multiProcessorCount);
+  properties.cores = properties.compute_units;
   properties.fp16 = properties.fp64 = true;
   properties.fp16_denormals = properties.fp16_to_nearest = true;
   properties.int64_atomics = properties.fp32_atomic_add = properties.fp64_atomic_add = true;

@@ -44,6 +44,8 @@ void read_identity(DeviceRecord& record) {
   properties.device_id = answer.deviceId;
   properties.largest_allocation = answer.maxMemAllocSize;
   properties.compute_units = answer.numSlices * answer.numSubslicesPerSlice * answer.numEUsPerSubslice;
+  properties.cores = answer.numSlices * answer.numSubslicesPerSlice;
+  properties.threads_of_core = std::max(answer.numEUsPerSubslice * answer.numThreadsPerEU, 1U);
   properties.timer_hz = answer.timerResolution;
   record.timestamp_bits = answer.kernelTimestampValidBits;
   record.tile = answer.subdeviceId;

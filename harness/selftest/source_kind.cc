@@ -38,6 +38,7 @@ constexpr std::array kDocuments{
     Document{"NCCL user guide", kDocumentation},
     Document{"Higham", kDocumentation},
     Document{"Freivalds", kDocumentation},
+    Document{"Hochschild et al.", kDocumentation},  // errors of single cores that nobody tells
 
     Document{"intel/compute-runtime", kImplementation},
     Document{"oneapi-src/level-zero", kImplementation},

@@ -78,7 +78,7 @@ void step(std::string_view what);
 void measure(std::string_view name, double value, std::string_view unit, std::int64_t n = 1,
              double spread = 0);
 void warn(std::string_view message);
-// A text for the report, as a property of the case. Devices of one model give the same for a name that begins with "same.".
+// A text for the report, as a property of the case. Its name begins with "same." if devices of one model give the same.
 void record(std::string_view name, std::string_view value);
 
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")

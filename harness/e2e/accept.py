@@ -58,6 +58,11 @@ FAULTS = [
     Planted("atomics that come apart", "kernel.racy_atomics:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
     Planted("wrong byte in copies", "memory.corrupt_copy:dev=1,at=17", "cuda:4", 2, "cuda-sim:1", "replace"),
     Planted("copies that end early", "copy.short:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Planted("bit flips of one core", "kernel.flipped_store:dev=1,core=3", "cuda:4", 3, "cuda-sim:1", "replace", DEEP),
+    Planted("wrong special function of one core", "kernel.math_wrong:dev=2,core=5", "cuda:4", 3, "cuda-sim:2", "replace", DEEP),
+    Planted("wrong products of one core", "kernel.fma_unfused:dev=0,core=2", "cuda:4", 3, "cuda-sim:0", "replace", DEEP),
+    Planted("several bit flips of one core", "kernel.flipped_store:dev=1,core=7,xor=0x81", "xpu:2x2", 3, "xpu-sim:1", "replace", DEEP),
+    Planted("wrong shuffles of one core", "kernel.shuffle_wrong:dev=0,core=1", "xpu:2x2", 3, "xpu-sim:0", "replace", DEEP),
     Planted("stuck bit", "memory.stuck_bit:dev=2,at=183500,min=70000", "cuda:4", 3, "cuda-sim:2", "replace", DEEP),
     Planted("slow link between devices", "copy.slow_peer:dev=2", "cuda:4", 3, "cuda-sim:2", "reseat", DEEP),
 ]

@@ -42,7 +42,7 @@ std::uint64_t count_of(Asker& asker, const char* query, const char* key) {
 
 }  // namespace
 
-PROCTOR_CHECK(Inventory, LinkHasItsWidth, "K100", kLinkSource, kGate, {"sysman.link_narrow"}) {
+PROCTOR_CHECK(Inventory, LinkHasItsWidth, "K100", kLinkSource, kWarn, {"sysman.link_narrow"}) {
   const auto context = leased();
   Asker asker;
   step("given the link to the host");
@@ -64,7 +64,7 @@ PROCTOR_CHECK(Inventory, LinkHasItsGenerationUnderLoad, "K101", kLinkSource, kWa
   expect_same("the generation of the link", link.at("max_generation").dump(), link.at("generation").dump());
 }
 
-PROCTOR_CHECK(Inventory, NoReplayUnderLoad, "K102", kReplaySource, kGate, {"sysman.replays"}) {
+PROCTOR_CHECK(Inventory, NoReplayUnderLoad, "K102", kReplaySource, kWarn, {"sysman.replays"}) {
   const auto context = leased();
   Asker asker;
   const auto before = count_of(asker, kReplaysQuery, "replays");
@@ -82,7 +82,7 @@ PROCTOR_CHECK(Inventory, NeedsNoReset, "K103", kResetSource, kGate,
   expect_same("the reason to reset it", "", asker.ask(kResetQuery).at("reason").get<std::string>());
 }
 
-PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kGate,
+PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWarn,
               .faults = {"sysman.throttled"}, .sizes = {.smoke = 1, .ci = 20, .full = 20'000, .unit = "ms"}) {
   const auto context = leased();
   Asker asker;
@@ -95,7 +95,7 @@ PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kGat
   } while (std::chrono::steady_clock::now() < end);
 }
 
-PROCTOR_CHECK(Inventory, CorrectedErrorsStayRare, "K105", kCorrectedSource, kGate,
+PROCTOR_CHECK(Inventory, CorrectedErrorsStayRare, "K105", kCorrectedSource, kWarn,
               .faults = {"sysman.corrected_under_load"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
   const auto context = leased();

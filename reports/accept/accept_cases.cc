@@ -36,6 +36,13 @@ std::string vendor_code(const AttemptEnded& end) {
 }
 
 std::string words_of(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+  const bool only_warned = !is_bad(verdict_of(attempt).outcome);
+  const auto about_it = [&](const Warning& warning) {
+    return warning.code == WarningCode::kCaseWarning &&
+           warning.text.find(record.planned.id) != std::string::npos;
+  };
+  const auto warning = std::ranges::find_if(model.warnings(), about_it);
+  if (only_warned && warning != model.warnings().end()) return one_line(warning->text, kLongestWords);
   std::string words = fmt::format("{}: {}", record.planned.id, headline(model, record, attempt));
   const bool told = attempt.end && !attempt.end->failures.empty();
   const Failure failure = told ? attempt.end->failures.front() : Failure{};
@@ -125,9 +132,10 @@ class CaseJudge {
     const Verdict& verdict = verdict_of(attempt);
     if (attempt.end) own->ms += attempt.end->duration_ms;
     const bool alone = attempt.start.devices.size() == 1;
-    if (verdict.outcome == Outcome::kSkip || verdict.outcome == Outcome::kXfail) {
+    const bool is_known = model_.verdict(record).outcome == Outcome::kXfail && is_bad(verdict.outcome);
+    if (verdict.outcome == Outcome::kSkip || is_known) {
       ++own->skipped;
-      ++own->why[verdict.reason.text()];
+      ++own->why[is_known ? "known failure" : verdict.reason.text()];
     } else if (!is_bad(verdict.outcome) && !is_warning_about_device(record, attempt)) {
       ++own->passed;
     } else if (verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict)) {

@@ -27,6 +27,7 @@ struct Ran {
   Verdict verdict{Outcome::kPass, ""};
   std::vector<Measure> measures{};
   std::vector<std::pair<std::string, std::string>> properties{};
+  Marks marks{};
 };
 
 // A machine with these devices of one model, on each of which all good cases passed, and what else ran there.
@@ -59,6 +60,7 @@ class Machine {
       end.repeat = repeat;
       end.measures = ran.measures;
       end.properties = ran.properties;
+      end.marks = ran.marks;
       events.push_back(start);
       events.push_back(end);
     }
@@ -231,6 +233,20 @@ TEST(Acceptance, AModelThatNobodyExpectedIsIncomplete) {
   question.expected->models.front().name = "B200";
   EXPECT_THAT(verdicts(Machine({"a"}), question),
               ElementsAre("a incomplete", "missing:B200:1 rejected reseat"));
+}
+
+TEST(Acceptance, AWarningAboutTheInventoryIsAsRedAsAFailure) {
+  RunModel model = [] {
+    Machine machine({"a", "b"});
+    machine.add({"management.cuda/Inventory.LinkHasItsWidth", {"a"}});
+    machine.add(
+        {"management.cuda/Inventory.LinkHasItsWidth", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
+    return machine.model();
+  }();
+  model.on(Warning{WarningCode::kCaseWarning, "management.cuda/Inventory.LinkHasItsWidth: 8 lanes of 16"});
+  const Acceptance acceptance = judge_acceptance(model, at_level(2));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b rejected reseat"));
+  EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("8 lanes"));
 }
 
 TEST(Acceptance, ADeviceThatIsLostIsReset) {

@@ -38,6 +38,19 @@ PROCTOR_HELPER(hold_memory) {
   suite::wait_for_input();
 }
 
+// The same in the middle of a kernel that never ends.
+PROCTOR_HELPER(hold_memory_in_a_kernel) {
+  const auto context = leased();
+  const Buffer buffer = used_memory(context, kHeld);
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  const auto stop = device_copy(queue, context, std::vector<std::uint32_t>(2));
+  queue.launch(Kernel(module, "spin_for_ever"), groups_of(1, 1), arguments(stop));
+  const bool ended = queue.try_synchronize(std::chrono::milliseconds(50)).ok();
+  suite::answer({{"ended", ended}});
+  suite::wait_for_input();
+}
+
 PROCTOR_HELPER(leave_memory) {
   const auto context = leased();
   Buffer buffer = used_memory(context, kHeld);
@@ -139,6 +152,8 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"all
   const Buffer counted = need_counted_memory(context);
   const auto cycles = suite::sized();
   const auto cycle = [&] {
+    const Module module = Module::load(context, "patterns");
+    const Kernel kernel(module, "write_pattern");
     Queue queue(context);
     const Event event(context);
     const Buffer buffer = device_memory(context, 16 << 20);
@@ -147,7 +162,7 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"all
   };
   for (int i = 0; i < 3; ++i) cycle();  // what is made once
   const std::uint64_t before = context.device().memory().free;
-  step("given " + std::to_string(cycles) + " cycles of buffer, queue and event");
+  step("given " + std::to_string(cycles) + " cycles of module, kernel, buffer, queue and event");
   for (std::int64_t i = 0; i < cycles; ++i) cycle();
   const std::uint64_t after = context.device().memory().free;
   const std::uint64_t lost = before - std::min(before, after);
@@ -202,6 +217,18 @@ PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kEnd, by_vendor(kGate, k
   step("given a second process with 256 MiB that is killed");
   Helper holder("hold_memory");
   holder.answer();
+  holder.kill();
+  expect_returned(device, before);
+}
+
+PROCTOR_CHECK(Accounting, SigkillInAKernelReturnsMemory, "M20", kEnd, by_vendor(kGate, kWarn),
+              {"sysman.leak_after_exit"}) {
+  const Device device = leased_device();
+  const Buffer counted = need_counted_memory(Context(device));
+  const std::uint64_t before = device.memory().free;
+  step("given a second process with 256 MiB that is killed while its kernel runs");
+  Helper holder("hold_memory_in_a_kernel");
+  expect_true(!holder.answer().at("ended").get<bool>(), "the kernel runs");
   holder.kill();
   expect_returned(device, before);
 }

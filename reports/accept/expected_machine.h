@@ -1,5 +1,5 @@
 // What a machine should have: `proctor devices --expect-file` writes it, people edit it, `proctor accept --expect` compares
-// (docs/how-to/accept.md). Example:
+// (docs/how-to/accept.md). A file of one model:
 //
 //   [[model]]
 //   name = "NVIDIA H100 80GB HBM3"

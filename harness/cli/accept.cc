@@ -10,6 +10,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/slurm_job.h"
+#include "harness/core/toml_reader.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_steps.h"
 
@@ -68,13 +69,25 @@ void settle_level(RunOptions& typed) {
   typed.as_run = words_of_run(typed);
 }
 
+// The file of --expect; none was given: none.
+Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
+  if (file.empty()) return std::optional<ExpectedMachine>();
+  const auto text = read_text_file(file);
+  if (!text) return text.error();
+  auto expected = parse_expected(*text, file);
+  if (!expected) return expected.error();
+  return std::optional(*std::move(expected));
+}
+
 // Only the built-in suites judge a device, whatever a proctor.toml has.
 Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
   const AcceptOptions& accept = typed.accept;
   if (after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
   if (accept.hours > 0 && accept.level != kHighestAcceptLevel)
     return Error::refused("--hours requires --level 4", "For example: proctor accept --level 4 --hours 12");
-  if (auto expected = read_expected(accept.expect); !expected) return expected.error();
+  auto expected = read_expected(accept.expect);
+  if (!expected) return expected.error();
+  typed.accept.expected = *std::move(expected);
   if (!accept.json.empty()) {
     if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
   }
@@ -92,8 +105,7 @@ int devices_of(const Checked& checked, Backend backend) {
 Result<FoundPlan> find_accept_plan(const Checked& checked) {
   auto found = find_plan(checked);
   if (!found) return found;
-  const AcceptOptions& accept = checked.typed.accept;
-  const auto steps = choose_steps(accept.level, static_cast<int>(accept.budget.count() / 1000));
+  const auto steps = checked.typed.accept.steps();
   Plan& plan = found->outcome.plan;
   std::erase_if(plan.cases, [&](const Case& test) {
     return std::ranges::find(steps.taken, step_of(test.id)) == steps.taken.end();

@@ -6,10 +6,8 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/text_table.h"
-#include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
 #include "harness/devices/health/drained.h"
 #include "reports/accept/accept_json.h"
 #include "reports/accept/accept_table.h"
@@ -47,15 +45,6 @@ std::vector<std::string> notes_of(const Checked& checked) {
 
 }  // namespace
 
-Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
-  if (file.empty()) return std::optional<ExpectedMachine>();
-  const auto text = read_text_file(file);
-  if (!text) return text.error();
-  auto expected = parse_expected(*text, file);
-  if (!expected) return expected.error();
-  return std::optional(*std::move(expected));
-}
-
 AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, ConsoleOutput& output)
     : checked_(checked),
       prepared_(prepared),
@@ -63,8 +52,8 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
       console_(output, console_of(checked), prepared.run_dir, notes_of(checked), /*quiet_status=*/false) {
   const AcceptOptions& accept = checked.typed.accept;
   question_.level = accept.level;
-  question_.steps = choose_steps(accept.level, static_cast<int>(accept.budget.count() / 1000));
-  if (auto expected = read_expected(accept.expect)) question_.expected = *std::move(expected);
+  question_.steps = accept.steps();
+  question_.expected = accept.expected;
   question_.before = ask();
 }
 

@@ -41,7 +41,4 @@ class AcceptDisplay : public RunDisplay {
   Acceptance acceptance_;
 };
 
-// The file of --expect; none was given: none.
-Result<std::optional<ExpectedMachine>> read_expected(const std::string& file);
-
 }  // namespace proctor::cli

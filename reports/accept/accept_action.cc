@@ -37,7 +37,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {"management/Inventory.NoRemapFailed", {}, AcceptAction::kReplace},
     {"management/Inventory.MemoryIsNotWorn", {}, AcceptAction::kReplace},
     {"management/Inventory.NoRowIsWaitingToBeRemapped", {}, AcceptAction::kReset},
-    {"management/Inventory.NoPageIsWaitingToBeRetired", {}, AcceptAction::kReset},
     {"management/Inventory.NeedsNoReset", {}, AcceptAction::kReset},
     {"management/Management.ErrorsUnderLoadAreCorrected", {}, AcceptAction::kReset},
     {"management/Inventory.CorrectedErrorsStayRare", {}, AcceptAction::kReplace},

@@ -13,8 +13,8 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kLongestWords = 200;
-// What suites/main/helper.cc says of a second process that a query holds.
-constexpr std::string_view kNoAnswer = "the second process gave no answer";
+// The reason of a check whose second process is held by a query (suites/main/helper.cc).
+constexpr const char* kHeld = "helper_hang";
 
 // The devices that a failed case with several devices is not cleared of.
 struct SharedFailure {
@@ -56,7 +56,7 @@ AcceptFinding finding_of(const RunModel& model, const CaseRecord& record, const 
   const Verdict verdict = verdict_of(attempt);
   const std::string words = words_of(model, record, attempt);
   // A query that hangs says more than the check that asked.
-  const bool is_silent = words.find(kNoAnswer) != std::string::npos;
+  const bool is_silent = verdict.reason.text() == kHeld;
   AcceptFinding finding{.step = std::string(step.name),
                         .case_id = record.planned.id,
                         .words = words,

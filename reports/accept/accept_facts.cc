@@ -44,7 +44,6 @@ constexpr Counter kCounters[] = {
     {"errors_uncorrected", 0, kUncorrected, "errors of its memory that were not corrected"},
     {"errors_corrected", 1000, kWorn, "errors of its memory that were corrected"},
     {"rows_remapped", 0, kRemap, "remapped rows"},
-    {"pages_retired", 0, kRemap, "retired pages"},
     {"replays", 100, kLink, "packets that its link repeated"},
 };
 

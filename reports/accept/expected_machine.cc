@@ -18,9 +18,9 @@ struct FactKey {
   Form form;
 };
 constexpr FactKey kFactKeys[] = {
-    {"pcie_width", Form::kNumber}, {"pcie_generation", Form::kNumber}, {"links", Form::kNumber},
-    {"link_mbps", Form::kNumber},  {"clock_max_mhz", Form::kNumber},   {"power_limit_w", Form::kNumber},
-    {"ecc", Form::kFlag},          {"persistence", Form::kFlag},       {"firmware", Form::kText},
+    {"pcie_width", Form::kNumber},    {"pcie_generation", Form::kNumber}, {"links", Form::kNumber},
+    {"clock_max_mhz", Form::kNumber}, {"power_limit_w", Form::kNumber},   {"ecc", Form::kFlag},
+    {"persistence", Form::kFlag},     {"firmware", Form::kText},
 };
 
 std::vector<std::string> keys_of_model() {

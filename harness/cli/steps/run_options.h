@@ -10,6 +10,8 @@
 #include "harness/plan/planner.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/schedule/run_setup.h"
+#include "reports/accept/accept_steps.h"
+#include "reports/accept/expected_machine.h"
 
 namespace CLI {
 class App;
@@ -28,11 +30,15 @@ enum class Effect {
 // What only `proctor accept` can be told.
 struct AcceptOptions {
   int level = 2;
-  int hours = 0;           // of level 4
-  Milliseconds budget{0};  // 0: none
-  std::string expect{};    // --expect FILE
-  std::string json{};      // --json FILE
+  int hours = 0;                              // of level 4
+  Milliseconds budget{0};                     // 0: none
+  std::string expect{};                       // --expect FILE
+  std::optional<ExpectedMachine> expected{};  // what is in it
+  std::string json{};                         // --json FILE
   bool drain = false;
+
+  // A part of a second counts as one: a budget is never none.
+  ChosenSteps steps() const { return choose_steps(level, static_cast<int>((budget.count() + 999) / 1000)); }
 };
 
 struct RunOptions {

@@ -1,13 +1,19 @@
-"""What MkDocs does not know of docs/: its navigation, its generated pages, and links that lead out of it.
+"""What MkDocs does not know of docs/: its navigation, its generated pages, file names of fences, and links out of it.
 
 The navigation is the links of each folder's index.md, in their order, so a page without a line there is an error. A link
 to a source of a generated page leads to that page. Any other link out of docs/ leads to the repository if the
 environment names it as GitHub Actions does; otherwise its text stays.
+
+A fence ```toml proctor.toml becomes one with that title. A page whose fence is shown as text is a warning, which ends
+the build.
 """
 
+import html
+import logging
 import os
 import posixpath
 import re
+import textwrap
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -21,7 +27,8 @@ GENERATED = {  # the page: what it is made from
     "reference/files.md": "reports/schema",
 }
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
-FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+LOG = logging.getLogger("mkdocs.hooks")
 
 
 def target(page, link):
@@ -83,6 +90,15 @@ def on_page_markdown(markdown, page, config, files):
 
     parts, end = [], 0
     for fence in FENCE.finditer(markdown):  # code stays as it is
-        parts += [LINK.sub(rewritten, markdown[end:fence.start()]), fence[0]]
+        named = re.fullmatch(r"(\w+) ([\w./-]+)", fence[2])
+        info = f'{named[1]} title="{named[2]}"' if named else fence[2]
+        parts += [LINK.sub(rewritten, markdown[end:fence.start()]), f"{fence[1]}```{info}\n{fence[3]}{fence[1]}```"]
         end = fence.end()
     return "".join(parts) + LINK.sub(rewritten, markdown[end:])
+
+
+def on_page_content(content, page, config, files):
+    shown = {html.unescape(re.sub(r"<[^>]+>", "", block)).strip() for block in re.findall(r"<pre>.*?</pre>", content, re.DOTALL)}
+    for fence in FENCE.finditer(page.markdown):
+        if textwrap.dedent(fence[3]).strip() not in shown:
+            LOG.warning("%s: the fence ```%s is shown as text", page.file.src_uri, fence[2])

@@ -4,7 +4,7 @@
     browser_test.py looks    axe, without scripts, on paper, in the dark, 320 pixels wide, hostile text, no request
     browser_test.py works    search, filters, addresses, keyboard, a case, its past, of 10,000 cases
     browser_test.py large    pages of 0, 1 and 100,000 cases, and their figures
-    browser_test.py screenshots DIRECTORY    those of docs/images, of a real mixed run
+    browser_test.py screenshots DIRECTORY    those of docs/images, of a real mixed run: ./dev docs --pictures
 
 Exits with 77 where Chromium or Playwright is missing; ./dev test installs them. The figures are printed; a time is refused
 when it is ten times what it should be, or more than 5 s, so that a busy machine is no failure.
@@ -484,6 +484,7 @@ def mixed(project):
 
 def screenshots(started, target):
     project = Path(tempfile.gettempdir()) / "project"  # the page shows where it was
+    check(not project.exists(), project, "is there: move it away")
     shutil.copytree(HERE / "mixed", project)
     try:
         take_screenshots(mixed(project), started, target)
@@ -496,8 +497,7 @@ def take_screenshots(page, started, target):
     for name, options, address in (
             ("page", {"viewport": {"width": 1200, "height": 860}}, ""),
             ("page-case", {"viewport": {"width": 1200, "height": 860}}, "#case=attention/test_attention.py::test_matches_reference[bf16-8]"),
-            ("page-list", {"viewport": {"width": 1200, "height": 860}, "color_scheme": "dark"}, "#look=bad"),
-            ("page-phone", {"viewport": {"width": 390, "height": 780}, "device_scale_factor": 2}, "")):
+            ("page-list", {"viewport": {"width": 1200, "height": 860}, "color_scheme": "dark"}, "#look=bad")):
         tab = Tab(started, page, address, reduced_motion="reduce", **options)
         tab.wait_for_timeout(300)
         tab.screenshot(path=target / f"{name}.png")

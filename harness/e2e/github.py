@@ -17,8 +17,8 @@ from github_runner.job import Job  # noqa: E402
 
 UPLOAD = "actions/upload-artifact"
 HOOKS = ROOT / ".github" / "runner-hooks"
-ACTION = "OWNER/proctor@v1"
-FINISH = {"id": "finish", "if": "always()", "uses": "OWNER/proctor/.github/actions/finish-proctor@v1"}
+ACTION = "OWNER/proctor@v0"
+FINISH = {"id": "finish", "if": "always()", "uses": "OWNER/proctor/.github/actions/finish-proctor@v0"}
 
 
 def require_node():
@@ -66,7 +66,7 @@ def run_step(*arguments, **more):
 def documented(file):
     """The workflows in docs/how-to/github.md, with Proctor as it was built."""
     text = (ROOT / "docs/how-to/github.md").read_text()
-    text = text.replace("@FULL_COMMIT", "@v1").replace("/opt/proctor/bin", str(BIN))
+    text = text.replace("@FULL_COMMIT", "@v0").replace("/opt/proctor/bin", str(BIN))
     block = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if f"workflows/{file}" in block)
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as copy:
         copy.write(block)

@@ -169,6 +169,14 @@ def major_tag_moves_forward_only(sandbox):
         check((done.returncode, done.stdout) == (0, expected), tag, tags, done)
 
 
+def pages_name_the_tag_that_moves(_):
+    version = re.search(r"^project\(proctor VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+    named = {(page.name, ref) for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+             for ref in re.findall(r"OWNER/proctor[\w./-]*@(v\w+)", page.read_text())}
+    moves = release_py("major-tag", f"v{version}").stdout.strip()
+    check(named == {("README.md", moves), ("github.md", moves)}, moves, named)
+
+
 def a_wrong_tag_stops_at_the_start(sandbox):
     token = sandbox.path / "injected"
     for tag, words in (("v1.2.4", "is not the version 1.2.3 of CMakeLists.txt"), ("v1.2", "is not vMAJOR.MINOR.PATCH"),
@@ -231,8 +239,8 @@ echo "dev $*" >>"$CALLS"
     check(sandbox.called == [f"dev test --full {name}" for name in known] and len(known) > 10, sandbox.called)
 
 
-SCENARIOS = (a_release, major_tag_moves_forward_only, a_wrong_tag_stops_at_the_start, an_incomplete_release_is_not_published,
-             our_changelog_can_be_released, each_night_each_group)
+SCENARIOS = (a_release, major_tag_moves_forward_only, pages_name_the_tag_that_moves, a_wrong_tag_stops_at_the_start,
+             an_incomplete_release_is_not_published, our_changelog_can_be_released, each_night_each_group)
 
 
 def main():

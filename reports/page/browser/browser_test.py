@@ -465,21 +465,34 @@ def large(directory, started):
 
 
 def mixed(project):
-    """The page of real runs of pytest, GoogleTest, commands and a suite of ours, with failures, flakes and known failures. The
-    newer of them has faults that the older one had not."""
+    """The page of a real run of a commit that breaks what the commit before, which ran too, did well."""
     (project / "samples").symlink_to(BIN)
-    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", HOME=str(project))
     environment.pop("PYTHONPATH", None)
-    for out, faults in (("proctor-out/older", ""), ("proctor-out/newer", "alloc.misaligned:bytes=8;alloc.double_free_accepted")):
-        environment |= {"PROCTOR_SIM_FAULTS": faults} if faults else {}
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=Alice", "-c", "user.email=alice@example.org", *words], cwd=project,
+                       env=environment, check=True)
+
+    def commit_and_run(message):
+        git("add", "--all")
+        git("commit", "--quiet", "--message", message)
         done = subprocess.run(
-            ["proctor", "run", "attention", "tokenizer", "serving", "loader", "checkpoint", "allreduce", "memory", "--sim", "xpu:2x2",
-             "--known-failures", "known.toml", "--flaky", "pass", "--flaky-budget", "50", "--out", out],
+            ["proctor", "run", "--sim", "xpu:2x2", "--known-failures", "known.toml", "--flaky", "pass", "--flaky-budget", "50"],
             cwd=project, env=environment, capture_output=True, text=True, check=False)
         check(done.returncode == 1, done.stdout[-3000:], done.stderr)
-        proctor("history", "add", "history", out, cwd=project)
-    proctor("report", "page", "proctor-out/newer", "--history", "history", "--out", "proctor-out/newer/index.html", cwd=project)
-    return project / "proctor-out/newer/index.html"
+        run = (project / "proctor-out/latest").resolve()
+        proctor("history", "add", "history", run, cwd=project)
+        return run
+
+    git("init", "--quiet", "--initial-branch", "main")
+    git("remote", "add", "origin", "https://github.com/example/kernels.git")
+    commit_and_run("attention: add the kernels")
+    kernels = project / "kernels.py"
+    kernels.write_text(kernels.read_text().replace("TILE = 64", "TILE = 160"))
+    run = commit_and_run("attention: use larger tiles")
+    proctor("report", "page", run, "--history", "history", "--out", run / "index.html", cwd=project)
+    return run / "index.html"
 
 
 def screenshots(started, target):

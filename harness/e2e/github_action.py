@@ -14,6 +14,7 @@ from harness import BIN, ROOT, check, report, wait_until
 from pytest_kind import find_pytest
 
 from github_runner import yaml12  # after `github`, which knows where it is
+from github_runner.workflow import Workflow
 
 RESULTS = ("verdict", "exit-code", "retry")
 COUNTS = ("total", "passed", "failed", "skipped", "flaky")
@@ -316,6 +317,24 @@ def as_documented(sandbox):
     check(not list(artifact.rglob("*.core")), "a core is in the artifact")
 
 
+def retried(sandbox):
+    """With the jobs that github.md adds, another machine is tried only if the first one failed; the verdict is of both."""
+    added, workflow = documented("gpu.yml, under `jobs`"), documented("gpu.yml")
+    steps = [{**run_step("memory", "--sim=xpu:1x1", "--filter=*HostToDeviceIsByteExact"), "id": "proctor"}]
+    test = {**workflow["jobs"]["test"], **added["test"], "steps": steps}
+    file = sandbox.path / "gpu.yml"
+    file.write_text(json.dumps({**workflow, "jobs": {**added, "test": test, "again": {**added["again"], "steps": steps}}}))
+    lost, wrong = "state.card_lost", "copy.short:min=65537"
+    for faults, expected in (({}, ("success", "skipped", "success")), ({"test": wrong}, ("failure", "skipped", "failure")),
+                             ({"test": lost}, ("failure", "success", "success")),
+                             ({"test": lost, "again": lost}, ("failure", "failure", "failure"))):
+        def new_job(name, github, contexts, environment, _, faults=faults):
+            return sandbox.job(github=github, contexts=contexts,
+                               environment={**environment, "PROCTOR_SIM_FAULTS": faults.get(name, "")})
+        results = Workflow(file).run(new_job, github={"job": "gpu"})
+        check(tuple(results[name].result for name in ("test", "again", "verdict")) == expected, faults, expected, results)
+
+
 def interfaces(_):
     """The copy of the interface that conformance.yml uses is a copy, and each input has a reader."""
     action, copy, finish = (yaml12.load(ROOT / path / "action.yml") for path in (
@@ -328,7 +347,7 @@ def interfaces(_):
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
              (green, red, machine, bad_input, words, environment, tools, lost_tool, twice, before_main, without_files, read_only,
-              elsewhere, many_failures, annotations_of_a_run, as_documented, hostile_output, interfaces)}
+              elsewhere, many_failures, annotations_of_a_run, as_documented, retried, hostile_output, interfaces)}
 
 
 def main():

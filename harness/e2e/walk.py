@@ -45,7 +45,7 @@ OTHERS = {
     "gtest-parallel": {"--workers", "--retry_failed", "--shard_count", "--shard_index"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
-    "Slurm": {"--array", "--gres", "--gpus-per-node", "--job-name", "--no-requeue", "--nodes", "--output", "--signal", "--time", "--wait"},
+    "Slurm": {"--array", "--chdir", "--export", "--gres", "--gpus-per-node", "--job-name", "--no-requeue", "--nodes", "--output", "--signal", "--time", "--wait"},
     "pyxis": {"--container-image", "--container-mounts", "--container-workdir"},
     "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",
                "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"}, "podman": {"--input"},
@@ -180,7 +180,7 @@ def check_names(text, told, place):
         check(False, place, f"`{text}`: {' '.join(command)} has no {following[0]}")
     known = told.get(command, set()) | ({"--help", "--version"} if not command else {"--help"})
     known |= OTHERS["Slurm"] if command == ("slurm", "run") else set()
-    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", " ".join(following)):
+    for option in re.findall(r"(?<![\w=-])--[a-z][\w-]*", " ".join(following)):
         check(option in known, place, f"`{text}`: no option {option}")
 
 

@@ -63,11 +63,11 @@ def run_step(*arguments, **more):
     return {"id": "run", "uses": ACTION, "with": {"path": str(BIN), "arguments": "\n".join(map(str, arguments)), **more}}
 
 
-def documented(file):
-    """The workflows in docs/how-to/github.md, with Proctor as it was built."""
-    text = (ROOT / "docs/how-to/github.md").read_text()
+def documented(words, page="docs/how-to/github.md"):
+    """The first workflow of a page that contains the words, with Proctor as it was built."""
+    text = (ROOT / page).read_text()
     text = text.replace("@FULL_COMMIT", "@v0").replace("/opt/proctor/bin", str(BIN))
-    block = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if f"workflows/{file}" in block)
+    block = next(block for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if words in block)
     with tempfile.NamedTemporaryFile("w", suffix=".yml") as copy:
         copy.write(block)
         copy.flush()

@@ -317,6 +317,18 @@ def as_documented(sandbox):
     check(not list(artifact.rglob("*.core")), "a core is in the artifact")
 
 
+def readme(sandbox):
+    """The step of the README: the deadline is the only limit of the script."""
+    script = sandbox.workspace / "run-gpu-tests.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    job = run_job(sandbox, *documented("run-gpu-tests.sh", "README.md"))
+    check(job.status == "success", job.text)
+    journal = (sandbox.run_directory() / "journal.jsonl").read_text()
+    plan = next(json.loads(line) for line in journal.splitlines() if "run_planned" in line)
+    check([case["timeout_ms"] for case in plan["cases"]] == [0] and "--deadline" in " ".join(plan["command_line"]), plan)
+
+
 def retried(sandbox):
     """With the jobs that github.md adds, another machine is tried only if the first one failed; the verdict is of both."""
     added, workflow = documented("gpu.yml, under `jobs`"), documented("gpu.yml")
@@ -347,7 +359,7 @@ def interfaces(_):
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
              (green, red, machine, bad_input, words, environment, tools, lost_tool, twice, before_main, without_files, read_only,
-              elsewhere, many_failures, annotations_of_a_run, as_documented, retried, hostile_output, interfaces)}
+              elsewhere, many_failures, annotations_of_a_run, as_documented, readme, retried, hostile_output, interfaces)}
 
 
 def main():

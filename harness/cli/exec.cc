@@ -13,6 +13,8 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
+#include "harness/machine/default_devices.h"
+#include "harness/machine/installation.h"
 #include "harness/plan/opaque.h"
 #include "harness/plan/recognise.h"
 #include "harness/run/record/run_directory.h"
@@ -102,6 +104,13 @@ bool left_evidence(const RunModel& model, const CaseRecord& record) {
   return attempt != nullptr && attempt->end && !attempt->end->evidence.lines.empty();
 }
 
+// Which devices the command had, if nobody wrote it: "1 (the caller's CUDA_VISIBLE_DEVICES=0; --gpus 0: none)".
+std::string default_devices_of(const RunModel& model) {
+  const auto& suites = model.plan().suites;
+  if (suites.empty() || suites.front().devices == 0 || suites.front().devices_reason.empty()) return {};
+  return std::to_string(suites.front().devices) + " (" + clean_text(suites.front().devices_reason) + "; --gpus 0: none)";
+}
+
 void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
@@ -121,6 +130,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
     say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as requested" : "") +
         " · exit " + std::to_string(shell_code) + reports);
+    if (const std::string devices = default_devices_of(model); !devices.empty()) say("devices:       " + devices);
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);
@@ -169,37 +179,36 @@ Result<void> check_exec(RunOptions& typed, const AfterDashes& after_dashes) {
   return read_readiness(typed, typed.setup.attempts);
 }
 
-// --devices says of which backend and how many, as far as --backend and --gpus do not.
-Result<void> take_chosen(Machine& machine, OpaqueCommand& command) {
-  const auto chosen = machine.chosen();
-  if (!chosen) return chosen.error();
-  if (chosen->empty()) return {};
-  if (chosen->size() > 1 && command.backend.empty())
-    return Error::refused("--devices must name devices of one vendor for one command (got " +
-                              shell_quote(machine.options().devices) + ")",
-                          "Add --backend cuda or --backend xpu.");
-  command.likely = chosen->begin()->first;
-  const auto backend = command.backend.empty() ? command.likely : parse_backend(command.backend);
-  const auto named = backend ? chosen->find(*backend) : chosen->end();
-  if (!command.gpus && named != chosen->end()) command.gpus = named->second;
-  return {};
+// The vendor of the library that the command needs, as in `run`. A command that does not exist is reported when it is
+// started.
+Result<void> choose_devices_of(Machine& machine, bool is_number_typed, Suite& suite,
+                               std::vector<Warning>& warnings) {
+  if (suite.devices_by == DevicesBy::kWritten) {
+    const auto named = machine.chosen();
+    if (!named) return named.error();
+    const auto number = named->find(suite.backend);
+    if (!is_number_typed && number != named->end()) suite.devices = number->second;
+    return {};
+  }
+  const auto executable = find_executable(suite, search_path());
+  return choose_devices(machine, SuiteRole::kCommand, executable ? *executable : "", suite, warnings);
 }
 
 Result<FoundPlan> plan_of_command(const Checked& checked) {
   Machine& machine = *checked.machine;
   const PlanOptions& typed = checked.typed.plan;
-  const auto likely = machine.likely_backends();  // of devices that are asked for without their backend
-  OpaqueCommand command{.command = *checked.after_dashes,
+  const OpaqueCommand command{.command = *checked.after_dashes,
                         .directory = typed.config.directory,
                         .backend = typed.selection.backend,
-                        .likely = likely.empty() ? Backend::kXpu : likely.front(),
                         .gpus = typed.selection.gpus,
                         .hierarchy = typed.selection.hierarchy,
                         .mem_cap = typed.selection.mem_cap,
                         .host_pids = typed.selection.host_pids,
                         .limits = typed.limits};
-  if (auto taken = take_chosen(machine, command); !taken) return taken.error();
-  auto plan = plan_opaque(command);
+  std::vector<Warning> warnings;
+  auto plan = plan_opaque(command, [&](Suite& suite) {
+    return choose_devices_of(machine, command.gpus.has_value(), suite, warnings);
+  });
   if (!plan) return plan.error();
   if (checked.typed.workflow_commands) {  // the command speaks for its step, in whichever way
     for (const std::string& name : channel_variables()) {
@@ -207,7 +216,7 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = {}}, .extent = typed.extent};
+  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings)}, .extent = typed.extent};
 }
 
 void adapt_to_command(RunSetup& setup, const RunOptions& typed) {
@@ -238,7 +247,8 @@ constexpr Manner kExec{.refuse = fail_exec,
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("exec", "Run any command under containment, and exit as it does");
   command->footer(
-      "Without --timeout there is no time limit. Without --gpus or --backend the command sees no device. In "
+      "Without --timeout there is no time limit. Without --gpus or --backend the command sees one device, if the "
+      "machine has some. In "
       "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);

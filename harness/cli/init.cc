@@ -1,6 +1,7 @@
 // `proctor init`: writes a proctor.toml for the tests that it finds in a directory. Every suite is asked for its tests, as
 // `proctor run` would; what does not list any is left out, so that the file runs as it is written.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <ranges>
 #include <set>
 
 #include "harness/cli/commands.h"
@@ -50,7 +52,8 @@ struct Draft {
   std::string kind{};
   std::string directory{};  // from that of the file; "" = the same
   std::string process{};
-  std::string backend{};
+  std::string backend{};         // "auto": it may use the vendor's devices, where there are some
+  std::string backend_reason{};  // a comment behind the key
   std::string timeout{};
   std::map<std::string, std::string> env{};
   std::string what{};  // "12 GoogleTest tests"
@@ -67,7 +70,8 @@ std::string lines_of_suite(const Draft& draft) {
   text += fmt::format("command = [{}]\n", command);
   add("directory", draft.directory);
   add("process", draft.process);
-  add("backend", draft.backend);
+  if (!draft.backend.empty())
+    text += fmt::format("backend = {}  # {}\n", toml_text(draft.backend), draft.backend_reason);
   add("timeout", draft.timeout);
   if (draft.env.empty()) return text;
   text += fmt::format("[suite.{}.env]\n", draft.name);
@@ -173,7 +177,9 @@ class Inquiry {
     if (!word.has_parent_path()) word = "." / word;
     draft.command.insert(draft.command.begin(), word.string());
     for (const NeededBackend& needed : needed_backends(program.string(), library_path())) {
-      if (needed.certain && draft.backend.empty()) draft.backend = to_string(needed.backend);
+      if (!draft.backend.empty()) break;
+      draft.backend = needed.certain ? to_string(needed.backend) : "auto";
+      draft.backend_reason = clean_text(needed.why);
     }
     add(std::move(draft));
   }
@@ -257,6 +263,10 @@ class Inquiry {
     }
     const Suite& suite = outcome->plan.suites.front();
     draft.kind = suite.kind->name();
+    if (!suite.gpu_modules.empty()) {
+      draft.backend = "auto";
+      draft.backend_reason = fmt::format("imports {}", fmt::join(std::views::keys(suite.gpu_modules), ", "));
+    }
     if (draft.what.empty()) {
       const bool unlisted = is_unlisted(outcome->plan.cases.front());
       draft.what = (unlisted ? "tests" : count_text(outcome->plan.cases.size(), "test")) + " of kind " +

@@ -56,8 +56,7 @@ std::vector<std::string> suite_notes(const Planned& planned, const RunOptions& o
     const auto count = std::ranges::count(plan.cases, i, &Case::suite);
     if (count == 0 && suite.origin == kBuiltInOrigin) continue;
     notes.push_back("  suite        " + suite.name + ": " + std::string(suite.kind->name()) + " (" +
-                    suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) +
-                    (suite.backend_reason.empty() ? "" : " (" + suite.backend_reason + ")") + ", " +
+                    suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
     if (const std::string way = suite.kind->way_of_telling(suite); options.console.verbose && !way.empty())
       notes.push_back("               its program tells of its cases " + way);

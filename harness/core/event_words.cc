@@ -57,6 +57,8 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kLeaseWatch, "lease_watch"},
     {WarningCode::kLeftAlive, "left_alive"},
     {WarningCode::kMaskMismatch, "mask_mismatch"},
+    {WarningCode::kMaskUnused, "mask_unused"},
+    {WarningCode::kNoDefaultDevice, "no_default_device"},
     {WarningCode::kNotListed, "not_listed"},
     {WarningCode::kOpenFiles, "open_files"},
     {WarningCode::kOutputNotPassed, "output_not_passed"},

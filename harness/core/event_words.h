@@ -55,6 +55,8 @@ enum class WarningCode {
   kLeaseWatch,
   kLeftAlive,
   kMaskMismatch,  // programs of a suite would see other devices than those that are leased for them
+  kMaskUnused,    // the caller's mask names devices, and no suite gets one
+  kNoDefaultDevice,  // a suite gets no device, as nothing determines the vendor
   kNotListed,
   kOpenFiles,
   kOutputNotPassed,  // `exec` could not pass on what its command printed

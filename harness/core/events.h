@@ -136,6 +136,9 @@ struct PlannedSuite {
   std::string program{};  // the file; "": there is none
   std::uint64_t bytes = 0;
   std::string reason{};  // why there is no program, or ""
+  int devices = 0;       // of each case
+  std::string devices_reason{};   // why, where nobody wrote it: "pytest imports torch"
+  bool devices_declined = false;  // somebody wrote that it gets none: --gpus 0, backend = "none"
 };
 
 // An entry of the list of --known-failures, for people who read of the run.
@@ -206,9 +209,11 @@ struct RunPlanned {
   std::optional<SimInfo> sim;
   int jobs = 1;
   int min_executed = 0;
+  std::string fail_on_skip{};  // --fail-on-skip: glob over the reasons of skips that make the run incomplete; "" = none
   bool strict = false;        // warn counts as fail
   bool exec = false;          // `proctor exec`: the exit code is the command's own
-  std::string no_device_for;  // backend of which no device exists, or empty
+  std::vector<std::string> vendors_here{};  // of whose devices this machine has some to give: "cuda"
+  std::string no_device_for;                // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
   bool each_device = false;              // every case runs on every device

@@ -64,7 +64,8 @@ void fields(auto& io, Is<Subject> auto& r) {
 
 void fields(auto& io, Is<PlannedSuite> auto& r) {
   io("name", r.name), io("backend", r.backend), io("kind", r.kind), io("command", r.command);
-  io("program", r.program), io("bytes", r.bytes), io("reason", r.reason);
+  io("program", r.program), io("bytes", r.bytes), io("reason", r.reason), io("devices", r.devices);
+  io("devices_reason", r.devices_reason), io("devices_declined", r.devices_declined);
 }
 
 void fields(auto& io, Is<KnownFailureEntry> auto& r) {
@@ -96,8 +97,8 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
   io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("rest", r.rest),
       io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
-  io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
-      io("no_device_for", r.no_device_for), io("no_device_by", r.no_device_by);
+  io("min_executed", r.min_executed), io("fail_on_skip", r.fail_on_skip), io("strict", r.strict);
+  io("exec", r.exec), io("vendors_here", r.vendors_here), io("no_device_for", r.no_device_for), io("no_device_by", r.no_device_by);
   io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
   io("allow_no_device", r.allow_no_device), io("stress_ms", r.stress_ms), io("exclusion", r.exclusion);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);

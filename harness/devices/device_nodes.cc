@@ -11,6 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kIntel = "0x8086";
+constexpr const char* kProcessorGraphics = "0000:00:02.0";
 
 template <typename Wanted>
 bool any_node(const char* directory, Wanted wanted) {
@@ -19,6 +20,13 @@ bool any_node(const char* directory, Wanted wanted) {
   return std::any_of(begin(nodes), end(nodes), [&](const fs::directory_entry& node) {
     return wanted(node.path().filename().string());
   });
+}
+
+// NVIDIA's driver makes render nodes, too.
+bool is_intel(const std::string& node) {
+  std::ifstream file("/sys/class/drm/" + node + "/device/vendor");
+  std::string vendor;
+  return node.starts_with("renderD") && file >> vendor && vendor == kIntel;
 }
 
 }  // namespace
@@ -32,12 +40,13 @@ bool has_nvidia_node() {
   });
 }
 
-// NVIDIA's driver makes render nodes, too.
-bool has_intel_node() {
+bool has_intel_node() { return any_node("/dev/dri", is_intel); }
+
+bool has_discrete_intel_node() {
   return any_node("/dev/dri", [](const std::string& name) {
-    std::ifstream file("/sys/class/drm/" + name + "/device/vendor");
-    std::string vendor;
-    return name.starts_with("renderD") && file >> vendor && vendor == kIntel;
+    std::error_code unknown;  // then it counts as discrete
+    const auto device = fs::read_symlink("/sys/class/drm/" + name + "/device", unknown);
+    return is_intel(name) && device.filename() != kProcessorGraphics;
   });
 }
 

@@ -124,6 +124,15 @@ std::vector<Backend> backends_of(const simgpu::Topology& topology) {
   return backends;
 }
 
+std::vector<Backend> discrete_backends_of(const simgpu::Topology& topology) {
+  std::vector<Backend> backends;
+  if (!std::ranges::all_of(topology.xpu, [](const simgpu::Card& card) { return card.intel.integrated; }))
+    backends.push_back(Backend::kXpu);
+  if (!std::ranges::all_of(topology.cuda, [](const simgpu::Card& card) { return card.surroundings.integrated; }))
+    backends.push_back(Backend::kCuda);
+  return backends;
+}
+
 std::vector<Device> simulated_devices(const Simulation& simulation) {
   std::vector<Device> devices;
   for (const simgpu::Card& card : simulation.topology.xpu) {

@@ -78,6 +78,8 @@ std::vector<Device> simulated_devices(const Simulation& simulation);
 std::string simulated_id(Backend backend, std::size_t card);
 // The backends for which `topology` has cards.
 std::vector<Backend> backends_of(const simgpu::Topology& topology);
+// Those with a card that is not integrated.
+std::vector<Backend> discrete_backends_of(const simgpu::Topology& topology);
 
 // The environment in which the child processes of a run see the simulated devices.
 struct SimEnvironment {

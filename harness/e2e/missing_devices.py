@@ -5,6 +5,7 @@ devices that are here in one order."""
 import json
 
 from harness import BIN, ROOT, check, report, run_scenarios, skip, write_config
+from pytest_kind import find_pytest
 
 MACHINES = {
     "no driver": ((), {"ZE_ENABLE_ALT_DRIVERS": "/nowhere/libze_none.so"}),
@@ -105,6 +106,92 @@ def chosen_devices_are_the_number(sandbox):
     check(done.returncode == 0 and report(out)["cases"][0]["devices"] == ["cuda-sim:1"], done.returncode, done.stderr)
 
 
+PYTEST = """import os, pytest
+{imports}
+def test_on_a_device():
+    if "id" not in os.environ.get("PROCTOR_DEVICES", ""): pytest.skip("no device")
+def test_on_the_host(): pass
+"""
+SENTENCE = "Add --gpus 1, or --gpus 0 if it needs none"
+
+
+class Defaults:
+    """Suites for which nobody writes a device, and a stand-in of the module torch."""
+
+    def __init__(self, sandbox):
+        self.sandbox = sandbox
+        modules = sandbox.path / "modules"
+        modules.mkdir()
+        (modules / "torch.py").write_text("")
+        self.env = {**sandbox.env, "PYTHONPATH": str(modules)}
+        for name, imports in (("gpu", "import torch"), ("host", ""), ("both", "import torch, sys; sys.modules['dpctl'] = torch")):
+            (sandbox.path / f"test_{name}.py").write_text(PYTEST.format(imports=imports))
+        script = sandbox.path / "gpu.sh"
+        script.write_text('#!/bin/sh\ncase "$PROCTOR_DEVICES" in *id*) ;; *) exit 9 ;; esac\n')
+        script.chmod(0o755)
+
+    def run(self, machine, words, program, command="run", **env):
+        """(exit code, stdout and stderr, the report, how many devices each case had)"""
+        out = self.sandbox.out()
+        sim = ("--sim", machine) if machine else ()
+        done = self.sandbox.proctor(command, *sim, "--out", out, *words, "--", *program, env={**self.env, **env})
+        document = report(out)
+        return done.returncode, done.stdout + done.stderr, document, [len(case["devices"]) for case in document["cases"]]
+
+
+def default_devices(sandbox):
+    """Whoever writes nothing gets a device where the tests may use one, and nothing that skipped for want of one is green."""
+    python = find_pytest()
+    defaults = Defaults(sandbox)
+    torch, host, script = [*python, "-q", "test_gpu.py"], [*python, "-q", "test_host.py"], ["./gpu.sh"]
+    for machine, backend, mask in (("cuda:2", "cuda", {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
+                                   ("xpu:2x2", "xpu", {"ZE_AFFINITY_MASK": "1",
+                                   "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})):
+        for program in (torch, script):
+            for command in ("run", "exec"):
+                code, said, document, devices = defaults.run(machine, (), program, command)
+                check(code == 0 and set(devices) == {1}, machine, program, command, code, devices, said)
+                check(command == "exec" or "1 of 2 for " in said and "(--gpus 0: none)" in said, said)
+                code, said, document, devices = defaults.run(machine, (), program, command, **mask)
+                check(code == 0 and set(devices) == {1}, machine, program, command, mask, code, devices, said)
+                check(document["cases"][0]["devices"] == [f"{backend}-sim:1"], document["cases"][0]["devices"])
+        code, said, document, devices = defaults.run(machine, (), host)
+        check(code == 3 and devices == [0, 0] and SENTENCE in said, machine, code, devices, said)
+        check(defaults.run(machine, ("--gpus", "0"), host)[0] == 0, "declined")
+        check(defaults.run(machine, ("--gpus", "0"), script)[0] == 1, "declined")
+        code, said, document, devices = defaults.run(machine, ("--gpus", "1"), host)
+        check(code == 0 and devices == [1, 1], machine, code, devices, said)
+        code, said, document, devices = defaults.run(machine, ("--gpus", "0"), host, **mask)
+        check(code == 0 and "has no effect" in said, "a mask that nothing uses", code, said)
+    code, said, document, devices = defaults.run("", (), host)
+    check(code == 0 and devices == [0, 0] and "--gpus" not in said, "without devices nothing changes", code, said)
+    code, said, document, devices = defaults.run("cuda:2", (), host, CUDA_VISIBLE_DEVICES="")
+    check(code == 0 and devices == [0, 0], "an empty mask declines", code, said)
+
+
+def default_of_two_vendors(sandbox):
+    """With discrete devices of both vendors the program or a module determines which, else nobody."""
+    python = find_pytest()
+    defaults = Defaults(sandbox)
+    both = "xpu:1x1,cuda:1"
+    for program in (["./gpu.sh"], [*python, "-q", "test_gpu.py"]):
+        code, said, document, devices = defaults.run(both, (), program)
+        check(code != 0 and set(devices) == {0} and "add --backend cuda or --backend xpu" in said, code, devices, said)
+        check([warning["code"] for warning in document["warnings"]] == ["no_default_device"], document["warnings"])
+    code, said, document, devices = defaults.run(both, (), [*python, "-q", "test_both.py"])
+    check(code == 0 and document["cases"][0]["devices"] == ["xpu-sim:0"], code, said)
+    code, said, document, devices = defaults.run(both, ("--backend", "cuda"), ["./gpu.sh"])
+    check(code == 0 and document["cases"][0]["devices"] == ["cuda-sim:0"], code, said)
+
+
+def skips_may_be_forbidden(sandbox):
+    python = find_pytest()
+    defaults = Defaults(sandbox)
+    for words, expected in ((("--fail-on-skip",), 3), (("--fail-on-skip=no dev*",), 3), (("--fail-on-skip=other",), 0)):
+        code, said, document, devices = defaults.run("", words, [*python, "-q", "test_host.py"])
+        check(code == expected and (code == 0 or "--fail-on-skip" in said), words, code, said)
+
+
 def addresses(sandbox, machine, env):
     """[PCI address], as `proctor devices` lists them."""
     done = sandbox.proctor("devices", "--json", "--sim", machine, env={**sandbox.env, **env})
@@ -142,4 +229,5 @@ def one_order(sandbox):
     print("ok", whole)
 
 
-run_scenarios([each_row_of_the_table, reports_say_it, what_drivers_say, chosen_devices_are_the_number, one_order])
+run_scenarios([each_row_of_the_table, reports_say_it, what_drivers_say, chosen_devices_are_the_number, one_order,
+               default_devices, default_of_two_vendors, skips_may_be_forbidden])

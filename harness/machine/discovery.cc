@@ -17,8 +17,8 @@
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/cuda_programs.h"
+#include "harness/machine/default_devices.h"
 #include "harness/machine/installation.h"
-#include "harness/machine/needed_backend.h"
 #include "harness/plan/discovery.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
@@ -69,6 +69,8 @@ class Listing {
   // With as many devices as its cases get, or as many as there are. Those that other runs hold are waited for as long
   // as by a case: which cases there are must not depend on who else is there.
   Result<ListOutput> with_devices(const Suite& suite, const ListCommand& command);
+  // Whether the last listing had devices. That of a suite which may turn out to need none does not wait for them.
+  bool saw_devices() const { return saw_devices_; }
 
  private:
   struct Process {
@@ -85,6 +87,7 @@ class Listing {
 
   Machine& machine_;
   const PlanOptions& options_;
+  bool saw_devices_ = false;
 };
 
 Result<std::string> Listing::new_file() {
@@ -148,6 +151,7 @@ Result<ListOutput> Listing::run(const Process& process) {
 }
 
 Result<ListOutput> Listing::without_devices(const ListCommand& command) {
+  saw_devices_ = false;
   Environment environment = machine_.caller();
   for (const std::string& name : all_caller_filters()) environment.erase(name);
   for (const std::string& name : channel_variables()) environment.erase(name);
@@ -194,6 +198,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
   for (bool told = false;;) {
     const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
     if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
+    if (suite.devices_by == DevicesBy::kAuto) return std::vector<std::string>();
     if (const auto left = pool.width(backend); left != there) {  // one was found to be drained
       there = left;
       if (there == 0) return machine_error(what + why_drained(pool));
@@ -227,9 +232,10 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
   if (!ids) return ids.error();
   if (ids->empty()) {
     auto output = without_devices(command);
-    if (output) output->no_device = to_string(suite.backend);
+    if (output && suite.devices_by != DevicesBy::kAuto) output->no_device = to_string(suite.backend);
     return output;
   }
+  saw_devices_ = true;
   // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
   const auto scratch = machine_.scratch();
   if (!scratch) return scratch.error();
@@ -295,45 +301,6 @@ std::string exec_options(const MachineOptions& machine) {
   return text;
 }
 
-// Of a command that says nothing of devices: those of the vendor whose libraries it needs, of --sim or this machine
-// first. Where there are none, a program that only may open such a library runs without. Of one that only says which,
-// or how many: those.
-Result<void> guess_backend(Machine& machine, const SearchPaths& paths, const std::string& directory,
-                           SelectionOptions& selection) {
-  if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return {};
-  Suite suite;
-  suite.command = selection.command;
-  suite.directory = directory;
-  const auto executable = find_executable(suite, paths.path);
-  if (!executable) return {};  // refused where it is planned
-  const auto library_path = machine.caller().find("LD_LIBRARY_PATH");
-  const auto needed = needed_backends(
-      *executable, library_path == machine.caller().end() ? std::string_view() : library_path->second);
-  const auto choose = [&selection](Backend backend, const std::string& why) {
-    selection.backend = to_string(backend);
-    selection.backend_reason = why;
-    return Result<void>();
-  };
-  const auto likely = machine.likely_backends();
-  for (const Backend backend : likely) {
-    const auto found = std::ranges::find(needed, backend, &NeededBackend::backend);
-    if (found == needed.end()) continue;
-    // A program that has the runtime inside does not come to the stand-in.
-    const bool in_vain = backend == Backend::kCuda && !found->certain && machine.simulation();
-    return choose(
-        backend,
-        found->why + (in_vain ? "; simulated cards need libcudart.so: docs/reference/cuda-runtime.md" : ""));
-  }
-  const auto certain = std::ranges::find(needed, true, &NeededBackend::certain);
-  if (certain != needed.end()) return choose(certain->backend, certain->why);
-  const auto chosen = machine.chosen();
-  if (!chosen) return chosen.error();
-  if (chosen->size() == 1) return choose(chosen->begin()->first, "--devices");
-  // Where there is none, either will do to say so.
-  if (selection.gpus.value_or(0) <= 0) return {};
-  return choose(likely.empty() ? Backend::kXpu : likely.front(), "--gpus");
-}
-
 // Nobody asked for a backend: the suites of those that are simulated.
 void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSuite>& suites) {
   const auto simulated = backends_of(simulation.topology);
@@ -361,15 +328,20 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .pytest_plugin = shared_file("pytest"),
                           .caller = machine.caller()};
   Listing listing(machine, options);
-  SelectionOptions selection = options.selection;
-  if (auto guessed = guess_backend(machine, paths, options.config.directory, selection); !guessed)
-    return guessed.error();
   auto outcome = make_plan(
-      *config, selection, paths,
+      *config, options.selection, paths,
       {.run = [&](const ListCommand& command) { return listing.without_devices(command); },
        .run_with_devices = [&](const Suite& suite,
                                const ListCommand& command) { return listing.with_devices(suite, command); },
-       .exec_options = exec_options(machine.options())});
+       .exec_options = exec_options(machine.options()),
+       .choose_devices =
+           [&](Suite& suite, SuiteRole role, const std::string& executable, std::vector<Warning>& warnings) {
+             return choose_devices(machine, role, executable, suite, warnings);
+           },
+       .confirm_devices =
+           [&](Suite& suite, std::vector<Warning>& warnings) {
+             return confirm_devices(machine, listing.saw_devices(), suite, warnings);
+           }});
   if (!outcome) {
     Error error = outcome.error();
     if (builtins.empty())

@@ -145,6 +145,14 @@ std::vector<Backend> Machine::likely_backends() const {
   return backends;
 }
 
+std::vector<Backend> Machine::discrete_backends() const {
+  if (simulation_) return discrete_backends_of(simulation_->topology);
+  std::vector<Backend> backends;
+  if (has_discrete_intel_node()) backends.push_back(Backend::kXpu);
+  if (has_nvidia_node()) backends.push_back(Backend::kCuda);
+  return backends;
+}
+
 std::string Machine::lease_path() const {
   if (simulation_) return options_.sim_state.empty() ? "" : options_.sim_state + "/leases";
   return options_.state_dir.empty() ? LeaseDirectory::default_path() : options_.state_dir;

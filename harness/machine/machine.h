@@ -59,6 +59,8 @@ class Machine {
   Result<std::map<Backend, int>> chosen();
   // Of which devices are likely to be here, the likeliest first: those of --sim, else those that have a device node.
   std::vector<Backend> likely_backends() const;
+  // Those of them with a device that is not integrated.
+  std::vector<Backend> discrete_backends() const;
   // Null if nobody else can see any of `devices`, so that no lease is needed.
   Result<LeaseDirectory*> leases(const FoundDevices& devices);
   // The directory of the lease files; "" if there is none, because the machine is simulated for this run.

@@ -84,8 +84,8 @@ INSTANTIATE_TEST_SUITE_P(
                       fmt::format("{}", fmt::join(kind_names(), ", ")),
                   "Did you mean `gtest`?"},
         BadConfig{"Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",
-                  "proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of cuda, xpu, none",
-                  "Known values: cuda, xpu, none."},
+                  "proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of auto, cuda, xpu, none",
+                  "Known values: auto, cuda, xpu, none."},
         BadConfig{"Mask", "[suite.a]\nmask = \"uid\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `mask` in [suite.a] is \"uid\", but must be one of uuid, index",
                   "Did you mean `uuid`?"},
@@ -93,9 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "proctor.toml:2: `devices` is \"gpus\", but must be a number or \"marker:NAME\"", ""},
         BadConfig{"DevicesEmptyMarker", "[suite.a]\ndevices = \"marker:\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `devices` is \"marker:\", but must be a number or \"marker:NAME\"", ""},
-        BadConfig{"MarkerWithoutBackend", "[suite.a]\ncommand = [\"x\"]\ndevices = \"marker:gpus\"\n",
+        BadConfig{"MarkerWithoutBackend", "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = \"marker:gpus\"\n",
                   "proctor.toml:1: [suite.a] needs devices (marker `gpus`), but its backend is \"none\"",
-                  "Write backend = \"cuda\" or backend = \"xpu\"."},
+                  "Write backend = \"cuda\", \"xpu\" or \"auto\"."},
         BadConfig{"CommandString", "[suite.a]\ncommand = \"pytest -q\"\n",
                   "proctor.toml:2: `command` in [suite.a] is \"pytest -q\", but must be an array of strings",
                   "Write command = [\"first\", \"second\"]."},
@@ -107,9 +107,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"CommandMissing", "\n[suite.a]\nkind = \"gtest\"\n",
                   "proctor.toml:2: [suite.a] needs the key `command`",
                   "Write command = [\"program\", \"argument\"]."},
-        BadConfig{"DevicesWithoutBackend", "[suite.a]\ncommand = [\"x\"]\ndevices = 2\n",
+        BadConfig{"DevicesWithoutBackend", "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = 2\n",
                   "proctor.toml:1: [suite.a] needs 2 devices, but its backend is \"none\"",
-                  "Write backend = \"cuda\" or backend = \"xpu\"."},
+                  "Write backend = \"cuda\", \"xpu\" or \"auto\"."},
         BadConfig{"SuiteName", "[suite.\"a/b\"]\ncommand = [\"x\"]\n",
                   "proctor.toml:1: `a/b` is not a valid suite name", "Use letters, digits, `-` and `_`."},
         BadConfig{"EnvValue", "[suite.a]\ncommand = [\"x\"]\nenv.N = 4\n",
@@ -182,7 +182,9 @@ TEST_F(ConfigTest, AMemoryCapIsASizeOfSuitesWithDevices) {
   const Result<Config> config = load(suite + "backend = \"xpu\"\n");
   ASSERT_TRUE(config) << config.error().what;
   EXPECT_EQ(config->suites.back().suite.mem_cap, 512u << 20);
-  EXPECT_THAT(load(suite).error().what, HasSubstr("`mem_cap`, but its backend is \"none\""));
+  EXPECT_TRUE(load(suite)) << "the devices are determined later";
+  EXPECT_THAT(load(suite + "backend = \"none\"\n").error().what,
+              HasSubstr("`mem_cap`, but its backend is \"none\""));
   const auto unit = load("[suite.a]\nmem_cap = \"512MB\"\n");
   EXPECT_THAT(unit.error().what, HasSubstr("proctor.toml:2"));
   EXPECT_THAT(unit.error().what, HasSubstr("512MB"));

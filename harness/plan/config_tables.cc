@@ -186,6 +186,7 @@ class FileReader {
       SuiteConfig suite;
       suite.suite.name = name;
       suite.suite.devices = -1;  // by backend, once all layers are read
+      suite.suite.devices_by = DevicesBy::kAuto;
       suite.suite.origin = position(file_.name, table);
       read_into(reader, table, suite);
       config_.suites.push_back(std::move(suite));
@@ -273,8 +274,12 @@ class FileReader {
       suite.kind_reason = "config";
     }
     std::optional<std::string> backend;
-    reader.read_choice("backend", backend, {"cuda", "xpu", "none"});
-    if (backend) suite.backend = *parse_backend(*backend);
+    reader.read_choice("backend", backend, {"auto", "cuda", "xpu", "none"});
+    if (backend) {
+      const bool is_auto = *backend == "auto";
+      suite.devices_by = is_auto ? DevicesBy::kAuto : DevicesBy::kWritten;
+      suite.backend = is_auto ? Backend::kNone : *parse_backend(*backend);
+    }
     std::optional<std::string> process;
     reader.read_choice("process", process, {"case", "file", "suite"});
     suite.process_chosen = process.has_value();
@@ -427,7 +432,7 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
   if (typed.empty()) return {};
   const auto bytes = parse_memory_size(typed);
   if (!bytes) return Error::refused("--mem-cap: " + bytes.error().what, bytes.error().hint);
-  if (suite.backend == Backend::kNone) {
+  if (suite.backend == Backend::kNone && suite.devices_by != DevicesBy::kAuto) {
     return Error::refused(fmt::format("--mem-cap {} has no effect: no selected suite has a backend", typed),
                           "Add --backend cuda or --backend xpu.");
   }

@@ -168,6 +168,18 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
 
 }  // namespace
 
+SuiteRole role_of(const Kind& kind) {
+  if (kind.traits().one_case) return SuiteRole::kCommand;
+  return kind.traits().markers_for_devices ? SuiteRole::kPytest : SuiteRole::kTestProgram;
+}
+
+Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable, Suite& suite,
+                            std::vector<Warning>& warnings) {
+  if (listers.choose_devices) return listers.choose_devices(suite, role, executable, warnings);
+  suite.devices = std::max(suite.devices, 0);
+  return {};
+}
+
 std::string id_prefix(const Suite& suite) {
   return suite.kind->ours() ? fmt::format("{}.{}", suite.name, to_string(suite.backend)) : suite.name;
 }

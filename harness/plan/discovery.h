@@ -35,13 +35,27 @@ using ListRunner = std::function<Result<ListOutput>(const ListCommand& command)>
 // when there are none.
 using DeviceListRunner = std::function<Result<ListOutput>(const Suite& suite, const ListCommand& command)>;
 
+// What kind of command a suite is, before it is started.
+enum class SuiteRole { kTestProgram, kPytest, kCommand };
+SuiteRole role_of(const Kind& kind);
+
 // Who lists the cases of a suite.
 struct Listers {
   ListRunner run;
   DeviceListRunner run_with_devices = {};
   std::string exec_options = {};  // with which `proctor exec` sees the same devices: " --sim xpu:2x2"
   bool may_list_nothing = false;  // a list without a case is no mistake
+  // Determines the devices of a suite for which nobody wrote them, before it is listed (DevicesBy::kAuto).
+  std::function<Result<void>(Suite& suite, SuiteRole role, const std::string& executable,
+                             std::vector<Warning>& warnings)>
+      choose_devices = {};
+  // The same after the list, where only that determines them. True: it is to be listed again, with its devices.
+  std::function<bool(Suite& suite, std::vector<Warning>& warnings)> confirm_devices = {};
 };
+
+// Calls Listers::choose_devices; without it, nothing but what is written gives a suite devices.
+Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable, Suite& suite,
+                            std::vector<Warning>& warnings);
 
 // Runs a listing command of `suite` as a program of `kind` is listed: with devices, where it gets some.
 Result<ListOutput> run_listing_command(const Suite& suite, const Kind& kind,

@@ -171,16 +171,17 @@ class Loader {
       return Error::refused(where + " needs the key `command`",
                             "Write command = [\"program\", \"argument\"].");
     }
+    if (suite.devices_by == DevicesBy::kAuto) return finish_environment(suite);
     if (suite.devices < 0) suite.devices = suite.backend == Backend::kNone ? 0 : 1;
     if (!suite.devices_marker.empty() && suite.backend == Backend::kNone) {
       return Error::refused(fmt::format("{} needs devices (marker `{}`), but its backend is \"none\"", where,
                                         suite.devices_marker),
-                            "Write backend = \"cuda\" or backend = \"xpu\".");
+                            "Write backend = \"cuda\", \"xpu\" or \"auto\".");
     }
     if (suite.devices > 0 && suite.backend == Backend::kNone) {
       return Error::refused(
           fmt::format("{} needs {} devices, but its backend is \"none\"", where, suite.devices),
-          "Write backend = \"cuda\" or backend = \"xpu\".");
+          "Write backend = \"cuda\", \"xpu\" or \"auto\".");
     }
     if (config.built_in && suite.backend != Backend::kXpu)
       suite.hierarchy.clear();  // it is that of the other backend
@@ -192,8 +193,12 @@ class Loader {
     if (config.built_in && suite.backend == Backend::kNone) suite.mem_cap = 0;  // it is that of the others
     if (suite.mem_cap != 0 && suite.backend == Backend::kNone) {
       return Error::refused(fmt::format("{} has a `mem_cap`, but its backend is \"none\"", where),
-                            "Write backend = \"cuda\" or backend = \"xpu\".");
+                            "Write backend = \"cuda\", \"xpu\" or \"auto\".");
     }
+    return finish_environment(suite);
+  }
+
+  std::optional<Error> finish_environment(Suite& suite) {
     std::map<std::string, std::string> env = config_.defaults_env;
     for (const auto& [name, value] : suite.env) env[name] = value;
     for (const auto& [name, value] : config_.profile_env) env[name] = value;

@@ -11,9 +11,8 @@ namespace {
 
 constexpr Milliseconds kGrace{10'000};
 
-// Backend and number of devices. Devices without a backend are the likely one's; a
-// backend alone is one device.
-Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
+// What is typed of its devices.
+Result<void> write_devices(const OpaqueCommand& options, Suite& suite) {
   if (options.backend == "all") {
     return Error::refused("--backend all cannot be combined with one command", "Use cuda, xpu or none.");
   }
@@ -21,26 +20,31 @@ Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
   if (!backend) return backend.error();
   if (options.gpus && *options.gpus < 0)
     return Error::refused(fmt::format("--gpus must not be negative (got {})", *options.gpus));
-  const int wanted = options.gpus.value_or(*backend && **backend != Backend::kNone ? 1 : 0);
-  suite.backend = backend->value_or(wanted > 0 ? options.likely : Backend::kNone);
-  suite.devices = wanted;
-  if (wanted > 0 && suite.backend == Backend::kNone) {
-    return Error::refused(fmt::format("--gpus {} cannot be combined with --backend none", wanted));
+  suite.backend = backend->value_or(Backend::kNone);
+  suite.devices_by = *backend ? DevicesBy::kWritten : DevicesBy::kAuto;
+  const int without_number = !*backend ? -1 : **backend == Backend::kNone ? 0 : 1;
+  suite.devices = options.gpus.value_or(without_number);
+  if (*backend && suite.devices > 0 && suite.backend == Backend::kNone) {
+    return Error::refused(fmt::format("--gpus {} cannot be combined with --backend none", suite.devices));
   }
+  suite.hierarchy = options.hierarchy;
+  return read_mem_cap_option(options.mem_cap, suite);
+}
+
+Result<void> check_devices(const OpaqueCommand& options, const Suite& suite) {
   if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
     return Error::refused(
         fmt::format("--hierarchy {} requires a command that uses an xpu device", options.hierarchy));
-  suite.hierarchy = options.hierarchy;
   if (!options.mem_cap.empty() && suite.devices == 0) {
     return Error::refused(fmt::format("--mem-cap {} requires a command that uses a device", options.mem_cap),
                           "Add --gpus 1.");
   }
-  return read_mem_cap_option(options.mem_cap, suite);
+  return {};
 }
 
 }  // namespace
 
-Result<Plan> plan_opaque(const OpaqueCommand& options) {
+Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices) {
   if (options.command.empty() || options.command.front().empty())
     return Error::refused("The command after `--` is empty");
   Limits limits;
@@ -53,7 +57,9 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
   suite.process = "suite";
   suite.host_pids = options.host_pids;
   suite.origin = kCommandLineOrigin;
-  if (auto chosen = choose_devices(options, suite); !chosen) return chosen.error();
+  if (auto written = write_devices(options, suite); !written) return written.error();
+  if (auto chosen = choose_devices(suite); !chosen) return chosen.error();
+  if (auto checked = check_devices(options, suite); !checked) return checked.error();
   suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),
                   .grace = limits.grace.value_or(kGrace),
                   .stall = limits.stall.value_or(std::nullopt),

@@ -2,6 +2,7 @@
 // or read from a configuration file. The command is started once, as it was typed.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,18 @@ namespace proctor {
 struct OpaqueCommand {
   std::vector<std::string> command;
   std::string directory;
-  std::string backend;              // --backend, as typed; "" = `likely` when devices are wanted
-  Backend likely = Backend::kNone;  // the backend of the simulated devices, or the one that this machine has
-  std::optional<int> gpus;          // --gpus
-  std::string hierarchy;            // --hierarchy; "" = the caller's
-  std::string mem_cap;              // --mem-cap; "" = none
-  bool host_pids = false;           // --host-pids
+  std::string backend;       // --backend, as typed; "" = not given
+  std::optional<int> gpus;   // --gpus
+  std::string hierarchy;     // --hierarchy; "" = the caller's
+  std::string mem_cap;       // --mem-cap; "" = none
+  bool host_pids = false;    // --host-pids
   LimitOptions limits;
 };
 
+// Determines the devices of the command, if neither --backend nor --gpus does.
+using ChooseDevices = std::function<Result<void>(Suite& suite)>;
+
 // Without --timeout there is no time limit; the grace is 10 s; stall is off.
-Result<Plan> plan_opaque(const OpaqueCommand& options);
+Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices);
 
 }  // namespace proctor

@@ -22,8 +22,7 @@ struct ConfigOptions {
 struct SelectionOptions {
   std::vector<std::string> suites;    // names, before `--`
   std::vector<std::string> command;   // the ad hoc suite, after `--`
-  std::string backend;                // --backend: cuda | xpu | none | all; "" = all (an ad hoc suite: none)
-  std::string backend_reason;         // for an ad hoc suite, where nobody typed it: "needs libze_loader.so.1"
+  std::string backend;                // --backend: cuda | xpu | none | all; "" = all, of each suite its own
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
   std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
   std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured

@@ -109,6 +109,7 @@ Json suite_json(const Suite& suite) {
                {"directory", suite.directory},
                {"backend", to_string(suite.backend)},
                {"devices", suite.devices},
+               {"devices_declined", suite.devices_by == DevicesBy::kWritten && suite.devices == 0},
                {"devices_marker", suite.devices_marker},
                {"ranks", suite.ranks},
                {"process", suite.process},
@@ -143,6 +144,8 @@ Suite suite_from(const Json& json) {
   suite.directory = json.at("directory");
   suite.backend = known(parse_backend(json.at("backend").get<std::string>()), json.at("backend"));
   suite.devices = json.at("devices");
+  const bool written = suite.devices > 0 || json.at("devices_declined").get<bool>();
+  suite.devices_by = written ? DevicesBy::kWritten : DevicesBy::kRule;
   suite.devices_marker = json.at("devices_marker");
   suite.ranks = json.at("ranks");
   suite.process = json.at("process");

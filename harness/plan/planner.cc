@@ -91,18 +91,31 @@ Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, c
   Suite& suite = config.suite;
   std::optional<ListOutput> listing;
   if (config.kind == nullptr) {
-    Result<Recognition> recognised = recognise(suite, executable, listers);
+    Result<Recognition> recognised = recognise(suite, executable, listers, warnings);
     if (!recognised) return recognised.error();
     config.kind = recognised->kind;
     suite.kind_reason = recognised->reason;
     listing = std::move(recognised->listing);
+  } else if (auto chosen = choose_devices(listers, role_of(*config.kind), executable, suite, warnings); !chosen) {
+    return chosen.error();
   }
   suite.kind = config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
   if (Result<void> variables = check_variables(suite); !variables) return variables.error();
   take_caller_filters(suite, paths, warnings);
   if (Result<void> settled = suite.kind->settle_environment(suite, paths); !settled) return settled.error();
-  return discover(suite, index, listers, listing, warnings);
+  std::vector<Warning> of_list;
+  auto cases = discover(suite, index, listers, listing, of_list);
+  if (cases && suite.devices_by == DevicesBy::kAuto && listers.confirm_devices) {
+    if (listers.confirm_devices(suite, warnings)) {
+      of_list.clear();
+      cases = discover(suite, index, listers, std::nullopt, of_list);
+    } else if (suite.devices == 0) {
+      for (Case& test : *cases) test.devices = 0;
+    }
+  }
+  warnings.insert(warnings.end(), of_list.begin(), of_list.end());
+  return cases;
 }
 
 Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,

@@ -203,11 +203,17 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
   return cannot_start(suite, "is not in PATH", program_meant({}, near_miss(program, names)));
 }
 
-Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers) {
-  if (const Kind* kind = kind_of_command(suite.command))
+Result<Recognition> recognise(Suite& suite, const std::string& executable, const Listers& listers,
+                              std::vector<Warning>& warnings) {
+  const auto choose = [&](SuiteRole role) { return choose_devices(listers, role, executable, suite, warnings); };
+  if (const Kind* kind = kind_of_command(suite.command)) {
+    if (auto chosen = choose(role_of(*kind)); !chosen) return chosen.error();
     return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
+  }
   const Result<std::vector<const Kind*>> kinds = kinds_marked_in(executable);
   if (!kinds) return kinds.error();
+  const SuiteRole role = kinds->empty() ? SuiteRole::kCommand : SuiteRole::kTestProgram;
+  if (auto chosen = choose(role); !chosen) return chosen.error();
   if (!kinds->empty() && kinds->front()->ours()) {
     const bool both = std::find(kinds->begin(), kinds->end(), &gtest_kind()) != kinds->end();
     if (both) return ask_both(suite, listers);

@@ -44,7 +44,8 @@ std::optional<Obstacle> obstacle_to_execution(const std::string& file);
 // cannot be executed.
 Result<std::string> find_executable(const Suite& suite, const std::string& path);
 
-// `executable`: from find_executable.
-Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers);
+// `executable`: from find_executable. Chooses the devices of the suite before it starts the program.
+Result<Recognition> recognise(Suite& suite, const std::string& executable, const Listers& listers,
+                              std::vector<Warning>& warnings);
 
 }  // namespace proctor

@@ -33,8 +33,8 @@ class RecogniseTest : public testing::Test {
     return made;
   }
   Recognition recognised(std::vector<std::string> command, const ListRunner& run) {
-    const Suite made = suite(std::move(command));
-    const Result<Recognition> found = recognise(made, made.command[0], {.run = run});
+    Suite made = suite(std::move(command));
+    const Result<Recognition> found = recognise(made, made.command[0], {.run = run}, warnings_);
     EXPECT_TRUE(found) << found.error().what;
     return *found;
   }
@@ -56,6 +56,7 @@ class RecogniseTest : public testing::Test {
   }
 
   ScratchDirectory scratch_;
+  std::vector<Warning> warnings_;
   std::vector<std::string> asked_;
 };
 
@@ -156,8 +157,8 @@ TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
 
 TEST_F(RecogniseTest, Pytest) {
   const auto kind = [&](std::vector<std::string> command) {
-    const Result<Recognition> found =
-        recognise(suite(std::move(command)), "/bin/true", {.run = refuse_to_run});
+    Suite made = suite(std::move(command));
+    const Result<Recognition> found = recognise(made, "/bin/true", {.run = refuse_to_run}, warnings_);
     return found->kind;
   };
   for (const std::vector<std::string>& command :

@@ -71,8 +71,8 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
   suite.suite.command = options.command;
   suite.suite.directory = config.directory;
   suite.suite.backend = backend.value_or(Backend::kNone);
-  suite.suite.backend_reason = options.backend_reason;
-  suite.suite.devices = suite.suite.backend == Backend::kNone ? 0 : 1;
+  suite.suite.devices_by = backend ? DevicesBy::kWritten : DevicesBy::kAuto;
+  suite.suite.devices = !backend ? -1 : *backend == Backend::kNone ? 0 : 1;
   suite.suite.origin = kCommandLineOrigin;
   suite.suite.env = config.defaults_env;
   for (const auto& [name, value] : config.profile_env) suite.suite.env[name] = value;
@@ -141,6 +141,15 @@ bool has_any(const std::vector<std::string>& words, const std::vector<std::strin
          });
 }
 
+// A suite that leaves the vendor to the rule gets the one that is typed.
+void write_backend(Backend backend, Suite& suite) {
+  if (suite.devices_by != DevicesBy::kAuto) return;
+  suite.devices_by = DevicesBy::kWritten;
+  suite.backend = backend;
+  if (backend == Backend::kNone) suite.devices = 0;
+  if (suite.devices < 0) suite.devices = 1;
+}
+
 Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const SelectionOptions& options,
                                         std::optional<Backend> backend) {
   if (Result<void> labels = check_labels(suites, options.labels); !labels) return labels.error();
@@ -149,6 +158,7 @@ Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const S
   std::set<std::string> backends;
   for (const SuiteConfig& suite : suites) backends.emplace(to_string(suite.suite.backend));
   if (backend) {
+    for (SuiteConfig& suite : suites) write_backend(*backend, suite.suite);
     std::erase_if(suites, [&](const SuiteConfig& suite) { return suite.suite.backend != *backend; });
   }
   if (suites.empty()) {
@@ -158,12 +168,16 @@ Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const S
   return suites;
 }
 
+bool may_use_devices(const Suite& suite) {
+  return suite.backend != Backend::kNone || suite.devices_by == DevicesBy::kAuto;
+}
+
 Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gpus) {
   if (!gpus) return {};
   if (*gpus < 0) return Error::refused(fmt::format("--gpus must not be negative (got {})", *gpus));
   bool used = false;
   for (SuiteConfig& suite : suites) {
-    if (suite.suite.backend == Backend::kNone) continue;
+    if (!may_use_devices(suite.suite)) continue;
     suite.suite.devices = *gpus;
     suite.suite.devices_marker.clear();  // the option says it for all cases
     used = true;
@@ -179,7 +193,7 @@ Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& 
   if (hierarchy.empty()) return {};
   bool used = false;
   for (SuiteConfig& suite : suites) {
-    if (suite.suite.backend != Backend::kXpu) continue;
+    if (suite.suite.backend != Backend::kXpu && suite.suite.devices_by != DevicesBy::kAuto) continue;
     suite.suite.hierarchy = hierarchy;
     used = true;
   }
@@ -192,7 +206,7 @@ Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& me
   if (mem_cap.empty()) return {};
   bool used = false;
   for (SuiteConfig& suite : suites) {
-    if (suite.suite.backend == Backend::kNone) continue;
+    if (!may_use_devices(suite.suite)) continue;
     if (auto read = read_mem_cap_option(mem_cap, suite.suite); !read) return read;
     used = true;
   }

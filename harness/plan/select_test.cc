@@ -241,7 +241,7 @@ TEST(SelectSuites, PytestHasOneNameHoweverItIsStarted) {
         {"python3", "-m", "pytest"}}) {
     SelectionOptions options;
     options.command = command;
-    EXPECT_THAT(chosen(options), ElementsAre("pytest.none:0")) << command.front();
+    EXPECT_THAT(chosen(options), ElementsAre("pytest.none:-1")) << command.front();
   }
 }
 
@@ -253,14 +253,13 @@ TEST(SelectSuites, ACommandLineSaysWhatASuiteOfAFileCan) {
   options.process = "suite";
   options.env = {"A=b=c", "EMPTY="};
   options.backend = "xpu";
-  options.backend_reason = "needs libze_loader.so.1";
   const Result<std::vector<SuiteConfig>> suites = select_suites(sample_config(), options);
   ASSERT_TRUE(suites) << suites.error().what;
   const SuiteConfig& config = suites->front();
   EXPECT_EQ(config.kind, find_kind("gtest"));
   EXPECT_EQ(config.suite.name, "mine");
   EXPECT_EQ(config.suite.process, "suite");
-  EXPECT_EQ(config.suite.backend_reason, "needs libze_loader.so.1");
+  EXPECT_EQ(config.suite.devices_by, DevicesBy::kWritten);
   EXPECT_EQ(config.suite.devices, 1);
   EXPECT_THAT(config.suite.env, ElementsAre(testing::Pair("A", "b=c"), testing::Pair("EMPTY", "")));
 }

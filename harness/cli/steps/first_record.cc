@@ -68,6 +68,8 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
   planned.containment = containment.info();
   describe_host_pids(plan, containment.layer(), planned.containment);
   if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
+  for (const Backend backend : checked.machine->discrete_backends())
+    planned.vendors_here.emplace_back(to_string(backend));
   const bool told = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
                                       &Warning::code) != placed.planned.warnings.end();
   if (!told) planned.no_device_for = backend_without_devices(plan, placed.devices);
@@ -103,7 +105,10 @@ PlannedSuite describe_suite(const Suite& suite) {
   PlannedSuite planned{.name = suite.name,
                        .backend = std::string(to_string(suite.backend)),
                        .kind = std::string(suite.kind->name()),
-                       .command = suite.command};
+                       .command = suite.command,
+                       .devices = suite.devices,
+                       .devices_reason = suite.devices_by == DevicesBy::kRule ? suite.devices_reason : "",
+                       .devices_declined = suite.devices_by == DevicesBy::kWritten && suite.devices == 0};
   const auto own_path = suite.env.find("PATH");
   const auto program = find_executable(suite, own_path != suite.env.end() ? own_path->second : search_path());
   if (program) planned.program = *program;

@@ -9,6 +9,7 @@
 #include "harness/core/text.h"
 #include "harness/devices/environment.h"
 #include "harness/machine/cuda_programs.h"
+#include "harness/machine/default_devices.h"
 #include "harness/machine/device_shortage.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
@@ -116,6 +117,8 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   if (typed.plan.selection.backend.empty() && typed.plan_file.empty())
     note(leave_out_absent(plan, devices), devices);
   if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
+  note(describe_devices(*checked.machine, plan, devices), devices);
+  warn_of_unused_masks(*checked.machine, plan, placed.planned.warnings);
   if (auto used = check_devices_used(typed.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
   tell_access_faults(checked, placed);

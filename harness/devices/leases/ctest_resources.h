@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -22,5 +23,8 @@ nlohmann::json ctest_resource_spec(const std::vector<Device>& devices);
 // machine.
 Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environment& environment,
                                                                  const std::vector<std::string>& ids);
+
+// Whether CTest allocated devices of `backend` to this process, as its ids tell: "cuda", "xpu".
+bool has_ctest_allocation(const Environment& environment, std::string_view backend);
 
 }  // namespace proctor

@@ -376,7 +376,8 @@ TEST_F(BenchmarkProgram, SpoiledFilesAreNoResult) {
 }
 
 TEST_F(BenchmarkProgram, IsRecognised) {
-  const auto found = recognise(suite_, sample_benchmark(), {.run = run_listing});
+  std::vector<Warning> warnings;
+  const auto found = recognise(suite_, sample_benchmark(), {.run = run_listing}, warnings);
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->kind, &benchmark_kind());
   EXPECT_EQ(found->reason, "lists Google Benchmark's benchmarks");
@@ -393,8 +394,10 @@ TEST(BenchmarkRecognition, AProgramThatPrintsNoListIsACommand) {
     ListOutput out;
     out.exit_code = 0;
     out.stdout_text = printed;
-    const auto found = recognise(suite, suite.command[0],
-                                 {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }});
+    std::vector<Warning> warnings;
+    const auto found =
+        recognise(suite, suite.command[0],
+                  {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }}, warnings);
     ASSERT_TRUE(found) << found.error().what;
     EXPECT_EQ(found->kind, &command_kind()) << printed;
     EXPECT_EQ(found->reason, "knows --benchmark_list_tests=true, but prints no list with it");

@@ -141,6 +141,14 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
   }
 }
 
+void take_gpu_modules(const json& event, Suite& suite) {
+  const auto modules = event.find("modules");
+  if (modules == event.end() || !modules->is_object()) return;
+  for (const auto& [name, vendor] : modules->items()) {
+    if (vendor.is_string()) suite.gpu_modules[clean_text(name)] = vendor.get<std::string>();
+  }
+}
+
 // A variable of the caller that is no filter: processes get it as they get the others, and the plan does not have it.
 void leave_to_caller(Suite& suite, const std::string& variable) {
   if (suite.filters.erase(variable) > 0) suite.env.erase(variable);
@@ -241,6 +249,9 @@ class PytestKind final : public Kind {
       if (const json event = parse_event(out.event_lines[i]); is_event(event, "options")) {
         deselected = deselected || deselected_in(event) > 0;
         take_filters(event, suite, warnings);
+        continue;
+      } else if (is_event(event, "gpu_modules")) {
+        take_gpu_modules(event, suite);
         continue;
       }
       const Result<PytestTest> listed = parse_pytest_test(out.event_lines[i]);

@@ -35,6 +35,9 @@ inline constexpr const char* kCommandLineOrigin = "command line";
 
 inline constexpr int kMaxRanks = 256;  // the most that one case may have
 
+// Who determined the devices of a suite. kAuto: nobody yet (harness/machine/default_devices.h).
+enum class DevicesBy { kAuto, kRule, kWritten };
+
 struct Suite {
   std::string name;
   const Kind* kind = &command_kind();
@@ -42,8 +45,11 @@ struct Suite {
   std::vector<std::string> command;
   std::string directory;  // working directory of its processes
   Backend backend = Backend::kNone;
-  std::string backend_reason;  // for the header, where nobody said it: "needs libze_loader.so.1"
-  int devices = 0;
+  int devices = 0;  // of each case; of DevicesBy::kAuto, -1: no number is written
+  DevicesBy devices_by = DevicesBy::kWritten;
+  std::string devices_reason;  // for people, of DevicesBy::kRule: "needs libze_loader.so.1"
+  // Kind pytest, listed: the modules for GPUs that its test modules import, each with its vendor; "": any vendor.
+  std::map<std::string, std::string> gpu_modules;
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
   int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
   std::string process = "case";  // case | file | suite

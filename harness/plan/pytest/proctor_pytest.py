@@ -31,6 +31,14 @@ MAX_LINE = 64 * 1024
 MAX_MESSAGE = 4 * 1024
 MAX_OUTPUT = 32 * 1024
 MAX_REASON = 200
+# Modules that use a device, each with the only vendor whose devices it uses; "": any vendor.
+GPU_MODULES = {
+    "cudf": "cuda", "cuda.bindings": "cuda", "cuda.core": "cuda", "cupy": "cuda", "nvidia.dali": "cuda",
+    "numba.cuda": "cuda", "pycuda": "cuda", "pynvml": "cuda", "rmm": "cuda", "warp": "cuda",
+    "dpctl": "xpu", "dpnp": "xpu", "intel_extension_for_pytorch": "xpu", "numba_dpex": "xpu", "oneccl_bindings_for_pytorch": "xpu",
+    "jax": "", "mxnet": "", "onnxruntime": "", "paddle": "", "pyopencl": "", "tensorflow": "", "torch": "",
+    "triton": "", "tvm": "", "vllm": "",
+}
 TERMINAL = os.isatty(0)  # as it is before pytest captures
 
 
@@ -295,9 +303,16 @@ class Lister:
             if not self.events.send("options", addopts=addopts, file=readable(file), deselected=self.deselected):
                 self.refuse(f"addopts of {file}")
 
+    def send_gpu_modules(self):
+        """Whether the tests may use a device: Proctor gives them one only then, unless the user wrote it."""
+        modules = {name: vendor for name, vendor in GPU_MODULES.items() if name in sys.modules}
+        if modules:
+            self.events.send("gpu_modules", modules=modules)
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
         self.tell_options()
+        self.send_gpu_modules()
         for item in session.items:
             markers = {}
             for mark in item.iter_markers():  # the closest first

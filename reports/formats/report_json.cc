@@ -69,7 +69,8 @@ void write_suite(JsonWriter& json, const RunModel& model, const PlannedSuite& su
   json.member("command", suite.command).member("program", unless_empty(suite.program));
   json.member("bytes", there ? std::optional(suite.bytes) : std::nullopt);
   json.member("sha256", unless_empty(read.sha256));
-  json.member("reason", read.sha256.empty() ? std::optional(read.reason) : std::nullopt).close();
+  json.member("reason", read.sha256.empty() ? std::optional(read.reason) : std::nullopt);
+  json.member("devices", suite.devices).member("devices_reason", unless_empty(suite.devices_reason)).close();
 }
 
 void write_sim(JsonWriter& json, const std::optional<SimInfo>& sim) {

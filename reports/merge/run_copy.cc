@@ -67,6 +67,11 @@ std::string RunCopy::cut_short() const {
 }
 
 void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
+  for (const std::string& vendor : part.vendors_here) {
+    if (std::ranges::find(whole.vendors_here, vendor) == whole.vendors_here.end())
+      whole.vendors_here.push_back(vendor);
+  }
+  if (whole.fail_on_skip.empty() || part.fail_on_skip == "*") whole.fail_on_skip = part.fail_on_skip;
   const bool says_more = whole.no_device_for.empty() || (whole.allow_no_device && !part.allow_no_device);
   if (part.no_device_for.empty() || !says_more) return;
   whole.no_device_for = part.no_device_for;

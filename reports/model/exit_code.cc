@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/count_text.h"
 #include "harness/core/outcome_meaning.h"
+#include "harness/core/text.h"
 #include "reports/model/device_table.h"
 #include "reports/model/exec_end.h"
 
@@ -24,6 +26,62 @@ RunCode run_code_of(const RunModel& model, const CaseRecord& record) {
   const RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
   const bool by_devices = code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record);
   return by_devices ? RunCode::kMachine : code;
+}
+
+constexpr std::string_view kOurKind = "proctor";
+
+// What a suite's own tests skipped while they ran, or would have.
+struct SuiteSkips {
+  std::size_t cases = 0;
+  std::size_t skipped = 0;
+};
+
+bool is_skip(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  return verdict.outcome == Outcome::kSkip && verdict.reason != Reason::kDisabled;
+}
+
+SuiteSkips skips_of(const RunModel& model, const PlannedSuite& suite) {
+  SuiteSkips skips;
+  for (const CaseRecord& record : model.cases()) {
+    if (record.planned.suite != suite.name || record.planned.backend != suite.backend) continue;
+    ++skips.cases;
+    skips.skipped += is_skip(model, record) ? 1 : 0;
+  }
+  return skips;
+}
+
+bool has_devices(const RunPlanned& plan, const PlannedSuite& suite) {
+  return suite.devices > 0 && std::ranges::find(plan.devices, suite.backend, &PlannedDevice::backend) !=
+                                  plan.devices.end();
+}
+
+std::string open_skips_of(const RunModel& model, const PlannedSuite& suite) {
+  const SuiteSkips skips = skips_of(model, suite);
+  if (skips.skipped == 0 || suite.devices_declined || suite.kind == kOurKind) return {};
+  if (has_devices(model.plan(), suite) && skips.skipped == skips.cases)
+    return fmt::format("suite `{}` got devices, and skipped {}; `proctor log` shows why. To run without the suite, "
+                       "add --exclude '{}/*'",
+                       suite.name, skips.cases == 1 ? "its only case" : fmt::format("all {} cases", skips.cases),
+                       suite.name);
+  if (suite.devices > 0 || model.plan().vendors_here.empty()) return {};
+  return fmt::format("suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
+                     "--gpus 0 if it needs none",
+                     suite.name, count_text(skips.skipped, "case"));
+}
+
+std::string forbidden_skips(const RunModel& model) {
+  const std::string& reasons = model.plan().fail_on_skip;
+  if (reasons.empty()) return {};
+  const auto is_forbidden = [&](const CaseRecord& record) {
+    return is_skip(model, record) && glob_match(reasons, model.verdict(record).reason.text());
+  };
+  const auto count = std::ranges::count_if(model.cases(), is_forbidden);
+  if (count == 0) return {};
+  const auto first = std::ranges::find_if(model.cases(), is_forbidden);
+  return fmt::format("--fail-on-skip={} was given, and {} skipped, first {} ({})", clean_text(reasons),
+                     count == 1 ? "1 case was" : fmt::format("{} cases were", count),
+                     clean_text(first->planned.id), clean_text(model.verdict(*first).reason.text()));
 }
 
 // Of a small suite a few percent are less than one case.
@@ -57,6 +115,15 @@ int least_executed(const RunModel& model) {
   return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
 }
 
+std::vector<std::string> open_skips(const RunModel& model) {
+  std::vector<std::string> sentences;
+  if (model.plan().exec) return sentences;
+  for (const PlannedSuite& suite : model.plan().suites) sentences.push_back(open_skips_of(model, suite));
+  sentences.push_back(forbidden_skips(model));
+  std::erase(sentences, "");
+  return sentences;
+}
+
 bool is_red_by_flaky_alone(const RunModel& model) {
   const auto is_red = [&model](const CaseRecord& record) {
     return run_code_of(model, record) == RunCode::kRed;
@@ -69,7 +136,8 @@ int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed || model.warned_of(WarningCode::kPartRefused);
   bool machine = model.warned_of_machine();
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
-                    model.warned_of(WarningCode::kPartIncomplete) || !model.ended();
+                    model.warned_of(WarningCode::kPartIncomplete) || !model.ended() ||
+                    !open_skips(model).empty();
   for (const CaseRecord& record : model.cases()) {
     const RunCode code = run_code_of(model, record);
     red = red || code == RunCode::kRed;

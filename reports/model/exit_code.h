@@ -1,7 +1,9 @@
 // The exit code of a run, as a function of its journal.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/model/run_model.h"
 
@@ -15,14 +17,19 @@ namespace proctor {
 //       notrun(device_lost), notrun(device_sick), notrun(breaker), a process that could not be killed,
 //       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that
 //       the command line asked for and the machine lacks
-//   3   any other notrun, nothing executed, no device of a kind that a suite needs, fewer executed than --min-executed, a run
-//       whose runner was killed before it had said all, even after the last case
+//   3   any other notrun, nothing executed, no device of a kind that a suite needs, skips that leave open whether the tests
+//       pass on a device (open_skips), fewer executed than --min-executed, a run whose runner was killed before it had said all, even after the last case
 //   0   otherwise
 // A run that a signal stopped must end by that signal afterwards; the caller sees to it.
 int exit_code(const RunModel& model);
 
 // Whether no more than flaky cases that the policy does not allow makes the run red.
 bool is_red_by_flaky_alone(const RunModel& model);
+
+// Skips that leave open whether the tests of a suite pass on a device, and those that --fail-on-skip does not allow: a
+// sentence each, without a full stop, that names the option to add. A suite gets none here if somebody wrote that it
+// gets no device, or if this machine has none. Proctor's own suites state what a check needs, and are exempt.
+std::vector<std::string> open_skips(const RunModel& model);
 
 // How many cases must have been executed: --min-executed, and at least one, unless the run
 // is a shard that has no cases.

@@ -145,6 +145,54 @@ TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
   EXPECT_TRUE(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[75] > 0);
 }
 
+// Of a suite of pytest with two cases, on a machine with devices of `vendors`.
+struct SkipRow {
+  const char* what;
+  std::vector<std::string> vendors;
+  int devices;
+  bool declined;
+  std::vector<Verdict> verdicts;
+  std::string kind = "pytest";
+  std::string fail_on_skip = "";
+  bool incomplete = false;
+};
+
+TEST(ExitCode, SkipsLeaveARunIncompleteWhereADeviceWasNotTried) {
+  const Verdict pass{Outcome::kPass, {}};
+  const Verdict skip{Outcome::kSkip, {Reason::kFramework, "no CUDA"}};
+  const Verdict disabled{Outcome::kSkip, Reason::kDisabled};
+  for (const SkipRow& row : {
+           SkipRow{"no device although there is one", {"cuda"}, 0, false, {pass, skip}, "pytest", "", true},
+           SkipRow{"somebody wrote none", {"cuda"}, 0, true, {pass, skip}},
+           SkipRow{"there is none", {}, 0, false, {pass, skip}},
+           SkipRow{"nothing skipped", {"cuda"}, 0, false, {pass, pass}},
+           SkipRow{"disabled by the framework", {"cuda"}, 0, false, {pass, disabled}},
+           SkipRow{"some skipped with a device", {"cuda"}, 1, false, {pass, skip}},
+           SkipRow{"all skipped with a device", {"cuda"}, 1, false, {skip, skip}, "pytest", "", true},
+           SkipRow{"Proctor's own state their needs", {"cuda"}, 1, false, {skip, skip}, "proctor"},
+           SkipRow{"every skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*", true},
+           SkipRow{"this skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*CUDA", true},
+           SkipRow{"another skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*torch*"},
+       }) {
+    SCOPED_TRACE(row.what);
+    RunPlanned plan = plan_of({planned("s/a", row.kind), planned("s/b", row.kind)});
+    for (PlannedCase& test : plan.cases) test.backend = row.devices > 0 ? "cuda" : "none";
+    plan.suites = {PlannedSuite{.name = plan.cases[0].suite,
+                                .backend = plan.cases[0].backend,
+                                .kind = row.kind,
+                                .devices = row.devices,
+                                .devices_declined = row.declined}};
+    plan.vendors_here = row.vendors;
+    plan.fail_on_skip = row.fail_on_skip;
+    if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
+    const RunModel model =
+        model_of({plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});
+    EXPECT_EQ(!open_skips(model).empty(), row.incomplete);
+    EXPECT_TRUE(!row.incomplete || exit_code(model) == 3);
+    EXPECT_EQ(exit_code(model) == 0, is_green_in_junit(model));
+  }
+}
+
 TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
   for (const WarningCode changed : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
     const auto code = [&](Outcome outcome) {

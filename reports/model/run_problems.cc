@@ -35,6 +35,8 @@ std::string named(const RunModel& model, IsMeant is_meant) {
 void add_shortage(const RunModel& model, std::vector<RunProblem>& problems) {
   if (const auto text = no_device_text(model.plan()); !text.empty() && !model.plan().allow_no_device)
     problems.push_back({"no_device", "No device", text + "."});
+  for (const std::string& sentence : open_skips(model))
+    problems.push_back({"skipped", "Skipped tests", sentence + "."});
   const int executed = model.summary().executed();
   const int wanted = least_executed(model);
   if (!model.plan().exec && executed < wanted) {

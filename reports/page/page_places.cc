@@ -229,12 +229,17 @@ std::string quoted_line(const std::vector<std::string>& command) {
   return line;
 }
 
+// "1: pytest imports torch"
+std::string devices_of(const PlannedSuite& suite) {
+  return std::to_string(suite.devices) + (suite.devices_reason.empty() ? "" : ": " + suite.devices_reason);
+}
+
 json programs_table(const RunModel& model) {
-  PageTable table({words::suite.one, "Kind", "Command", "Program"});
+  PageTable table({words::suite.one, "Kind", "Devices", "Command", "Program"});
   for (const PlannedSuite& suite : model.plan().suites) {
     const ProgramRead read = model.program_read(suite);
     table.add(
-        {suite_name({suite.name, suite.backend, {}, {}, false}), suite.kind,
+        {suite_name({suite.name, suite.backend, {}, {}, false}), suite.kind, devices_of(suite),
          json::object({{"code", quoted_line(suite.command)}}),
          read.sha256.empty() ? json(read.reason) : json::object({{"code", short_digest(read.sha256)}})});
   }

@@ -506,6 +506,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   show_durations(model);
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
+  for (const std::string& sentence : open_skips(model)) print(sentence + ".");
   if (options_.ending && model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
   show_failed(model, groups);

@@ -261,6 +261,8 @@ void add_device_choices(CLI::App& command, RunOptions& options) {
 void add_verdict_choices(CLI::App& command, RunOptions& options) {
   command.add_option("--known-failures", options.known_failures, "List of known failures")->type_name("FILE");
   command.add_flag("--strict", options.setup.planned.strict, "Fail a case that reports a warning");
+  command.add_flag("--fail-on-skip{*}", options.setup.planned.fail_on_skip,
+                   "Exit with 3 if a case is skipped; with =REASON, only if its reason matches this pattern");
   command
       .add_option("--min-executed", options.setup.planned.min_executed,
                   "Exit with 3 if fewer than N cases were executed (default: 1)")
@@ -368,6 +370,7 @@ const std::vector<Heading>& headings() {
        {{"--leaks", kPlanTells, "fail"},
         {"--known-failures", kRuleTells},
         {"--strict", kHarmless},
+        {"--fail-on-skip", kHarmless},
         {"--min-executed", kHarmless}}},
       {"Reports",
        {{"--out", kHarmless},
@@ -469,7 +472,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   SelectionOptions& selection = options.plan.selection;
   command
       .add_option("--gpus", selection.gpus,
-                  "Number of devices for the command, which sees no others (default: 0)")
+                  "Number of devices for the command, which sees no others (default: 1, if the machine has some)")
       ->type_name("N");
   command
       .add_option(

@@ -473,6 +473,7 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   std::ranges::sort(there);
   finding.value = count_text(there.size(), "case");
   if (is_of_one_run(view)) name_repeated(there, finding);
+  there.erase(std::unique(there.begin(), there.end()), there.end());
   if (view.plan == nullptr) {
     finding.limit = "the cases that match the plan's digest";
     if (is_of_one_run(view) && !ids_are_of_digest(view))
@@ -486,7 +487,6 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   Texts more;
   std::ranges::set_difference(wanted, there, std::back_inserter(missing));
   std::ranges::set_difference(there, wanted, std::back_inserter(more));
-  more.erase(std::unique(more.begin(), more.end()), more.end());
   if (!missing.empty())
     red(finding, fmt::format("{} of {} planned {} in no report", missing.size(), wanted.size(),
                              plural(missing.size(), "is", "are")));

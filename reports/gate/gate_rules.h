@@ -76,15 +76,18 @@ class CellView {
   }
   int planned() const {
     if (plan != nullptr) return planned_ids() != nullptr ? static_cast<int>(planned_ids()->size()) : 0;
-    int count = 0;
-    for_each_case([&](const auto&, const auto&, const GateCase&) { ++count; });
-    return count;
+    return count_cases([](const GateCase&) { return true; });
   }
-  int executed() const {
-    int count = 0;
-    for_each_case(
-        [&](const auto&, const auto&, const GateCase& one) { count += counts_as_executed(one) ? 1 : 0; });
-    return count;
+  int executed() const { return count_cases(counts_as_executed); }
+
+  // Each case counts once, even if two runs that fill the cell have it.
+  template <typename Is>
+  int count_cases(const Is& is) const {
+    std::set<std::string_view> ids;
+    for_each_case([&](const auto&, const auto&, const GateCase& one) {
+      if (is(one)) ids.insert(one.id);
+    });
+    return static_cast<int>(ids.size());
   }
 
   Judging& all;

@@ -118,6 +118,18 @@ TEST(Gate, EachWrongWayIsRedForItsReason) {
   }
 }
 
+TEST(Gate, OfARunThatIsGivenTwiceEachCaseCountsOnce) {
+  GateScene scene = good_scene();
+  scene.runs.push_back(scene.run());
+  scene.runs.back().directory = "again";
+  scene.runs.back().plan.run_id = "again";
+  const GateVerdict verdict = Staged(scene).verdict();
+  ASSERT_EQ(verdict.cells.size(), 1u);
+  EXPECT_EQ(verdict.cells.front().executed, verdict.cells.front().planned);
+  EXPECT_FALSE(verdict.green());
+  EXPECT_THAT(words_of(verdict), testing::Not(HasSubstr("not in the plan")));
+}
+
 TEST(Gate, AllTwentyEightWrongWaysAreThere) {
   std::set<int> numbers;
   for (const WrongWay& way : wrong_ways()) numbers.insert(way.number);

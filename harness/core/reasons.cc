@@ -99,7 +99,7 @@ constexpr std::array kReasons = {
 
     ReasonMeaning{R::kBudget, "budget", only(kNotrun), kSetup, kAnywhere, kExecTimeout,
                   "not run to its end before --deadline"},
-    ReasonMeaning{R::kInterrupted, "interrupted", only(kNotrun), kSetup, kAnywhere, kByOutcome, ""},
+    ReasonMeaning{R::kInterrupted, "interrupted", only(kNotrun), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kFailFast, "fail_fast", only(kNotrun), kSetup, kAnywhere, kByOutcome,
                   "not run: an earlier case failed and --fail-fast was given"},
     ReasonMeaning{R::kStartUp, "start_up", only(kNotrun), kSetup, kAnywhere, kByOutcome,

@@ -140,6 +140,8 @@ def interrupted(sandbox):
     check("whose problem: nobody (interrupted)" in text and "setup" not in text, text)
     check("INTERRUPTED long/sleep: cut short: the run was stopped by signal 2 (SIGINT)" in text, text)
     check(text.splitlines()[-1] == "exit 130 (stopped by signal 2)", text)
+    check(report(out)["cases"][0]["problem"] == "nobody", report(out)["cases"][0])
+    check(not re.search(r"\d cases? failed", (out / "summary.md").read_text()), (out / "summary.md").read_text())
 
 
 def in_ci(sandbox):

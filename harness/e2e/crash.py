@@ -84,6 +84,17 @@ def a_core_is_kept_and_read(sandbox):
         print(f"ok {layer}")
 
 
+def of_a_case_only_the_last_one_is_kept(sandbox):
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    _, attempt, out = run(sandbox, 1 << 30, program, options=("--retries", "2"))
+    attempts = report(out)["cases"][0]["attempts"]
+    check(len(attempts) == 3 and [each["evidence"]["core"] is None for each in attempts] == [True, True, False], attempts)
+    check([str(core.relative_to(out)) for core in out.rglob("*.core")] == [attempt["evidence"]["core"]["file"]],
+          list(out.rglob("*.core")))
+    check("write_to_nothing" in (out / attempts[0]["evidence"]["file"]).read_text(), "where the first one crashed")
+
+
 def one_is_allowed_where_the_soft_limit_is_0(sandbox):
     """As on most machines. Those of other processes of a case go with the run, unless they were allowed before."""
     needs_a_core()
@@ -223,6 +234,6 @@ def under_a_debugger(sandbox):
 if __name__ == "__main__":
     os.umask(0o022)
     run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
-                  own_tests=[a_core_is_kept_and_read, one_is_allowed_where_the_soft_limit_is_0,
+                  own_tests=[a_core_is_kept_and_read, of_a_case_only_the_last_one_is_kept, one_is_allowed_where_the_soft_limit_is_0,
                              of_many_at_once_each_has_its_own_or_none, of_ranks_that_of_who_answers, of_exec_only_that_of_the_command, one_of_another_directory,
                              one_of_another_case_with_the_same_pid])

@@ -159,6 +159,11 @@ void RunModel::add(const AttemptEnded& end) {
     AttemptStarted start{{}, end.attempt, end.repeat, end.at_ms - end.duration_ms, {}, end.output.log, {}};
     attempt = &record->attempts.emplace_back(Attempt{.start = std::move(start)});
   }
+  if (!end.evidence.core.file.empty()) {  // a run keeps one core of each case
+    for (Attempt& earlier : record->attempts) {
+      if (earlier.end) earlier.end->evidence.core = {};
+    }
+  }
   attempt->end = end;
   attempt->start.log = end.output.log;  // "" of one that has none after all
   add_marks(end.marks);

@@ -160,6 +160,27 @@ TEST(RunModel, KeepsOutputOfBadAttemptsOnlyAndOnlySoMuch) {
   EXPECT_EQ(kept, 16u * 1024 * 1024);
 }
 
+TEST(RunModel, ACaseHasTheCoreOfItsLastCrash) {
+  std::vector<Event> events = {plan_of({planned("a/x"), planned("a/y")})};
+  const auto crash = [&](const std::string& id, int attempt) {
+    AttemptEnded end = ended(id, {Outcome::kCrash, {Reason::kSignal, 11}}, attempt);
+    end.evidence.core = {.file = id + std::to_string(attempt) + ".core", .program = "x", .bytes = 1};
+    events.push_back(started(id, attempt));
+    events.push_back(end);
+  };
+  crash("a/x", 1);
+  crash("a/y", 1);
+  crash("a/x", 2);
+  events.push_back(started("a/x", 3));
+  events.push_back(ended("a/x", {Outcome::kPass, ""}, 3));
+  const RunModel model = model_of(events);
+  std::vector<std::string> cores;
+  for (const CaseRecord& record : model.cases()) {
+    for (const Attempt& attempt : record.attempts) cores.push_back(attempt.end->evidence.core.file);
+  }
+  EXPECT_THAT(cores, testing::ElementsAre("", "a/x2.core", "", "a/y1.core"));
+}
+
 TEST(RunModel, SimulatedIsWhatDidNotRunOnHardware) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.devices.push_back({"xpu-sim:0", "xpu", "Card", true});

@@ -201,6 +201,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
 }
 
 void RunningAttempt::tell_end(std::size_t which, const AttemptEnded& event, bool went_on) {
+  context_.cores.keep(context_.setup.run_dir, event.case_id, event.evidence.core);
   context_.sink.on(event);
   on_.case_ended(which, event, went_on);
 }

@@ -1,5 +1,7 @@
 #include "harness/run/attempt/core_files.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "harness/evidence/core_file.h"
@@ -10,11 +12,21 @@ std::uint64_t CoreFiles::allow_in(const std::string& directory) {
   if (pattern_.text.empty() || pattern_.is_taken()) return 0;
   const auto whole = std::filesystem::absolute(directory.empty() ? "." : directory);
   globs_.insert(core_glob(pattern_, {}, whole.string()));
-  return CoreBudget::kMostOfAttempt;
+  return CoreBudget::kMostOfRun;
 }
 
 void CoreFiles::ended(const std::string& containment_id) {
   ids_of_run_ = containment_id.substr(0, containment_id.rfind('/') + 1);
+}
+
+void CoreFiles::keep(const std::string& run_dir, const std::string& case_id, const CoreInfo& core) {
+  if (core.file.empty()) return;
+  CoreInfo& kept = kept_[case_id];
+  if (!kept.file.empty()) {
+    ::unlink((run_dir + "/" + kept.file).c_str());
+    budget.settle(kept.bytes, 0);
+  }
+  kept = core;
 }
 
 void CoreFiles::remove_others() const {

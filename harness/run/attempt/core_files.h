@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <ctime>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "harness/core/events.h"
 #include "harness/evidence/core_pattern.h"
 #include "harness/run/attempt/core_budget.h"
 
@@ -23,6 +25,8 @@ class CoreFiles {
   void ended(const std::string& containment_id);
   // The core of that process stays: it is kept, or its place is told.
   void answered(const std::string& containment_id, int pid) { answered_.emplace(containment_id, pid); }
+  // An attempt of the case has ended and left this core, if any. The core of an earlier one is removed (RunModel shows none).
+  void keep(const std::string& run_dir, const std::string& case_id, const CoreInfo& core);
   // After the last process of the run.
   void remove_others() const;
 
@@ -35,6 +39,7 @@ class CoreFiles {
   std::string ids_of_run_;                            // as they all begin
   std::set<std::string> globs_;
   std::set<std::pair<std::string, int>> answered_;
+  std::map<std::string, CoreInfo> kept_;  // by case
 };
 
 }  // namespace proctor

@@ -66,7 +66,7 @@ void settle_level(RunOptions& typed) {
   if (typed.accept.budget.count() > 0) typed.setup.stop.deadline = typed.accept.budget;
   if (typed.accept.level == kHighestAcceptLevel)
     typed.setup.planned.stress_ms = std::int64_t{3'600'000} * std::max(typed.accept.hours, 1);
-  typed.as_run = words_of_run(typed);
+  typed.command_line = words_of_run(typed);
 }
 
 // The file of --expect; none was given: none.

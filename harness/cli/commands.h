@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "harness/machine/options.h"
 
@@ -12,8 +13,11 @@ namespace proctor::cli {
 
 using Action = std::function<int()>;
 
-void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
-void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+// `command_line`: argv of main(), which a run records.
+void add_run_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                     const AfterDashes& after_dashes);
+void add_exec_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                      const AfterDashes& after_dashes);
 void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE

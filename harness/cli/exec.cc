@@ -244,7 +244,8 @@ constexpr Manner kExec{.refuse = fail_exec,
 
 }  // namespace
 
-void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+void add_exec_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                      const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("exec", "Run any command under containment, and exit as it does");
   command->footer(
       "Without --timeout there is no time limit. Without --gpus or --backend the command sees one device, if the "
@@ -252,7 +253,8 @@ void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_da
       "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);
-  command->callback([options, command, &action, &after_dashes] {
+  command->callback([options, command, &action, &command_line, &after_dashes] {
+    options->command_line = command_line;
     options->narrowing = narrowing_options(*command);
     action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
   });

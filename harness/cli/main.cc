@@ -93,9 +93,10 @@ int all_said(int code) {
 }
 
 // In the order of use.
-void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  add_run_command(app, action, after_dashes);
-  add_exec_command(app, action, after_dashes);
+void add_commands(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                  const AfterDashes& after_dashes) {
+  add_run_command(app, action, command_line, after_dashes);
+  add_exec_command(app, action, command_line, after_dashes);
   add_accept_command(app, action, after_dashes);
   add_init_command(app, action);
   add_list_command(app, action, after_dashes);
@@ -125,6 +126,7 @@ void add_commands(CLI::App& app, Action& action, const AfterDashes& after_dashes
 
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
+  const std::vector<std::string> command_line(argv, argv + argc);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const AfterDashes after_dashes = take_after_dashes(arguments);
 
@@ -134,7 +136,7 @@ int run_main(int argc, char** argv) {
   app.set_version_flag("--version", build_facts, "Print the version and how this executable was built");
   app.require_subcommand(1);
   Action action;
-  add_commands(app, action, after_dashes);
+  add_commands(app, action, command_line, after_dashes);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them

@@ -215,11 +215,13 @@ void refuse_part(const std::vector<std::string>& arguments, const Error& error) 
   if (const auto part = new_part(*open)) leave_refusal(*part, error);
 }
 
-void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+void add_run_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                     const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("run", "Run test suites, or the test command after `--`");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
-  command->callback([options, command, &action, &after_dashes] {
+  command->callback([options, command, &action, &command_line, &after_dashes] {
+    options->command_line = command_line;
     options->narrowing = narrowing_options(*command);
     if (!options->resume.empty()) {
       action = [options, command, &after_dashes] { return resume(*options, *command, after_dashes); };

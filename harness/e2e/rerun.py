@@ -272,11 +272,24 @@ def dry_run(sandbox):
     print("ok a dry run prints what would be started")
 
 
+def own_command_line(sandbox):
+    """The words are those of main(): whoever cannot read /proc/self/cmdline records them too."""
+    words = sandbox.command("run", "--out", sandbox.out(), "--", "sh", "-c", "exit 3")
+    hidden = ["unshare", "--mount", "sh", "-ec", 'mount --bind /dev/null /proc/$$/cmdline; exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode != 0:
+        print("ok own_command_line: skipped, needs root and a mount namespace")
+        return
+    done = subprocess.run([*hidden, *words], cwd=sandbox.path, env=sandbox.env, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 1, done.returncode, done.stderr)
+    check(records(sandbox.last_out())[0]["command_line"] == [str(word) for word in words], records(sandbox.last_out())[0])
+    print("ok the recorded words are those of main()")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
     for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, same_card, red_by_flaky, many, changed, other_card,
-                 old_journal, dry_run):
+                 old_journal, dry_run, own_command_line):
         with Sandbox() as sandbox:
             test(sandbox)
 

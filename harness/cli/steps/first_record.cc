@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -24,23 +23,6 @@
 
 namespace proctor::cli {
 namespace {
-
-// The arguments of this process: what a rerun command is made from.
-std::vector<std::string> command_line() {
-  std::vector<std::string> words;
-  std::FILE* file = std::fopen("/proc/self/cmdline", "re");
-  if (!file) return words;
-  std::string word;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-    if (c == 0) {
-      words.push_back(std::exchange(word, {}));
-    } else {
-      word += static_cast<char>(c);
-    }
-  }
-  std::fclose(file);
-  return words;
-}
 
 std::set<std::size_t> suites_with_cases(const Plan& plan) {
   std::set<std::size_t> used;
@@ -81,8 +63,7 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
 
 void describe_choices(const Checked& checked, const Planned& chosen, RunPlanned& planned) {
   const PlanOptions& typed = checked.typed.plan;
-  planned.command_line =
-      without_credentials(hide_secrets(checked.typed.as_run.empty() ? command_line() : checked.typed.as_run));
+  planned.command_line = without_credentials(hide_secrets(checked.typed.command_line));
   planned.directory = typed.config.directory;
   planned.profile = typed.config.profile;
   planned.inputs = chosen.inputs;

@@ -69,7 +69,8 @@ struct RunOptions {
   std::string ready_file;
   bool workflow_commands = false;  // in the output of exec's command: they are obeyed
   AcceptOptions accept{};
-  std::vector<std::string> as_run{};  // of `accept`: the words with which `run` does the same, for reruns
+  // argv of main(), for reruns. Of `accept`: the words with which `run` does the same.
+  std::vector<std::string> command_line{};
   std::vector<NarrowingOption> narrowing{};  // of those that were typed
   std::optional<Error> mistake;  // the first value that could not be read; refused with everything else
 };

@@ -47,6 +47,17 @@ def counts_on_its_device(sandbox):
     check("30 days left" in summary and "`known.toml:1`, 1 case now, us, https://bugs.example/1" in summary, summary)
 
 
+def of_a_selection(sandbox):
+    """Nobody knows of an entry whether it matches a case that was left out; of the whole, each one that matches none is named."""
+    write_config(sandbox.path / "proctor.toml", {name: {"kind": "command", "command": ["true"]} for name in "ab"})
+    (sandbox.path / "known.toml").write_text(entry("b/true", "*") + entry("gone/true", "*"))
+    warned = lambda document: [each["text"] for each in document["warnings"] if each["code"] == "known_failure_unused"]
+    for chosen in (["--case", "a/true"], ["--filter", "a/*"], ["--exclude", "b/*"], ["a"]):
+        check(warned(run(sandbox, 0, "--known-failures", "known.toml", *chosen)) == [], chosen)
+    [text] = warned(run(sandbox, 0, "--known-failures", "known.toml"))
+    check("`gone/true` matches no planned case" in text, text)
+
+
 def is_judged(sandbox):
     """Each line that is wrong is named with its file, exit 1; a plan says what the entries match."""
     write_config(sandbox.path / "proctor.toml", {"a": {"kind": "command", "command": ["true"]}})
@@ -125,4 +136,4 @@ def suggestions_pass(sandbox):
     check(done.returncode == 0 and done.stdout == "" and "nothing to suggest" in done.stderr, done.stdout, done.stderr)
 
 
-run_scenarios([counts_on_its_device, is_judged, is_remembered, suggestions_pass])
+run_scenarios([counts_on_its_device, of_a_selection, is_judged, is_remembered, suggestions_pass])

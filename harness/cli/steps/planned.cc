@@ -51,13 +51,25 @@ Result<std::vector<InputFile>> read_inputs(const Checked& checked, std::vector<s
   return inputs;
 }
 
-// Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out.
-std::vector<Warning> known_failure_warnings(const std::string& file, const Plan& plan) {
-  if (file.empty()) return {};
-  const auto list = load_known_failures(file);
+bool leaves_cases_out(const SelectionOptions& chosen) {
+  return !chosen.suites.empty() || !chosen.backend.empty() || !chosen.filters.empty() ||
+         !chosen.cases.empty() || !chosen.excludes.empty() || !chosen.labels.empty() || !chosen.tags.empty();
+}
+
+// Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out. An entry
+// without a planned case is no mistake then: it may match a case that was left out.
+std::vector<Warning> known_failure_warnings(const RunOptions& typed, const Plan& plan) {
+  if (typed.known_failures.empty()) return {};
+  const auto list = load_known_failures(typed.known_failures);
+  if (!list) return {};
   std::vector<std::string> ids;
   for (const auto& test : plan.cases) ids.push_back(test.id);
-  return list ? list->warnings(ids, today_utc()) : std::vector<Warning>{};
+  std::vector<Warning> warnings = list->warnings(ids, today_utc());
+  if (leaves_cases_out(typed.plan.selection)) {
+    std::erase_if(warnings,
+                  [](const Warning& warning) { return warning.code == WarningCode::kKnownFailureUnused; });
+  }
+  return warnings;
 }
 
 // A suite that sees the pids of the host may be held by less than is required.
@@ -140,7 +152,7 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
                   .source = std::move(found->source),
                   .rest = std::move(found->rest),
                   .warnings = checked.warnings};
-  const auto known = known_failure_warnings(checked.typed.known_failures, planned.plan);
+  const auto known = known_failure_warnings(checked.typed, planned.plan);
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
   if (auto held = check_containment(checked, planned.plan); !held) return held.error();

@@ -119,7 +119,7 @@ Result<void> SelftestCommand::check() {
 
 Result<void> SelftestCommand::prepare() {
   for (auto& sentence : sweep_dead_runs()) {
-    std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", shown(sentence).c_str());
+    std::fprintf(stderr, "proctor: warning: left by killed %s\n", shown(sentence).c_str());
   }
   for (const Error& error : sweep_held_directories().failed) {
     std::fprintf(stderr, "proctor: warning: left by a killed run: failed to %s\n", shown(error.what).c_str());

@@ -96,7 +96,7 @@ Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
 std::vector<Warning> sweep_dead() {
   std::vector<Warning> warnings;
   for (const std::string& sentence : sweep_dead_runs())
-    warnings.push_back({WarningCode::kSwept, "left by a killed run: " + sentence});
+    warnings.push_back({WarningCode::kSwept, "left by killed " + sentence});
   for (const Error& error : sweep_held_directories().failed)
     warnings.push_back({WarningCode::kSwept, "left by a killed run: failed to " + error.what});
   return warnings;

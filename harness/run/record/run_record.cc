@@ -20,6 +20,7 @@
 #include "harness/core/regular_file.h"
 #include "harness/core/remove_tree.h"
 #include "harness/core/unique_fd.h"
+#include "harness/core/user_name.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/fair_time.h"
 #include "harness/run/record/process_handle.h"
@@ -223,11 +224,17 @@ bool sweep_cgroup(const RunRecord& record, std::vector<std::string>& swept) {
   return !left;
 }
 
-// Only where the pids are those of the record. From elsewhere, kill_leftovers() finds them (find_runner.h).
-bool sweep_left(const RunRecord& record, std::vector<std::string>& swept) {
+// Only where the pids are those of the record. From elsewhere, kill_leftovers() finds them (find_runner.h). A process that
+// several records name is killed and reported once. `surviving` gets the processes that could not be ended.
+bool sweep_left(const RunRecord& record, std::vector<LeftProcess>& surviving,
+                std::vector<std::string>& swept) {
   if (record.boot_id != first_line(kBootId) || record.pid_namespace != read_link(kPidNamespace)) return true;
   bool gone = true;
   for (const LeftProcess& process : record.left) {
+    if (std::ranges::find(surviving, process) != surviving.end()) {
+      gone = false;
+      continue;
+    }
     const auto held = ProcessHandle::open(process.pid, process.start_time);
     if (!held) continue;
     const auto killed = held->signal(SIGKILL);
@@ -238,6 +245,7 @@ bool sweep_left(const RunRecord& record, std::vector<std::string>& swept) {
     swept.push_back((ended ? "killed process " : "failed to kill process ") + std::to_string(process.pid) +
                     (killed ? "" : ": " + killed.error().what));
     gone = gone && ended;
+    if (!ended) surviving.push_back(process);
   }
   return gone;
 }
@@ -248,6 +256,13 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
   if (::lstat(scratch.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
   const auto removed = remove_tree(scratch);
   swept.push_back(removed ? "removed scratch directory " + scratch : "failed to " + removed.error().what);
+}
+
+bool sweep_of(const RunRecord& record, std::vector<LeftProcess>& surviving, std::vector<std::string>& said) {
+  const bool ended = sweep_left(record, surviving, said);
+  const bool swept = sweep_cgroup(record, said);
+  for (const auto& directory : record.scratch) sweep_scratch(directory, said);
+  return ended && swept;
 }
 
 }  // namespace
@@ -469,21 +484,24 @@ RunnerState runner_state(const RunRecord& record) {
 }
 
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
-  const bool ended = sweep_left(record, said);
-  const bool swept = sweep_cgroup(record, said);
-  for (const auto& directory : record.scratch) sweep_scratch(directory, said);
-  return ended && swept;
+  std::vector<LeftProcess> surviving;
+  return sweep_of(record, surviving, said);
 }
 
 std::vector<std::string> sweep_dead_runs() {
   std::vector<std::string> swept;
+  std::vector<LeftProcess> surviving;
   for (const auto& directory : run_record_directories()) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
       if (entry.path().extension() != ".json") continue;
       const auto record = read_private_copy(entry.path());
       if (!record || runner_state(*record) != RunnerState::kGone) continue;
-      if (sweep_run(*record, swept)) remove_run_record(*record);
+      std::vector<std::string> said;
+      if (sweep_of(*record, surviving, said)) remove_run_record(*record);
+      for (const std::string& sentence : said)
+        swept.push_back("run " + record->run_id + " of " + user_name(::geteuid()) + " in " +
+                        record->run_dir + ": " + sentence);
     }
   }
   return swept;

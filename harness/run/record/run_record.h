@@ -122,7 +122,8 @@ RunnerState runner_state(const RunRecord& record);
 // sentence for each thing that was found and swept. False if something is still there.
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
 
-// Sweeps every dead run of this user and removes its records, unless something of it is still there.
+// Sweeps every dead run of this user and removes its records, unless something of it is still there. Each sentence names
+// the run.
 std::vector<std::string> sweep_dead_runs();
 
 }  // namespace proctor

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/user_name.h"
 #include "harness/machine/scratch.h"
 #include "harness/run/record/run_directory.h"
 
@@ -206,11 +207,38 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
   EXPECT_THAT(said, IsEmpty());
   EXPECT_EQ(::waitpid(left, nullptr, WNOHANG), 0) << "somebody else was killed";
 
-  EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr("killed process " + std::to_string(left))));
+  EXPECT_THAT(sweep_dead_runs(), ElementsAre(AllOf(HasSubstr("killed process " + std::to_string(left)),
+                                                   HasSubstr(kId), HasSubstr(user_name(::geteuid())),
+                                                   HasSubstr(run_dir_))));
   int status = 0;
   ::waitpid(left, &status, 0);
   EXPECT_EQ(status, SIGKILL);
   EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+}
+
+// Another user's process, in the records of two runs.
+TEST_F(RunRecordTest, WhatCannotBeKilledIsToldOnceAndKeepsBothRecords) {
+  if (::geteuid() != 0) GTEST_SKIP() << "not root: this process cannot become another user";
+  constexpr uid_t kNobody = 65534;
+  for (const std::string& path : {root_->path(), run_dir_}) ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
+    for (const std::string id : {kId, "20260131T120001Z-00ab12"}) {
+      auto record = describe_this_run(id, run_dir_, "", {});
+      record.pid = dead_pid();
+      auto files = RunRecordFiles::write(record);
+      if (!files || !files->keep({::getppid()})) ::_exit(3);
+    }
+    for (int round = 0; round < 2; ++round) {
+      const auto said = sweep_dead_runs();
+      if (said.size() != 1 || said.front().find("failed to kill process") == std::string::npos) ::_exit(4);
+    }
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {

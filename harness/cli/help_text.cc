@@ -135,7 +135,7 @@ const std::vector<CommandHelp>& commands() {
        .exits = {{"0", "Written, whatever the verdict of the run"},
                  {"2", "Something cannot be read or written"}}},
       {.command = "history",
-       .examples = {{"Add a run", "proctor history add runs.db proctor-out/latest"},
+       .examples = {{"Record each run", "proctor run --history runs.db"},
                     {"Show the flaky cases of three months",
                      "proctor history show runs.db --flaky --since 90d"}},
        .exits = {{"0", "Done"}, {"2", "The file or a report is not valid; nothing was changed"}}},

@@ -506,7 +506,7 @@ void add_devices(CLI::App& history, Action& action) {
 
 void add_history_command(CLI::App& app, Action& action) {
   auto* history =
-      app.add_subcommand("history", "Record runs in one file, and show since when and how often cases fail");
+      app.add_subcommand("history", "Import runs into one file, and show since when and how often cases fail");
   history->require_subcommand(1);
   add_add(*history, action);
   add_show(*history, action);

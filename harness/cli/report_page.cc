@@ -171,7 +171,7 @@ void add_report_page(CLI::App& report, Action& action) {
       ->type_name("RUN_DIR");
   command
       ->add_option("--history", options->history,
-                   "History file (see `proctor history add`): show since when each case fails, its last 50 "
+                   "History file (see `proctor history`): show since when each case fails, its last 50 "
                    "outcomes, and what changed since the run before")
       ->type_name("FILE");
   command

@@ -211,6 +211,12 @@ void drop_details(Event& event) {
   }
 }
 
+// The reports are written after the end.
+bool is_report_lost(const Event& event) {
+  const auto* warning = std::get_if<Warning>(&event);
+  return warning != nullptr && warning->code == WarningCode::kReportLost;
+}
+
 class StrictReader {
  public:
   StrictReader(ReadError error, bool whole) : error_(std::move(error)), whole_(whole) {}
@@ -258,7 +264,7 @@ class StrictReader {
       return error_.at(number_, "it holds a second plan");
     if (!std::holds_alternative<RunPlanned>(event) && !journal_.model.has_plan())
       return error_.at(number_, "a record precedes the plan");
-    if (journal_.model.ended()) flaw("a record follows the end of the run");
+    if (journal_.model.ended() && !is_report_lost(event)) flaw("a record follows the end of the run");
     if (const auto* plan = std::get_if<RunPlanned>(&event);
         plan && plan->shard && !is_shard_number(*plan->shard))
       flaw(fmt::format("shard {}/{} is not a valid shard number", plan->shard->index, plan->shard->count));

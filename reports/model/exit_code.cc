@@ -132,12 +132,11 @@ bool is_red_by_flaky_alone(const RunModel& model) {
          std::none_of(model.cases().begin(), model.cases().end(), is_red);
 }
 
-int exit_code(const RunModel& model) {
+int exit_code_so_far(const RunModel& model) {
   bool red = !flaky_cases(model).allowed || model.warned_of(WarningCode::kPartRefused);
   bool machine = model.warned_of_machine();
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
-                    model.warned_of(WarningCode::kPartIncomplete) || !model.ended() ||
-                    !open_skips(model).empty();
+                    model.warned_of(WarningCode::kPartIncomplete) || !open_skips(model).empty();
   for (const CaseRecord& record : model.cases()) {
     const RunCode code = run_code_of(model, record);
     red = red || code == RunCode::kRed;
@@ -149,6 +148,11 @@ int exit_code(const RunModel& model) {
   if (machine) return kExitMachine;
   if (incomplete || model.summary().executed() < least_executed(model)) return kExitIncomplete;
   return kExitGreen;
+}
+
+int exit_code(const RunModel& model) {
+  const int code = exit_code_so_far(model);
+  return code == kExitGreen && !model.ended() ? kExitIncomplete : code;
 }
 
 int ending_signal(const RunModel& model) {

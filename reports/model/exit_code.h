@@ -22,6 +22,8 @@ namespace proctor {
 //   0   otherwise
 // A run that a signal stopped must end by that signal afterwards; the caller sees to it.
 int exit_code(const RunModel& model);
+// The same before the end of the run is recorded, as if the run ended now.
+int exit_code_so_far(const RunModel& model);
 
 // Whether no more than flaky cases that the policy does not allow makes the run red.
 bool is_red_by_flaky_alone(const RunModel& model);

@@ -28,6 +28,8 @@ constexpr Milliseconds kLastSweep{1'000};
 // How long the programs of the suites are read after the last case, and when somebody waits for the end.
 constexpr Milliseconds kLastReading{1'000};
 constexpr Milliseconds kHastyReading{200};
+// The longest wait for a locked history after a stop signal.
+constexpr Milliseconds kHastyWait{200};
 
 // ---- After the last case ----
 
@@ -126,26 +128,52 @@ Result<void> write_reports(const RunModel& model, Prepared& prepared, const std:
 
 // ---- The run ----
 
+// The merged or joined run is recorded in its place.
+bool is_part(const Checked& checked, const Prepared& prepared) {
+  const auto& shard = prepared.setup.planned.shard;
+  return !checked.typed.join.empty() || (shard && shard->count > 1);
+}
+
+void record(HistoryOfRun& history, const Journal& journal, const RunModel& model) {
+  const bool changed = model.warned_of(WarningCode::kJournalChanged);
+  if (auto recorded = history.record(model, changed ? "" : journal.sha256()); !recorded)
+    warn_not_recorded(recorded.error());
+}
+
+void tell_lost_output(const std::string& why) {
+  std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
+}
+
 void report_losses(Journal& journal, ConsoleOutput& output, EventSink& events) {
   journal.on_lost([&](const Warning& warning) { events.on(warning); });
   output.on_lost([&](const std::string& why) {
-    std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
+    tell_lost_output(why);
     events.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run went on"});
   });
 }
 
-void set_callbacks(Prepared& prepared, RunMemory& memory, EventSink& events, RunDisplay& display) {
+// No record follows the end of the run. What is lost later is reported on stderr, or as a lost report.
+void before_end(Prepared& prepared, RunMemory& memory, ConsoleOutput& output, HistoryOfRun& history,
+               EventSink& events) {
+  const bool hasty = memory.was_stopped();
+  prepared.programs->finish(events, hasty ? kHastyReading : kLastReading, stop_signal_waits);
+  tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
+  const RunModel& model = memory.recall();
+  for (const Warning& warning : look_at_the_end(prepared, model)) events.on(warning);
+  history.tell_past(model, hasty ? kHastyWait : kHistoryWait, events);
+  prepared.journal->on_lost(nullptr);
+  output.on_lost(tell_lost_output);
+}
+
+void set_callbacks(Prepared& prepared, RunMemory& memory, ConsoleOutput& output, HistoryOfRun& history,
+                   EventSink& events, RunDisplay& display) {
   RunSetup& setup = prepared.setup;
   if (display.wants_output()) {
     setup.attempts.on_output = [&](const std::string& case_id, Stream stream, std::string_view bytes) {
       display.output(case_id, stream == Stream::kErr, bytes);
     };
   }
-  setup.extras.at_end = [&] {  // what was not read while cases ran
-    prepared.programs->finish(events, memory.was_stopped() ? kHastyReading : kLastReading, stop_signal_waits);
-    tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
-    return look_at_the_end(prepared, memory.recall());
-  };
+  setup.extras.at_end = [&] { before_end(prepared, memory, output, history, events); };
   setup.extras.on_tick = [&] {
     prepared.journal->sync_if_due();
     prepared.programs->read_piece(events);
@@ -162,11 +190,12 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   EventFanout events;
   RunSetup& setup = prepared.setup;
   const auto display = manner.make_display(checked, prepared, output);
+  HistoryOfRun history(checked.typed.history, !is_part(checked, prepared));
   events.add(*prepared.journal);
   events.add(memory);
   events.add(*display);
   report_losses(*prepared.journal, output, events);
-  set_callbacks(prepared, memory, events, *display);
+  set_callbacks(prepared, memory, output, history, events, *display);
   setup.extras.warnings = std::move(prepared.placed.planned.warnings);
   {
     std::optional<CommandPause> pause;
@@ -175,12 +204,11 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
     run_plan(setup, events);
   }
   const RunModel& model = memory.recall();
-  tell_past(checked.typed.history, model, events);
   const auto rendered = write_reports(model, prepared, checked.typed.junit, events);
+  record(history, *prepared.journal, model);
   const int code = display->judge(model);
   display->finish(model, code, rendered);
   output.on_lost(nullptr);
-  prepared.journal->on_lost(nullptr);
   remove_old_journal_seals();  // there may be hundreds: not while the first case waits
   release_stop_signals();
   return {.code = code, .signal = ending_signal(model)};

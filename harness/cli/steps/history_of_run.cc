@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <vector>
 
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "reports/history/questions.h"
 #include "reports/model/case_past.h"
@@ -14,9 +16,11 @@
 namespace proctor::cli {
 namespace {
 
-bool exists(const std::string& file) {
+// A missing file, or one that nothing was added to yet.
+bool is_new(const std::string& file) {
   std::error_code error;
-  return std::filesystem::exists(file, error) || error;
+  if (!std::filesystem::exists(file, error)) return !error;
+  return std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0;
 }
 
 std::string name_of(const GreenRun& run) {
@@ -28,7 +32,7 @@ std::string name_of(const GreenRun& run) {
 // Of a run that is not green.
 Result<void> tell_stack(History& history, const RunModel& model, const RunResults& results,
                         EventSink& events) {
-  if (shell_exit_code(model) == kExitGreen) return {};
+  if (exit_code_so_far(model) == kExitGreen && ending_signal(model) == 0) return {};
   const auto green = last_green_run(history, results, model.plan().hostname);
   if (!green) return green.error();
   if (!*green || (*green)->moved.empty()) return {};
@@ -50,30 +54,59 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   return pasts;
 }
 
-Result<void> tell_all(const std::string& file, const RunModel& model, EventSink& events) {
+Result<void> tell_all(History& history, const RunModel& model, EventSink& events) {
   const RunResults results = results_of(model);
-  auto history = History::open_to_read(file, kHistoryWait);
-  if (!history) return history.error();
-  const auto past = past_of(*history, results);
+  const auto past = past_of(history, results);
   if (!past) return past.error();
   for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
-  return tell_stack(*history, model, results, events);
+  return tell_stack(history, model, results, events);
 }
 
 }  // namespace
 
 Result<std::shared_ptr<History>> open_history(const std::string& file) {
-  if (file.empty() || !exists(file)) return std::shared_ptr<History>();
+  if (file.empty() || is_new(file)) return std::shared_ptr<History>();
   auto history = History::open_to_read(file, kHistoryWait);
   if (!history) return history.error();
   return std::make_shared<History>(*std::move(history));
 }
 
-void tell_past(const std::string& file, const RunModel& model, EventSink& events) {
-  if (file.empty() || !exists(file)) return;
-  const auto told = tell_all(file, model, events);
-  if (!told)
+void HistoryOfRun::tell_past(const RunModel& model, Milliseconds wait, EventSink& events) {
+  if (file_.empty()) return;
+  if (records_) {
+    auto opened = History::open(file_, wait);
+    if (opened) {
+      to_record_ = *std::move(opened);
+    } else {
+      events.on(Warning{WarningCode::kHistory, "the run is not recorded: " + opened.error().message()});
+    }
+  }
+  if (is_new(file_)) return;
+  const auto tell = [&]() -> Result<void> {
+    if (to_record_) return tell_all(*to_record_, model, events);
+    auto opened = History::open_to_read(file_, wait);
+    return opened ? tell_all(*opened, model, events) : opened.error();
+  };
+  if (const auto told = tell(); !told)
     events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
+}
+
+Result<void> HistoryOfRun::record(const RunModel& model, const std::string& journal_sha256) {
+  return to_record_ ? record_run(*to_record_, model, journal_sha256) : Result<void>();
+}
+
+Result<void> record_run(History& history, const RunModel& model, const std::string& journal_sha256) {
+  return history.change([&]() -> Result<void> {
+    RunResults results = results_of(model);
+    results.place = "run " + results.run_id;
+    results.journal_sha256 = journal_sha256;
+    const auto added = history.add(results);
+    return added ? Result<void>() : added.error();
+  });
+}
+
+void warn_not_recorded(const Error& error) {
+  std::fprintf(stderr, "proctor: warning: the run is not recorded: %s\n", shown(error.message()).c_str());
 }
 
 }  // namespace proctor::cli

@@ -108,7 +108,8 @@ void add_report_options(CLI::App& command, RunOptions& options) {
   command.add_option("--junit", options.junit, "Also write the JUnit report to this file")->type_name("FILE");
   command
       .add_option("--history", options.history,
-                  "Mark the failures that are new compared with this history (proctor history)")
+                  "Mark the failures that are new compared with this history, then record the run in it "
+                  "(proctor history); create the file if it does not exist")
       ->type_name("FILE");
   command
       .add_option("--subject", options.subject,

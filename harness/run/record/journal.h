@@ -39,6 +39,8 @@ class Journal : public EventSink {
   void on(const Event& event) override;
   // A last record, behind the end of the run: an object of JSON. Nobody needs it, so a disk that refuses it goes without.
   void end_with(const std::string& record);
+  // Of the file, by which a history knows the run. "": a record is missing in it.
+  std::string sha256() const { return complete() ? written_.digest : ""; }
   // "" when the file of that name is what was written, else what is different.
   std::string difference() const;
   // Syncs records that are older than a second. Call it now and then while no event comes.

@@ -66,7 +66,7 @@ struct RunExtras {
   std::vector<HardwareEvidence> evidence;  // from before the run; it follows the plan
   std::vector<Warning> warnings;           // the same
   std::function<void()> on_tick;           // called a few times a second while the run lasts. May be empty
-  std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty
+  std::function<void()> at_end;            // called once, after the last case, before the end. May be empty
 };
 
 struct RunSetup {

@@ -111,9 +111,7 @@ void Runner::tell_beginning() {
 void Runner::tell_end() {
   attempts_.cores.remove_others();
   for (const auto& warning : attempts_.start_costs.proposals()) run_.sink.on(warning);
-  if (run_.setup.extras.at_end) {
-    for (const auto& warning : run_.setup.extras.at_end()) run_.sink.on(warning);
-  }
+  if (run_.setup.extras.at_end) run_.setup.extras.at_end();
   const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - attempts_.run_started);
   run_.sink.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
 }

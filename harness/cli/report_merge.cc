@@ -1,6 +1,7 @@
 // `proctor report merge RUN_DIR... --out DIR`: one report out of the shards of a plan.
 #include "harness/cli/report_merge.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,8 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
+#include "harness/cli/steps/history_of_run.h"
+#include "harness/core/remove_tree.h"
 #include "harness/evidence/core_file.h"
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
@@ -25,7 +28,27 @@ namespace fs = std::filesystem;
 struct MergeOptions {
   std::vector<std::string> reports;
   std::string out;
+  std::string history;
 };
+
+// Whether the directory is what an earlier merge wrote. Its inputs are elsewhere, so that it can be written again.
+bool is_merged_run(const std::string& directory) {
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(directory, error)) || !fs::exists(directory + "/journal.jsonl", error))
+    return false;
+  const auto model = load_run(directory);
+  return model && std::ranges::any_of(model->plan().stack,
+                                      [](const auto& entry) { return entry.first.starts_with("shard."); });
+}
+
+// Without that directory, which `proctor-out/*` names too.
+std::vector<std::string> without(const std::string& directory, std::vector<std::string> run_dirs) {
+  std::erase_if(run_dirs, [&](const std::string& name) {
+    std::error_code error;
+    return fs::equivalent(name, directory, error);
+  });
+  return run_dirs;
+}
 
 Result<RunModel> load(const std::string& report) {
   std::error_code error;
@@ -90,6 +113,14 @@ Result<RunModel> write_whole(const Merge& merged, const std::string& path) {
   return model;
 }
 
+Result<void> record(const std::string& file, const MergedRun& merged) {
+  if (file.empty()) return {};
+  const auto digest = run_journal_sha256(merged.directory);
+  if (!digest) return digest.error();
+  auto history = History::open(file, kHistoryWait);
+  return history ? record_run(*history, merged.model, *digest) : history.error();
+}
+
 int merge(const MergeOptions& options) {
   const auto merged = merge_run_directories(options.reports, options.out);
   if (!merged) return fail(merged.error());
@@ -98,18 +129,21 @@ int merge(const MergeOptions& options) {
   for (const Warning& warning : model.warnings()) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu runs: %s\n", options.reports.size(), summary_line(model.summary()).c_str());
+  std::printf("%zu runs: %s\n", merged->runs, summary_line(model.summary()).c_str());
   std::printf("exit %d (%s)\n", code, verdict_words(model, code).c_str());
   std::printf("reports in %s\n", shown(merged->directory).c_str());
+  if (auto recorded = record(options.history, *merged); !recorded) warn_not_recorded(recorded.error());
   return code;
 }
 
 }  // namespace
 
 Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out) {
-  if (auto usable = check_run_directory(out); !usable) return usable.error();
-  const auto merged = Merge::of(run_dirs, load);
+  const bool again = is_merged_run(out);
+  if (auto usable = again ? Result<void>() : check_run_directory(out); !usable) return usable.error();
+  const auto merged = Merge::of(again ? without(out, run_dirs) : run_dirs, load);
   if (!merged) return merged.error();
+  if (auto removed = again ? remove_tree(out) : Result<void>(); !removed) return removed.error();
   auto directory = create_run_directory(out, "");
   if (!directory) return directory.error();
   for (const MergeInput& input : merged->inputs()) {
@@ -118,7 +152,9 @@ Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs
   auto model = write_whole(*merged, *directory + "/journal.jsonl");
   if (!model) return model.error();
   if (auto rendered = render(*model, *directory); !rendered) return rendered.error();
-  return MergedRun{.directory = *std::move(directory), .model = *std::move(model)};
+  return MergedRun{.directory = *std::move(directory),
+                   .model = *std::move(model),
+                   .runs = merged->inputs().size()};
 }
 
 void add_report_merge(CLI::App& report, Action& action) {
@@ -126,14 +162,19 @@ void add_report_merge(CLI::App& report, Action& action) {
   command->footer(
       "If shards are missing or given twice, or if their plans or stacks differ, nothing is merged (exit "
       "code "
-      "2). Otherwise the exit code is that of a run of the whole plan.");
+      "2). Otherwise the exit code is that of a run of the whole plan. An earlier merge in DIR is replaced, and "
+      "is not a report to merge.");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("reports", options->reports, "Run directories, one per shard")
       ->type_name("RUN_DIR")
       ->required();
-  command->add_option("--out", options->out, "Run directory to write, new or empty (required)")
+  command->add_option("--out", options->out, "Run directory to write, new, empty or of an earlier merge (required)")
       ->type_name("DIR")
       ->required();
+  command
+      ->add_option("--history", options->history,
+                   "Record the merged run in this history, in place of its shards (proctor history)")
+      ->type_name("FILE");
   command->callback([options, &action] { action = [options] { return merge(*options); }; });
 }
 

@@ -1,6 +1,7 @@
 // The runs of a plan's shards as one run directory, for `report merge` and for who started the shards.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,11 @@ namespace proctor::cli {
 struct MergedRun {
   std::string directory;  // absolute; with all reports
   RunModel model;
+  std::size_t runs = 0;  // of which it is made
 };
 
-// `out` is new or empty. Nothing is written where the shards do not add up to their plan.
+// `out` is new, empty, or what an earlier merge wrote: that one is replaced, and is no input. Nothing is written where the
+// shards do not add up to their plan.
 Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out);
 
 }  // namespace proctor::cli

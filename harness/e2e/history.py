@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from harness import BIN, ROOT, Sandbox, check, records, report, run_scenarios, skip, wait_until, write_config
+from harness import BIN, ROOT, Sandbox, check, of_type, records, report, run_scenarios, skip, wait_until, write_config
 from subject import CI
 
 SCHEMA = ROOT / "reports/schema/history.schema.json"
@@ -169,6 +169,41 @@ def flaky(sandbox):
     check(0.05 < found["low"] < 0.06 and 0.50 < found["high"] < 0.52, found)
 
 
+def runs_record_themselves(sandbox):
+    """--history makes the file and adds the run after its end, once; what was before is told before that end."""
+    job = script(sandbox, "exit ${CODE:-0}\n")
+    for letter, code in (("a", 0), ("b", 1), ("c", 1)):
+        out = run(sandbox, "--history", "h.sqlite", "--", job, commit=letter * 40, code=code, CODE=str(code))
+        check([record["type"] for record in records(out)][-2:] == ["run_ended", "reports_rendered"], records(out)[-3:])
+    check(of_type(records(out), "case_past")[0]["failing_runs"] == 1, records(out))
+    check("is already imported" in history(sandbox, "add", "h.sqlite", out).stdout, "another journal than that of the run")
+    [failing] = show(sandbox, "h.sqlite")["failing"]
+    check(failing["runs"] == 2 and failing["since"]["commit"] == "b" * 40, failing)
+    (sandbox.path / "empty.sqlite").touch()
+    done = sandbox.proctor("exec", "--history", "empty.sqlite", "--", "true")
+    check(done.returncode == 0 and done.stderr == "", done.stderr)
+    check("1 run, " in history(sandbox, "check", "empty.sqlite").stdout, "exec")
+
+
+def a_gate_believes_them(sandbox):
+    """A run that failed or was flaky has records of its past, and nothing behind its end."""
+    marker = sandbox.path / "marker"
+    again = f"test -e {marker} || {{ touch {marker}; exit 1; }}"
+    cells = [f'[[cell]]\nsuite = "{name}"\nbackend = "none"\n' for name in ("bad", "shaky")]
+    (sandbox.path / "gate.toml").write_text("version = 1\n[gate]\nhardware = false\n" + "".join(cells))
+    write_config(sandbox.path / "proctor.toml", {
+        "bad": {"kind": "command", "command": ["sh", "-c", "exit ${CODE:-0}"]},
+        "shaky": {"kind": "command", "command": ["sh", "-c", again]}})
+    words = ["--history", "h.sqlite", "--retries", "1", "--flaky", "pass", "--flaky-budget", "100"]
+    marker.touch()
+    run(sandbox, *words, commit="a" * 40)
+    marker.unlink()
+    runs = [run(sandbox, "bad", *words, commit="b" * 40, code=1, CODE="1"), run(sandbox, "shaky", *words, commit="b" * 40)]
+    check(all(of_type(records(out), "case_past") for out in runs), "no past")
+    done = sandbox.proctor("gate", "--policy", "gate.toml", "--json", "gate.json", *runs)
+    check(done.returncode == 1 and "journal" not in done.stdout, done.returncode, done.stdout, done.stderr)
+
+
 def shards(sandbox):
     """Shards of one plan are runs of their own, until their merged run takes their place."""
     write_config(sandbox.path / "proctor.toml",
@@ -178,6 +213,12 @@ def shards(sandbox):
     check(sandbox.proctor("report", "merge", *parts, "--out", "whole").returncode == 0, "no merge")
     history(sandbox, "add", "h.sqlite", *parts)
     check("2 runs, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, "shards")
+    mine = run(sandbox, "--plan", "plan.json", "--shard", "1/2", "--history", "merged.sqlite", commit="a" * 40)
+    check(not (sandbox.path / "merged.sqlite").exists(), "a shard records itself")
+    for _ in range(2):
+        done = sandbox.proctor("report", "merge", mine, parts[1], "--out", "recorded", "--history", "merged.sqlite")
+        check(done.returncode == 0 and done.stderr == "", done.stdout, done.stderr)
+        check("1 run, 6 cases, 6 results" in history(sandbox, "check", "merged.sqlite").stdout, "a merge records")
     for order in ([parts[0], "whole", parts[1]], ["whole", *parts]):
         history(sandbox, "add", "h.sqlite", *order)
         check("1 run, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, order)
@@ -455,8 +496,11 @@ def read_only_disk(sandbox):
     words = mounted(sandbox, "size=1m")
     words[4] = words[4].format(f'"{BIN}/proctor" history add h.sqlite "{good}"; mount -o remount,ro .; '
                                f'"{BIN}/proctor" history show h.sqlite; "{BIN}/proctor" history check h.sqlite; '
+                               f'"{BIN}/proctor" run --history h.sqlite --out "{sandbox.path}/run" -- true; '
                                f'"{BIN}/proctor" history add h.sqlite "{good}"')
     done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
+    [warning] = [each["text"] for each in report(sandbox.path / "run")["warnings"] if each["code"] == "history"]
+    check("h.sqlite" in warning and "the run is not recorded" in warning, warning)
     check("1 case fails" in done.stdout and "it is not damaged" in done.stdout, done.stdout, done.stderr)
     check(done.returncode == 2 and "h.sqlite" in done.stderr, done.returncode, done.stderr)
 
@@ -475,6 +519,7 @@ def another_users_directory(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, shards, old_runs, renamed, bad_input,
+    run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, runs_record_themselves,
+                   a_gate_believes_them, shards, old_runs, renamed, bad_input,
                    ring, damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

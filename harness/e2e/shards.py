@@ -163,6 +163,21 @@ def merge_is_the_whole(sandbox):
     check("--plan plan.json --case suite03/sh" in (out / "summary.md").read_text(), "no rerun command")
 
 
+def a_merge_repeats(sandbox):
+    """The command of the docs, whose glob finds its own result the second time."""
+    make_plan(sandbox)
+    runs = sandbox.path / "runs"
+    for index in (1, 2):
+        done = sandbox.proctor("run", "--plan", "plan.json", "--shard", f"{index}/2", "--out", runs / str(index))
+        check(done.returncode == 0, done.stdout, done.stderr)
+    for _ in range(2):
+        done = sandbox.proctor("report", "merge", *sorted(runs.iterdir()), "--out", runs / "all")
+        check(done.returncode == 0 and done.stdout.startswith("2 runs: 12 planned"), done.stdout, done.stderr)
+    first = records(runs / "all")[0]["run_id"]
+    refused(sandbox, "report", "merge", runs / "1", "--out", runs / "all", says=["shard 2/2 is missing"])
+    check(records(runs / "all")[0]["run_id"] == first, "a refused merge changed the earlier one")
+
+
 def merge_refuses(sandbox):
     make_plan(sandbox)
     one, two, three = run_all(sandbox, 3)
@@ -212,4 +227,4 @@ def a_shard_that_was_killed(sandbox):
 
 if __name__ == "__main__":
     run_scenarios((shards_add_up, wherever_it_starts, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole,
-                   merge_refuses, a_shard_that_was_killed))
+                   a_merge_repeats, merge_refuses, a_shard_that_was_killed))

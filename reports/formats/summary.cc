@@ -49,19 +49,8 @@ std::string_view light(const RunModel& model) {
 }
 
 // "45 of 2000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky."; "" where none is to be named.
-// A case that was cut short did not fail: it is one of those that were not run.
 std::string verdict_line(const RunModel& model, const std::vector<CauseGroup>& groups) {
-  std::size_t failed = 0;
-  std::size_t flaky = 0;
-  std::size_t causes = 0;
-  std::size_t fresh = 0;
-  for (const CauseGroup& group : groups) {
-    if (model.verdict(*group.cases.front()).outcome == Outcome::kNotrun) continue;
-    (group.is_flaky ? flaky : failed) += group.cases.size();
-    if (group.is_flaky) continue;
-    ++causes;
-    fresh += group.is_new ? 1 : 0;
-  }
+  const auto [failed, flaky, causes, fresh] = count_failures(model, groups);
   std::string text;
   if (failed > 0) {
     text = fmt::format("{} of {} failed, with {}", failed, count_text(model.summary().planned(), "case"),

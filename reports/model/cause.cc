@@ -120,6 +120,18 @@ std::vector<CauseGroup> cause_groups(const RunModel& model) {
   return groups;
 }
 
+FailureCount count_failures(const RunModel& model, const std::vector<CauseGroup>& groups) {
+  FailureCount count;
+  for (const CauseGroup& group : groups) {
+    if (model.verdict(*group.cases.front()).outcome == Outcome::kNotrun) continue;
+    (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
+    if (group.is_flaky) continue;
+    ++count.causes;
+    count.fresh += group.is_new ? 1 : 0;
+  }
+  return count;
+}
+
 std::string whole_message(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = telling_attempt(model, record);
   if (attempt != nullptr && attempt->end) {

@@ -52,6 +52,15 @@ struct CauseGroup {
 // what stopped the run says why. Failures come before flaky cases, new ones before others, then many before few.
 std::vector<CauseGroup> cause_groups(const RunModel& model);
 
+// Of these groups. A case that was cut short (notrun) did not fail.
+struct FailureCount {
+  std::size_t failed = 0;  // cases
+  std::size_t flaky = 0;
+  std::size_t causes = 0;  // of the failed cases
+  std::size_t fresh = 0;   // causes that are new
+};
+FailureCount count_failures(const RunModel& model, const std::vector<CauseGroup>& groups);
+
 // The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
 // headline(). What a test added to an expectation of GoogleTest is in front. Clean text.
 std::string whole_message(const RunModel& model, const CaseRecord& record);

@@ -56,23 +56,8 @@ FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
   return line;
 }
 
-struct FailureCount {
-  std::size_t failed = 0;
-  std::size_t flaky = 0;
-  std::size_t causes = 0;  // of the failed ones
-};
-
-FailureCount count_failures(const RunModel& model) {
-  FailureCount count;
-  for (const CauseGroup& group : failing_groups(model)) {
-    (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
-    count.causes += group.is_flaky ? 0 : 1;
-  }
-  return count;
-}
-
 std::string red_words(const RunModel& model) {
-  const FailureCount count = count_failures(model);
+  const FailureCount count = count_failures(model, failing_groups(model));
   const std::string of_all = fmt::format(" of {}", count_text(model.cases().size(), "case"));
   if (count.failed == 0 && count.flaky > 0)
     return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);

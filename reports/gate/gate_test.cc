@@ -118,6 +118,17 @@ TEST(Gate, EachWrongWayIsRedForItsReason) {
   }
 }
 
+// The only record that may follow the end, besides the list of reports.
+TEST(Gate, AReportThatIsLostAfterTheEndIsNoChangeOfTheJournal) {
+  GateScene scene = good_scene();
+  scene.run().change_lines = [](std::vector<std::string>& lines) {
+    lines.push_back(to_json_line(Warning{WarningCode::kReportLost, "no space left"}));
+  };
+  const std::string refusal = Staged(scene).refusal();
+  EXPECT_THAT(refusal, HasSubstr("report_lost"));
+  EXPECT_THAT(refusal, testing::Not(HasSubstr("follows the end")));
+}
+
 TEST(Gate, OfARunThatIsGivenTwiceEachCaseCountsOnce) {
   GateScene scene = good_scene();
   scene.runs.push_back(scene.run());

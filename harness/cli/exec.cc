@@ -204,6 +204,7 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
                         .hierarchy = typed.selection.hierarchy,
                         .mem_cap = typed.selection.mem_cap,
                         .host_pids = typed.selection.host_pids,
+                        .is_server = checked.typed.ready_regex.has_value(),
                         .limits = typed.limits};
   std::vector<Warning> warnings;
   auto plan = plan_opaque(command, [&](Suite& suite) {
@@ -248,8 +249,8 @@ void add_exec_command(CLI::App& app, Action& action, const std::vector<std::stri
                       const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("exec", "Run any command under containment, and exit as it does");
   command->footer(
-      "Without --timeout there is no time limit. Without --gpus or --backend the command sees one device, if the "
-      "machine has some. In "
+      "Without --timeout there is no time limit, but --stall ends a command that prints nothing for 30 minutes. "
+      "Without --gpus or --backend the command sees one device, if the machine has some. In "
       "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);

@@ -105,7 +105,7 @@ nlohmann::json to_json(const Case& test) {
           {"sizes_unit", test.sizes_unit},
           {"axes", axes_json(test)},
           {"expects", test.expects.empty() ? "fail" : test.expects},
-          {"timeout_ms", test.policy.timeout.count()},
+          {"timeout_ms", test.policy.timeout.value_or(Milliseconds(0)).count()},
           {"faults", std::move(faults)}};
 }
 
@@ -157,7 +157,7 @@ std::string to_text(const Case& test, std::uint64_t seed) {
   line("needs", fmt::format("{}", fmt::join(test.needs, ", ")));
   line("sizes", sizes_text(test));
   text += points_text(test, seed);
-  line("timeout", format_duration(test.policy.timeout));
+  line("timeout", test.policy.timeout ? format_duration(*test.policy.timeout) : "off");
   if (!test.expects.empty()) line("expects", test.expects + " (how a fault ends it)");
   for (std::size_t i = 0; i < test.faults.size(); ++i) {
     line(i == 0 ? "faults" : "", fmt::format("{:<30} {}", test.faults[i], meaning_of(test.faults[i])));

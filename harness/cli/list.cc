@@ -41,7 +41,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"tags", test.tags},
                      {"devices", test.devices},
                      {"ranks", test.ranks},
-                     {"timeout_ms", test.policy.timeout.count()},
+                     {"timeout_ms", test.policy.timeout.value_or(Milliseconds(0)).count()},
                      {"retries", test.policy.retries},
                      {"leaks", test.policy.leaks_fail ? "fail" : "warn"},
                      {"disabled", test.disabled},

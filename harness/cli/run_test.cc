@@ -308,6 +308,31 @@ TEST_F(Run, ASecondSignalKillsWhatIgnoresTheFirst) {
   EXPECT_EQ(termination["forced"], true) << read("out/report.json");
 }
 
+// A command that hangs and prints would last as long as the job, and leave no report.
+TEST_F(Run, InCiACommandWithoutAnyLimitIsAWarning) {
+  write_commands({{"a", "true"}});
+  const std::string warning = "a/sh has no time limit, and the run has no deadline";
+  const auto said = [&](const std::vector<std::string>& words, const std::vector<std::string>& env) {
+    const Ended ended = proctor(words, {.env = env});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    return ended.out + ended.err;
+  };
+  EXPECT_THAT(said({"run", "--out", "ci"}, {"CI=true"}), HasSubstr(warning));
+  EXPECT_THAT(said({"run", "--out", "deadline", "--deadline", "9m"}, {"CI=true"}), Not(HasSubstr(warning)));
+  EXPECT_THAT(said({"run", "--out", "limit", "--timeout", "9m"}, {"CI=true"}), Not(HasSubstr(warning)));
+  EXPECT_THAT(said({"run", "--out", "here"}, {}), Not(HasSubstr(warning)));
+  EXPECT_THAT(said({"exec", "--out", "exec", "--", "true"}, {"CI=true"}),
+              HasSubstr("true has no time limit"));
+}
+
+TEST_F(Run, ADryRunHasItsWarnings) {
+  write("proctor.toml",
+        "[suite.a]\nkind = \"command\"\ncommand = [\"true\"]\n[[override]]\nmatch = \"b/*\"\nretries = 1\n");
+  const Ended ended = proctor({"run", "--dry-run"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("warning: proctor.toml:4: override for `b/*` matches no case"));
+}
+
 // Nothing arrives here when only the shell around us is shot; the dead parent is noticed all the same.
 TEST_F(Run, UnderCiTheDeathOfTheParentStopsIt) {
   write_commands({{"a", "exec sleep 1000"}});

@@ -34,7 +34,7 @@ RunPlanned cases_of_plan(const Plan& plan) {
     known.suite = suite.name;
     known.backend = to_string(suite.backend);
     known.kind = suite.kind->name();
-    known.timeout_ms = test.policy.timeout.count();
+    known.timeout_ms = test.policy.timeout.value_or(Milliseconds(0)).count();
   }
   return planned;
 }

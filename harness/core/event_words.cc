@@ -59,6 +59,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kMaskMismatch, "mask_mismatch"},
     {WarningCode::kMaskUnused, "mask_unused"},
     {WarningCode::kNoDefaultDevice, "no_default_device"},
+    {WarningCode::kNoTimeLimit, "no_time_limit"},
     {WarningCode::kNotListed, "not_listed"},
     {WarningCode::kOpenFiles, "open_files"},
     {WarningCode::kOutputNotPassed, "output_not_passed"},

@@ -160,15 +160,20 @@ void add_devices_option(CLI::App& command, MachineOptions& options) {
 void add_limit_options(CLI::App& command, LimitOptions& limits) {
   command
       .add_option("--timeout", limits.timeout,
-                  command.get_name() == "exec" ? "Time limit of the command (default: none)"
-                                               : "Time limit per test (default: 60s)")
+                  command.get_name() == "exec"
+                      ? "Time limit of the command, or off (default: off)"
+                      : "Time limit per test, or off (default: 5m; built-in 60s; command off)")
       ->type_name("DURATION");
   command
       .add_option("--grace", limits.grace,
                   "Grace period: time from SIGTERM to SIGKILL after a limit (default: 10s)")
       ->type_name("DURATION");
   command
-      .add_option("--stall", limits.stall, "Stall limit: longest time without output, or off (default: off)")
+      .add_option(
+          "--stall", limits.stall,
+          command.get_name() == "exec"
+              ? "Stall limit: longest time without output, or off (default: 30m; off with --ready-regex)"
+              : "Stall limit: longest time without output, or off (default: off; built-in 60s; command 30m)")
       ->type_name("DURATION");
 }
 

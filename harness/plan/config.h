@@ -16,11 +16,11 @@ inline constexpr int kMostTelemetry = 100;  // samples a second
 
 // The limits that one table sets. A limit that it does not set is nullopt.
 struct Limits {
-  std::optional<Milliseconds> timeout;
-  std::optional<Milliseconds> grace;
-  std::optional<std::optional<Milliseconds>> stall;  // "off" sets it to an empty optional; so of these:
+  std::optional<std::optional<Milliseconds>> timeout;  // "off" sets it to an empty optional; so of these:
+  std::optional<std::optional<Milliseconds>> stall;
   std::optional<std::optional<Milliseconds>> startup{};
   std::optional<std::optional<Milliseconds>> shutdown{};
+  std::optional<Milliseconds> grace;
   std::optional<int> retries;
   std::optional<bool> leaks_fail;
 };

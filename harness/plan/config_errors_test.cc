@@ -73,6 +73,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"StallFalse", "[defaults]\nstall = false\n",
                   "proctor.toml:2: `stall` in [defaults] is false, but must be a duration, or \"off\"",
                   "Write \"off\"."},
+        BadConfig{"TimeoutFalse", "[suite.a]\ncommand = [\"x\"]\ntimeout = false\n",
+                  "proctor.toml:3: `timeout` in [suite.a] is false, but must be a duration, or \"off\"",
+                  "Write \"off\"."},
         BadConfig{"RetriesNegative", "[defaults]\nretries = -1\n",
                   "proctor.toml:2: `retries` in [defaults] is -1, but must be a whole number from 0 to 100",
                   ""},
@@ -267,6 +270,8 @@ TEST_F(ConfigTest, BadLimitOptions) {
               "--retries must be a whole number from 0 to 100 (got " + std::string(retries) + ")");
   }
   EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = "3"}), "accepted");
+  EXPECT_EQ(refused({.timeout = "off", .grace = {}, .stall = "5s", .retries = {}}), "accepted");
+  EXPECT_EQ(load("", "", {.timeout = "0s", .grace = {}, .stall = {}, .retries = {}}).error().hint, "For no limit, use `--timeout off`.");
 }
 
 TEST_F(ConfigTest, EverySmallMistakeIsReadOrNamesItsFile) {

@@ -40,7 +40,7 @@ Keys default_keys() {
 }
 
 void read_limits(TableReader& reader, Limits& limits) {
-  reader.read("timeout", limits.timeout, false);
+  reader.read("timeout", limits.timeout);
   reader.read("grace", limits.grace, true);
   reader.read("stall", limits.stall);
   reader.read("startup", limits.startup);
@@ -387,6 +387,20 @@ std::optional<Error> read_duration_option(const char* option, const std::optiona
   return {};
 }
 
+// A duration above zero, or "off".
+std::optional<Error> read_limit_option(const char* option, const std::optional<std::string>& text,
+                                       std::optional<std::optional<Milliseconds>>& out) {
+  std::optional<Milliseconds> limit;
+  if (text != "off") {
+    if (auto error = read_duration_option(option, text, false, limit)) {
+      if (error->hint.empty()) error->hint = fmt::format("For no limit, use `{} off`.", option);
+      return error;
+    }
+  }
+  if (text) out = limit;
+  return {};
+}
+
 }  // namespace
 
 std::optional<Error> variable_problem(const std::string& name, const std::string& value) {
@@ -414,15 +428,9 @@ std::optional<Error> add_tables(const toml::table& root, const FileContext& file
 }
 
 std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits) {
-  if (auto error = read_duration_option("--timeout", options.timeout, false, limits.timeout)) return error;
+  if (auto error = read_limit_option("--timeout", options.timeout, limits.timeout)) return error;
   if (auto error = read_duration_option("--grace", options.grace, true, limits.grace)) return error;
-  if (options.stall == "off") {
-    limits.stall = std::optional<Milliseconds>();
-  } else {
-    std::optional<Milliseconds> stall;
-    if (auto error = read_duration_option("--stall", options.stall, false, stall)) return error;
-    if (stall) limits.stall = stall;
-  }
+  if (auto error = read_limit_option("--stall", options.stall, limits.stall)) return error;
   if (auto error = read_retries_option(options.retries, limits.retries)) return error;
   if (options.leaks) limits.leaks_fail = *options.leaks == "fail";
   return {};

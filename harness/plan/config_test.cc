@@ -24,12 +24,18 @@ TEST_F(ConfigTest, DefaultsWithoutAnyFile) {
   const SuiteConfig& builtin = suite(*config, "visibility");
   EXPECT_EQ(builtin.suite.command, std::vector<std::string>{"bin/visibility_xpu"});
   EXPECT_EQ(builtin.suite.origin, "built in");
-  for (const Kind* kind : {&proctor_kind(), &gtest_kind(), &command_kind()}) {
-    const CasePolicy policy = resolve_policy(*config, builtin, kind, "x");
-    EXPECT_EQ(policy.timeout, 60s);
+  using Limit = std::optional<Milliseconds>;
+  struct Row {
+    const Kind& kind;
+    Limit timeout, stall;
+  };
+  for (const Row& row : {Row{proctor_kind(), 60s, 60s}, Row{gtest_kind(), 5min, {}},
+                         Row{pytest_kind(), 5min, {}}, Row{command_kind(), {}, 30min}}) {
+    const CasePolicy policy = resolve_policy(*config, builtin, &row.kind, "x");
+    EXPECT_EQ(policy.timeout, row.timeout) << row.kind.name();
+    EXPECT_EQ(policy.stall, row.stall) << row.kind.name();
     EXPECT_EQ(policy.grace, 10s);
     EXPECT_EQ(policy.retries, 0);
-    EXPECT_EQ(policy.stall, kind == &proctor_kind() ? std::optional<Milliseconds>(60s) : std::nullopt);
   }
 }
 
@@ -154,10 +160,20 @@ TEST_F(ConfigTest, LastMatchingOverrideWinsKeyByKey) {
   EXPECT_EQ(resolve_policy(*config, suite(*config, "a"), &command_kind(), "a/c").retries, 1);
 }
 
-TEST_F(ConfigTest, StallCanBeSwitchedOffAndOn) {
-  const Result<Config> off = load("[suite.visibility]\nstall = \"off\"\n");
+TEST_F(ConfigTest, LimitsCanBeSwitchedOffAndOn) {
+  const Result<Config> off = load("[suite.visibility]\nstall = \"off\"\ntimeout = \"off\"\n");
   ASSERT_TRUE(off);
-  EXPECT_EQ(resolve_policy(*off, suite(*off, "visibility"), &proctor_kind(), "").stall, std::nullopt);
+  const CasePolicy policy = resolve_policy(*off, suite(*off, "visibility"), &proctor_kind(), "");
+  EXPECT_EQ(policy.timeout, std::nullopt);
+  EXPECT_EQ(policy.stall, std::nullopt);
+  const Result<Config> on =
+      load("[defaults]\ntimeout = \"2m\"\n", "", {.timeout = "off", .grace = {}, .stall = {}, .retries = {}});
+  ASSERT_TRUE(on);
+  EXPECT_EQ(resolve_policy(*on, suite(*on, "visibility"), &command_kind(), "").timeout, std::nullopt);
+  const Result<Config> all = load("[defaults]\ntimeout = \"2m\"\n");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(resolve_policy(*all, suite(*all, "visibility"), &command_kind(), "").timeout, 2min)
+      << "a file's [defaults] is stronger than the built-in [defaults.command]";
 }
 
 TEST_F(ConfigTest, TelemetryIsReadAndBounded) {

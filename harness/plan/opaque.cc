@@ -4,12 +4,11 @@
 
 #include "harness/plan/config_tables.h"
 #include "harness/plan/kinds/kind.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/select.h"
 
 namespace proctor {
 namespace {
-
-constexpr Milliseconds kGrace{10'000};
 
 // What is typed of its devices.
 Result<void> write_devices(const OpaqueCommand& options, Suite& suite) {
@@ -47,8 +46,10 @@ Result<void> check_devices(const OpaqueCommand& options, const Suite& suite) {
 Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices) {
   if (options.command.empty() || options.command.front().empty())
     return Error::refused("The command after `--` is empty");
-  Limits limits;
-  if (auto error = read_limit_options(options.limits, limits)) return *error;
+  const auto defaults = load_config(
+      {.directory = options.directory, .config_file = {}, .user_file = {}, .profile = {}, .text = ""},
+      options.limits, {});
+  if (!defaults) return defaults.error();
   Suite suite;
   suite.name = ad_hoc_name(options.command.front());
   suite.kind_reason = "exec";
@@ -60,11 +61,8 @@ Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choo
   if (auto written = write_devices(options, suite); !written) return written.error();
   if (auto chosen = choose_devices(suite); !chosen) return chosen.error();
   if (auto checked = check_devices(options, suite); !checked) return checked.error();
-  suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),
-                  .grace = limits.grace.value_or(kGrace),
-                  .stall = limits.stall.value_or(std::nullopt),
-                  .retries = 0,
-                  .leaks_fail = false};
+  suite.policy = resolve_policy(*defaults, SuiteConfig{}, suite.kind, "");
+  if (options.is_server && !options.limits.stall) suite.policy.stall.reset();
   Case test = whole_command(suite);
   test.id = suite.name + "/" + test.id;
   test.policy = suite.policy;

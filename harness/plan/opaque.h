@@ -15,18 +15,19 @@ namespace proctor {
 struct OpaqueCommand {
   std::vector<std::string> command;
   std::string directory;
-  std::string backend;       // --backend, as typed; "" = not given
-  std::optional<int> gpus;   // --gpus
-  std::string hierarchy;     // --hierarchy; "" = the caller's
-  std::string mem_cap;       // --mem-cap; "" = none
-  bool host_pids = false;    // --host-pids
+  std::string backend;      // --backend, as typed; "" = not given
+  std::optional<int> gpus;  // --gpus
+  std::string hierarchy;    // --hierarchy; "" = the caller's
+  std::string mem_cap;      // --mem-cap; "" = none
+  bool host_pids = false;   // --host-pids
+  bool is_server = false;   // it may be silent for as long as it is idle
   LimitOptions limits;
 };
 
 // Determines the devices of the command, if neither --backend nor --gpus does.
 using ChooseDevices = std::function<Result<void>(Suite& suite)>;
 
-// Without --timeout there is no time limit; the grace is 10 s; stall is off.
+// The limits that nobody typed are those of `[defaults.command]` of defaults.toml.
 Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices);
 
 }  // namespace proctor

@@ -41,14 +41,22 @@ TEST(PlanOpaque, OneCaseThatIsTheCommandAsTyped) {
   EXPECT_EQ(plan->suites[0].directory, "/somewhere");
 }
 
-TEST(PlanOpaque, NoLimitsThatNobodyAskedFor) {
+TEST(PlanOpaque, NoTimeLimitThatNobodyAskedForAndAStallLimit) {
   const auto plan = plan_opaque(command(), choose);
   ASSERT_TRUE(plan);
   const CasePolicy& policy = plan->cases[0].policy;
-  EXPECT_EQ(policy.timeout.count(), 0);
-  EXPECT_FALSE(policy.stall);
+  EXPECT_FALSE(policy.timeout);
+  EXPECT_EQ(policy.stall, Milliseconds(30 * 60'000));
   EXPECT_EQ(policy.grace, Milliseconds(10'000));
   EXPECT_EQ(policy.retries, 0);
+}
+
+TEST(PlanOpaque, AServerMayBeSilent) {
+  OpaqueCommand options = command();
+  options.is_server = true;
+  EXPECT_FALSE(plan_opaque(options)->cases[0].policy.stall);
+  options.limits.stall = "5m";
+  EXPECT_EQ(plan_opaque(options)->cases[0].policy.stall, Milliseconds(5 * 60'000));
 }
 
 TEST(PlanOpaque, LimitsAsTyped) {
@@ -61,6 +69,11 @@ TEST(PlanOpaque, LimitsAsTyped) {
   EXPECT_EQ(plan->cases[0].policy.timeout, Milliseconds(120'000));
   EXPECT_EQ(plan->cases[0].policy.grace, Milliseconds(1'000));
   EXPECT_EQ(plan->cases[0].policy.stall, Milliseconds(30'000));
+  options.limits.timeout = options.limits.stall = "off";
+  const auto unlimited = plan_opaque(options);
+  ASSERT_TRUE(unlimited);
+  EXPECT_FALSE(unlimited->cases[0].policy.timeout);
+  EXPECT_FALSE(unlimited->cases[0].policy.stall);
   options.limits.timeout = "soon";
   EXPECT_THAT(refusal(options), HasSubstr("soon"));
 }

@@ -54,9 +54,9 @@ struct Extent {
 
 // Limits as typed; each wins over every configuration file.
 struct LimitOptions {
-  std::optional<std::string> timeout;
+  std::optional<std::string> timeout;  // a duration, or "off"
   std::optional<std::string> grace;
-  std::optional<std::string> stall;  // a duration, or "off"
+  std::optional<std::string> stall;  // as `timeout`
   std::optional<std::string> retries;
   std::optional<std::string> leaks{};  // warn | fail
 };

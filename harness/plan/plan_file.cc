@@ -76,9 +76,10 @@ void for_each_string(Json& json, const Change& change) {
 }
 
 Json policy_json(const CasePolicy& policy) {
-  Json json = {{"timeout_ms", policy.timeout.count()},
+  const auto limit = [](const auto& set) { return set ? Json(set->count()) : Json(); };
+  Json json = {{"timeout_ms", limit(policy.timeout)},
                {"grace_ms", policy.grace.count()},
-               {"stall_ms", policy.stall ? Json(policy.stall->count()) : Json()},
+               {"stall_ms", limit(policy.stall)},
                {"retries", policy.retries},
                {"leaks", policy.leaks_fail ? "fail" : "warn"}};
   // Only where they are set: a plan without them has the digest that it always had.
@@ -89,7 +90,8 @@ Json policy_json(const CasePolicy& policy) {
 
 CasePolicy policy_from(const Json& json) {
   CasePolicy policy;
-  policy.timeout = Milliseconds(json.at("timeout_ms").get<std::int64_t>());
+  if (!json.at("timeout_ms").is_null())
+    policy.timeout = Milliseconds(json.at("timeout_ms").get<std::int64_t>());
   policy.grace = Milliseconds(json.at("grace_ms").get<std::int64_t>());
   if (!json.at("stall_ms").is_null()) policy.stall = Milliseconds(json.at("stall_ms").get<std::int64_t>());
   if (json.contains("startup_ms")) policy.startup = Milliseconds(json["startup_ms"].get<std::int64_t>());

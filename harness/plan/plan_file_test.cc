@@ -38,7 +38,7 @@ PlanFile full() {
   suite.process = "file";
   suite.listener = true;
   suite.mask = "index";
-  suite.policy = {Milliseconds(1), Milliseconds(2), Milliseconds(3), 4};
+  suite.policy = {std::nullopt, Milliseconds(3), Milliseconds(2), 4};
   suite.policy.startup = Milliseconds(5);
   suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
   suite.hierarchy = "flat";
@@ -56,7 +56,7 @@ PlanFile full() {
   test.group = "tests/a.py";
   test.devices = 2;
   test.ranks = 2;
-  test.policy = {Milliseconds(5), Milliseconds(6), std::nullopt, 8};
+  test.policy = {Milliseconds(5), std::nullopt, Milliseconds(6), 8};
   test.disabled = true;
   test.rule = "M-1";
   test.source = "s";

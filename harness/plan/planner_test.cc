@@ -104,7 +104,7 @@ TEST_F(PlannerTest, AdHocGtestNeedsNoConfig) {
   ASSERT_TRUE(outcome) << outcome.error().what;
   EXPECT_EQ(outcome->plan.suites[0].kind, &gtest_kind());
   EXPECT_EQ(outcome->plan.cases.size(), 8u);
-  EXPECT_EQ(outcome->plan.cases[0].policy.timeout, 60s);
+  EXPECT_EQ(outcome->plan.cases[0].policy.timeout, 5min);
 }
 
 // A caller's GTEST_TOTAL_SHARDS would make a process run no test, and exit 0; one variable of the two is

@@ -71,8 +71,8 @@ class RowAttempt {
     spec.umask = kStrictUmask;
     spec.log_path = setup_.out + "/" + result_.log;
     spec.events = true;
-    spec.limits.timeout =
-        std::min(test_.policy.timeout, test_.expects == "hang" ? kHangTimeout : kRowTimeout);
+    const Milliseconds longest = test_.expects == "hang" ? kHangTimeout : kRowTimeout;
+    spec.limits.timeout = std::min(test_.policy.timeout.value_or(longest), longest);
     spec.limits.grace = kGrace;
     spec.on_event_line = [this](std::string_view line) {
       ranks_ ? ranks_->add_line(line) : child_.add_line(line);

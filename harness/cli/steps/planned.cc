@@ -72,6 +72,17 @@ std::vector<Warning> known_failure_warnings(const RunOptions& typed, const Plan&
   return warnings;
 }
 
+// In CI, the job may end before a case that hangs and prints, and then there is no report. A server is ended by others.
+std::vector<Warning> limit_warnings(const RunOptions& typed, const Plan& plan) {
+  if (!in_ci() || typed.setup.stop.deadline || typed.ready_regex) return {};
+  const auto unlimited =
+      std::ranges::find_if(plan.cases, [](const Case& test) { return !test.policy.timeout; });
+  if (unlimited == plan.cases.end()) return {};
+  return {{WarningCode::kNoTimeLimit,
+           fmt::format("{} has no time limit, and the run has no deadline. Add --timeout or --deadline",
+                       unlimited->id)}};
+}
+
 // A suite that sees the pids of the host may be held by less than is required.
 Result<void> check_containment(const Checked& checked, const Plan& plan) {
   const auto containment = checked.machine->containment();
@@ -155,6 +166,7 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   const auto known = known_failure_warnings(checked.typed, planned.plan);
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
+  std::ranges::move(limit_warnings(checked.typed, planned.plan), std::back_inserter(planned.warnings));
   if (auto held = check_containment(checked, planned.plan); !held) return held.error();
   if (auto one = check_terminal(checked.typed.setup.attempts, planned.plan); !one) return one.error();
   return planned;

@@ -20,9 +20,9 @@ const Kind& command_kind();
 
 // The limits of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
-  Milliseconds timeout{};  // zero: none (`exec` only; a configuration cannot say so)
+  std::optional<Milliseconds> timeout;  // none: there is no such limit
+  std::optional<Milliseconds> stall;
   Milliseconds grace{};
-  std::optional<Milliseconds> stall;  // none: there is no such limit
   int retries = 0;
   bool leaks_fail = false;  // a good case that left a process behind is red, and not only marked
   // Of a process: until its first case begins, and from the end of its last one. None: they are in the case's own time.

@@ -94,7 +94,7 @@ ProcessLimits limits_of(const AttemptSetup& setup, const CasePolicy& policy) {
   ProcessLimits limits;
   limits.grace = policy.grace;
   if (!setup.debugger.empty()) return limits;
-  if (policy.timeout.count() > 0) limits.timeout = policy.timeout;
+  limits.timeout = policy.timeout;
   if (!setup.inherit_stdio) limits.stall = policy.stall;  // its output cannot be seen
   return limits;
 }

@@ -145,10 +145,11 @@ AttemptEnded describe(const CaseFacts& facts) {
   event.verdict = judge_case(facts);
   if (hung_after_its_end(facts)) {
     const auto& shared = facts.plan.suite->policy;
-    const auto limit = end->cause == EndCause::kStall ? shared.stall.value_or(Milliseconds(0))
-                                                      : policy.shutdown.value_or(shared.timeout);
+    const auto& limit = end->cause == EndCause::kStall ? shared.stall
+                        : policy.shutdown              ? policy.shutdown
+                                                       : shared.timeout;
     add_failure(event, fmt::format("the case had ended, but its process had not exited {} later",
-                                   format_duration(limit)));
+                                   format_duration(limit.value_or(Milliseconds(0)))));
   }
   if (end) {
     describe_process(facts, *end, event);
@@ -157,8 +158,8 @@ AttemptEnded describe(const CaseFacts& facts) {
   }
   describe_output(facts, event);
   describe_words(facts, event);
-  const auto limit = static_cast<double>(policy.timeout.count());
-  const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
+  const bool slow = policy.timeout && static_cast<double>(event.duration_ms) >
+                                          kSlowShare * static_cast<double>(policy.timeout->count());
   if (slow && (!end || end->cause == EndCause::kExited)) event.marks.emplace_back(Mark::kSlow);
   if (facts.ranks) describe_ranks(*facts.ranks, facts.context, facts.plan, end, event);
   if (end) {

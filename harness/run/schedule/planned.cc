@@ -72,7 +72,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& 
                              .name = test.name,
                              .devices = test.devices,
                              .repeat = on_all_devices(repeats.of(test.id), devices.size()),
-                             .timeout_ms = test.policy.timeout.count(),
+                             .timeout_ms = test.policy.timeout.value_or(Milliseconds(0)).count(),
                              .ranks = test.ranks});
   }
   planned.plan_digest = plan_digest(plan);

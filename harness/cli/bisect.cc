@@ -1,4 +1,4 @@
-// `proctor bisect RUN_DIR CASE`: which cases before it in its process change the outcome of a case. Each try is a
+// `proctor bisect CASE [RUN_DIR]`: which cases before it in its process change the outcome of a case. Each try is a
 // `proctor run` of one process, whose journal answers.
 #include <fmt/format.h>
 
@@ -24,11 +24,6 @@ namespace {
 
 using Cases = std::vector<std::string>;
 
-struct BisectOptions {
-  std::string run_dir;
-  std::string case_id;
-};
-
 constexpr Milliseconds kLongestTry{std::chrono::hours(1)};
 
 // The attempt of the case that shared its process, and the cases that began in it before.
@@ -49,28 +44,22 @@ const Attempt* shared_attempt(const RunModel& model, const CaseRecord& record) {
   return nullptr;
 }
 
-Result<Company> company_of(const BisectOptions& options, const RunModel& model) {
-  const CaseRecord* record = model.find(options.case_id);
-  if (record == nullptr) {
-    Cases ids;
-    for (const CaseRecord& each : model.cases()) ids.push_back(each.planned.id);
-    return Error::refused("The run in " + options.run_dir + " has no case `" + options.case_id + "`",
-                          did_you_mean(options.case_id, ids, "Run `proctor list` to see the ids."));
-  }
-  const Attempt* attempt = shared_attempt(model, *record);
+Result<Company> company_of(const CaseRecord& record, const RunModel& model) {
+  const std::string& id = record.planned.id;
+  const Attempt* attempt = shared_attempt(model, record);
   if (attempt == nullptr)
-    return Error::refused(options.case_id + " shared no process with another case in this run",
+    return Error::refused(id + " shared no process with another case in this run",
                           "Only cases of `batch` or `process` depend on others.");
   Company company{.was_bad = is_bad(verdict_of(*attempt).outcome)};
   for (const CaseRecord& other : model.cases()) {
     const bool began_before =
-        &other != record && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
+        &other != &record && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
           return each.start.log == attempt->start.log && each.start.at_ms <= attempt->start.at_ms;
         });
     if (began_before) company.before.push_back(other.planned.id);
   }
   if (!company.before.empty()) return company;
-  return Error::refused(options.case_id + " was the first case of its process: nothing ran before it");
+  return Error::refused(id + " was the first case of its process: nothing ran before it");
 }
 
 class Bisection {
@@ -120,23 +109,27 @@ Result<bool> Bisection::is_bad_after(const Cases& before) {
   return is_bad(verdict_of(record->attempts.front()).outcome);
 }
 
-int say_that_it_does_not_depend(const BisectOptions& options, bool bad_alone) {
-  std::printf("%s %s alone, too: it does not depend on other cases\n", shown(options.case_id).c_str(),
+int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
+  std::printf("%s %s alone, too: it does not depend on other cases\n", shown(id).c_str(),
               bad_alone ? "fails" : "passes");
   return kExitRed;
 }
 
-int bisect(const BisectOptions& options) {
-  const auto model = load_run(options.run_dir);
+int bisect(CaseOfRun typed) {
+  if (auto ordered = put_in_order(typed); !ordered) return fail(ordered.error());
+  const auto model = load_run(typed.run_dir);
   if (!model) return fail(Error::usage_of(model.error()));
-  const auto company = company_of(options, *model);
+  const auto record = find_case(*model, typed.case_id, typed.run_dir);
+  if (!record) return fail(record.error());
+  const std::string& id = (*record)->planned.id;
+  const auto company = company_of(**record, *model);
   if (!company) return fail(company.error());
   const TempDir directory;
-  Bisection bisection(*model, options.case_id, directory.string());
+  Bisection bisection(*model, id, directory.string());
 
   const auto alone = bisection.is_bad_after({});
   if (!alone) return fail(alone.error());
-  if (*alone == company->was_bad) return say_that_it_does_not_depend(options, *alone);
+  if (*alone == company->was_bad) return say_that_it_does_not_depend(id, *alone);
   const auto turns = [&](const Cases& part) -> Result<bool> {
     const auto bad = bisection.is_bad_after(part);
     return bad ? Result<bool>(*bad == company->was_bad) : bad;
@@ -144,14 +137,14 @@ int bisect(const BisectOptions& options) {
   const auto all = turns(company->before);
   if (!all) return fail(all.error());
   if (!*all) {
-    std::printf("%s %s after the %zu cases before it, unlike in the run: it is flaky\n",
-                shown(options.case_id).c_str(), *alone ? "fails" : "passes", company->before.size());
+    std::printf("%s %s after the %zu cases before it, unlike in the run: it is flaky\n", shown(id).c_str(),
+                *alone ? "fails" : "passes", company->before.size());
     return kExitRed;
   }
   const auto found = minimal_subset<std::string>(company->before, turns);
   if (!found) return fail(found.error());
-  std::printf("%s %s after:\n", shown(options.case_id).c_str(), company->was_bad ? "fails" : "passes only");
-  for (const std::string& id : *found) std::printf("  %s\n", shown(id).c_str());
+  std::printf("%s %s after:\n", shown(id).c_str(), company->was_bad ? "fails" : "passes only");
+  for (const std::string& before : *found) std::printf("  %s\n", shown(before).c_str());
   std::printf("found in %d runs\n", bisection.tries());
   std::printf("again: %s\n", shown(command_text(bisection.command(*found), "")).c_str());
   return kExitGreen;
@@ -162,12 +155,9 @@ int bisect(const BisectOptions& options) {
 void add_bisect_command(CLI::App& app, Action& action) {
   auto* command =
       app.add_subcommand("bisect", "Find the cases that change the outcome of a case in their process");
-  auto options = std::make_shared<BisectOptions>();
-  command->add_option("run", options->run_dir, "Run directory")->type_name("RUN_DIR")->required();
-  command->add_option("case", options->case_id, "Case that is `order_dependent` or `fail(order)`")
-      ->type_name("CASE")
-      ->required();
-  command->callback([options, &action] { action = [options] { return bisect(*options); }; });
+  auto typed = std::make_shared<CaseOfRun>();
+  add_case_of_run(*command, *typed, "Case that is `order_dependent` or `fail(order)`");
+  command->callback([typed, &action] { action = [typed] { return bisect(*typed); }; });
 }
 
 }  // namespace proctor::cli

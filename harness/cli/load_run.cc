@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "harness/core/renamed.h"
+#include "harness/core/text.h"
 #include "harness/run/record/journal_seal.h"
 #include "reports/report_formats.h"
 
@@ -21,14 +23,50 @@ Result<RunModel> load_run(const std::string& run_dir) {
     return load_journal(run_dir + "/journal.jsonl", find_journal_seal(run_dir));
   return Error::refused(is_there ? run_dir + " is not a Proctor run directory: it has no journal.jsonl"
                                  : "Run directory " + run_dir + " does not exist",
-                        "Give the directory of --out, or proctor-out/latest.");
+                        fmt::format("Give the directory of --out, or {}.", kLatestRun));
 }
-
-namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
+Result<void> put_in_order(CaseOfRun& typed) {
+  std::error_code error;
+  const auto is_run = [&](const std::string& place) { return fs::exists(place + "/journal.jsonl", error); };
+  if (!is_run(typed.case_id)) return {};
+  if (typed.run_dir == kLatestRun)
+    return Error::refused(typed.case_id + " is a run directory, and no case is given",
+                          "Give the case first, and then the run directory.");
+  if (!is_run(typed.run_dir)) std::swap(typed.case_id, typed.run_dir);
+  return {};
+}
+
+void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case) {
+  command.add_option("case", typed.case_id, about_case + ", by its id or the part after the suite")
+      ->type_name("CASE")
+      ->required();
+  command.add_option("run_dir", typed.run_dir, fmt::format("Run directory (default: {})", kLatestRun))
+      ->type_name("RUN_DIR");
+}
+
+Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id,
+                                    const std::string& run_dir) {
+  for (const std::string& name : names_ever(id)) {
+    if (const CaseRecord* record = model.find(name)) return record;
+  }
+  std::vector<const CaseRecord*> fitting;
+  std::vector<std::string> ids;
+  for (const CaseRecord& record : model.cases()) {
+    const std::string& known = record.planned.id;
+    ids.push_back(known);
+    ids.push_back(known.substr(known.find('/') + 1));
+    if (ids.back() == id) fitting.push_back(&record);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty())
+    return Error::refused(fmt::format("The run in {} has no case `{}`", run_dir, id),
+                          did_you_mean(id, ids, "Run `proctor list` to see the ids."));
+  return Error::refused(fmt::format("The run in {} has several cases `{}`", run_dir, id),
+                        fmt::format("Did you mean `{}`?", fitting.front()->planned.id));
+}
 
 Result<std::string> run_directory_of(const std::string& place) {
   std::error_code error;

@@ -1,6 +1,7 @@
 // A run as its journal tells it, compared with what its runner wrote where that is known on this machine.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 
@@ -10,7 +11,22 @@
 
 namespace proctor::cli {
 
+// The run of a command that names none.
+inline constexpr const char* kLatestRun = "proctor-out/latest";
+
 Result<RunModel> load_run(const std::string& run_dir);
+
+// `CASE [RUN_DIR]` as typed. If the case is the directory of a run, the two were typed in the other order.
+struct CaseOfRun {
+  std::string case_id;
+  std::string run_dir = kLatestRun;
+};
+Result<void> put_in_order(CaseOfRun& typed);
+// The two as arguments of a command.
+void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case);
+
+// By its id, by one that it had in an earlier version, or by what follows the suite in it, where one case has that.
+Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id, const std::string& run_dir);
 
 // Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.
 // Any other file may be another runner's, wherever it lies.

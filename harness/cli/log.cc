@@ -29,37 +29,13 @@ namespace {
 constexpr int kLookAgainMs = 200;
 constexpr std::size_t kAnyLine = 1024;  // bytes of one, to see that there is one
 
-struct LogOptions {
-  std::string case_id;
-  std::string run_dir = "proctor-out/latest";
+struct LogOptions : CaseOfRun {
   std::optional<int> attempt;
   int repeat = 0;  // 0: any
   std::optional<int> rank;
   bool follow = false;
   bool times = false;
 };
-
-// By its id, or by what follows the suite in it, where one case has that.
-Result<const CaseRecord*> find_case(const RunModel& model, const LogOptions& options) {
-  if (const CaseRecord* record = model.find(options.case_id)) return record;
-  std::vector<const CaseRecord*> fitting;
-  std::vector<std::string> ids;
-  for (const CaseRecord& record : model.cases()) {
-    const std::string& id = record.planned.id;
-    ids.push_back(id);
-    ids.push_back(id.substr(id.find('/') + 1));
-    if (ids.back() == options.case_id) fitting.push_back(&record);
-  }
-  if (fitting.size() == 1) return fitting.front();
-  const std::string hint =
-      fitting.empty()
-          ? did_you_mean(options.case_id, ids, "`proctor log` takes the id of a case, as the run prints it.")
-          : fmt::format("Did you mean `{}`?", fitting.front()->planned.id);
-  return Error::refused(
-      fmt::format("`{}` {} of {}", options.case_id,
-                  fitting.empty() ? "is not a case" : "matches several cases", options.run_dir),
-      hint);
-}
 
 Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& record,
                                     const LogOptions& options) {
@@ -148,10 +124,11 @@ int say_nothing(const CaseRecord& record, const Attempt& attempt) {
   return kExitGreen;
 }
 
-int show_log(const LogOptions& options) {
+int show_log(LogOptions options) {
+  if (auto ordered = put_in_order(options); !ordered) return fail(ordered.error());
   const auto model = load_run(options.run_dir);
   if (!model) return fail(Error::usage_of(model.error()));
-  const auto record = find_case(*model, options);
+  const auto record = find_case(*model, options.case_id, options.run_dir);
   if (!record) return fail(record.error());
   const auto attempt = find_attempt(*model, **record, options);
   if (!attempt) return fail(attempt.error());
@@ -188,11 +165,7 @@ int show_log(const LogOptions& options) {
 void add_log_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("log", "Print the output of a case");
   auto options = std::make_shared<LogOptions>();
-  command->add_option("case", options->case_id, "Id of the case, or the part after its suite")
-      ->type_name("CASE")
-      ->required();
-  command->add_option("run_dir", options->run_dir, "Run directory (default: proctor-out/latest)")
-      ->type_name("RUN_DIR");
+  add_case_of_run(*command, *options, "Case");
   command->add_option("--attempt", options->attempt, "Attempt (default: the one that decides the outcome)")
       ->type_name("N");
   command->add_option("--repeat", options->repeat, "Repetition, if the case ran more than once")

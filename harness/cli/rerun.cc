@@ -1,4 +1,4 @@
-// `proctor rerun RUN`: the same run again, with the cases that are asked for. `proctor run --resume RUN`: what it left.
+// `proctor rerun [RUN_DIR]`: the same run again, with the cases that are asked for. `proctor run --resume RUN`: what it left.
 // This process becomes that `proctor run`, so its output, its signals and its exit code are the run's own.
 #include "reports/model/rerun.h"
 
@@ -20,7 +20,6 @@
 #include "harness/cli/rerun_changes.h"
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/renamed.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -35,7 +34,7 @@ namespace {
 constexpr std::size_t kShownCases = 10;
 
 struct RerunOptions {
-  std::string run_dir;
+  std::string run_dir = kLatestRun;
   bool failed = false;
   bool each_device = false;
   bool any_device = false;
@@ -44,28 +43,20 @@ struct RerunOptions {
   std::vector<std::string> cases;
   std::string point;  // "" = not given
   int repeat = 0;     // 0: not given
+  int jobs = 0;       // the same
+  std::string timeout;
+  bool quiet = false;
+  bool verbose = false;
   std::string out;
 };
-
-std::vector<std::string> all_ids(const RunModel& model) {
-  std::vector<std::string> ids;
-  for (const auto& record : model.cases()) ids.push_back(record.planned.id);
-  return ids;
-}
 
 // Empty: the whole run.
 Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const RunModel& model) {
   std::vector<std::string> ids;
   for (const auto& id : options.cases) {
-    const std::vector<std::string> names = names_ever(id);  // the run may have it by another one
-    const auto known =
-        std::ranges::find_if(names, [&](const std::string& name) { return model.find(name) != nullptr; });
-    if (known != names.end()) {
-      ids.push_back(*known);
-      continue;
-    }
-    return Error::refused("The run in " + options.run_dir + " has no case `" + id + "`",
-                          did_you_mean(id, all_ids(model), "Run `proctor list` to see the ids."));
+    const auto record = find_case(model, id, options.run_dir);
+    if (!record) return record.error();
+    ids.push_back((*record)->planned.id);
   }
   const std::vector<std::string> named = ids;
   const bool flaky_is_red = !flaky_cases(model).allowed;
@@ -80,7 +71,9 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
 
 // `exec` knows one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
-  if (options.cases.empty() && options.repeat == 0 && !options.each_device) return {};
+  const bool is_of_run = !options.cases.empty() || options.repeat > 0 || options.each_device ||
+                         options.jobs > 0 || options.quiet || options.verbose;
+  if (!is_of_run) return {};
   return Error::refused(options.run_dir + " is a run of `proctor exec`, which has one case and no repeats",
                         "Use `proctor run --repeat N --each-device -- COMMAND` to repeat a command.");
 }
@@ -111,6 +104,13 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
     add_option(words, {"--each-device"});
   }
   if (!options.point.empty()) replace("--point", options.point);
+  if (!options.timeout.empty()) replace("--timeout", options.timeout);
+  if (options.jobs > 0) {
+    words = without_options(words, {"-j"});
+    replace("--jobs", std::to_string(options.jobs));
+  }
+  if (options.quiet) add_option(words, {"--quiet"});
+  if (options.verbose) add_option(words, {"--verbose"});
   if (options.dry_run && has_dry_run) add_option(words, {"--dry-run"});
   if (options.out.empty()) return {};
   std::error_code ec;  // it is relative to where we are, not to where the run was
@@ -202,9 +202,19 @@ Error ended_by_others(const std::string& run_dir) {
                         "Select the cases of one suite with --case ID, or start CTest with --rerun-failed.");
 }
 
+// Who gives a case in the place of the run means one of the latest run.
+Error no_run(Error error, const std::string& place) {
+  std::error_code unknown;
+  const auto latest =
+      std::filesystem::exists(place, unknown) ? Result<RunModel>(error) : load_run(kLatestRun);
+  if (latest && find_case(*latest, place, kLatestRun))
+    error.hint = fmt::format("To rerun this case, write: proctor rerun --case {}", shell_quote(place));
+  return Error::usage_of(error);
+}
+
 int rerun(const RerunOptions& options) {
   const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
+  if (!model) return fail(no_run(model.error(), options.run_dir));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   const auto ids = selected_cases(options, *model);
   if (!ids) return fail(ids.error());
@@ -286,11 +296,14 @@ int resume_run(const std::string& run_dir, const std::vector<std::string>& more)
 void add_rerun_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("rerun", "Run the cases of a run again with the same options");
   auto options = std::make_shared<RerunOptions>();
-  command->add_option("run", options->run_dir, "Run directory")->type_name("RUN_DIR")->required();
+  command->add_option("run", options->run_dir, fmt::format("Run directory (default: {})", kLatestRun))
+      ->type_name("RUN_DIR");
   command->add_flag(
       "--failed", options->failed,
       "Rerun only the cases that failed, or made the run fail because of their device or as flaky");
-  command->add_option("--case", options->cases, "Rerun only the case with exactly this id; repeatable")
+  command
+      ->add_option("--case", options->cases,
+                   "Rerun only this case, by its id or the part after the suite; repeatable")
       ->type_name("ID")
       ->allow_extra_args(false);
   command->add_option("--point", options->point, "Run a built-in test with these parameters only")
@@ -298,6 +311,11 @@ void add_rerun_command(CLI::App& app, Action& action) {
   command->add_option("--repeat", options->repeat, "Run every case N times")
       ->type_name("N")
       ->check(from_to(1, 1'000'000));
+  command->add_option("--jobs,-j", options->jobs, "Cases to run at once (default: as in the run)")
+      ->type_name("N")
+      ->check(from_to(1, 10'000));
+  command->add_option("--timeout", options->timeout, "Time limit per test, or off (default: as in the run)")
+      ->type_name("DURATION");
   command->add_flag("--each-device", options->each_device,
                     "Run every case on every device, and compare them in a table");
   command->add_flag("--any-device", options->any_device, "Use any device, not the one that each case had");
@@ -305,6 +323,9 @@ void add_rerun_command(CLI::App& app, Action& action) {
                     "Rerun even if a program, the configuration or a device has changed");
   command->add_option("--out", options->out, "Run directory of the new run, new or empty")->type_name("DIR");
   command->add_flag("--dry-run", options->dry_run, "Print the plan, or the command line, and start nothing");
+  auto* verbose =
+      command->add_flag("--verbose,-v", options->verbose, "Show each attempt, and the output of failures");
+  command->add_flag("--quiet,-q", options->quiet, "Show only failures and the summary")->excludes(verbose);
   command->callback([options, &action] { action = [options] { return rerun(*options); }; });
 }
 

@@ -116,6 +116,11 @@ def rerun(sandbox):
     check(document["run"]["sim"]["topology"] == "xpu:4x1" and len(document["cases"][0]["attempts"]) == 2, document["run"])
     near = sandbox.proctor("rerun", first, "--case", "good/shh")
     check(near.returncode == 2 and "Did you mean `good/sh`?" in near.stderr, near.returncode, near.stderr)
+    short = sandbox.out()
+    done = sandbox.proctor("rerun", first, "--case", "bad/sh", "-qj2", "--timeout", "9s", "--out", short)
+    check(done.returncode == 1 and "containment" not in done.stdout, "quiet:", done.stdout, done.stderr)
+    again = sandbox.proctor("rerun", short, "-j3", "--timeout", "off", "--dry-run")
+    check("--timeout off --jobs 3" in again.stderr and "9s" not in again.stderr and "-j 2" not in again.stderr, again.stderr)
     nothing = sandbox.proctor("rerun", sandbox.path)
     check(nothing.returncode == 2, nothing.returncode, nothing.stderr)
     green = sandbox.out()
@@ -128,7 +133,28 @@ def rerun(sandbox):
     check(done.returncode == 1 and "exec -- false" in done.stderr, done.returncode, done.stderr)
     done = sandbox.proctor("rerun", opaque, "--repeat", "3")
     check(done.returncode == 2 and "proctor exec" in done.stderr, done.returncode, done.stderr)
+    latest(sandbox)
     print("ok rerun repeats what was bad, the way it ran")
+
+
+def latest(sandbox):
+    """Without a run directory it is the latest run, and a case has no suite where one has it; in either order."""
+    sandbox.proctor("run", "good", "bad", *SIM)
+    write_config(sandbox.path / "tests.toml", {"unit": {"kind": "command", "command": ["true"]}, "bad": suite("echo told; exit 1")})
+    sandbox.proctor("run", "--config", "tests.toml", *SIM)
+    done = sandbox.proctor("rerun", "--failed", "--dry-run")
+    check("--case bad/sh" in done.stderr and "tests.toml" in done.stderr, done.stderr)
+    done = sandbox.proctor("rerun", "--case", "true", "--dry-run")
+    check("--case unit/true" in done.stderr, done.stderr)
+    for words in (["sh"], ["bad/sh"], ["sh", "proctor-out/latest"], ["proctor-out/latest", "sh"]):
+        done = sandbox.proctor("log", *words)
+        check(done.returncode == 0 and done.stdout == "told\n", words, done.stdout, done.stderr)
+    done = sandbox.proctor("log", "proctor-out/latest")
+    check(done.returncode == 2 and "no case is given" in done.stderr, done.stderr)
+    done = sandbox.proctor("rerun", "unit/true")
+    check(done.returncode == 2 and "proctor rerun --case unit/true" in done.stderr, done.stderr)
+    done = sandbox.proctor("rerun", "unit/tree")
+    check(done.returncode == 2 and "Run directory unit/tree does not exist" in done.stderr, done.stderr)
 
 
 def same_card(sandbox):

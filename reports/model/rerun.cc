@@ -55,7 +55,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = 
 constexpr std::string_view kHierarchy = "ZE_FLAT_DEVICE_HIERARCHY";
 constexpr std::string_view kUsualHierarchy = "COMPOSITE";
 
-std::string_view name_of(std::string_view word) { return word.substr(0, word.find('=')); }
+// "--jobs" of "--jobs=4", and "-j" of "-j4": no other short option has a value.
+std::string_view name_of(std::string_view word) {
+  return word.starts_with("-j") ? word.substr(0, 2) : word.substr(0, word.find('='));
+}
 
 const Option* option_of(std::string_view word) {
   const auto* const found = std::ranges::find(kOptions, name_of(word), &Option::name);
@@ -77,7 +80,7 @@ Words without(const Words& words, const IsDropped& is_dropped, Words* dropped = 
       continue;
     }
     std::string text = *word;
-    if (option->has_value && word->find('=') == word->npos && word + 1 != command) text += ' ' + *++word;
+    if (option->has_value && *word == name_of(*word) && word + 1 != command) text += ' ' + *++word;
     if (dropped != nullptr) dropped->push_back(text);
   }
   kept.insert(kept.end(), command, words.end());

@@ -220,6 +220,7 @@ void add_run_command(CLI::App& app, Action& action, const std::vector<std::strin
   auto* command = app.add_subcommand("run", "Run test suites, or the test command after `--`");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
+  options->plan.selection.named_only = true;
   command->callback([options, command, &action, &command_line, &after_dashes] {
     options->command_line = command_line;
     options->narrowing = narrowing_options(*command);

@@ -67,6 +67,14 @@ TEST_F(BadInput, Selections) {
   refuses({"list", "mahts"}, {"mahts", "`maths`"});
 }
 
+TEST_F(BadInput, NoSuiteOfTheCaller) {
+  std::filesystem::remove(path("proctor.toml"));
+  refuses({"run"}, {"No suites here", "no proctor.toml", "`proctor init`", "`proctor run -- COMMAND`"});
+  refuses({"run", "--sim", "xpu:1x1", "--dry-run"}, {"No suites here"});
+  write("proctor.toml", "[defaults]\nretries = 1\n");
+  refuses({"run"}, {"No suites here: proctor.toml has none"});
+}
+
 TEST_F(BadInput, Configurations) {
   write("unknown_key.toml", "[suite.maths]\ncomand = [\"/bin/true\"]\n");
   refuses({"run", "--config", "unknown_key.toml"}, {"unknown_key.toml:2", "comand", "`command`"});

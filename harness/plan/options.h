@@ -41,6 +41,8 @@ struct SelectionOptions {
   std::vector<std::string> tags;      // --tag, any of them
   // A suite that cannot be listed becomes one case that is red, and the others go on; else the plan is refused.
   bool keep_unlisted = false;
+  // Built-in suites are meant only where something names them: a suite, a case, a filter, a label or a tag.
+  bool named_only = false;
   // A suite without cases is no mistake, nor is a plan without any.
   bool may_be_empty = false;
 };

@@ -92,7 +92,20 @@ Error unknown_suite(const std::string& name, const std::set<std::string>& all) {
   return Error::refused(what, known(name, all, "suites") + (near ? "" : program));
 }
 
-Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::vector<std::string>& names) {
+Error no_suite(const Config& config, const std::set<std::string>& built_in) {
+  const std::string why = config.files.empty() ? "no proctor.toml was found"
+                                               : fmt::format("{} has none", fmt::join(config.files, ", "));
+  const std::string names =
+      built_in.empty() ? "" : fmt::format(" Built-in suites: {}.", fmt::join(built_in, ", "));
+  return Error::refused(
+      "No suites here: " + why,
+      "Run `proctor init` to find the tests here, or give a suite or a command: `proctor run "
+      "SUITE`, `proctor run -- COMMAND`." +
+          names);
+}
+
+Result<std::vector<SuiteConfig>> named_suites(const Config& config, const SelectionOptions& options) {
+  const std::vector<std::string>& names = options.suites;
   std::set<std::string> all;
   for (const SuiteConfig& suite : config.suites) all.insert(suite.suite.name);
   for (const std::string& name : names) {
@@ -100,14 +113,14 @@ Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::v
   }
   const bool any_from_files = std::any_of(config.suites.begin(), config.suites.end(),
                                           [](const SuiteConfig& suite) { return !suite.built_in; });
+  const bool is_narrowed =
+      !options.filters.empty() || !options.cases.empty() || !options.labels.empty() || !options.tags.empty();
+  const bool takes_built_in = !config.suites.empty() && (is_narrowed || !options.named_only);
+  if (names.empty() && !any_from_files && !takes_built_in) return no_suite(config, all);
   std::vector<SuiteConfig> chosen;
   for (const SuiteConfig& suite : config.suites) {
     const bool named = std::find(names.begin(), names.end(), suite.suite.name) != names.end();
     if (names.empty() ? !(any_from_files && suite.built_in) : named) chosen.push_back(suite);
-  }
-  if (chosen.empty()) {
-    return Error::refused("No suite is configured",
-                          "Add [suite.NAME] to proctor.toml, or give a command: proctor run -- COMMAND.");
   }
   return chosen;
 }
@@ -281,6 +294,8 @@ std::string_view after_prefix(std::string_view id) {
 std::string without_stars(std::string_view pattern) {
   std::string text(pattern);
   std::erase(text, '*');
+  while (!text.empty() && std::string_view("./:").find(text.back()) != std::string_view::npos)
+    text.pop_back();
   return text;
 }
 
@@ -389,8 +404,8 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   const Result<std::optional<Backend>> backend = parse_backend_option(options.backend);
   if (!backend) return backend.error();
   if (Result<void> checked = check_ad_hoc_options(options); !checked) return checked.error();
-  Result<std::vector<SuiteConfig>> suites = options.command.empty() ? named_suites(config, options.suites)
-                                                                    : ad_hoc_suite(config, options, *backend);
+  Result<std::vector<SuiteConfig>> suites =
+      options.command.empty() ? named_suites(config, options) : ad_hoc_suite(config, options, *backend);
   if (!suites) return suites;
   if (options.command.empty()) suites = narrow(std::move(*suites), options, *backend);
   if (!suites) return suites;

@@ -170,6 +170,28 @@ TEST(SelectSuites, OwnSuitesByDefaultElseTheBuiltInOnes) {
   EXPECT_THAT(chosen({}, config), ElementsAre("visibility.cuda:1", "visibility.xpu:1"));
 }
 
+TEST(SelectSuites, BuiltInOnesWhereSomethingHasToNameThem) {
+  Config config = sample_config();
+  config.suites.resize(2);
+  SelectionOptions options;
+  options.named_only = true;
+  EXPECT_THAT(chosen(options, config)[0], "No suites here: no proctor.toml was found");
+  EXPECT_THAT(chosen(options, config)[1], testing::AllOf(testing::HasSubstr("`proctor init`"),
+                                                         testing::EndsWith("Built-in suites: visibility.")));
+  options.backend = "xpu";
+  EXPECT_THAT(chosen(options, config)[0], testing::StartsWith("No suites here"));
+  config.files = {"proctor.toml"};
+  EXPECT_THAT(chosen(options, config)[0], "No suites here: proctor.toml has none");
+  options.suites = {"visibility"};
+  EXPECT_THAT(chosen(options, config), ElementsAre("visibility.xpu:1"));
+  options.suites = {};
+  options.cases = {"visibility.xpu/Mask.Any"};
+  EXPECT_THAT(chosen(options, config), ElementsAre("visibility.xpu:1"));
+  options.cases = {};
+  options.filters = {"Mask.*"};
+  EXPECT_THAT(chosen(options, config), ElementsAre("visibility.xpu:1"));
+}
+
 TEST(SelectSuites, ByNameBackendAndLabel) {
   SelectionOptions options;
   options.suites = {"visibility"};

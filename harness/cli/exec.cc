@@ -77,25 +77,30 @@ bool could_not_start(const Verdict& verdict) {
   return verdict.reason == Reason::kSpawn && !is_machine_outcome(verdict);
 }
 
-// The first word behind `--`.
-std::string command_of(const RunModel& model) {
+// What stands behind `--`.
+std::vector<std::string> command_of(const RunModel& model) {
   const auto& words = model.plan().command_line;
   const auto dashes = std::ranges::find(words, "--");
-  return dashes == words.end() || dashes + 1 == words.end() ? "" : clean_text(*(dashes + 1));
+  return {dashes == words.end() ? dashes : dashes + 1, words.end()};
+}
+
+std::string program_of(const RunModel& model) {
+  const std::vector<std::string> command = command_of(model);
+  return command.empty() ? "" : clean_text(command.front());
 }
 
 // A command without a slash may be any of several files in PATH.
 Obstacle why_not_started(const Verdict& verdict, const RunModel& model) {
   if (verdict.reason.value_of(Reason::kSpawn) == "ENOEXEC") return {"is " + std::string(kNoProgram), ""};
-  const std::string command = command_of(model);
-  const auto file = std::filesystem::path(model.plan().directory) / command;
-  const bool is_path = command.find('/') != command.npos;
+  const std::string program = program_of(model);
+  const auto file = std::filesystem::path(model.plan().directory) / program;
+  const bool is_path = program.find('/') != program.npos;
   if (const auto obstacle = is_path ? obstacle_to_execution(file.string()) : std::nullopt) return *obstacle;
   if (verdict.reason.value_of(Reason::kSpawn) == "EACCES") return {"is not executable", ""};
   std::error_code unknown;
   if (is_path && std::filesystem::exists(file, unknown))
     return {"names an interpreter or a loader that does not exist", ""};
-  return {"does not exist, or is not in PATH", ""};
+  return {"does not exist, or is not in PATH", hint_for_shell_line(command_of(model))};
 }
 
 // Of a crash: where it was, or why nobody knows.
@@ -120,7 +125,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
   for (const CaseRecord& record : model.cases()) {
     if (could_not_start(model.verdict(record))) {
       const Obstacle obstacle = why_not_started(model.verdict(record), model);
-      say("could not start `" + command_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
+      say("could not start `" + program_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
           std::to_string(shell_code) + reports);
       if (!obstacle.remedy.empty()) say(clean_text(obstacle.remedy));
       continue;

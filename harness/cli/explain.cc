@@ -171,7 +171,16 @@ int print(const std::string& text) {
   return written ? kExitGreen : fail(Error::system("write to stdout", errno));
 }
 
+// "Xid 79", as the kernel log has it.
+std::string id_of(std::string typed) {
+  if (!typed.starts_with("Xid")) return typed;
+  typed.front() = 'x';
+  std::ranges::replace(typed, ' ', ':');
+  return typed;
+}
+
 int explain(ExplainOptions options) {
+  options.id = id_of(options.id);
   const auto rule = explain_rule(options.id, options.json);
   if (!rule) return fail(rule.error());
   if (*rule) return print(**rule);

@@ -130,7 +130,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
 }  // namespace
 
 void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("list", "List the cases that `run` would execute");
+  auto* command = app.add_subcommand("list", "List the cases of suites, or of the test command after `--`");
   auto options = std::make_shared<ListOptions>();
   add_plan_options(*command, options->plan);
   add_lease_wait_option(*command, options->plan);

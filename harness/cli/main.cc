@@ -134,9 +134,11 @@ int run_main(int argc, char** argv) {
                "proctor"};
   use_help_formatter(app);
   app.set_version_flag("--version", build_facts, "Print the version and how this executable was built");
+  app.footer("`proctor help COMMAND` shows the help of a command.");
   app.require_subcommand(1);
   Action action;
   add_commands(app, action, command_line, after_dashes);
+  if (auto turned = turn_help(app, arguments); !turned) return fail(turned.error());
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them

@@ -67,6 +67,8 @@ std::vector<std::string> suite_notes(const Planned& planned, const RunOptions& o
 int print_plan(const Planned& planned, const RunOptions& options) {
   for (const auto& note : suite_notes(planned, options, {})) std::printf("%s\n", shown(note).c_str());
   for (const auto& test : planned.plan.cases) std::printf("%s\n", shown(test.id).c_str());
+  for (const Warning& warning : planned.warnings)
+    std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   std::printf("dry run: %zu cases planned, nothing started\n", planned.plan.cases.size());
   return kExitGreen;
 }

@@ -34,7 +34,17 @@ TEST_F(BadInput, Options) {
   refuses({"run", "--timout=5s"}, {"--timout", "`--timeout`"});
   refuses({"list", "--jsno"}, {"--jsno", "`--json`"});
   refuses({"rnu"}, {"rnu", "`run`"});
-  refuses({}, {"needs a command", "`proctor --help`"});
+  refuses({}, {"needs a command", "Commands: run, exec, ", "`proctor --help`"});
+  refuses({"stack"}, {"needs a command", "Commands: capture, "});
+  refuses({"run", "--retry", "2"}, {"--retry", "`--retries`"});
+  refuses({"run", "-n", "4"}, {"`-n`", "`--jobs`", "behind `--`"});
+  refuses({"run", "-n4"}, {"`-n4`", "`--jobs`"});
+  refuses({"run", "-k", "x", "--", "/bin/true"}, {"`-k`", "`--filter`"});
+  refuses({"run", "-x"}, {"`-x`", "`--fail-fast`"});
+  refuses({"run", "--gtest_filter=A.*"}, {"--gtest_filter", "`--filter`"});
+  refuses({"devices", "-x"}, {"`-x`", "See `proctor devices --help`"});
+  refuses({"help", "rnu"}, {"rnu", "`run`"});
+  refuses({"explain", "Xid", "79"}, {"`xid:79`"});
   refuses({"run", "--jobs", "many"}, {"--jobs", "many"});
   refuses({"run", "--jobs", "0"}, {"--jobs"});
   refuses({"run", "--repeat", "-1"}, {"--repeat"});
@@ -64,6 +74,7 @@ TEST_F(BadInput, Selections) {
   refuses({"run", "--exclude", "*nothing*"}, {"--exclude", "*nothing*"});
   refuses({"run", "--label", "slow"}, {"slow"});
   refuses({"run", "--backend", "cdua"}, {"cdua", "`cuda`"});
+  refuses({"run", "--backend", "gpu"}, {"gpu", "NVIDIA devices are `cuda`"});
   refuses({"list", "mahts"}, {"mahts", "`maths`"});
 }
 
@@ -96,7 +107,13 @@ TEST_F(BadInput, Executables) {
   refuses({"run", "--", "./no_such_program"}, {"no_such_program"});
   refuses({"run", "--", "no_such_program_on_path"}, {"no_such_program_on_path"});
   write("not_executable", "#!/bin/sh\n");
-  refuses({"run", "--", "./not_executable"}, {"not_executable"});
+  refuses({"run", "--", "./not_executable"}, {"not_executable", "chmod +x"});
+  write("notes.txt", "no program\n");
+  refuses({"run", "--", "./notes.txt"}, {"notes.txt", "neither ELF"});
+  EXPECT_THAT(proctor({"run", "--", "./notes.txt"}).err, testing::Not(HasSubstr("chmod")));
+  EXPECT_THAT(proctor({"exec", "--out", "one", "--", "./notes.txt"}).err, testing::Not(HasSubstr("chmod")));
+  refuses({"run", "--", "true | wc"}, {"is not in PATH", "sh -c 'true | wc'"});
+  EXPECT_THAT(proctor({"exec", "--out", "two", "--", "true | wc"}).err, HasSubstr("sh -c 'true | wc'"));
   refuses({"run", "maths", "--", "/bin/true"}, {"maths"});
 }
 

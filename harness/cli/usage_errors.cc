@@ -1,14 +1,17 @@
 #include "harness/cli/usage_errors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/cli/help_formatter.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {
@@ -20,14 +23,53 @@ std::string full_name(const CLI::App& command) {
 
 std::string see_help(const CLI::App& command) { return fmt::format("See `{} --help`.", full_name(command)); }
 
-Error unknown_option(const CLI::App& command, const std::string& word) {
-  std::vector<std::string> known;
-  for (const auto* option : command.get_options()) {
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+// Options of ours, and those of pytest and its plugins, CTest and GoogleTest for the same.
+constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
+    {"--jobs", "-n --parallel"},
+    {"--filter", "-k -R --tests-regex --gtest_filter"},
+    {"--exclude", "-E --exclude-regex --deselect"},
+    {"--fail-fast", "-x --maxfail --stop-on-failure"},
+    {"--tag", "-m"},
+    {"--label", "-L"},
+    {"--dry-run", "-N --show-only --collect-only"},
+    {"--show-output", "-s"},
+    {"--verbose", "-V"}};
+
+std::string option_meant(const CLI::App& command, const std::string& word) {
+  const std::string name = word.starts_with("--") ? word : word.substr(0, 2);  // "-n" of "-n4"
+  for (const auto& [ours, others] : kOthers) {
+    const auto words = split(others, ' ');
+    if (std::ranges::find(words, name) == words.end()) continue;
+    if (command.get_option_no_throw(std::string(ours)) == nullptr) continue;
+    return fmt::format("Did you mean `{}`? Options of the test program go after it, behind `--`.", ours);
   }
+  std::vector<std::string> known;
+  std::vector<std::string> continued;  // "--retries" of "--retry"
+  for (const auto* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) {
+      known.push_back("--" + name);
+      if (word.size() > 5 && known.back().starts_with(word.substr(0, word.size() - 1)))
+        continued.push_back(known.back());
+    }
+  }
+  const std::string near = did_you_mean(word, known);
+  if (!near.empty() || continued.empty()) return near;
+  return fmt::format("Did you mean `{}`?", continued.front());
+}
+
+Error unknown_option(const CLI::App& command, const std::string& word) {
   const std::string bare = word.substr(0, word.find('='));
+  const std::string meant = option_meant(command, bare);
   return Error::refused(fmt::format("`{}` is not an option of `{}`", bare, full_name(command)),
-                        did_you_mean(bare, known, see_help(command)));
+                        meant.empty() ? see_help(command) : meant);
+}
+
+// `explain Xid 79`.
+std::string cause_meant(const CLI::App& command, const std::string& word) {
+  const auto* const id = command.get_name() == "explain" ? command.get_option_no_throw("case") : nullptr;
+  const bool is_xid = id != nullptr && (id->results() == std::vector<std::string>{"Xid"} ||
+                                        id->results() == std::vector<std::string>{"xid"});
+  return is_xid ? fmt::format("Did you mean `xid:{}`?", word) : "";
 }
 
 Error unknown_word(const CLI::App& command, const std::string& word) {
@@ -41,9 +83,10 @@ Error unknown_word(const CLI::App& command, const std::string& word) {
   }
   std::vector<std::string> known;
   for (const auto* below : shown_commands(command)) known.push_back(below->get_name());
+  const std::string hint = cause_meant(command, word);
   const std::string_view what = known.empty() ? "takes no argument" : "has no command";
   return Error::refused(fmt::format("`{}` {} `{}`", name, what, word),
-                        did_you_mean(word, known, see_help(command)));
+                        did_you_mean(word, known, hint.empty() ? see_help(command) : hint));
 }
 
 // The option or argument that a message of CLI11 begins with: "--jobs: ...", "run_dir is required".
@@ -113,6 +156,20 @@ std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
 
 }  // namespace
 
+Result<void> turn_help(const CLI::App& app, std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help") return {};
+  const CLI::App* command = &app;
+  for (auto word = arguments.begin() + 1; word != arguments.end(); ++word) {
+    const auto below = shown_commands(*command);
+    const auto named = std::ranges::find(below, *word, [](const CLI::App* each) { return each->get_name(); });
+    if (named == below.end()) return unknown_word(*command, *word);
+    command = *named;
+  }
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return {};
+}
+
 const CLI::App& innermost(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : innermost(*chosen.front());
@@ -124,7 +181,11 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const bool about_words =
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
   if (about_words && !unknown.empty()) return unknown_word(command, unknown.front());
-  return Error::refused(text_of(command, error), see_help(command));
+  std::vector<std::string> known;
+  for (const auto* below : shown_commands(command)) known.push_back(below->get_name());
+  const bool is_bare = dynamic_cast<const CLI::RequiredError*>(&error) && !known.empty();
+  const std::string commands = is_bare ? fmt::format("Commands: {}. ", fmt::join(known, ", ")) : "";
+  return Error::refused(text_of(command, error), commands + see_help(command));
 }
 
 }  // namespace proctor::cli

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "harness/core/result.h"
 
@@ -9,6 +11,9 @@ namespace proctor::cli {
 
 // The innermost command that was recognised before the parser met the mistake.
 const CLI::App& innermost(const CLI::App& app);
+
+// `help run` becomes `run --help`.
+Result<void> turn_help(const CLI::App& app, std::vector<std::string>& arguments);
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error);
 

@@ -361,7 +361,8 @@ void TableReader::read(const char* key, std::map<std::string, std::string>& out)
 }
 
 void TableReader::read_choice(const char* key, std::optional<std::string>& out,
-                              const std::vector<std::string>& allowed) {
+                              const std::vector<std::string>& allowed,
+                              std::string (*hint_for)(std::string_view)) {
   tell(key, fmt::format(R"({{"enum": ["{}"]}})", fmt::join(allowed, R"(", ")")));
   std::optional<std::string> text;
   read(key, text);
@@ -370,7 +371,7 @@ void TableReader::read_choice(const char* key, std::optional<std::string>& out,
     return fail(key,
                 fmt::format("`{}` in {} is \"{}\", but must be one of {}", key, title_, *text,
                             fmt::join(allowed, ", ")),
-                suggestion(*text, allowed, "values"));
+                hint_for != nullptr ? hint_for(*text) : suggestion(*text, allowed, "values"));
   }
   out = std::move(text);
 }

@@ -60,7 +60,9 @@ class TableReader {
   void read(const char* key, std::optional<std::vector<std::string>>& out);
   void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
   // Reads a text that must be one of `allowed`.
-  void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed);
+  // `hint_for`: what is said of another value, instead of the nearest of those allowed.
+  void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed,
+                   std::string (*hint_for)(std::string_view) = nullptr);
   // A string that `parse` turns into a value; `expected` describes the form that it must have.
   template <typename Value, typename Parse>
   void read_parsed(const char* key, std::optional<Value>& out, const Parse& parse, const char* expected) {

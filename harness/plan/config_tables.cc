@@ -274,7 +274,7 @@ class FileReader {
       suite.kind_reason = "config";
     }
     std::optional<std::string> backend;
-    reader.read_choice("backend", backend, {"auto", "cuda", "xpu", "none"});
+    reader.read_choice("backend", backend, {"auto", "cuda", "xpu", "none"}, backend_hint);
     if (backend) {
       const bool is_auto = *backend == "auto";
       suite.devices_by = is_auto ? DevicesBy::kAuto : DevicesBy::kWritten;

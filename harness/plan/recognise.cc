@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "harness/core/find_texts.h"
+#include "harness/core/outcome.h"
 #include "harness/core/text.h"
 #include "harness/core/user_name.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -61,6 +63,15 @@ Error cannot_start(const Suite& suite, const std::string& why, const std::string
 
 std::string program_meant(const fs::path& directory, const std::string& near) {
   return near.empty() ? std::string() : fmt::format("Did you mean `{}`?", (directory / near).string());
+}
+
+// As far as this user can read it: whether its mode alone keeps the kernel from starting it.
+bool is_program(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string begin(4, '\0');
+  if (!stream.read(begin.data(), 2)) return !stream.is_open();
+  stream.read(begin.data() + 2, 2);
+  return begin.starts_with("#!") || begin == "\177ELF";
 }
 
 std::string exit_text(const ListOutput& out) {
@@ -170,6 +181,7 @@ std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
   }
   if (S_ISDIR(status.st_mode)) return Obstacle{"is a directory", ""};
   if (access(file.c_str(), X_OK) == 0) return std::nullopt;
+  if (!is_program(file)) return Obstacle{"is " + std::string(kNoProgram), ""};
   const bool of_nobody = (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;
   return Obstacle{fmt::format("cannot be executed by {}: its mode is {:04o}, its owner {}", user,
                               status.st_mode & 07777, user_name(status.st_uid)),
@@ -177,8 +189,15 @@ std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
                               shell_quote(fs::path(file).lexically_normal().string()))};
 }
 
+std::string hint_for_shell_line(const std::vector<std::string>& command) {
+  const bool is_line =
+      command.size() == 1 && command.front().find_first_of(" \t|&;<>$`") != std::string::npos;
+  return is_line ? "To run a line of shell, write: -- sh -c " + shell_quote(command.front()) : std::string();
+}
+
 Result<std::string> find_executable(const Suite& suite, const std::string& path) {
   const std::string& program = suite.command.front();
+  const std::string shell = hint_for_shell_line(suite.command);
   const fs::path current(suite.directory);
   if (program.find('/') != std::string::npos) {
     const fs::path file = current / program;
@@ -187,7 +206,7 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
       return cannot_start(suite, obstacle->why, obstacle->remedy);
     const std::string near = near_miss(base_name(program), executables_in(file.parent_path()));
     return cannot_start(suite, fmt::format("does not exist (from {})", suite.directory),
-                        program_meant(fs::path(program).parent_path(), near));
+                        shell.empty() ? program_meant(fs::path(program).parent_path(), near) : shell);
   }
   std::vector<std::string> names;
   for (const fs::path& directory : directories_of(path, suite.directory)) {
@@ -200,7 +219,8 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
   if (is_executable((current / program).string())) {
     return cannot_start(suite, "is not in PATH", fmt::format("Did you mean `./{}`?", program));
   }
-  return cannot_start(suite, "is not in PATH", program_meant({}, near_miss(program, names)));
+  return cannot_start(suite, "is not in PATH",
+                      shell.empty() ? program_meant({}, near_miss(program, names)) : shell);
 }
 
 Result<Recognition> recognise(Suite& suite, const std::string& executable, const Listers& listers,

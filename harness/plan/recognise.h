@@ -39,6 +39,9 @@ struct Obstacle {
 // None: it is not there, or nothing of the file itself is in the way.
 std::optional<Obstacle> obstacle_to_execution(const std::string& file);
 
+// For a command of one word that only a shell understands ("a | wc"): how to give it to one. "": it is none.
+std::string hint_for_shell_line(const std::vector<std::string>& command);
+
 // The file that `suite.command[0]` names: looked up in `path` (a PATH value) without a slash, else relative
 // to suite.directory. A usage error if there is no such file (it names the most similar one) or if the file
 // cannot be executed.

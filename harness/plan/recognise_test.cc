@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "harness/core/outcome.h"
 #include "harness/core/user_name.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/doctest.h"
@@ -191,7 +192,8 @@ TEST_F(RecogniseTest, FindsExecutables) {
 
 TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
   scratch_.write_script("bin/attention_test", "");
-  scratch_.write("bin/plain", "");
+  scratch_.write("bin/plain", "#!/bin/sh\n");
+  scratch_.write("bin/notes", "no program\n");
   ASSERT_EQ(::chmod((scratch_.path() + "/bin/plain").c_str(), 0640), 0);
   const auto error = [&](const std::string& program) {
     const Result<std::string> found = find_executable(suite({program}), scratch_.path() + "/bin");
@@ -211,6 +213,10 @@ TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
             "Suite `s` (command line) cannot start: `bin/plain` cannot be executed by " + user +
                 ": its mode is 0640, its owner " + user);
   EXPECT_EQ(error("bin/plain").hint, "Try: chmod +x " + scratch_.path() + "/bin/plain");
+  EXPECT_EQ(error("bin/notes").what,
+            "Suite `s` (command line) cannot start: `bin/notes` is " + std::string(kNoProgram));
+  EXPECT_EQ(error("bin/notes").hint, "") << "no mode makes a program of it";
+  EXPECT_EQ(error("echo a | wc").hint, "To run a line of shell, write: -- sh -c 'echo a | wc'");
   EXPECT_EQ(error("./bin").what, "Suite `s` (command line) cannot start: `./bin` is a directory");
   scratch_.write_script("here", "");
   EXPECT_EQ(error("here").hint, "Did you mean `./here`?");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "harness/core/renamed.h"
@@ -291,7 +292,8 @@ std::string_view after_prefix(std::string_view id) {
   return slash == id.npos ? id : id.substr(slash + 1);
 }
 
-std::string without_stars(std::string_view pattern) {
+// "Basic" of "*Basic.*".
+std::string word_of(std::string_view pattern) {
   std::string text(pattern);
   std::erase(text, '*');
   while (!text.empty() && std::string_view("./:").find(text.back()) != std::string_view::npos)
@@ -299,20 +301,28 @@ std::string without_stars(std::string_view pattern) {
   return text;
 }
 
-std::string near_case(const std::string& pattern, const std::vector<Case>& cases) {
+// `groups`: whether a pattern for the cases of a group is a suggestion.
+std::string near_case(const std::string& pattern, const std::vector<Case>& cases, bool groups) {
   for (const std::string& variant : {loose(pattern), loose("*/" + pattern)}) {
     for (const Case& test : cases) {
       if (matches_case(variant, loose(test.id))) return test.id;
     }
   }
   std::vector<std::string> candidates;
+  std::map<std::string, std::string> patterns;  // of groups: "Basic" -> "Basic.*"
   for (const Case& test : cases) {
     const std::string_view tail = after_prefix(test.id);
     candidates.push_back(test.id);
     candidates.emplace_back(tail);
-    candidates.emplace_back(tail.substr(0, tail.rfind('.')));
+    const std::size_t separator = tail.find_last_of(".:");
+    if (!groups || separator == tail.npos) continue;
+    const std::string group = word_of(tail.substr(0, separator));
+    if (patterns.emplace(group, fmt::format("{}*", tail.substr(0, separator + 1))).second)
+      candidates.push_back(group);
   }
-  return near_miss(without_stars(pattern), candidates);
+  const std::string near = near_miss(word_of(pattern), candidates);
+  const auto group = patterns.find(near);
+  return group == patterns.end() ? near : group->second;
 }
 
 // The command that lists what was to be selected from.
@@ -335,7 +345,7 @@ Error matches_nothing(std::string_view option, const std::string& pattern, const
       std::ranges::count_if(cases, [&](const Case& test) { return matches_case(wider, test.id); });
   if (option != kLiteral && pattern.find_first_of("*?") == pattern.npos && contain > 0)
     return Error::refused(what, fmt::format("Did you mean '{}'? It matches {}.", wider, contain));
-  const std::string near = near_case(pattern, cases);
+  const std::string near = near_case(pattern, cases, option != kLiteral);
   return Error::refused(
       what, near.empty() ? where_ids_are(options.command) : fmt::format("Did you mean `{}`?", near));
 }
@@ -396,8 +406,7 @@ std::string ad_hoc_name(const std::string& program) {
 Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
   if (text.empty() || text == "all") return std::optional<Backend>();
   if (const auto backend = parse_backend(text)) return std::optional<Backend>(*backend);
-  return Error::refused(fmt::format("--backend {} does not exist", text),
-                        known(text, {"cuda", "xpu", "none", "all"}, "backends"));
+  return Error::refused(fmt::format("--backend {} does not exist", text), backend_hint(text));
 }
 
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options) {

@@ -104,7 +104,9 @@ TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_EQ(selected(options({"gpt_oss/Moe*"}))[1], "Did you mean `attention/gpt_oss/Moe.Big`?");
   EXPECT_EQ(selected(options({"copy.peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
   EXPECT_EQ(selected(options({"Copi.Peer"}))[1], "Did you mean `Copy.Peer`?");
-  EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy`?");
+  EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy.*`?");
+  EXPECT_EQ(selected(options({"Cpy.*"}))[1], "Did you mean `Copy.*`?");
+  EXPECT_EQ(selected(options({}, {"Cpy.*"}))[1], "`proctor list` shows the ids.") << "no id is a pattern";
   EXPECT_EQ(selected(options({"quantum"}))[1], "`proctor list` shows the ids.");
   SelectionOptions ad_hoc = options({"quantum"});
   ad_hoc.command = {"./prog", "a b"};
@@ -224,7 +226,19 @@ TEST(SelectSuites, UnknownNamesAreAnsweredWithTheNearMissAndTheList) {
                                            "Known backends of the selected suites: none."));
 }
 
-TEST(SelectSuites, NoSuiteAtAll) { EXPECT_EQ(chosen({}, Config())[0], "No suite is configured"); }
+TEST(SelectSuites, AWordForAnyVendorIsNotTakenForOne) {
+  SelectionOptions options;
+  for (const char* word : {"gpu", "nvidia", "rocm"}) {
+    options.backend = word;
+    EXPECT_EQ(chosen(options)[1], "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device.");
+  }
+  options.backend = "xup";
+  EXPECT_THAT(chosen(options)[1], testing::StartsWith("Did you mean `xpu`? NVIDIA devices are `cuda`"));
+}
+
+TEST(SelectSuites, NoSuiteAtAll) {
+  EXPECT_EQ(chosen({}, Config())[0], "No suites here: no proctor.toml was found");
+}
 
 TEST(SelectSuites, GpusNeedABackend) {
   SelectionOptions options;

@@ -36,6 +36,14 @@ bool has_words(const Failure& failure) {
   return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
 }
 
+// What the program of a suite printed instead of its list (harness/plan/discovery.cc).
+std::string words_of_listing(const RunModel& model, const CaseRecord& record) {
+  constexpr std::string_view kBefore = "; it wrote: ";
+  if (model.verdict(record).reason != Reason::kDiscovery || !record.end) return {};
+  const std::size_t at = record.end->note.find(kBefore);
+  return at == std::string::npos ? "" : clean_text(record.end->note.substr(at + kBefore.size()));
+}
+
 }  // namespace
 
 Place place_of(const Attempt& attempt) {
@@ -142,6 +150,7 @@ std::string whole_message(const RunModel& model, const CaseRecord& record) {
       return record.planned.kind == "gtest" ? words_of_test_first(message) : message;
     }
   }
+  if (std::string words = words_of_listing(model, record); !words.empty()) return words;
   return is_flaky(model, record) && attempt != nullptr ? headline(model, record, *attempt)
                                                        : headline(model, record);
 }

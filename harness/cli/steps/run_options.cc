@@ -297,14 +297,14 @@ struct RunOption {
   const char* harmless = nullptr;  // a value with which it does nothing
 };
 struct Heading {
-  const char* text;  // nullptr: it stands below the first one
+  const char* text;  // nullptr: it stands below the first one, or where its command puts it
   std::vector<RunOption> options;
 };
 
 const std::vector<Heading>& headings() {
   using enum Effect;
   static const std::vector<Heading> kHeadings = {
-      {nullptr, {{"suites", kHarmless}, {"--help", kHarmless}, {"-h", kHarmless}}},
+      {nullptr, {{"suites", kHarmless}, {"--help", kHarmless}, {"-h", kHarmless}, {"--json", kHarmless}}},
       {"Case selection",
        {{"--backend", kHarmless},
         {"--filter", kPlanTells},
@@ -387,8 +387,7 @@ const std::vector<Heading>& headings() {
         {"--hours", kHarmless},
         {"--budget", kHarmless},
         {"--expect", kHarmless},
-        {"--drain", kHarmless},
-        {"--json", kHarmless}}},
+        {"--drain", kHarmless}}},
       {"Console",
        {{"--show-output", kHarmless},
         {"--verbose", kHarmless},
@@ -528,7 +527,8 @@ void add_accept_options(CLI::App& command, RunOptions& options) {
       ->type_name("FILE");
   command.add_flag("--drain", accept.drain, "Drain the devices that are rejected");
   command.add_option("--json", accept.json, "Also write the verdicts as JSON to this file")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Acceptance");
   command
       .add_option("--backend", options.plan.selection.backend,
                   "Judge only devices of this backend: cuda, xpu or all (default)")

@@ -1,7 +1,12 @@
 #include "harness/devices/caller_devices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
+
+#include "harness/core/outcome.h"
 
 namespace proctor {
 namespace {
@@ -26,27 +31,90 @@ std::vector<LeasedDevice> leased_as_probed(const std::vector<Device>& devices) {
   return all;
 }
 
-CallerOrdinals xpu_ordinals(const Environment& caller, const std::optional<Hierarchy>& hierarchy,
-                            const std::vector<Device>& devices) {
-  const bool alike = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
-    return device.device_id == devices.front().device_id && device.tiles == devices.front().tiles;
-  });
-  const bool one_tile =
-      std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.tiles == 1; });
-  const bool same_order = alike || value_in_force(kXpuOrderVariable, caller) == "1";
-  // Drivers that come first, or that were added, count before those of the probe.
-  const bool same_drivers =
-      !caller.contains("ZEL_DRIVERS_ORDER") && !caller.contains("ZE_ENABLE_NULL_DRIVER");
-  return same_order && same_drivers && (one_tile || hierarchy) ? CallerOrdinals::kSameAsProbe
-                                                               : CallerOrdinals::kUnknown;
+// ---- Level Zero: what a mask selects is what a probe under it sees ----
+
+using TilesOfCards = std::map<std::string, std::set<int>>;  // by the id of the card
+
+// A tile that is a device has the address of its card. Cards without addresses have only UUIDs.
+const Device* card_of(const Device& seen, const std::vector<Device>& cards) {
+  const auto is_it = [&](const Device& card) {
+    if (!seen.pci.empty() && !card.pci.empty()) return seen.pci == card.pci;
+    return seen.uuid == card.uuid || std::ranges::find(card.tile_uuids, seen.uuid) != card.tile_uuids.end();
+  };
+  const auto card = std::ranges::find_if(cards, is_it);
+  return card == cards.end() ? nullptr : &*card;
 }
 
-Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<Device>& devices, const Environment& caller) {
-  const auto hierarchy = caller_hierarchy(caller);
-  if (!hierarchy) return hierarchy.error();
-  return narrow_pool(Backend::kXpu, leased_as_probed(devices), caller,
-                     xpu_ordinals(caller, *hierarchy, devices), hierarchy->value_or(Hierarchy::kComposite));
+// The tiles of `card` that `seen` stands for: its sub-devices, or itself. Empty: one of them is not known.
+std::set<int> tiles_of(const Device& seen, const Device& card) {
+  if (card.tiles == 1) return {0};
+  std::set<int> tiles;
+  for (const auto& uuid : seen.tile_uuids.empty() ? std::vector{seen.uuid} : seen.tile_uuids) {
+    const auto tile = std::ranges::find(card.tile_uuids, uuid);
+    if (tile == card.tile_uuids.end()) return {};
+    tiles.insert(static_cast<int>(tile - card.tile_uuids.begin()));
+  }
+  return tiles;
 }
+
+std::string list_of(const std::vector<Device>& cards) {
+  std::string text;
+  for (const Device& card : cards) {
+    text += (text.empty() ? "" : ", ") + card.id;
+    if (card.tiles > 1) text += fmt::format(" with {} tiles", card.tiles);
+  }
+  return text;
+}
+
+Error not_found(const std::vector<Device>& cards, const Environment& caller, const std::string& why) {
+  const std::string variable = *name_in_force(kXpuMaskVariable, caller);
+  return {ErrorKind::kSystem,
+          fmt::format("find the devices that {}={} of the caller selects: a probe in the caller's environment {}",
+                      variable, caller.at(variable), why),
+          fmt::format("Nothing was started. Without a mask there are: {}. Unset {}, and use --devices.",
+                      list_of(cards), variable)};
+}
+
+Result<TilesOfCards> tiles_seen(const std::vector<Device>& cards, const Environment& caller,
+                                const DeviceProbe& probe) {
+  const Inventory inventory = probe(caller);
+  TilesOfCards tiles;
+  if (reason_in_words(inventory.problem) == Reason::kNoDevice) return tiles;
+  if (!inventory.problem.empty()) {
+    const bool crashed = inventory.problem.starts_with("probe_crash");
+    return not_found(cards, caller,
+                     "failed: " + inventory.words() +
+                         (crashed ? ". Intel's driver also crashes if a mask names no device" : ""));
+  }
+  for (const Device& seen : inventory.devices) {
+    const Device* card = card_of(seen, cards);
+    const auto of_it = card == nullptr ? std::set<int>() : tiles_of(seen, *card);
+    if (of_it.empty()) {
+      return not_found(cards, caller,
+                       fmt::format("sees a device that a probe without the mask does not: {} (UUID {})",
+                                   seen.pci.empty() ? seen.name : seen.pci, seen.uuid));
+    }
+    tiles[card->id].insert(of_it.begin(), of_it.end());
+  }
+  return tiles;
+}
+
+Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<Device>& cards, const Environment& caller,
+                                             const DeviceProbe& probe) {
+  const auto tiles = tiles_seen(cards, caller, probe);
+  if (!tiles) return tiles.error();
+  std::vector<LeasedDevice> left;
+  for (LeasedDevice& card : leased_as_probed(cards)) {
+    const auto seen = tiles->find(card.id);
+    if (seen == tiles->end()) continue;
+    if (std::cmp_less(seen->second.size(), card.tiles))
+      card.only_tiles.assign(seen->second.begin(), seen->second.end());
+    left.push_back(std::move(card));
+  }
+  return left;
+}
+
+// ---- CUDA: a mask names devices, or counts them in the caller's order ----
 
 bool names_devices(const std::string& cuda_mask) {
   return cuda_mask.empty() || cuda_mask.starts_with("GPU-") || cuda_mask.starts_with("MIG-");
@@ -75,7 +143,7 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::string& mask, const std
         device.ordinal = found->second;
     }
   }
-  auto left = narrow_pool(Backend::kCuda, pool, caller, known, Hierarchy::kComposite);
+  auto left = narrow_cuda_pool(pool, mask, known);
   if (!left) return left;
   // The cases count in the probe's order.
   for (auto& device : *left) {
@@ -103,8 +171,9 @@ Result<std::vector<LeasedDevice>> caller_devices(Backend backend, const std::vec
                                                  const Environment& caller, const DeviceProbe& probe) {
   const auto mask = caller_mask(backend, caller);
   if (!mask || devices.empty()) return leased_as_probed(devices);
+  if (auto accepted = check_mask(backend, *mask); !accepted) return accepted.error();
   if (backend == Backend::kCuda) return narrow_cuda(*mask, devices, caller, probe);
-  return narrow_xpu(devices, caller);
+  return mask->empty() ? leased_as_probed(devices) : narrow_xpu(devices, caller, probe);
 }
 
 }  // namespace proctor

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "harness/devices/masks/mask_xpu.h"
+
 namespace proctor {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -100,36 +105,170 @@ TEST(CallerDevices, AMaskThatIsNoneIsRefused) {
   EXPECT_THAT(refused.error().what, HasSubstr("'all'"));
 }
 
-TEST(CallerDevices, UnequalXpuCardsNeedTheOrderVariable) {
-  std::vector<Device> cards = {card("xpu:a", 0), card("xpu:b", 1)};
-  cards[1].device_id = 7;
-  const Environment caller = {{"ZE_AFFINITY_MASK", "1"}};
-  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, never_probed));
-  const Environment ordered = {{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}};
-  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, ordered, never_probed)), ElementsAre("xpu:b"));
-  Environment contradicted = ordered;
-  contradicted["NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER"] = "0";
-  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, contradicted, never_probed))
-      << "the driver prefers that name";
-  Environment reordered = ordered;
-  reordered["ZEL_DRIVERS_ORDER"] = "1,0";
-  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, reordered, never_probed)) << "other drivers count first";
+// ---- Level Zero ----
+
+std::string uuid_of(int card, int tile) { return std::to_string(card) + "/" + std::to_string(tile); }
+
+Device xpu_card(int number, int tiles) {
+  Device device = card("xpu:" + std::to_string(number), number);
+  device.backend = "xpu";
+  device.uuid = uuid_of(number, -1);
+  device.pci = "0000:0" + std::to_string(number) + ":00.0";
+  device.tiles = tiles;
+  for (int tile = 0; tiles > 1 && tile < tiles; ++tile) device.tile_uuids.push_back(uuid_of(number, tile));
+  return device;
 }
 
-// Two cards of two tiles: what an ordinal names is fixed once the caller says what the devices are.
-TEST(CallerDevices, TheHierarchyOfTheCallerSaysWhatItsMaskCounts) {
-  std::vector<Device> cards = {card("xpu:a", 0), card("xpu:b", 1)};
-  for (Device& device : cards) device.tiles = 2;
-  Environment caller = {{"ZE_AFFINITY_MASK", "1,2"}};
-  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, never_probed)) << "cards, or tiles?";
-  caller["ZE_FLAT_DEVICE_HIERARCHY"] = "COMPOSITE";
-  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, caller, never_probed)), ElementsAre("xpu:b"));
-  caller["ZE_FLAT_DEVICE_HIERARCHY"] = "FLAT";
-  const auto flat = caller_devices(Backend::kXpu, cards, caller, never_probed);
-  EXPECT_THAT(ids_of(flat), ElementsAre("xpu:a", "xpu:b"));
-  EXPECT_THAT(flat->at(0).only_tiles, ElementsAre(1));
-  EXPECT_THAT(flat->at(1).only_tiles, ElementsAre(0));
-  EXPECT_EQ(flat->at(1).first_leaf, 2);
+std::vector<Device> cards_of(const Topology& topology) {
+  std::vector<Device> cards;
+  for (int number = 0; number < topology.cards; ++number) cards.push_back(xpu_card(number, topology.tiles));
+  return cards;
+}
+
+// A driver that counts cards from the last one, unless it is to sort them by address.
+class Driver {
+ public:
+  Driver(const Topology& topology, Hierarchy by_default) : topology_(topology), by_default_(by_default) {}
+
+  Inventory operator()(const Environment& environment) const {
+    const auto asked = caller_hierarchy(environment);
+    const Hierarchy hierarchy = asked->value_or(by_default_);
+    const auto mask = parse_xpu_mask(environment.at("ZE_AFFINITY_MASK"));
+    const bool sorted = environment.contains("ZE_ENABLE_PCI_ID_DEVICE_ORDER");
+    Inventory inventory;
+    for (const XpuDevice& selected : select_xpu(*mask, hierarchy, topology_)) {
+      const int number = sorted ? selected.card : topology_.cards - 1 - selected.card;
+      Device device = xpu_card(number, topology_.tiles);
+      device.tile_uuids.clear();
+      for (const int tile : selected.sub_devices()) device.tile_uuids.push_back(uuid_of(number, tile));
+      if (selected.tiles.size() == 1 && topology_.tiles > 1)
+        device.uuid = uuid_of(number, selected.tiles[0]);
+      inventory.devices.push_back(std::move(device));
+    }
+    if (inventory.devices.empty()) inventory.problem = "no_device";
+    return inventory;
+  }
+
+  // Every tile that a process with this environment sees, as CARD/TILE.
+  std::set<std::string> tiles(const Environment& environment) const {
+    std::set<std::string> tiles;
+    for (const Device& seen : (*this)(environment).devices) {
+      if (topology_.tiles == 1) tiles.insert(uuid_of(seen.ordinal, 0));
+      else if (seen.tile_uuids.empty()) tiles.insert(seen.uuid);
+      tiles.insert(seen.tile_uuids.begin(), seen.tile_uuids.end());
+    }
+    return tiles;
+  }
+
+ private:
+  Topology topology_;
+  Hierarchy by_default_;
+};
+
+Environment environment_of_case(const std::vector<LeasedDevice>& leased, Hierarchy hierarchy) {
+  VisibilityRequest request;
+  request.backend = Backend::kXpu;
+  request.devices = leased;
+  request.hierarchy = hierarchy;
+  Environment environment;
+  proctor::apply(*plan_visibility(request), environment);
+  return environment;
+}
+
+// Whatever the mask counts, and in whichever order: cases see the tiles that the caller's own processes see, and no others.
+TEST(CallerDevices, CasesSeeWhatAnXpuMaskSelects) {
+  std::vector<Environment> callers = {{}, {{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}};
+  for (const Hierarchy hierarchy : kAllHierarchies) {
+    for (int i = 0; i < 2; ++i) {
+      callers.push_back(callers[static_cast<std::size_t>(i)]);
+      callers.back()["ZE_FLAT_DEVICE_HIERARCHY"] = to_string(hierarchy);
+    }
+  }
+  for (const Topology topology : {Topology{2, 1}, Topology{2, 2}, Topology{1, 2}}) {
+    for (const Hierarchy by_default : {Hierarchy::kComposite, Hierarchy::kFlat}) {
+      const Driver driver(topology, by_default);
+      for (Environment caller : callers) {
+        for (const char* mask : {"0", "1", "0.1", "0.0,1.1", "2", "9", "0,1,2,3"}) {
+          caller["ZE_AFFINITY_MASK"] = mask;
+          const auto left = caller_devices(Backend::kXpu, cards_of(topology), caller, driver);
+          ASSERT_TRUE(left) << left.error().message();
+          const auto wanted = driver.tiles(caller);
+          EXPECT_EQ(left->empty(), wanted.empty()) << mask;
+          for (const Hierarchy hierarchy : kAllHierarchies) {
+            if (left->empty()) continue;
+            EXPECT_EQ(driver.tiles(environment_of_case(*left, hierarchy)), wanted)
+                << mask << " on " << to_string(topology) << ", case under " << to_string(hierarchy);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Two cards of two tiles, of a driver whose devices are cards.
+TEST(CallerDevices, AMaskedTileLeasesItsCardAndShowsTheTile) {
+  const Driver driver({2, 2}, Hierarchy::kComposite);
+  const auto left = caller_devices(Backend::kXpu, cards_of({2, 2}), {{"ZE_AFFINITY_MASK", "0.1"}}, driver);
+  EXPECT_THAT(ids_of(left), ElementsAre("xpu:1")) << "the driver counts from the last card";
+  EXPECT_THAT(left->at(0).only_tiles, ElementsAre(1));
+  EXPECT_EQ(left->at(0).first_leaf, 2);
+  EXPECT_EQ(environment_of_case(*left, Hierarchy::kComposite).at("ZE_AFFINITY_MASK"), "1.1");
+  EXPECT_EQ(environment_of_case(*left, Hierarchy::kFlat).at("ZE_AFFINITY_MASK"), "3");
+}
+
+TEST(CallerDevices, CardsWithoutAddressesAreKnownByTheirUuids) {
+  std::vector<Device> cards = cards_of({2, 2});
+  for (Device& device : cards) device.pci.clear();
+  const DeviceProbe probe = [](const Environment&) {
+    Inventory inventory;
+    inventory.devices = {xpu_card(1, 1)};
+    inventory.devices[0].pci.clear();
+    inventory.devices[0].uuid = uuid_of(1, 0);
+    return inventory;
+  };
+  const auto left = caller_devices(Backend::kXpu, cards, {{"ZE_AFFINITY_MASK", "0"}}, probe);
+  EXPECT_THAT(ids_of(left), ElementsAre("xpu:1"));
+  EXPECT_THAT(left->at(0).only_tiles, ElementsAre(0));
+}
+
+// All of the caller's variables reach the probe, and an empty mask needs none.
+TEST(CallerDevices, AnXpuMaskIsProbedInTheEnvironmentOfTheCaller) {
+  const Environment caller = {{"NEO_ZE_AFFINITY_MASK", "1"}, {"ZEL_DRIVERS_ORDER", "1,0"}, {"ZE_AFFINITY_MASK", "0"}};
+  const DeviceProbe probe = [&](const Environment& environment) {
+    EXPECT_EQ(environment, caller);
+    Inventory inventory;
+    inventory.devices = {xpu_card(0, 2)};
+    return inventory;
+  };
+  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards_of({2, 2}), caller, probe)), ElementsAre("xpu:0"));
+  EXPECT_THAT(
+      ids_of(caller_devices(Backend::kXpu, cards_of({2, 2}), {{"ZE_AFFINITY_MASK", ""}}, never_probed)),
+      ElementsAre("xpu:0", "xpu:1"));
+}
+
+TEST(CallerDevices, AnXpuProbeThatFailsNamesTheMask) {
+  Inventory answer;
+  const auto asked = [&] {
+    return caller_devices(Backend::kXpu, cards_of({2, 2}), {{"NEO_ZE_AFFINITY_MASK", "9"}},
+                          [&](const Environment&) { return answer; });
+  };
+  answer.problem = "probe_timeout";
+  answer.detail = "the driver did not answer within 15s";
+  auto failed = asked();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::kSystem);
+  EXPECT_THAT(failed.error().message(), AllOf(HasSubstr("NEO_ZE_AFFINITY_MASK=9 of the caller"),
+                                              HasSubstr("probe_timeout: the driver did not answer within 15s")));
+  EXPECT_THAT(failed.error().hint, HasSubstr("xpu:0 with 2 tiles, xpu:1 with 2 tiles"));
+  answer = {};
+  answer.problem = "probe_crash:11";
+  EXPECT_THAT(asked().error().what, HasSubstr("crashes if a mask names no device"));
+  answer = {};
+  answer.devices = {xpu_card(7, 2)};
+  EXPECT_THAT(asked().error().what, HasSubstr("sees a device that a probe without the mask does not"));
+  answer.devices = {xpu_card(1, 2)};
+  answer.devices[0].tile_uuids = {uuid_of(1, 0), "changed"};
+  EXPECT_FALSE(asked()) << "which tile is not known";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/core/events.h"
 
@@ -21,6 +22,7 @@ struct Device {
   int ordinal = -1;        // in the probe's order, without a mask; -1: it has none
   std::string capability;  // for CUDA: "9.0"
   int tiles = 1;
+  std::vector<std::string> tile_uuids;  // of the tiles that it has as sub-devices, in their order
   std::uint64_t memory_bytes = 0;
   bool integrated = false;
   bool simulated = false;

@@ -132,119 +132,7 @@ Result<std::vector<VariableChange>> plan_xpu(const VisibilityRequest& request) {
   return plan;
 }
 
-Error untranslatable(const char* variable, const std::string& mask, std::string hint) {
-  return Error::usage("translate " + std::string(variable) + " " + in_quotes(mask) +
-                          ": its ordinals may count devices in another order than the probe",
-                      std::move(hint));
-}
-
-Error refused(const char* variable, const std::string& mask, const MaskLint& lint) {
-  std::string why = lint.refused_whole;
-  if (!lint.refusals.empty()) why = to_string(lint.refusals.front().entry) + " " + lint.refusals.front().why;
-  return Error::refused(std::string(variable) + " " + in_quotes(mask) + " of the caller is not valid: " + why,
-                        lint.suggestion);
-}
-
-// The device with this ordinal, or nothing: the pool need not be ordered.
-const LeasedDevice* find_ordinal(const std::vector<LeasedDevice>& pool, unsigned ordinal) {
-  for (const LeasedDevice& device : pool) {
-    if (std::cmp_equal(device.ordinal, ordinal)) return &device;
-  }
-  return nullptr;
-}
-
 bool is_mig(const LeasedDevice& device) { return device.uuid.starts_with("MIG-"); }
-
-Result<std::vector<LeasedDevice>> narrow_cuda(const std::vector<LeasedDevice>& pool, const std::string& mask,
-                                              CallerOrdinals ordinals) {
-  const MaskLint lint = lint_cuda_mask(mask, std::nullopt);
-  if (!lint.accepted()) return refused(kCudaMaskVariable, mask, lint);
-  const bool by_name = mask.starts_with("GPU-") || mask.starts_with("MIG-");
-  // Names are matched against the pool below, so that an unknown or ambiguous one ends
-  // the list as it does for CUDA.
-  CudaHost host;
-  std::vector<const LeasedDevice*> gpus;
-  for (const LeasedDevice& device : pool) {
-    if (device.ordinal >= host.devices) host.devices = device.ordinal + 1;
-    if (is_mig(device)) {
-      host.migs.push_back(device.uuid);
-    } else {
-      host.uuids.push_back(device.uuid);
-      gpus.push_back(&device);
-    }
-  }
-  if (pool.empty()) return pool;
-  const CudaSelection selection = select_cuda(mask, host);
-  if (!by_name && !selection.devices.empty() && pool.size() > 1 && ordinals == CallerOrdinals::kUnknown) {
-    return untranslatable(kCudaMaskVariable, mask,
-                          "Set CUDA_DEVICE_ORDER=PCI_BUS_ID too, or name the devices by GPU-UUID.");
-  }
-  std::vector<LeasedDevice> left;
-  for (const CudaDevice& chosen : selection.devices) {
-    if (by_name && chosen.ordinal) {
-      left.push_back(
-          *gpus[static_cast<std::size_t>(*chosen.ordinal)]);  // select_cuda counts the names given to it
-      continue;
-    }
-    for (const LeasedDevice& device : pool) {
-      if (chosen.ordinal ? device.ordinal == *chosen.ordinal : device.uuid == chosen.name)
-        left.push_back(device);
-    }
-  }
-  return left;
-}
-
-// What one entry leaves of the device that it names.
-void add_entry(const XpuMaskEntry& entry, const LeasedDevice& device, std::map<int, LeasedDevice>& left) {
-  if (entry.tile && *entry.tile >= static_cast<unsigned>(device.tiles)) return;
-  const auto [slot, added] = left.emplace(device.ordinal, device);
-  std::vector<int>& only = slot->second.only_tiles;
-  if (!entry.tile) {
-    only.clear();  // the whole card
-  } else if (added || !only.empty()) {
-    const int tile = static_cast<int>(*entry.tile);
-    if (std::find(only.begin(), only.end(), tile) == only.end()) only.push_back(tile);
-    std::sort(only.begin(), only.end());
-  }
-}
-
-// The same where tiles are the devices: an ordinal counts them over all cards, and what has a tile names nothing.
-void add_leaf(const XpuMaskEntry& entry, const std::vector<LeasedDevice>& pool,
-              std::map<int, LeasedDevice>& left) {
-  if (entry.tile) return;
-  for (const LeasedDevice& device : pool) {
-    const auto first = static_cast<unsigned>(device.first_leaf);
-    if (device.first_leaf < 0 || entry.card < first ||
-        entry.card - first >= static_cast<unsigned>(device.tiles))
-      continue;
-    XpuMaskEntry of_card;
-    if (device.tiles > 1) of_card.tile = entry.card - first;
-    add_entry(of_card, device, left);
-  }
-}
-
-Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<LeasedDevice>& pool, const std::string& mask,
-                                             CallerOrdinals ordinals, Hierarchy hierarchy) {
-  const MaskLint lint = lint_xpu_mask(mask, std::nullopt, std::nullopt);
-  if (!lint.accepted()) return refused(kXpuMaskVariable, mask, lint);
-  const auto parsed = parse_xpu_mask(mask);
-  if (parsed->all) return pool;
-  if (pool.size() > 1 && ordinals == CallerOrdinals::kUnknown) {
-    return untranslatable(kXpuMaskVariable, mask,
-                          "Set ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 and ZE_FLAT_DEVICE_HIERARCHY too.");
-  }
-  std::map<int, LeasedDevice> left;
-  for (const XpuMaskEntry& entry : parsed->entries) {
-    if (hierarchy != Hierarchy::kComposite) {
-      add_leaf(entry, pool, left);
-    } else if (const LeasedDevice* device = find_ordinal(pool, entry.card)) {
-      add_entry(entry, *device, left);
-    }
-  }
-  std::vector<LeasedDevice> result;
-  for (auto& [ordinal, device] : left) result.push_back(std::move(device));
-  return result;
-}
 
 }  // namespace
 
@@ -407,13 +295,53 @@ Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller) {
       hierarchy.error().hint);
 }
 
-Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
-                                              const Environment& caller, CallerOrdinals ordinals,
-                                              Hierarchy hierarchy) {
-  const auto mask = caller_mask(backend, caller);
-  if (!mask) return pool;
-  if (backend == Backend::kCuda) return narrow_cuda(pool, *mask, ordinals);
-  return narrow_xpu(pool, *mask, ordinals, hierarchy);
+Result<void> check_mask(Backend backend, const std::string& mask) {
+  const MaskLint lint = backend == Backend::kCuda ? lint_cuda_mask(mask, std::nullopt)
+                                                  : lint_xpu_mask(mask, std::nullopt, std::nullopt);
+  if (lint.accepted()) return {};
+  std::string why = lint.refused_whole;
+  if (!lint.refusals.empty()) why = to_string(lint.refusals.front().entry) + " " + lint.refusals.front().why;
+  return Error::refused(
+      std::string(mask_variable(backend)) + " " + in_quotes(mask) + " of the caller is not valid: " + why,
+      lint.suggestion);
+}
+
+Result<std::vector<LeasedDevice>> narrow_cuda_pool(const std::vector<LeasedDevice>& pool,
+                                                   const std::string& mask, CallerOrdinals ordinals) {
+  const bool by_name = mask.starts_with("GPU-") || mask.starts_with("MIG-");
+  // Names are matched against the pool below, so that an unknown or ambiguous one ends
+  // the list as it does for CUDA.
+  CudaHost host;
+  std::vector<const LeasedDevice*> gpus;
+  for (const LeasedDevice& device : pool) {
+    if (device.ordinal >= host.devices) host.devices = device.ordinal + 1;
+    if (is_mig(device)) {
+      host.migs.push_back(device.uuid);
+    } else {
+      host.uuids.push_back(device.uuid);
+      gpus.push_back(&device);
+    }
+  }
+  if (pool.empty()) return pool;
+  const CudaSelection selection = select_cuda(mask, host);
+  if (!by_name && !selection.devices.empty() && pool.size() > 1 && ordinals == CallerOrdinals::kUnknown) {
+    return Error::usage("translate " + std::string(kCudaMaskVariable) + " " + in_quotes(mask) +
+                            ": its ordinals may count devices in another order than the probe",
+                        "Set CUDA_DEVICE_ORDER=PCI_BUS_ID too, or name the devices by GPU-UUID.");
+  }
+  std::vector<LeasedDevice> left;
+  for (const CudaDevice& chosen : selection.devices) {
+    if (by_name && chosen.ordinal) {
+      left.push_back(
+          *gpus[static_cast<std::size_t>(*chosen.ordinal)]);  // select_cuda counts the names given to it
+      continue;
+    }
+    for (const LeasedDevice& device : pool) {
+      if (chosen.ordinal ? device.ordinal == *chosen.ordinal : device.uuid == chosen.name)
+        left.push_back(device);
+    }
+  }
+  return left;
 }
 
 }  // namespace proctor

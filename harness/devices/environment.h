@@ -104,16 +104,17 @@ std::optional<std::string> caller_mask(Backend backend, const Environment& calle
 // a usage error.
 Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller);
 
-// Whether the ordinals in the caller's mask have the order of those in LeasedDevice. This is unknown if the
-// caller sets another order than the probe and the cards differ, or if the hierarchy is not known.
+// A usage error if the linter refuses the caller's mask: a driver may crash on it.
+Result<void> check_mask(Backend backend, const std::string& mask);
+
+// Whether the ordinals in the caller's CUDA mask have the order of those in LeasedDevice. This is unknown if the caller
+// sets another order than the probe and no probe in that order succeeded.
 enum class CallerOrdinals { kSameAsProbe, kUnknown };
 
-// Narrows the pool by the caller's own mask. The pool is the whole machine, probed without a mask.
-// `hierarchy` is the caller's. A mask that the linter refuses, or an ordinal that cannot be translated, is a
-// usage error.
-Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
-                                              const Environment& caller, CallerOrdinals ordinals,
-                                              Hierarchy hierarchy);
+// What the caller's CUDA mask leaves of the pool, which is the whole machine, probed without a mask. An ordinal that cannot
+// be translated is a usage error.
+Result<std::vector<LeasedDevice>> narrow_cuda_pool(const std::vector<LeasedDevice>& pool,
+                                                   const std::string& mask, CallerOrdinals ordinals);
 
 // The initial environment of a child. Visibility, the protocol's variables and the suite's own `env` are
 // added later.

@@ -263,11 +263,8 @@ TEST(CallerMask, PrefixedNamesWin) {
   EXPECT_EQ(caller_mask(Backend::kNone, {{"CUDA_VISIBLE_DEVICES", "1"}}), std::nullopt);
 }
 
-std::vector<int> narrowed_ordinals(Backend backend, const std::vector<LeasedDevice>& pool,
-                                   const std::string& mask) {
-  const char* name = backend == Backend::kCuda ? "CUDA_VISIBLE_DEVICES" : "ZE_AFFINITY_MASK";
-  const auto left =
-      narrow_pool(backend, pool, {{name, mask}}, CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
+std::vector<int> narrowed_ordinals(const std::vector<LeasedDevice>& pool, const std::string& mask) {
+  const auto left = narrow_cuda_pool(pool, mask, CallerOrdinals::kSameAsProbe);
   EXPECT_TRUE(left.ok()) << mask;
   std::vector<int> ordinals;
   for (const LeasedDevice& device : *left) ordinals.push_back(device.ordinal);
@@ -275,9 +272,7 @@ std::vector<int> narrowed_ordinals(Backend backend, const std::vector<LeasedDevi
 }
 
 TEST(NarrowPool, CudaFollowsTheGuide) {
-  const auto narrowed = [](const std::string& mask) {
-    return narrowed_ordinals(Backend::kCuda, kCudaPool, mask);
-  };
+  const auto narrowed = [](const std::string& mask) { return narrowed_ordinals(kCudaPool, mask); };
   EXPECT_EQ(narrowed(""), (std::vector<int>{}));
   EXPECT_EQ(narrowed("-1"), (std::vector<int>{}));
   EXPECT_EQ(narrowed("2,0"), (std::vector<int>{2, 0}));
@@ -290,50 +285,8 @@ TEST(NarrowPool, CudaFollowsTheGuide) {
 
 TEST(NarrowPool, CudaFindsTheDeviceByItsNameAndNotByItsPlace) {
   const std::vector<LeasedDevice> shuffled = {kCudaPool[2], kCudaPool[0]};
-  EXPECT_EQ(narrowed_ordinals(Backend::kCuda, shuffled, "GPU-aaaa1"), (std::vector<int>{0}));
-  EXPECT_EQ(narrowed_ordinals(Backend::kCuda, shuffled, "2"), (std::vector<int>{2}));
-}
-
-TEST(NarrowPool, XpuFollowsTheSpecification) {
-  const std::vector<LeasedDevice> pool = {xpu_device(0, 2), xpu_device(1, 2), xpu_device(2, 2)};
-  const auto narrowed = [&](const std::string& mask) { return narrowed_ordinals(Backend::kXpu, pool, mask); };
-  EXPECT_EQ(narrowed(""), (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(narrowed("2,0"), (std::vector<int>{0, 2}));
-  EXPECT_EQ(narrowed("9"), (std::vector<int>{}));
-  EXPECT_EQ(narrowed("4294967295"), (std::vector<int>{}));
-  EXPECT_EQ(narrowed("1.9"), (std::vector<int>{}));
-}
-
-TEST(NarrowPool, AMaskedTileIsNotWidenedToItsCard) {
-  const std::vector<LeasedDevice> pool = {xpu_device(0, 4), xpu_device(1, 4)};
-  const auto left = narrow_pool(Backend::kXpu, pool, {{"ZE_AFFINITY_MASK", "1.2,1.0,0.1,0,0.2"}},
-                                CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
-  ASSERT_TRUE(left);
-  ASSERT_EQ(left->size(), 2u);
-  EXPECT_EQ((*left)[0].only_tiles, (std::vector<int>{}));  // named as a whole as well
-  EXPECT_EQ((*left)[1].only_tiles, (std::vector<int>{0, 2}));
-  EXPECT_EQ(planned(request(Backend::kXpu, *left)).at("ZE_AFFINITY_MASK"), "0,1.0,1.2");
-}
-
-// The tiles that ordinals of the caller name, where tiles are the devices.
-TEST(NarrowPool, LeavesAreCountedOverAllCards) {
-  const std::vector<LeasedDevice> pool = {xpu_device(0, 2), xpu_device(1, 2), xpu_device(2, 2)};
-  const auto narrow = [&](const std::string& mask) {
-    return narrow_pool(Backend::kXpu, pool, {{"ZE_AFFINITY_MASK", mask}}, CallerOrdinals::kSameAsProbe,
-                       Hierarchy::kFlat);
-  };
-  const auto left = narrow("3,4,5,9");
-  ASSERT_TRUE(left);
-  ASSERT_EQ(left->size(), 2u);
-  EXPECT_EQ((*left)[0].ordinal, 1);
-  EXPECT_EQ((*left)[0].only_tiles, (std::vector<int>{1}));
-  EXPECT_EQ((*left)[1].ordinal, 2);
-  EXPECT_EQ((*left)[1].only_tiles, (std::vector<int>{0, 1}));
-  VisibilityRequest same = request(Backend::kXpu, *left);
-  same.hierarchy = Hierarchy::kFlat;
-  EXPECT_EQ(planned(same).at("ZE_AFFINITY_MASK"), "3,4,5") << "what the caller had, and no more";
-  ASSERT_TRUE(narrow("4294967295"));
-  EXPECT_TRUE(narrow("4294967295")->empty());
+  EXPECT_EQ(narrowed_ordinals(shuffled, "GPU-aaaa1"), (std::vector<int>{0}));
+  EXPECT_EQ(narrowed_ordinals(shuffled, "2"), (std::vector<int>{2}));
 }
 
 TEST(CallerHierarchy, IsReadAsTheDriverReadsIt) {
@@ -348,22 +301,9 @@ TEST(CallerHierarchy, IsReadAsTheDriverReadsIt) {
   EXPECT_THAT(bad.error().what, HasSubstr("ZE_FLAT_DEVICE_HIERARCHY"));
 }
 
-TEST(NarrowPool, TilesNameNothingUnderFlat) {
-  const auto left =
-      narrow_pool(Backend::kXpu, {xpu_device(0), xpu_device(1)}, {{"ZE_AFFINITY_MASK", "0.0,1"}},
-                  CallerOrdinals::kSameAsProbe, Hierarchy::kFlat);
-  ASSERT_TRUE(left);
-  ASSERT_EQ(left->size(), 1u);
-  EXPECT_EQ((*left)[0].ordinal, 1);
-}
-
-TEST(NarrowPool, UnsetLeavesThePoolAndABadMaskIsAUsageError) {
-  const auto all =
-      narrow_pool(Backend::kCuda, kCudaPool, {}, CallerOrdinals::kUnknown, Hierarchy::kComposite);
-  ASSERT_TRUE(all);
-  EXPECT_EQ(all->size(), 3u);
-  const auto bad = narrow_pool(Backend::kXpu, {xpu_device(0)}, {{"ZE_AFFINITY_MASK", "0;1"}},
-                               CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
+TEST(CheckMask, ABadMaskIsAUsageError) {
+  EXPECT_TRUE(check_mask(Backend::kXpu, "9")) << "which devices there are is not known yet";
+  const auto bad = check_mask(Backend::kXpu, "0;1");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(bad.error().what, HasSubstr("ZE_AFFINITY_MASK '0;1'"));
@@ -372,16 +312,13 @@ TEST(NarrowPool, UnsetLeavesThePoolAndABadMaskIsAUsageError) {
 
 TEST(NarrowPool, OrdinalsThatMayMeanOtherCardsAreRefused) {
   const auto narrow = [](const std::string& mask, const std::vector<LeasedDevice>& pool) {
-    return narrow_pool(Backend::kCuda, pool, {{"CUDA_VISIBLE_DEVICES", mask}}, CallerOrdinals::kUnknown,
-                       Hierarchy::kComposite);
+    return narrow_cuda_pool(pool, mask, CallerOrdinals::kUnknown);
   };
   ASSERT_FALSE(narrow("1", kCudaPool));
   EXPECT_THAT(narrow("1", kCudaPool).error().hint, HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
   EXPECT_TRUE(narrow("0", {kCudaPool[0]}));  // one card has one order
   EXPECT_TRUE(narrow("", kCudaPool));
   EXPECT_TRUE(narrow("GPU-cccc", kCudaPool));
-  EXPECT_FALSE(narrow_pool(Backend::kXpu, {xpu_device(0), xpu_device(1)}, {{"ZE_AFFINITY_MASK", "0"}},
-                           CallerOrdinals::kUnknown, Hierarchy::kComposite));
 }
 
 TEST(BaseEnvironment, OurSuitesGetAStrictOne) {

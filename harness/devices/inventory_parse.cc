@@ -31,7 +31,9 @@ Device parse_xpu_device(const json& entry, int ordinal) {
   device.ordinal = ordinal;
   device.vendor_id = entry.value("vendor_id", 0U);
   device.device_id = entry.value("device_id", 0U);
-  device.tiles = std::max<int>(1, static_cast<int>(entry.value("sub_devices", json::array()).size()));
+  for (const json& tile : entry.value("sub_devices", json::array()))
+    device.tile_uuids.push_back(tile.value("uuid", ""));
+  device.tiles = std::max(1, static_cast<int>(device.tile_uuids.size()));
   device.memory_bytes = entry.value("memory_bytes", std::uint64_t{0});
   device.integrated = entry.value("integrated", false);
   device.id = "xpu:" + (device.pci.empty() ? device.uuid : device.pci);

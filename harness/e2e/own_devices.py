@@ -94,21 +94,40 @@ def the_hierarchy(sandbox):
     check(mask('hierarchy = "flat"\n', "--hierarchy", "composite") == ("COMPOSITE", "0"), "the option wins")
     check(mask(env=flat) == ("FLAT", "0,1"), "the caller's is the default")
     check(mask('hierarchy = "composite"\n', env=flat) == ("COMPOSITE", "0"), "a suite wins over it")
-    check(mask(env={**flat, "ZE_AFFINITY_MASK": "3"}) == ("FLAT", "3"), "what the caller left of a card, and no more")
-    check(mask('hierarchy = "composite"\n', env={**flat, "ZE_AFFINITY_MASK": "3"}) == ("COMPOSITE", "1.1"), "in cards")
+    tile = {**flat, "ZE_AFFINITY_MASK": "3", "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"}
+    check(mask(env=tile) == ("FLAT", "3"), "what the caller left of a card, and no more")
+    check(mask('hierarchy = "composite"\n', env=tile) == ("COMPOSITE", "1.1"), "in cards")
     _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={"ZE_FLAT_DEVICE_HIERARCHY": "flat"}, code=2)
     check("ZE_FLAT_DEVICE_HIERARCHY" in done.stderr, done.stderr)
     _, _, done = run_suite(sandbox, 'backend = "none"\n', "--hierarchy", "flat", code=2)
     check("--hierarchy flat" in done.stderr, done.stderr)
 
 
+def mask_of_the_caller(sandbox):
+    """A case sees what the caller's mask selects for the caller's own processes. The driver counts from the last card."""
+    flat, combined = ({"ZE_FLAT_DEVICE_HIERARCHY": word} for word in ("FLAT", "COMBINED"))
+    in_order = {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"}
+    for sim, mask, more, sees in (
+            ("xpu:2x1", "0", {}, "1"), ("xpu:2x1", "1", {}, "0"), ("xpu:2x1", "1", in_order, "1"),
+            ("xpu:2x2", "0", {}, "1"), ("xpu:2x2", "1", {}, "0"), ("xpu:2x2", "0", in_order, "0"),
+            ("xpu:2x2", "0.1", {}, "1.1"), ("xpu:2x2", "0.0,0.1", {}, "1"), ("xpu:2x2", "0", flat, "2"),
+            ("xpu:2x2", "1", combined, "3"), ("xpu:2x2", "2,9", {**flat, **in_order}, "2"),
+            ("xpu:1x2", "0", {}, "0"), ("xpu:1x2", "0.1", {}, "0.1"), ("xpu:1x2", "1", flat, "1")):
+        shown, document, done = run_suite(sandbox, 'backend = "xpu"\n', env={"ZE_AFFINITY_MASK": mask, **more}, sim=sim)
+        check(shown["ZE_AFFINITY_MASK"] == sees, sim, mask, more, shown)
+        check(not document["warnings"], sim, mask, document["warnings"])
+    check("  mask         ZE_AFFINITY_MASK=1 of the caller: xpu-sim:0 (tiles: 1)" in done.stdout, done.stdout)
+    both, _, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n', env={"ZE_AFFINITY_MASK": "0.0,1.1"})
+    check(both["ZE_AFFINITY_MASK"] == "0.1,1.0", both)
+
+
 def nothing_is_left(sandbox):
     """A mask of the caller that leaves a suite nothing makes the run incomplete, as a machine without a card does."""
-    env = {"ZE_AFFINITY_MASK": "7", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+    env = {"ZE_AFFINITY_MASK": "7"}
     shown, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=env, code=3)
     check(not shown and document["cases"][0]["reason"] == "hidden:ZE_AFFINITY_MASK", document["cases"][0])
     check("ZE_AFFINITY_MASK='7' leaves no xpu device" in done.stdout, done.stdout)
-    prefixed = {"NEO_ZE_AFFINITY_MASK": "7", "ZE_AFFINITY_MASK": "0", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+    prefixed = {"NEO_ZE_AFFINITY_MASK": "7", "ZE_AFFINITY_MASK": "0"}
     _, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=prefixed, code=3)
     check(document["cases"][0]["reason"] == "hidden:NEO_ZE_AFFINITY_MASK", document["cases"][0])
     check("NEO_ZE_AFFINITY_MASK='7' leaves no xpu device" in done.stdout, done.stdout)
@@ -135,7 +154,7 @@ def proof(sandbox):
 
     for hierarchy in ("composite", "flat", "combined"):
         check(run("--hierarchy", hierarchy, code=0)[0] == "pass", hierarchy)
-        tile = {"ZE_AFFINITY_MASK": "1.1", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+        tile = {"ZE_AFFINITY_MASK": "1.1"}
         check(run("--hierarchy", hierarchy, code=0, env=tile)[0] == "pass", "a tile that the caller left:", hierarchy)
     check(run(code=0, env=OF_A_CALLER)[0] == "pass", "under all that a caller can set")
     for fault in ("visibility.mask_off_by_one", "visibility.ignore_mask"):
@@ -182,4 +201,4 @@ def cuda(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, nothing_is_left, ranks, proof], [cuda])
+    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, mask_of_the_caller, nothing_is_left, ranks, proof], [cuda])

@@ -97,7 +97,19 @@ def one_number_two_vendors(sandbox):
     check(done.returncode == 2 and "CUDA_VISIBLE_DEVICES=1 and ZE_AFFINITY_MASK=1 leaves 2 devices" in done.stderr
           and "Flags=nvidia_gpu_env" in done.stderr, done.returncode, done.stderr)
     done = run(sandbox, one, sim="xpu:2x1,cuda:2", env=job(1, "1", CUDA_VISIBLE_DEVICES=""))
-    check(done.returncode == 0 and devices_of(sandbox.last_out()) == {"xpu-sim:1"}, done.stdout, done.stderr)
+    # Level Zero counts from the last card here, unless the job sets the order in which Slurm counts.
+    check(done.returncode == 0 and devices_of(sandbox.last_out()) == {"xpu-sim:0"}, done.stdout, done.stderr)
+
+
+def tiled_cards(sandbox):
+    """Slurm sets ZE_AFFINITY_MASK, and no variable that says what it counts."""
+    one = {"one": {"command": ["true"], "backend": "xpu", "devices": 1}}
+    for more in ({}, {"ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}):
+        in_order = {**more, "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"}
+        for variables, device in ((more, "xpu-sim:1"), (in_order, "xpu-sim:0")):
+            done = run(sandbox, one, sim="xpu:2x2", env=job(1, "0", **variables))
+            check(done.returncode == 0, variables, done.stdout, done.stderr)
+            check(devices_of(sandbox.last_out()) == {device}, variables, devices_of(sandbox.last_out()))
 
 
 def jobs_of_one_node(sandbox):
@@ -388,6 +400,6 @@ def healthcheck_alone(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([pool_is_the_allocation, renumbered, contradictions, one_number_two_vendors, jobs_of_one_node,
+    run_scenarios([pool_is_the_allocation, renumbered, contradictions, one_number_two_vendors, tiled_cards, jobs_of_one_node,
                    jobs_that_share, ranks_of_several_nodes, term_to_all, killed_case_is_a_crash, epilog_ends_its_job_only,
                    epilog_finds_daemons, epilog_bad_input, drained_device, healthcheck_alone], [epilog_of_another_user])

@@ -1,6 +1,7 @@
 #include "harness/machine/found_devices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -126,7 +127,10 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
   if (const auto set = caller.find(order); set != caller.end())
     devices.stack.emplace_back(key_of(backend) + ".caller_order", set->second);
   std::string left;
-  for (const auto& device : *allowed) left += (left.empty() ? "" : ", ") + device.id;
+  for (const auto& device : *allowed) {
+    left += (left.empty() ? "" : ", ") + device.id;
+    if (!device.only_tiles.empty()) left += fmt::format(" (tiles: {})", fmt::join(device.only_tiles, ", "));
+  }
   devices.notes.push_back(fmt::format("  mask         {}={} of the caller: {}", variable, *mask,
                                       left.empty() ? "nothing" : left));
   if (allowed->empty()) hide(key_of(backend), variable, devices);

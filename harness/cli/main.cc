@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "commit.h"
@@ -124,11 +125,26 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_manual_command(app, action, after_dashes);
 }
 
+// A correct `run` needs no other command. The options of all commands take longer to make than a case to start.
+std::optional<int> run_alone(const std::vector<std::string>& arguments, const AfterDashes& after_dashes) {
+  if (arguments.empty() || arguments.front() != "run") return std::nullopt;
+  CLI::App app;
+  Action action;
+  add_run_command(app, action, after_dashes);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // as CLI11 wants them
+  } catch (const CLI::ParseError&) {  // --help, or a mistake: for both, all commands are needed
+    return std::nullopt;
+  }
+  return all_said(action());
+}
+
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   const std::vector<std::string> command_line(argv, argv + argc);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const AfterDashes after_dashes = take_after_dashes(arguments);
+  if (const auto code = run_alone(arguments, after_dashes)) return *code;
 
   CLI::App app{"Run tests of GPU code and GPU machines, each with its whole process tree contained",
                "proctor"};

@@ -25,9 +25,11 @@
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
+#include "harness/machine/known_listings.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/recognise.h"
 #include "harness/run/record/joined_run.h"
+#include "harness/run/record/journal_seal.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/formats/junit.h"
 #include "reports/merge/join.h"
@@ -75,6 +77,8 @@ int cases(RunOptions options) {
   options.plan.lease_wait = options.setup.lease_wait;
   options.plan.on_wait = tell_wait;
   options.plan.selection.may_be_empty = true;  // as for CMake's own functions
+  options.plan.listings = listings_beside(options.plan.config.config_file);
+  options.plan.keep_listings = !options.plan.listings.empty();
   const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings)
@@ -99,6 +103,9 @@ int open_run(const std::string& root) {
   auto written =
       replace_file((*run / "junit.xml").string(), junit_without_run("The run has not come to its end."));
   if (!written) return fail(written.error());
+  // Probed here once, and not by each test. What does not work here is the error of each test.
+  const auto machine = Machine::open({.known_containment = known_containment_of(*run)}, run->filename().string());
+  if (machine) static_cast<void>((*machine)->containment());
   std::printf("the tests of this call have one run: %s\n", shown(run->string()).c_str());
   return kExitGreen;
 }
@@ -186,6 +193,7 @@ int report(const std::string& directory) {
   fs::rename(draft, run / "journal.jsonl", error);
   if (error) return fail(Error::system("write " + (run / "journal.jsonl").string(), error.value()));
   if (auto rendered = render(*model, run); !rendered) return fail(rendered.error());
+  remove_old_journal_seals();
   const int code = shell_exit_code(*model);
   std::printf("%zu parts: %s\n", request.parts.size(), summary_line(model->summary()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());

@@ -79,6 +79,7 @@ std::unique_ptr<RunDisplay> make_console(const Checked& checked, const Prepared&
   const Placed& placed = prepared.placed;
   ConsoleOptions options = typed.console;
   options.only_failed = in_ci();
+  options.page = !typed.is_part;
   for (const Case& test : placed.planned.plan.cases) {
     if (test.policy.retries > 0) options.retries[test.id] = test.policy.retries;
   }
@@ -101,17 +102,23 @@ Result<void> forget_old_report(const RunOptions& typed) {
   return replace_file(typed.junit, junit_without_run("The run has not come to its end."));
 }
 
-// The directory of a part of a run that is joined; that of --out for any other.
-Result<std::string> directory_of_run(const RunOptions& typed, const std::string& run_id) {
-  if (typed.join.empty() || typed.dry_run) return typed.out;
+// Sets the directory of the run: that of --out, or of a part of a run that is joined.
+Result<void> set_directory(RunOptions& typed, const std::string& run_id) {
+  if (typed.join.empty() || typed.dry_run) return {};
   std::error_code error;
   if (std::filesystem::exists(typed.join, error) && !std::filesystem::is_directory(typed.join, error))
     return Error::refused("--join " + typed.join + " is not a directory");
   const auto open = find_joined_run(typed.join, parent_of_this_process());
-  if (!open || is_closed(*open)) return typed.join + "/" + run_id;
+  typed.is_part = open && !is_closed(*open);
+  if (!typed.is_part) {
+    typed.out = typed.join + "/" + run_id;
+    return {};
+  }
   const auto part = new_part(*open);
   if (!part) return part.error();
-  return part->string();
+  typed.out = part->string();
+  typed.machine.known_containment = known_containment_of(*open);
+  return {};
 }
 
 // Says in the reports that there are why there is no run.
@@ -193,9 +200,8 @@ int execute_run(RunOptions typed, const AfterDashes& after_dashes, const Manner&
   const std::string run_id = new_run_id();
   ignore_other_signals();
   if (auto forgotten = forget_old_report(typed); !forgotten) return manner.refuse(forgotten.error());
-  const auto directory = directory_of_run(typed, run_id);
-  if (directory) typed.out = *directory;
-  const auto finished = directory ? take_steps(typed, after_dashes, run_id, manner) : directory.error();
+  const auto set = set_directory(typed, run_id);
+  const auto finished = set ? take_steps(typed, after_dashes, run_id, manner) : set.error();
   if (!finished) {
     leave_why(typed, finished.error());
     return manner.refuse(finished.error());

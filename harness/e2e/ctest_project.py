@@ -34,7 +34,9 @@ TEST(Other, FailsOnce) {
   std::ofstream(file) << "x";
   EXPECT_FALSE(first);
 }
-TEST(Other, Passes) {}
+TEST(Other, Passes) {
+  if (const char* turns = getenv("TURNS")) std::ofstream(turns + std::string("/contained")) << getenv("PROCTOR_CONTAINMENT");
+}
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) words += std::string(i > 1 ? " " : "") + argv[i];
@@ -377,6 +379,20 @@ def one_run(sandbox):
     junit = (latest / "junit.xml").read_text()
     check("no-such-program-at-all" in junit and 'errors="1"' in junit, junit)
     print("ok a call of which no test has results is red")
+
+    def number_of_case():
+        """Of the contained processes of a run, which one its case was: probes and lists are others."""
+        return int((build / "contained").read_text().rpartition("/")[2])
+    run(build, "ctest", "-R", "Other.Passes", expect=0)
+    check(number_of_case() == 1, "a probe of the containment, or a list of the program:", number_of_case())
+    check({path.name for path in (latest / "parts/1").iterdir()} == {"journal.jsonl", "logs"}, "a part has other files")
+    alone = ["run", "place", "--config", build / "proctor/place.toml", "--join", build / "alone", "--case", "place/Other.Passes"]
+    run(build, BIN / "proctor", *alone, expect=0)
+    check(number_of_case() == 2, "nobody has probed before; the list is known:", number_of_case())
+    (build / "place").touch()
+    run(build, BIN / "proctor", *alone, expect=0)
+    check(number_of_case() == 3, "the list of a program that was changed is not known:", number_of_case())
+    print("ok a test starts one contained process")
 
     before = latest.resolve()
     found = results(run(build, "ctest", "-R", "works", "-FA", "."))

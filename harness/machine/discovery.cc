@@ -19,6 +19,7 @@
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/default_devices.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/known_listings.h"
 #include "harness/plan/discovery.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
@@ -328,11 +329,19 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .pytest_plugin = shared_file("pytest"),
                           .caller = machine.caller()};
   Listing listing(machine, options);
+  KnownListings known;
+  if (!options.listings.empty() && !options.keep_listings) known = KnownListings::read(options.listings);
   auto outcome = make_plan(
       *config, options.selection, paths,
-      {.run = [&](const ListCommand& command) { return listing.without_devices(command); },
-       .run_with_devices = [&](const Suite& suite,
-                               const ListCommand& command) { return listing.with_devices(suite, command); },
+      {.run =
+           [&](const ListCommand& command) {
+             return known.find_or(command, "", [&] { return listing.without_devices(command); });
+           },
+       .run_with_devices =
+           [&](const Suite& suite, const ListCommand& command) {
+             return known.find_or(command, std::string(to_string(suite.backend)),
+                                  [&] { return listing.with_devices(suite, command); });
+           },
        .exec_options = exec_options(machine.options()),
        .choose_devices =
            [&](Suite& suite, SuiteRole role, const std::string& executable, std::vector<Warning>& warnings) {
@@ -350,6 +359,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   }
   if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
   if (auto fits = check_point(options.extent.point, outcome->plan); !fits) return fits.error();
+  if (!options.keep_listings) return outcome;
+  if (auto kept = known.write(options.listings); !kept) return kept.error();
   return outcome;
 }
 

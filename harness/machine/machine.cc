@@ -34,7 +34,7 @@ Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& opti
                                                       const std::string& name) {
   const auto layers = read_layers(options);
   if (!layers) return layers.error();
-  auto containment = Containment::open(layers->wanted, name);
+  auto containment = Containment::open(layers->wanted, name, options.known_containment);
   if (!containment || !layers->required || (*containment)->layer() <= *layers->required) return containment;
   for (const auto& probe : Containment::probe_all()) {
     if (probe.layer != *layers->required) continue;

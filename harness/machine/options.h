@@ -23,6 +23,7 @@ struct MachineOptions {
   std::string devices{};     // --devices; "" = all that the caller may use
   std::string containment = "auto";
   std::string require_containment{};  // "" = any layer
+  std::string known_containment{};    // Containment::open(): the file of a session; "" = none
 };
 
 // The options that decide which cases there are.
@@ -37,6 +38,9 @@ struct PlanOptions {
   Milliseconds lease_wait{600'000};
   std::function<void(const std::string& why)> on_wait{};
   Milliseconds listing_timeout{60'000};  // of each command that lists
+  // What was listed before (known_listings.h); "" = nothing. It is not read but written if `keep_listings`.
+  std::string listings{};
+  bool keep_listings = false;
 };
 
 // What CLI11 checks of a value. Its own validators have other words in each of its versions.

@@ -461,6 +461,28 @@ TEST_P(ContainedProcessTest, AGuardThatDoesNotRunIsWaitedFor) {
   EXPECT_GE(end.guard_late, Milliseconds(1'000));
 }
 
+// The number of the next process counts the probe's own processes too.
+TEST_P(ContainedProcessTest, TheProcessesOfASessionProbeOnce) {
+  const std::string known = directory_ + "/known";
+  const auto info = containment_->info();
+  const auto processes_of_probe = [&] {
+    containment_.reset();
+    auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()) + "-session", known);
+    EXPECT_TRUE(opened.ok());
+    containment_ = *std::move(opened);
+    EXPECT_EQ(containment_->info().not_guaranteed, info.not_guaranteed);
+    EXPECT_EQ(containment_->info().signals, info.signals);
+    const int processes = containment_->recipe().next_case;
+    EXPECT_THAT(run(shell("exit 7")).exit_code, Optional(7));
+    return processes;
+  };
+  EXPECT_GT(processes_of_probe(), 0);
+  EXPECT_EQ(processes_of_probe(), 0);
+  std::ofstream(known) << "other surroundings\n" << to_string(GetParam()) << " 0 0 0 0\n";
+  EXPECT_GT(processes_of_probe(), 0) << "the file is of another session";
+  EXPECT_EQ(processes_of_probe(), 0) << "the new result is in the file";
+}
+
 TEST_P(ContainedProcessTest, EachProcessCarriesTheMarkOfItsContainment) {
   ProcessSpec spec = shell("echo $PROCTOR_CONTAINMENT");
   spec.env.push_back("PROCTOR_CONTAINMENT=another/1");

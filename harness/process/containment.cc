@@ -1,42 +1,102 @@
 #include "harness/process/containment.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <sstream>
+
+#include "harness/core/read_file.h"
+#include "harness/core/replace_file.h"
 #include "harness/process/recipe.h"
 #include "harness/process/sweep.h"
 
 namespace proctor {
+namespace {
 
-Containment::Containment() = default;
+// Everything on which the result of a probe depends, as one line. "": some of it is not known.
+std::string surroundings(std::optional<Layer> wanted, const std::string& guard) {
+  struct stat program {};
+  const auto cgroup = own_cgroup_directory();
+  if (stat(guard.c_str(), &program) != 0) return "";
+  std::string text = fmt::format("{} {} {}.{} {} {} {}", wanted ? to_string(*wanted) : "any", guard,
+                                 program.st_mtim.tv_sec, program.st_mtim.tv_nsec, program.st_ino, geteuid(),
+                                 cgroup ? *cgroup : "-");
+  for (const char* name : {"user", "pid", "mnt", "cgroup"}) {
+    std::error_code error;
+    text += ' ' + std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), error).string();
+    if (error) return "";
+  }
+  std::istringstream status(read_file_or_empty("/proc/self/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("Cap") || line.starts_with("NoNewPrivs") || line.starts_with("Seccomp:"))
+      text += ' ' + line;
+  }
+  return text;
+}
+
+std::string to_text(const ProbedLayer& probed) {
+  return fmt::format("{} {:d} {:d} {:d} {}", to_string(probed.layer), probed.user_namespace,
+                     probed.fresh_proc, probed.dumpable_guard, static_cast<int>(probed.signal_scope));
+}
+
+// None: the file is of other surroundings, or not complete.
+std::optional<ProbedLayer> read_known(const std::string& file, const std::string& where) {
+  if (file.empty() || where.empty()) return std::nullopt;
+  std::istringstream text(read_file_or_empty(file));
+  std::string line;
+  std::string layer;
+  ProbedLayer probed;
+  int scope = -1;
+  if (!std::getline(text, line) || line != where) return std::nullopt;
+  text >> layer >> probed.user_namespace >> probed.fresh_proc >> probed.dumpable_guard >> scope;
+  const auto parsed = parse_layer(layer);
+  if (!text || !parsed || scope < 0 || scope > static_cast<int>(guard::SignalScope::kFilter))
+    return std::nullopt;
+  probed.layer = *parsed;
+  probed.signal_scope = static_cast<guard::SignalScope>(scope);
+  return probed;
+}
+
+}  // namespace
+
+Containment::Containment(LayerTrial trial) : probe_(std::move(trial.probe)), recipe_(std::move(trial.recipe)) {
+  if (recipe_->run_cgroup) {
+    run_cgroup_ = recipe_->run_cgroup->path();
+    has_pids_limit_ = recipe_->run_cgroup->has_pids_limit();
+  }
+  recipe_->frozen = std::make_unique<FrozenTime>();
+  const auto mount = cgroup2_mount();
+  const auto own = own_cgroup_directory();
+  if (mount && own) recipe_->quota = Quota(*own, *mount);
+}
+
 Containment::~Containment() = default;
 
-Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> wanted,
-                                                       const std::string& run_id) {
+Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> wanted, const std::string& run_id,
+                                                       const std::string& known_file) {
   const auto guard = guard_path();
   if (!guard) return guard.error();
   // Orphans of a guard that a test killed come to the runner instead of the machine's init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // A test of the same user cannot trace this process, nor read its memory. Root can, where no signal scope is.
   prctl(PR_SET_DUMPABLE, 0);
+  const std::string where = known_file.empty() ? "" : surroundings(wanted, *guard);
+  if (const auto known = read_known(known_file, where)) {
+    LayerTrial trial = try_layer(known->layer, *guard, run_id, &*known);
+    if (trial.recipe) return std::unique_ptr<Containment>(new Containment(std::move(trial)));
+  }
   LayerProbe last;
   for (const Layer layer : kAllLayers) {
     if (wanted && layer != *wanted) continue;
     LayerTrial trial = try_layer(layer, *guard, run_id);
     last = trial.probe;
     if (!trial.recipe) continue;
-    std::unique_ptr<Containment> containment(new Containment());
-    containment->probe_ = last;
-    if (trial.recipe->run_cgroup) {
-      containment->run_cgroup_ = trial.recipe->run_cgroup->path();
-      containment->has_pids_limit_ = trial.recipe->run_cgroup->has_pids_limit();
-    }
-    containment->recipe_ = std::move(trial.recipe);
-    containment->recipe_->frozen = std::make_unique<FrozenTime>();
-    const auto mount = cgroup2_mount();
-    const auto own = own_cgroup_directory();
-    if (mount && own) containment->recipe_->quota = Quota(*own, *mount);
-    return containment;
+    // If the file cannot be written, the next process probes again.
+    if (!where.empty()) static_cast<void>(replace_file(known_file, where + '\n' + to_text(*trial.recipe) + '\n'));
+    return std::unique_ptr<Containment>(new Containment(std::move(trial)));
   }
   Error error =
       Error::usage("use containment " + std::string(to_string(last.layer)) + " here: " + last.why_not);

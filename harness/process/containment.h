@@ -27,8 +27,10 @@ class Containment {
  public:
   // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's cgroup. If `wanted` (or
   // the layer of --require-containment) does not work here, returns a usage error with the reason and the
-  // fix.
-  static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id);
+  // fix. `known_file` has the result of the probe for other processes of the same session, which do not repeat it. It
+  // applies only in the same surroundings: guard, user, capabilities, namespaces and cgroup. "": there is none.
+  static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id,
+                                                   const std::string& known_file = {});
 
   // Probes every layer with a real child, for `proctor doctor`.
   static std::vector<LayerProbe> probe_all();
@@ -57,7 +59,7 @@ class Containment {
   Recipe& recipe() { return *recipe_; }
 
  private:
-  Containment();
+  explicit Containment(LayerTrial trial);
 
   LayerProbe probe_;
   std::string run_cgroup_;

@@ -199,7 +199,8 @@ LayerProbe refused_layer(Layer layer, const std::string& why_not) {
   return probe;
 }
 
-LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id) {
+LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id,
+                     const ProbedLayer* known) {
   auto recipe = std::make_unique<Recipe>();
   recipe->layer = layer;
   recipe->guard = guard;
@@ -211,8 +212,11 @@ LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& r
     if (!run) return {refused_layer(layer, run.error().what), nullptr};
     recipe->run_cgroup.emplace(*std::move(run));
   }
-  const std::string problem = row_of(layer).try_recipe(*recipe);
-  if (!problem.empty()) return {refused_layer(layer, problem), nullptr};
+  if (known != nullptr) {
+    static_cast<ProbedLayer&>(*recipe) = *known;
+  } else if (const std::string problem = row_of(layer).try_recipe(*recipe); !problem.empty()) {
+    return {refused_layer(layer, problem), nullptr};
+  }
   LayerProbe probe = working_layer(*recipe);
   return {std::move(probe), std::move(recipe)};
 }

@@ -9,6 +9,7 @@
 
 namespace proctor {
 
+struct ProbedLayer;
 struct Recipe;
 
 // The result of probing one layer.
@@ -26,7 +27,9 @@ struct LayerTrial {
   std::unique_ptr<Recipe> recipe;  // if it works
 };
 
-LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id);
+// `known`: the result of an earlier probe, which is not repeated.
+LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& run_id,
+                     const ProbedLayer* known = nullptr);
 
 // The probe of a layer that does not work.
 LayerProbe refused_layer(Layer layer, const std::string& why_not);

@@ -31,15 +31,18 @@ Result<std::string> guard_path();
 
 rlimit limit_of_open_files();
 
-// What the probe of a layer found out, for every spawn.
-struct Recipe {
+// The result of the probe of a layer. It applies to every spawn in the same surroundings.
+struct ProbedLayer {
   Layer layer = Layer::kSubreaper;
-  std::string guard;
   bool user_namespace = false;
   bool fresh_proc = false;
   // The case can trace the guard. Needed if /proc hides processes that its reader may not trace (hidepid).
   bool dumpable_guard = false;
   guard::SignalScope signal_scope = guard::SignalScope::kNone;
+};
+
+struct Recipe : ProbedLayer {
+  std::string guard;
   std::string run_id;
   std::optional<RunCgroup> run_cgroup;
   int next_case = 0;

@@ -514,7 +514,10 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print(summary_line(model.summary()) + repeats_text(model) + " · " +
         human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
-  print(rendered ? "page: " + from_here("index.html")
+  const std::string reports = options_.page ? "page: " + from_here("index.html")
+                                            : "results: " + clean_text(run_dir_from_here_) +
+                                                  "; the reports follow after the last test";
+  print(rendered ? reports
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
   if (options_.ending)
     print(paint(shell_code == kExitGreen ? kGreen : kRed,

@@ -36,6 +36,7 @@ struct ConsoleOptions {
   bool only_failed = false;
   bool header = true;                       // false: the caller says what the run is
   bool ending = true;                       // false: the caller says how it ended
+  bool page = true;                         // false: `proctor ctest report` makes it
   std::map<std::string, int> retries = {};  // by case, where it has some
 };
 

@@ -88,8 +88,10 @@ Result<void> write_junit_to(const std::string& path, const RunModel& model) {
   return file->put();
 }
 
-Result<RenderedFiles> write_all(const RunModel& model, const std::string& run_dir, const std::string& junit) {
-  auto rendered = render(model, run_dir);
+// A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
+Result<RenderedFiles> write_all(const RunModel& model, const std::string& run_dir, const RunOptions& typed) {
+  const std::string& junit = typed.junit;
+  auto rendered = render(model, run_dir, typed.is_part ? ReportFormats{} : default_formats());
   if (junit.empty()) return rendered;
   const auto written = write_junit_to(junit, model);
   if (written) return rendered;
@@ -108,20 +110,20 @@ std::ptrdiff_t cut_logs(const RunModel& model) {
 }
 
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
-Result<void> write_reports(const RunModel& model, Prepared& prepared, const std::string& junit,
+Result<void> write_reports(const RunModel& model, Prepared& prepared, const RunOptions& typed,
                            EventSink& events) {
   Journal& journal = *prepared.journal;
-  const auto written = write_all(model, prepared.run_dir, junit);
+  const auto written = write_all(model, prepared.run_dir, typed);
   std::string lost = journal.complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
   if (const auto cut = cut_logs(model); cut > 0 && !lost.empty())
     lost += fmt::format("; {} of its logs cut short", cut);
   if (lost.empty()) {
-    journal.end_with(rendered_record(*written));
+    if (!typed.is_part) journal.end_with(rendered_record(*written));
     return {};
   }
   events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
-  const auto again = write_all(model, prepared.run_dir, junit);
+  const auto again = write_all(model, prepared.run_dir, typed);
   if (!written) return written.error();
   return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
 }
@@ -204,12 +206,13 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
     run_plan(setup, events);
   }
   const RunModel& model = memory.recall();
-  const auto rendered = write_reports(model, prepared, checked.typed.junit, events);
+  const auto rendered = write_reports(model, prepared, checked.typed, events);
   record(history, *prepared.journal, model);
   const int code = display->judge(model);
   display->finish(model, code, rendered);
   output.on_lost(nullptr);
-  remove_old_journal_seals();  // there may be hundreds: not while the first case waits
+  // There may be hundreds: not while the first case waits, and once for all parts of a joined run.
+  if (!checked.typed.is_part) remove_old_journal_seals();
   release_stop_signals();
   return {.code = code, .signal = ending_signal(model)};
 }

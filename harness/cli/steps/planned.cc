@@ -12,6 +12,7 @@
 #include "harness/core/read_file.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/known_listings.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
 #include "harness/run/schedule/planned.h"
@@ -143,6 +144,7 @@ Result<FoundPlan> find_plan(const Checked& checked) {
       std::min(typed.setup.lease_wait, typed.setup.stop.deadline.value_or(Milliseconds::max()));
   options.on_wait = tell_wait;
   options.selection.joined = !typed.join.empty();
+  if (options.selection.joined) options.listings = listings_beside(options.config.config_file);
   options.selection.keep_unlisted = !typed.dry_run;  // there is a report that says so
   auto outcome = discover_plan(options, *checked.machine);
   if (!outcome) return outcome.error();

@@ -60,6 +60,7 @@ struct RunOptions {
   std::string out;
   int keep = kKeptRuns;
   std::string join;  // --join: this run is a part of the one that is open below this directory
+  bool is_part = false;  // one is open
   std::string junit;
   std::string history;
   std::vector<std::string> subject;  // --subject, as typed

@@ -86,6 +86,8 @@ bool is_closed(const fs::path& run) {
   return fs::exists(run / "journal.jsonl", error);
 }
 
+std::string known_containment_of(const fs::path& run) { return (run / ".containment").string(); }
+
 Result<fs::path> new_part(const fs::path& run) {
   for (std::size_t index = parts_of(run).size() + 1;; ++index) {  // others may be making theirs
     const fs::path part = run / kParts / std::to_string(index);

@@ -40,6 +40,9 @@ std::optional<std::filesystem::path> find_joined_run(const std::filesystem::path
 // Whether its reports are there: what comes later would not be in them.
 bool is_closed(const std::filesystem::path& run);
 
+// The file in which the parts keep what the first of them found out about containment (Containment::open()).
+std::string known_containment_of(const std::filesystem::path& run);
+
 // A new and empty directory for one more part. Later parts have higher numbers.
 Result<std::filesystem::path> new_part(const std::filesystem::path& run);
 

@@ -37,7 +37,7 @@ DefaultDevices defaults(SuiteRole role, const std::vector<NeededBackend>& needed
 
 constexpr SuiteRole kEveryRole[] = {SuiteRole::kTestProgram, SuiteRole::kPytest, SuiteRole::kCommand};
 
-TEST(DefaultDevices, AMachineWithoutDevicesGivesNone) {
+TEST(DefaultDevices, NoneOnMachineWithoutDevices) {
   for (const SuiteRole role : kEveryRole) {
     const auto found = defaults(role, {}, machine_with({}));
     EXPECT_EQ(found.backend, Backend::kNone);
@@ -46,7 +46,7 @@ TEST(DefaultDevices, AMachineWithoutDevicesGivesNone) {
   }
 }
 
-TEST(DefaultDevices, ATestProgramGetsTheVendorOfItsLibrary) {
+TEST(DefaultDevices, ProgramGetsVendorOfItsLibrary) {
   for (const auto& library : {kNeedsCuda, kOpensCuda}) {
     const auto found = defaults(SuiteRole::kTestProgram, {library}, machine_with({kXpu, kCuda}));
     EXPECT_EQ(found.backend, kCuda);
@@ -57,19 +57,19 @@ TEST(DefaultDevices, ATestProgramGetsTheVendorOfItsLibrary) {
   EXPECT_EQ(both.backend, kXpu) << "the machine has devices of only one of them";
 }
 
-TEST(DefaultDevices, ATestProgramWithoutALibraryGetsNone) {
+TEST(DefaultDevices, ProgramWithoutLibraryGetsNone) {
   const auto found = defaults(SuiteRole::kTestProgram, {}, machine_with({kCuda}));
   EXPECT_EQ(found.devices, 0);
   EXPECT_EQ(found.by, DevicesBy::kRule);
   EXPECT_EQ(found.reason, "the program needs no library of a GPU");
 }
 
-TEST(DefaultDevices, WhereItsVendorIsAbsentOnlyALinkedLibraryCounts) {
+TEST(DefaultDevices, AbsentVendorCountsOnlyIfLinked) {
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {kNeedsCuda}, machine_with({kXpu})).backend, kCuda);
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {kOpensCuda}, machine_with({kXpu})).backend, Backend::kNone);
 }
 
-TEST(DefaultDevices, ACommandGetsOneOfTheDiscreteVendor) {
+TEST(DefaultDevices, CommandGetsOneDiscreteDevice) {
   EXPECT_EQ(defaults(SuiteRole::kCommand, {}, machine_with({kCuda})).backend, kCuda);
   DeviceSurroundings laptop = machine_with({kXpu, kCuda});
   laptop.discrete = {kCuda};
@@ -79,14 +79,14 @@ TEST(DefaultDevices, ACommandGetsOneOfTheDiscreteVendor) {
   EXPECT_EQ(defaults(SuiteRole::kCommand, {kNeedsXpu}, laptop).backend, kXpu) << "but a library's vendor is";
 }
 
-TEST(DefaultDevices, TwoDiscreteVendorsAreAWarning) {
+TEST(DefaultDevices, TwoDiscreteVendorsWarn) {
   const auto found = defaults(SuiteRole::kCommand, {}, machine_with({kXpu, kCuda}));
   EXPECT_EQ(found.devices, 0);
   EXPECT_THAT(found.warning, HasSubstr("add --backend cuda or --backend xpu"));
   EXPECT_THAT(defaults(SuiteRole::kTestProgram, {}, machine_with({kXpu, kCuda})).warning, IsEmpty());
 }
 
-TEST(DefaultDevices, PytestIsUndeterminedUntilItHasListed) {
+TEST(DefaultDevices, PytestStaysUndetermined) {
   const auto one = defaults(SuiteRole::kPytest, {}, machine_with({kCuda}));
   EXPECT_EQ(one.by, DevicesBy::kAuto);
   EXPECT_EQ(one.backend, kCuda);
@@ -96,7 +96,7 @@ TEST(DefaultDevices, PytestIsUndeterminedUntilItHasListed) {
   EXPECT_EQ(two.devices, 0);
 }
 
-TEST(DefaultDevices, TheCallersMaskPrecedesTheOtherRules) {
+TEST(DefaultDevices, MaskPrecedesProgramAndMachine) {
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks[kCuda] = "CUDA_VISIBLE_DEVICES=1";
   for (const SuiteRole role : kEveryRole) {
@@ -111,21 +111,21 @@ TEST(DefaultDevices, TheCallersMaskPrecedesTheOtherRules) {
       << "a device of the other vendor is of no use to the program";
 }
 
-TEST(DefaultDevices, AMaskOfAnAbsentVendorMeansNothing) {
+TEST(DefaultDevices, MaskOfAbsentVendorIsIgnored) {
   DeviceSurroundings around = machine_with({kXpu});
   around.masks[kCuda] = "CUDA_VISIBLE_DEVICES=0";
   EXPECT_EQ(defaults(SuiteRole::kCommand, {}, around).backend, kXpu);
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {}, around).devices, 0);
 }
 
-TEST(DefaultDevices, MasksOfBothVendorsNameNone) {  // as Slurm sets them
+TEST(DefaultDevices, MasksOfBothVendors) {  // as Slurm sets them
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks = {{kCuda, "CUDA_VISIBLE_DEVICES=0"}, {kXpu, "ZE_AFFINITY_MASK=0"}};
   EXPECT_THAT(defaults(SuiteRole::kCommand, {}, around).warning, HasSubstr("both vendors"));
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {kNeedsCuda}, around).backend, kCuda);
 }
 
-TEST(DefaultDevices, HiddenDevicesAreDeclined) {
+TEST(DefaultDevices, EmptyMaskDeclines) {
   DeviceSurroundings around = machine_with({kCuda});
   around.hidden = {kCuda};
   for (const SuiteRole role : {SuiteRole::kPytest, SuiteRole::kCommand}) {
@@ -138,7 +138,7 @@ TEST(DefaultDevices, HiddenDevicesAreDeclined) {
   EXPECT_EQ(defaults(SuiteRole::kCommand, {}, around).backend, kCuda);
 }
 
-TEST(DefaultDevices, WhatIsWrittenPrecedesEverything) {
+TEST(DefaultDevices, WrittenValuesPrecede) {
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks[kCuda] = "CUDA_VISIBLE_DEVICES=1";
   Suite suite = undetermined();
@@ -157,7 +157,7 @@ TEST(DefaultDevices, WhatIsWrittenPrecedesEverything) {
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {}, around, suite).backend, kXpu);
 }
 
-TEST(DefaultDevices, NamedDevicesDetermineTheVendor) {
+TEST(DefaultDevices, NamedDevicesDetermineVendor) {
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.named = {{kCuda, 2}};
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {}, around).backend, kCuda);

@@ -157,7 +157,7 @@ struct SkipRow {
   bool incomplete = false;
 };
 
-TEST(ExitCode, SkipsLeaveARunIncompleteWhereADeviceWasNotTried) {
+TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
   const Verdict pass{Outcome::kPass, {}};
   const Verdict skip{Outcome::kSkip, {Reason::kFramework, "no CUDA"}};
   const Verdict disabled{Outcome::kSkip, Reason::kDisabled};

@@ -86,7 +86,7 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
   }
 }
 
-TEST(RunProblems, SkipsThatLeaveADeviceUntriedAreNamed) {
+TEST(RunProblems, NamesSkipsWithoutADevice) {
   RunPlanned plan = plan_of({planned("s/a", "pytest"), planned("s/b", "pytest")});
   plan.suites = {PlannedSuite{.name = plan.cases[0].suite, .backend = plan.cases[0].backend, .kind = "pytest"}};
   plan.vendors_here = {"cuda"};

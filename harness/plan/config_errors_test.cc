@@ -274,7 +274,8 @@ TEST_F(ConfigTest, BadLimitOptions) {
   }
   EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = "3"}), "accepted");
   EXPECT_EQ(refused({.timeout = "off", .grace = {}, .stall = "5s", .retries = {}}), "accepted");
-  EXPECT_EQ(load("", "", {.timeout = "0s", .grace = {}, .stall = {}, .retries = {}}).error().hint, "For no limit, use `--timeout off`.");
+  EXPECT_EQ(load("", "", {.timeout = "0s", .grace = {}, .stall = {}, .retries = {}}).error().hint,
+            "For no limit, use `--timeout off`.");
 }
 
 TEST_F(ConfigTest, EverySmallMistakeIsReadOrNamesItsFile) {

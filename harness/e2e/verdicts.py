@@ -64,6 +64,8 @@ def unlisted(sandbox):
     case = document["cases"][0]
     check("libtorch_cuda.so: cannot open" in case["note"] and case["problem"] == "code", case["note"], case["problem"])
     check("libtorch_cuda.so: cannot open" in done.stdout, "the console does not have its words:", done.stdout)
+    last = [line for line in done.stdout.splitlines() if line.startswith("ERROR broken: ")]
+    check(len(last) == 1 and "libtorch_cuda.so: cannot open" in last[0], "its line at the end does not have them:", done.stdout)
     out = sandbox.last_out()
     check(red_in(out / "junit.xml") == {("broken", "broken")}, red_in(out / "junit.xml"))
     check("libtorch_cuda.so: cannot open" in (out / "junit" / "broken.none.xml").read_text(), "JUnit lacks its words")

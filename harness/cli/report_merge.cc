@@ -34,7 +34,8 @@ struct MergeOptions {
 // Whether the directory is what an earlier merge wrote. Its inputs are elsewhere, so that it can be written again.
 bool is_merged_run(const std::string& directory) {
   std::error_code error;
-  if (fs::is_symlink(fs::symlink_status(directory, error)) || !fs::exists(directory + "/journal.jsonl", error))
+  if (fs::is_symlink(fs::symlink_status(directory, error)) ||
+      !fs::exists(directory + "/journal.jsonl", error))
     return false;
   const auto model = load_run(directory);
   return model && std::ranges::any_of(model->plan().stack,
@@ -152,23 +153,23 @@ Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs
   auto model = write_whole(*merged, *directory + "/journal.jsonl");
   if (!model) return model.error();
   if (auto rendered = render(*model, *directory); !rendered) return rendered.error();
-  return MergedRun{.directory = *std::move(directory),
-                   .model = *std::move(model),
-                   .runs = merged->inputs().size()};
+  return MergedRun{
+      .directory = *std::move(directory), .model = *std::move(model), .runs = merged->inputs().size()};
 }
 
 void add_report_merge(CLI::App& report, Action& action) {
   auto* command = report.add_subcommand("merge", "Merge the runs of a plan's shards into one run directory");
   command->footer(
       "If shards are missing or given twice, or if their plans or stacks differ, nothing is merged (exit "
-      "code "
-      "2). Otherwise the exit code is that of a run of the whole plan. An earlier merge in DIR is replaced, and "
-      "is not a report to merge.");
+      "code 2). Otherwise the exit code is that of a run of the whole plan. An earlier merge in DIR is "
+      "replaced, and is not a report to merge.");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("reports", options->reports, "Run directories, one per shard")
       ->type_name("RUN_DIR")
       ->required();
-  command->add_option("--out", options->out, "Run directory to write, new, empty or of an earlier merge (required)")
+  command
+      ->add_option("--out", options->out,
+                   "Run directory to write, new, empty or of an earlier merge (required)")
       ->type_name("DIR")
       ->required();
   command

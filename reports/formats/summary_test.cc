@@ -229,8 +229,8 @@ TEST(Summary, SaysWhatWasTested) {
 TEST(Summary, ACaseThatWasCutShortDidNotFail) {
   const std::string text = summary_markdown(
       model_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),
-                ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}), started("a/cut"),
-                StopRequested{2, StopCause::kSignal, 5}}));
+                ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}),
+                started("a/cut"), StopRequested{2, StopCause::kSignal, 5}}));
   EXPECT_THAT(text, HasSubstr("**1 of 3 cases failed, with 1 cause.**\n3 planned: 1 fail, 2 notrun.\n"));
 }
 

@@ -121,7 +121,8 @@ TEST(VerdictWords, CountFailuresAndCauses) {
   add_failing(events, "s/b", "bad", "a.cc", 1);
   add_failing(events, "s/c", "bad", "a.cc", 2);
   events.push_back(started("s/d"));
-  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "FAILED: 3 of 4 cases, 2 causes") << "s/d was cut short";
+  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "FAILED: 3 of 4 cases, 2 causes")
+      << "s/d was cut short";
   EXPECT_THAT(verdict_words(model_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
   EXPECT_EQ(verdict_words(model_of(events), kExitGreen), "all good");
   EXPECT_EQ(verdict_words(model_of(events), 130), "stopped by signal 2");

@@ -156,7 +156,7 @@ void report_losses(Journal& journal, ConsoleOutput& output, EventSink& events) {
 
 // No record follows the end of the run. What is lost later is reported on stderr, or as a lost report.
 void before_end(Prepared& prepared, RunMemory& memory, ConsoleOutput& output, HistoryOfRun& history,
-               EventSink& events) {
+                EventSink& events) {
   const bool hasty = memory.was_stopped();
   prepared.programs->finish(events, hasty ? kHastyReading : kLastReading, stop_signal_waits);
   tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);

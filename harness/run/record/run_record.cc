@@ -500,8 +500,8 @@ std::vector<std::string> sweep_dead_runs() {
       std::vector<std::string> said;
       if (sweep_of(*record, surviving, said)) remove_run_record(*record);
       for (const std::string& sentence : said)
-        swept.push_back("run " + record->run_id + " of " + user_name(::geteuid()) + " in " +
-                        record->run_dir + ": " + sentence);
+        swept.push_back("run " + record->run_id + " of " + user_name(::geteuid()) + " in " + record->run_dir +
+                        ": " + sentence);
     }
   }
   return swept;

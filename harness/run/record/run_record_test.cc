@@ -207,9 +207,9 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
   EXPECT_THAT(said, IsEmpty());
   EXPECT_EQ(::waitpid(left, nullptr, WNOHANG), 0) << "somebody else was killed";
 
-  EXPECT_THAT(sweep_dead_runs(), ElementsAre(AllOf(HasSubstr("killed process " + std::to_string(left)),
-                                                   HasSubstr(kId), HasSubstr(user_name(::geteuid())),
-                                                   HasSubstr(run_dir_))));
+  EXPECT_THAT(sweep_dead_runs(),
+              ElementsAre(AllOf(HasSubstr("killed process " + std::to_string(left)), HasSubstr(kId),
+                                HasSubstr(user_name(::geteuid())), HasSubstr(run_dir_))));
   int status = 0;
   ::waitpid(left, &status, 0);
   EXPECT_EQ(status, SIGKILL);
@@ -220,7 +220,8 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
 TEST_F(RunRecordTest, WhatCannotBeKilledIsToldOnceAndKeepsBothRecords) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root: this process cannot become another user";
   constexpr uid_t kNobody = 65534;
-  for (const std::string& path : {root_->path(), run_dir_}) ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0);
+  for (const std::string& path : {root_->path(), run_dir_})
+    ASSERT_EQ(::chown(path.c_str(), kNobody, kNobody), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);

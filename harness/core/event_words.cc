@@ -78,6 +78,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kRunRecord, "run_record"},
     {WarningCode::kScratch, "scratch"},
     {WarningCode::kScratchLeft, "scratch_left"},
+    {WarningCode::kSharedLeak, "shared_leak"},
     {WarningCode::kStackChanged, "stack_changed"},
     {WarningCode::kStackSinceGreen, "stack_since_green"},
     {WarningCode::kStandIn, "stand_in"},

@@ -76,6 +76,7 @@ enum class WarningCode {
   kRunRecord,
   kScratch,
   kScratchLeft,
+  kSharedLeak,       // a shared process left processes behind: the case that started them is not known
   kStackChanged,     // the driver stack changed during the run
   kStackSinceGreen,  // the driver stack is not that of the last green run on this machine
   kStandIn,
@@ -117,7 +118,7 @@ enum class Mark {
   kSlow,
   kFlaky,
   kDeviceSuspect,   // an attempt that says nothing about the code, and its case: the device is to blame
-  kOrderDependent,  // it failed beside others in a process, and passed alone
+  kOrderDependent,  // it failed twice after the same cases in a process, and passed alone
   kTainted,         // it passed in a process in which a device failed later, and ran again
   kUnproven,        // an attempt that counts for nothing: nobody can tell whether it is so
 };

@@ -251,6 +251,7 @@ struct AttemptStarted {
   std::vector<std::string> devices;                // leased ids
   std::string log;                                 // path relative to the run directory
   std::vector<EnvironmentVariable> environment{};  // not of a case with ranks: each rank has its own
+  bool shared = false;                             // its process was started for several cases
 };
 
 // A process that outlived the leader of its case.

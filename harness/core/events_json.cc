@@ -115,6 +115,7 @@ void fields(auto& io, Is<EnvironmentVariable> auto& r) {
 void fields(auto& io, Is<AttemptStarted> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
   io("devices", r.devices), io("log", r.log), io("environment", r.environment);
+  io("shared", r.shared);
 }
 
 void fields(auto& io, Is<Stray> auto& r) { io("pid", r.pid), io("command", r.command); }

@@ -126,7 +126,8 @@ std::vector<Event> all_events() {
               55,
               {"xpu-sim:0"},
               "logs/x.log",
-              {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}}},
+              {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}},
+              true},
           full_attempt(),
           AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
           CaseEnded{"m.xpu/A.B",
@@ -184,7 +185,7 @@ PROCTOR_COUNT_FIELDS(RunPlanned, 36, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f1
                      f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34,
                      f35, f36)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
-PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(AttemptStarted, 8, f1, f2, f3, f4, f5, f6, f7, f8)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)

@@ -194,11 +194,13 @@ def retried_alone(sandbox):
     out, cases = suite.run(code=1)  # flaky
     check(verdicts(cases)["Flaky.OnlyTheFirstTime"] == "pass", verdicts(cases))
     attempts = {id: [attempt["outcome"] for attempt in case["attempts"]] for id, case in cases.items()}
-    check(attempts.pop("Flaky.OnlyTheFirstTime") == ["fail", "pass"], attempts)
+    tried = attempts.pop("Flaky.OnlyTheFirstTime")  # behind others it also runs alone again, and in the same order
+    check(tried in (["fail", "pass"], ["fail", "pass", "pass", "pass"]), tried)
+    check(cases["Flaky.OnlyTheFirstTime"]["marks"] == ["flaky"], cases["Flaky.OnlyTheFirstTime"])
     check(set(map(tuple, attempts.values())) == {("pass",)}, attempts)
     logs = {record["case"] + str(record["attempt"]): record["output"]["log"]
             for record in of_type(records(out), "attempt_ended")}
-    check(len(set(logs.values())) == 2, "the retry had no process of its own:", logs)
+    check(len(set(logs.values())) == len(tried), "the retry had no process of its own:", logs)
     print("ok what failed is tried again alone")
 
 
@@ -209,7 +211,7 @@ def ends_badly(sandbox):
     attempts = {id: [attempt["outcome"] for attempt in case["attempts"]] for id, case in cases.items()}
     bad = {id: case["marks"] for id, case in cases.items() if case["marks"]}
     check({id: sorted(marks) for id, marks in bad.items()} == {"Typed/1.Holds": ["flaky", "order_dependent"]}, bad, "it ended the process badly, and not alone:", cases)
-    check(attempts.pop("Typed/1.Holds") == ["fail", "pass"] and set(map(tuple, attempts.values())) == {("pass",)}, attempts)
+    check(attempts.pop("Typed/1.Holds") == ["fail", "pass", "pass", "fail"] and set(map(tuple, attempts.values())) == {("pass",)}, attempts)
     _, cases = Suite(sandbox, "torn", "suite", env={"TORN": 1}, options=options).run()
     bad = {id: text for id, text in verdicts(cases).items() if text != "pass"}
     check(bad == {"Torn.Two": "fail"}, verdicts(cases))

@@ -93,6 +93,7 @@ def who_crashes_hangs_or_exits_is_blamed(sandbox):
     check(others(verdicts(shared)) == {"Hard.Crashes": "crash(signal:11)", "Hard.Hangs": "timeout",
                                        "Hard.ExitsWith0": "error(no_result)"}, verdicts(shared))
     check(not warnings(out), warnings(out))
+    check(all(attempt["duration_ms"] >= 0 for case in shared.values() for attempt in case["attempts"]), shared)
     check(any("last words" in message for _, _, message in failures(out)["t/Hard.Crashes"]), failures(out))
     check(processes(out) <= 8, "four that are shared, one alone for each of the three, and a verified pass:", processes(out))
 
@@ -100,6 +101,13 @@ def who_crashes_hangs_or_exits_is_blamed(sandbox):
 def a_skip_before_a_crash_is_a_skip(sandbox):
     _, shared, _ = same_as_alone(sandbox, {"CRASHES": 1}, ["--gtest_filter=Plain.*:Hard.Crashes:Hard.Last"])
     check(verdict(shared["Plain.Skips"]) == "skip(no such card)", verdicts(shared))
+    done = sandbox.proctor("run", "--process", "suite", "--env", "CRASHES=1", "--out", sandbox.out(), "--", PROGRAM,
+                           "--gtest_filter=Plain.Skips:Hard.Crashes:Hard.Last")
+    said = [line for line in done.stdout.splitlines() if line.rpartition("/")[2].startswith("Plain.Skips")]
+    check([line.split("  ")[0] for line in said[:1]] == ["not proven in a shared process, running alone"], said)
+    check(not any(line.startswith("FAIL") for line in said), said)
+    case = next(case for case in report(sandbox.last_out())["cases"] if case["id"].endswith("Plain.Skips"))
+    check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unproven"], None], case)
 
 
 def nothing_counts_where_a_fork_speaks(sandbox):

@@ -136,10 +136,42 @@ def test_card(n):
         tried = [[attempt["outcome"] for attempt in case["attempts"]] for case in document["cases"]]
         if found(document, "drained"):
             check(outcomes(document) == ["pass"] * 3 and done.returncode == 75, outcomes(document), done.stdout)
-            check(tried == [["fail", "pass"], ["pass"], ["fail", "pass"]], tried)
+            check(tried == [["fail", "pass"], ["pass", "pass"], ["fail", "pass"]], tried)
             return print("ok what was bad in one process on a sick card:", tried)
         check(done.returncode == 1, "a well card, so the code's:", done.returncode, done.stdout)
     check(False, "no run met the sick card")
+
+
+def lost_in_a_batch(sandbox):
+    """One test of a file loses the card: those before and behind it are judged on another one, or not at all."""
+    if subprocess.run([sys.executable, "-m", "pytest", "--version"], capture_output=True).returncode != 0:
+        return print("not checked: pytest is not installed")
+    (sandbox.path / "test_cards.py").write_text(f"""import os, subprocess
+def copy(faults=""):
+    command = ["{BIN / 'memory_xpu'}", "--gtest_filter=Copy.HostToDeviceIsByteExact"]
+    assert subprocess.run(command, env={{**os.environ, "PROCTOR_SIM_FAULTS": faults}}).returncode == 0
+def test_before(): copy()
+def test_fails(): assert os.environ["BEFORE"] == "1"
+def test_loses():
+    try: copy("state.card_lost")
+    except AssertionError: raise RuntimeError("ZE_RESULT_ERROR_DEVICE_LOST") from None
+def test_behind(): copy()
+def test_last(): copy()
+""")
+    suites = {"t": {"kind": "pytest", "command": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cards.py"],
+                    "backend": "xpu", "devices": 1}}
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--env", "BEFORE=1")
+    check(done.returncode == 75, done.returncode, done.stdout, done.stderr)
+    said = outcomes(document)
+    check(said[:2] == ["pass", "pass"] and said[2].startswith("device_lost(") and said[3:] == ["pass", "pass"], said, done.stdout)
+    check([case["marks"] for case in document["cases"]] == [["tainted"], ["tainted"], [], ["device_suspect"], ["device_suspect"]], document["cases"])
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--env", "BEFORE=0")
+    check(done.returncode == 1 and outcomes(document)[1] == "fail", "it fails on the other card, too:", done.returncode, outcomes(document))
+    done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--env", "BEFORE=0")
+    said = outcomes(document)
+    check(said[2].startswith("device_lost(") and set(said[:2] + said[3:]) == {"notrun(device_lost)"}, said)
+    check(done.returncode == 75, done.returncode, done.stdout)
+    print("ok a test that loses the card makes no other test of its file red")
 
 
 def costs_no_retry(sandbox):
@@ -354,7 +386,7 @@ def main():
     for name in (SIMULATOR, "kernels/basic.spv"):
         if not (BIN / name).exists():
             skip(f"missing:{name}")
-    for test in (passes, no_doubt, proven, fails, fails_in_a_batch, costs_no_retry, each_device, executed_once, lost_and_reset,
+    for test in (passes, no_doubt, proven, fails, fails_in_a_batch, lost_in_a_batch, costs_no_retry, each_device, executed_once, lost_and_reset,
                  last_fails, without_program, dirty, dirty_and_sick, stopped, breaker, undrain):
         with Sandbox() as sandbox:
             test(sandbox)

@@ -179,10 +179,15 @@ def who_is_blamed(sandbox):
         attempts = {id.rpartition("::")[2]: len(case["attempts"]) for id, case in cases.items()}
         more = 1 if process == "suite" else 0  # what failed beside others runs alone, and costs no retry
         repeated = {name: count for name, count in attempts.items() if count > 1}
-        check(repeated == {"test_flaky": 2, "test_exits": 2 + more, "test_quits": 2 + more}, attempts)
+        # The flaky one also runs alone once more, and then after the same test as before.
+        check(repeated == {"test_flaky": 2 + 2 * more, "test_exits": 2 + more, "test_quits": 2 + more}, attempts)
+        marks = {id.rpartition("::")[2]: case["marks"] for id, case in cases.items() if case["marks"]}
+        check(marks == {"test_flaky": ["flaky"]}, marks)
+        retries = {test["name"]: test.get("retries", 0) for test in json.loads((out / "ctrf.json").read_text())["results"]["tests"]}
+        check({name: count for name, count in retries.items() if count} == {name: 1 for name in repeated}, retries)
         check(not (project.path / "taken_over.xml").exists(), "each process wrote its own JUnit file over the others'")
         flaky = project.sessions.read_text().split()
-        check(len(set(flaky)) == 2, "the second attempt had no process of its own")
+        check(len(set(flaky)) == 2 + 2 * more, "the second attempt had no process of its own")
         order = [record["type"] for record in records(out) if record.get("case", "").endswith("::test_first")]
         check(order == ["attempt_started", "attempt_ended", "case_ended"], order)
     print("ok a case that takes its process with it is blamed alone, and tried again alone")
@@ -260,19 +265,43 @@ def after_the_last_test(sandbox):
     print("ok the last test does not answer for what pytest does after it")
 
 
-def starts_that_cost_more_than_tests(sandbox):
-    """A process for each file is proposed once, with the line to write, and is quicker."""
-    tests = {"conftest.py": "import time\ntime.sleep(0.3)\n",
-             "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(12))\ndef test_short(n): pass\n"}
-    project = Project(sandbox, "starts", tests)
-    out, cases = project.run(code=0)
-    said = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "start_costs"]
-    check(len(said) == 1 and 'write process = "file" below [suite.t], which saves up to' in said[0] and "12 processes" in said[0], said)
-    out, cases = project.run("--process", "case", code=0)
-    check(len(cases) == 12 and "start_costs" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
-    out, cases = project.run("--process", "file", code=0)
-    check(len(cases) == 12 and "start_costs" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
-    print("ok a process for each file is proposed where the starts cost more than the tests")
+BESIDE = """import os, subprocess, pytest
+@pytest.fixture(scope="session")
+def session():
+    with open(os.environ["SESSIONS"], "a") as file: file.write("session\\n")
+def test_passes(session): pass
+def test_fails(session): assert 0
+def test_says(session): raise RuntimeError("CUDA error 719: unspecified launch failure")
+def test_leaves(session): subprocess.Popen(["sleep", "1000"], start_new_session=True)
+def test_last(session): pass
+"""
+
+
+def a_process_for_each_file(sandbox):
+    """By default the tests of a file share a process, and none answers for what another one did in it."""
+    project = Project(sandbox, "beside", {"test_a.py": BESIDE, "test_b.py": "def test_b(session): pass\n",
+                                          "conftest.py": BESIDE.partition("def test_passes")[0]}, verify="off", retries=1)
+    run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=100)
+    out = sandbox.last_out()
+    cases = {case["id"].rpartition("::")[2]: case for case in report(out)["cases"]}
+    attempts = {name: [(attempt["outcome"], attempt.get("shared", False)) for attempt in case["attempts"]] for name, case in cases.items()}
+    bad, good = [("fail", True), ("fail", False), ("fail", False)], [("pass", True)]
+    check(attempts == {"test_passes": good, "test_fails": bad, "test_says": bad, "test_leaves": good, "test_last": good,
+                       "test_b": [("pass", False)]}, attempts)
+    check({name: case["marks"] for name, case in cases.items() if case["marks"]} == {}, "without a device nothing is tainted, and nobody leaky:", cases)
+    leaks = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "shared_leak"]
+    check(len(leaks) == 1 and "(sleep 1000)" in leaks[0] and "any of its 5 cases" in leaks[0], leaks)
+    said = [line.split("  ")[0] for line in run.stdout.splitlines() if line.endswith("test_fails")]
+    check(said[:2] == ["failed in a shared process, running alone", "FAIL 1/2, retrying"], run.stdout)
+    sessions = project.sessions.read_text().split()
+    check(len(sessions) == 2 + 4, "once for each process: of two files, and of two tests that fail alone twice", sessions)
+    junit = (out / "junit.xml").read_text()
+    check(junit.count("<rerunFailure") == 2, "what is confirmed alone is no rerun:", junit)
+    project = Project(sandbox, "leaks", {"test_a.py": BESIDE}, verify="off", leaks="fail")
+    _, cases = project.run("--filter", "*test_passes", "--filter", "*test_l*", code=1)
+    said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
+    check(said == {"test_passes": "pass", "test_leaves": "fail(leaky)", "test_last": "pass"}, said)
+    print("ok a process for each file, and each test answers for itself")
 
 
 def a_package_of_another_place(sandbox):
@@ -596,7 +625,7 @@ def main():
         who_is_blamed(sandbox)
         start_up(sandbox)
         after_the_last_test(sandbox)
-        starts_that_cost_more_than_tests(sandbox)
+        a_process_for_each_file(sandbox)
         a_package_of_another_place(sandbox)
         fail_fast(sandbox)
         interrupted(sandbox)

@@ -100,6 +100,7 @@ Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, c
     return chosen.error();
   }
   suite.kind = config.kind;
+  if (!suite.process_chosen) suite.process = suite.kind->traits().processes.front();
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
   if (Result<void> variables = check_variables(suite); !variables) return variables.error();
   take_caller_filters(suite, paths, warnings);

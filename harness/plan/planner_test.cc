@@ -284,12 +284,14 @@ TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
 
 TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   const char* list =
-      "echo '{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"name\":\"'$PYTHONPATH'\",\"markers\":{}}' >&3";
+      "echo '{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"file\":\"t.py\",\"name\":\"'$PYTHONPATH'\",\"markers\":{}}' >&3";
   SelectionOptions options;
   options.command = {scratch_.write_script("pytest", list), "-q"};
   const Result<PlanOutcome> ad_hoc = plan("", options);
   ASSERT_TRUE(ad_hoc) << ad_hoc.error().what;
   EXPECT_EQ(ad_hoc->plan.suites.at(0).kind, &pytest_kind());
+  EXPECT_EQ(ad_hoc->plan.suites.at(0).process, "file");
+  EXPECT_EQ(ad_hoc->plan.cases.at(0).group, "t.py");
   EXPECT_EQ(ad_hoc->plan.cases.at(0).name, "/plugin:/own");
   const Result<PlanOutcome> configured =
       plan("[suite.a]\ncommand = [\"" + scratch_.path() + "/pytest\"]\nenv.PYTHONPATH = \"/suites\"\n");

@@ -119,8 +119,9 @@ void write_attachments(JsonWriter& json, const Attempt& attempt) {
 // among them: the format has no other place.
 void write_retries(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
   if (record.attempts.size() < 2) return;
-  const auto retries = std::ranges::count_if(
-      record.attempts, [](const Attempt& attempt) { return attempt.start.attempt > 1; });
+  const auto retries =
+      std::ranges::count_if(record.attempts, [](const Attempt& a) { return a.start.attempt > 1; }) -
+      std::ranges::count(record.attempts, true, &Attempt::confirmed_alone);
   json.member("retries", retries).open_array("retryAttempts");
   for (std::size_t i = 0; i + 1 < record.attempts.size(); ++i) {
     const Attempt& attempt = record.attempts[i];

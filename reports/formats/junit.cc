@@ -418,13 +418,14 @@ class SuiteWriter {
         .close();
   }
 
-  // Bad attempts beside the one that shows the verdict. Surefire's order of elements puts them between
-  // failure and skipped or error.
+  // Bad attempts beside the one that shows the verdict; of a bad case none that an attempt alone replaced. Surefire's
+  // order of elements puts them between failure and skipped or error.
   void write_other_attempts(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
     const Attempt* shown = deciding_attempt(record, verdict);
     for (const Attempt& attempt : record.attempts) {
       const Verdict its = verdict_of(attempt);
       if (&attempt == shown || !is_bad(its.outcome)) continue;
+      if (model_.is_bad(record) && attempt.confirmed_alone) continue;
       xml_.open(element)
           .attribute("message", headline(model_, record, attempt))
           .attribute("type", junit_type(its.outcome))

@@ -341,6 +341,7 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
   if (!end.marks.empty()) json.member("marks", texts_of(end.marks));
   json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
+  if (attempt.start.shared) json.member("shared", true);
   write_environment(json, model.environment(attempt));
   write_ranks(json, end.ranks);
   write_exit(json, end.exit_code, end.exit_signal);

@@ -30,7 +30,8 @@ std::map<std::string, DeviceTally> tallies_of(const RunModel& model) {
     for (const Attempt& attempt : record.attempts) {
       const Outcome outcome = verdict_of(attempt).outcome;
       const bool unproven = attempt.end && has_mark(attempt.end->marks, Mark::kUnproven);
-      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun || unproven) continue;
+      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun || unproven || attempt.confirmed_alone)
+        continue;
       for (const std::string& device : attempt.start.devices) {
         DeviceTally& tally = tallies[device];
         ++tally.all;

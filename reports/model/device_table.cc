@@ -82,7 +82,7 @@ DeviceRow device_row(const CaseRecord& record) {
   row.case_id = record.planned.id;
   for (const Attempt& attempt : record.attempts) {
     const Outcome outcome = verdict_of(attempt).outcome;
-    if (attempt.start.devices.empty() || !counts_for_a_verdict(outcome)) continue;
+    if (attempt.start.devices.empty() || !counts_for_a_verdict(outcome) || attempt.confirmed_alone) continue;
     const std::string where = fmt::format("{}", fmt::join(attempt.start.devices, "+"));
     if (is_suspect(attempt)) row.sick.insert(where);
     DeviceCount& count = row.counts[where];

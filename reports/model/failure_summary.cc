@@ -443,8 +443,10 @@ std::string note_text(const CaseRecord& record) {
 std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record) {
   const Attempt* bad = first_bad_attempt(record);
   if (bad == nullptr || !is_flaky(model, record)) return "";
-  return fmt::format("{} at attempt {}, {} at the last", clean_text(to_string(verdict_of(*bad))),
-                     bad->start.attempt, clean_text(to_string(model.verdict(record))));
+  const std::string was = clean_text(to_string(verdict_of(*bad)));
+  const std::string is = clean_text(to_string(model.verdict(record)));
+  if (bad->confirmed_alone) return fmt::format("{} in a shared process, {} alone", was, is);
+  return fmt::format("{} at attempt {}, {} at the last", was, bad->start.attempt, is);
 }
 
 std::string summarize_failure(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {

@@ -71,7 +71,7 @@ std::string answers_below_message(const RunModel& model, const CaseRecord& recor
 // What the case's end says besides, in one line; "" nothing.
 std::string note_text(const CaseRecord& record);
 
-// "fail(exit:3) at attempt 1, pass at the last"; "" of a case that is not flaky.
+// "fail(exit:3) at attempt 1, pass at the last", "fail in a shared process, pass alone"; "" of a case that is not flaky.
 std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

@@ -25,6 +25,18 @@ bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
   return start.attempt == attempt && start.repeat == repeat;
 }
 
+// Compares the newest attempt with those of its repeat, back to the first one.
+void confirm_alone(std::vector<Attempt>& attempts) {
+  Attempt& newest = attempts.back();
+  bool is_first = newest.start.attempt == 1;
+  for (auto before = attempts.rbegin() + 1; !is_first && before != attempts.rend(); ++before) {
+    if (before->start.repeat != newest.start.repeat) continue;
+    if (before->start.shared != newest.start.shared)
+      (newest.start.shared ? newest : *before).confirmed_alone = true;
+    is_first = before->start.attempt == 1;
+  }
+}
+
 // The attempts of a case that has no end record (table in run_model.h).
 const Verdict& verdict_of_attempts(const CaseRecord& record) {
   std::vector<const Attempt*> attempts;
@@ -145,6 +157,7 @@ void RunModel::add(const AttemptStarted& start) {
   attempt.packed_environment = pack(start.environment, words_);
   attempt.start.environment = {};
   release(attempt.start.case_id);
+  confirm_alone(record->attempts);
 }
 
 void RunModel::add(const AttemptEnded& end) {
@@ -314,6 +327,7 @@ Marks RunModel::marks(const CaseRecord& record) const {
   for (const Attempt& attempt : record.attempts) {
     if (attempt.end) all.insert(all.end(), attempt.end->marks.begin(), attempt.end->marks.end());
   }
+  std::erase(all, Mark::kUnproven);  // only a mark of attempts
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;

@@ -40,6 +40,8 @@ struct Attempt {
   std::optional<AttemptEnded> end{};
   std::string packed_environment{};
   std::string packed_telemetry{};
+  // In a shared process, and its repeat has an attempt alone, which counts instead (docs/explanation/batches.md).
+  bool confirmed_alone = false;
 };
 
 // The verdict of an attempt. Without an end record it is notrun(interrupted).

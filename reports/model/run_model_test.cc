@@ -120,10 +120,23 @@ TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
 
 TEST(RunModel, MarksAreSortedAndOnce) {
   AttemptEnded end = ended("s/a", kPass);
-  end.marks = {Mark::kWarn, Mark::kLeaky};
+  end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnproven};  // the last one is no mark of a case
   const RunModel model =
       model_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
   EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
+}
+
+TEST(RunModel, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {
+  const auto attempt = [](int number, bool shared, int repeat = 1) {
+    AttemptStarted start = started("s/a", number, repeat);
+    start.shared = shared;
+    return start;
+  };
+  const RunModel model = model_of({plan_of({planned("s/a")}), attempt(1, true), attempt(2, false),
+                                   attempt(1, true, 2), attempt(3, true)});
+  std::vector<bool> confirmed;
+  for (const Attempt& each : model.cases()[0].attempts) confirmed.push_back(each.confirmed_alone);
+  EXPECT_THAT(confirmed, ElementsAre(true, false, false, true)) << "the third is of another repeat";
 }
 
 TEST(RunModel, RecordsThatDoNotBelongAreWarnings) {

@@ -180,13 +180,14 @@ void Console::on(const Event& event) {
   } else if (const auto* attempt = std::get_if<AttemptEnded>(&event)) {
     Planned& planned = planned_[attempt->case_id];
     planned.spent_ms += attempt->duration_ms;
-    if (is_bad(attempt->verdict.outcome))
-      failed_[attempt->case_id] = {attempt->verdict, attempt->attempt, attempt->repeat, attempt->duration_ms};
     const auto running = std::ranges::find(running_, attempt->case_id, &AttemptStarted::case_id);
+    if (is_bad(attempt->verdict.outcome) && running != running_.end())
+      failed_[attempt->case_id] = {*running, attempt->verdict, attempt->marks, attempt->duration_ms};
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
     show_rest_of_lines(attempt->case_id);
-    planned.left_behind = leak_text(attempt->termination);
+    const bool by_it = attempt->termination.left_by.empty();  // else a warning has it
+    planned.left_behind = by_it ? leak_text(attempt->termination) : "";
     std::erase_if(running_, [&](const AttemptStarted& entry) { return entry.case_id == attempt->case_id; });
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
@@ -268,20 +269,33 @@ void Console::show(const CaseEnded& ended) {
   if (each) show_all_output(ended.case_id);
 }
 
-// The attempt before this one, if it failed and this one is its retry.
+// Prints the failed attempt before `next`, which replaces or retries it.
 void Console::show_retried(const AttemptStarted& next) {
   const auto failed = failed_.find(next.case_id);
   if (failed == failed_.end()) return;
   const FailedAttempt last = std::move(failed->second);
   failed_.erase(failed);
-  if (last.attempt >= next.attempt || last.repeat != next.repeat) return;
-  const auto retries = options_.retries.find(next.case_id);
-  const int all = retries == options_.retries.end() ? 0 : retries->second + 1;
-  const std::string count =
-      fmt::format("{}{}", last.attempt, last.attempt < all ? fmt::format("/{}", all) : "");
-  const std::string word = fmt::format("{} {}, retrying", upper_case(to_string(last.verdict.outcome)), count);
+  if (last.start.attempt >= next.attempt || last.start.repeat != next.repeat) return;
+  std::string word;
+  if (has_mark(last.marks, Mark::kUnproven)) {
+    word = "not proven in a shared process, running alone";
+  } else if (last.start.shared && !next.shared) {
+    word = "failed in a shared process, running alone";
+  } else {
+    word = fmt::format("{} {}, retrying", upper_case(to_string(last.verdict.outcome)), count_retry(next));
+  }
   print(paint(kYellow, word) + seconds(last.duration_ms) + "  " + clean_text(next.case_id) +
         reason_in_brackets(last.verdict));
+}
+
+// "1/2": the number of the attempt before `retry`, without those that do not count.
+std::string Console::count_retry(const AttemptStarted& retry) {
+  Planned& planned = planned_[retry.case_id];
+  if (std::exchange(planned.of_repeat, retry.repeat) != retry.repeat) planned.retried = 0;
+  const int number = ++planned.retried;
+  const auto retries = options_.retries.find(retry.case_id);
+  const int all = retries == options_.retries.end() ? 0 : retries->second + 1;
+  return number < all ? fmt::format("{}/{}", number, all) : std::to_string(number);
 }
 
 // Of a log that several cases share, what came since the one before.

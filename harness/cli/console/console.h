@@ -67,6 +67,7 @@ class Console : public RunDisplay {
   void show_containment(const ContainmentInfo& containment);
   void show(const CaseEnded& ended);
   void show_retried(const AttemptStarted& next);
+  std::string count_retry(const AttemptStarted& retry);
   LastLines output_of(const std::string& log, std::size_t lines, std::size_t bytes) const;
   void show_output(const std::string& case_id, const LastLines& last);
   void show_all_output(const std::string& case_id);
@@ -91,9 +92,9 @@ class Console : public RunDisplay {
   LiveState live() const;
 
   struct FailedAttempt {
+    AttemptStarted start;
     Verdict verdict;
-    int attempt = 1;
-    int repeat = 1;
+    Marks marks;
     std::int64_t duration_ms = 0;
   };
   struct Planned {
@@ -103,6 +104,8 @@ class Console : public RunDisplay {
     std::string suite = {};                     // "memory.xpu"
     std::vector<AttemptStarted> attempts = {};  // that have ended, where their output is shown
     std::string left_behind = {};               // by its last attempt
+    int retried = 0;                            // in the repeat `of_repeat`
+    int of_repeat = 1;
   };
   // Cases that were skipped and never started, of one suite and for one reason.
   struct Skipped {

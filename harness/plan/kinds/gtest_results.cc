@@ -23,8 +23,10 @@ const json& array_of(const json& object, const char* key) {
 
 namespace {
 
-// The text starts with "FILE:LINE\n" where the failure has a place.
+// The text starts with "FILE:LINE\n" where the failure has a place, and with "unknown file\n" of an exception.
 std::string failure_line(const std::string& text) {
+  constexpr std::string_view kNoPlace = "unknown file\n";
+  if (text.starts_with(kNoPlace)) return event_line("fail", {{"message", text.substr(kNoPlace.size())}});
   const auto end_of_line = text.find('\n');
   const auto colon = text.rfind(':', end_of_line);
   if (end_of_line == std::string::npos || colon == std::string::npos || colon == 0)

@@ -89,12 +89,6 @@ std::vector<std::string> Kind::with_output(std::vector<std::string> command, con
   return command;
 }
 
-std::string_view Kind::file_of(const Case& test) const {
-  if (traits_.file_end.empty()) return {};
-  const std::string_view id = framework_id(test);
-  return id.substr(0, id.find(traits_.file_end));
-}
-
 std::string Kind::name_for_child(const Case& test) const {
   return ours() ? test.name : std::string(framework_id(test));
 }

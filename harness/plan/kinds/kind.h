@@ -111,7 +111,7 @@ class Kind {
     // Texts that stand in a program of this kind; a library that is linked dynamically leaves its own name.
     // Only a program that contains one is asked to list.
     std::vector<std::string_view> markers = {};
-    std::vector<std::string_view> processes = {"case", "suite"};  // what `process` may say
+    std::vector<std::string_view> processes = {"case", "suite"};  // values of `process`; the first is the default
     // Made with our suites/main: gets a strict environment, a scratch directory, and its sizes and devices as
     // the child protocol says.
     bool ours = false;
@@ -136,7 +136,6 @@ class Kind {
     std::vector<std::string_view> connection =
         {};                           // kConnection: the same, with HOST:PORT of the runner for "{}"
     bool dashes_end_options = false;  // behind a `--` of the command stands what is the program's own
-    std::string_view file_end = {};   // where the file of a case ends in its id: "::"; empty: it has none
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
     // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
     std::vector<std::string_view> caller_filters = {};
@@ -194,8 +193,6 @@ class Kind {
   virtual std::string way_of_telling(const Suite& suite) const;
   // What lets cases share a process that cannot otherwise, in a sentence without a capital; "" = nothing is known.
   virtual std::string how_to_share(const Suite& suite) const;
-  // The file of a case, by which process = "file" puts cases together; "" = it has none.
-  std::string_view file_of(const Case& test) const;
   // What the program calls a case in its events, and is told in a file of cases.
   std::string name_for_child(const Case& test) const;
   // Several cases in one process: what stands in the file that says which, and the command that reads it.

@@ -180,14 +180,13 @@ class PytestKind final : public Kind {
   PytestKind()
       : Kind({.name = "pytest",
               .framework = "tests of pytest",
-              .processes = {"case", "file", "suite"},
+              .processes = {"file", "case", "suite"},
               .markers_for_devices = true,
               .classnames = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
               .voice = Voice::kEvents,
               .output = {"--proctor-captured={}"},
-              .file_end = "::",
               .caller_options = {kOptions, kPlugins}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {

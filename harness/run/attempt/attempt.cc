@@ -46,13 +46,16 @@ std::optional<Milliseconds> own_duration(const CaseTracker::Open& open, const Ch
   return Milliseconds(ms_between(*start, *open.reported));
 }
 
+void report(const AttemptContext& context, const AttemptCase& entry, const Event& event) {
+  if (!entry.silent) context.sink.on(event);
+}
+
 // Of one that was told of to its end: how long the rest took.
 void count_start(AttemptContext& context, const AttemptPlan& plan, const CaseTracker::Open& open,
                  const CaseTracker& cases, const ProcessEnd& end) {
   if (plan.is_batch() || end.cause != EndCause::kExited) return;
   if (const auto own = own_duration(open, cases.child()))
-    context.start_costs.add(*plan.suite, *cases.of(open.which).test,
-                            Milliseconds(ms_between(end.started, end.leader_ended)), *own);
+    context.start_costs.add(*plan.suite, Milliseconds(ms_between(end.started, end.leader_ended)), *own);
 }
 
 }  // namespace
@@ -167,14 +170,15 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
                 .kernel_position = position,
                 .telemetry = context_.telemetry ? context_.telemetry->begin(plan_.devices) : 0});
   const AttemptCase& entry = cases_.of(which);
-  context_.sink.on(AttemptStarted{
+  report(context_, entry, AttemptStarted{
       .case_id = entry.test->id,
       .attempt = entry.attempt,
       .repeat = entry.repeat,
       .at_ms = ms_between(context_.run_started, now),
       .devices = plan_.devices,
       .log = files_.log,
-      .environment = ranks_ ? std::vector<EnvironmentVariable>{} : plan_.environment.visibility});
+      .environment = ranks_ ? std::vector<EnvironmentVariable>{} : plan_.environment.visibility,
+      .shared = plan_.is_batch()});
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
@@ -193,7 +197,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
                                                              .properties = event.properties});
   event.telemetry = take_telemetry(end);
   for (const auto& text : cases_.child().warnings())
-    context_.sink.on(Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
+    report(context_, cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
   cases_.close(event.verdict.outcome);
   if (told_ && told_->is_unproven(open.which)) add_mark(event.marks, Mark::kUnproven);
   if (end == nullptr && told_ && told_->keeps(open.which, event)) return;
@@ -202,7 +206,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
 
 void RunningAttempt::tell_end(std::size_t which, const AttemptEnded& event, bool went_on) {
   context_.cores.keep(context_.setup.run_dir, event.case_id, event.evidence.core);
-  context_.sink.on(event);
+  report(context_, cases_.of(which), event);
   on_.case_ended(which, event, went_on);
 }
 
@@ -279,7 +283,7 @@ void RunningAttempt::abandon() {
   if (ranks_) cases_.replace_child(ranks_->merged());
   AttemptEnded event = describe_case(&end);
   event.telemetry = take_telemetry(&end);
-  context_.sink.on(event);
+  report(context_, cases_.blamed(), event);
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
@@ -301,7 +305,7 @@ void RunningAttempt::settle_told(const ProcessEnd& end) {
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {
-  for (const auto& warning : warnings_of(end, cases_.blamed().test->id, take_frozen(context_)))
+  for (const auto& warning : warnings_of(end, cases_, take_frozen(context_)))
     context_.sink.on(warning);
   if (readiness_ && !cases_.is_ending()) readiness_->streams_ended(Clock::now());
   const auto& open = cases_.open();

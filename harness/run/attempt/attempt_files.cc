@@ -49,7 +49,7 @@ std::string log_that_is_there(const std::string& run_dir, const std::string& log
 // their cases where several share a process.
 AttemptFiles make_files(AttemptContext& context, const AttemptPlan& plan) {
   AttemptFiles files;
-  if (!context.setup.inherit_stdio) files.log = log_of(context.names, plan.first());
+  if (!context.setup.inherit_stdio) files.log = log_of(context.names, plan.first_reported());
   const Voice voice = plan.voice();
   if (voice == Voice::kFile || voice == Voice::kConnection)
     files.result_file = context.scratch.new_file_name();

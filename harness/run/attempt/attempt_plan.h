@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,7 @@ struct AttemptCase {
   const Case* test = nullptr;
   int attempt = 1;
   int repeat = 1;
+  bool silent = false;  // it runs only to restore the state for later cases, and is in no event
 };
 
 struct AttemptPlan {
@@ -86,6 +88,8 @@ struct AttemptPlan {
   // How the process tells what its cases did.
   Voice voice() const { return is_batch() ? kind().voice_of_several(*suite) : kind().voice(*suite); }
   const AttemptCase& first() const { return cases.front(); }
+  // The log has its name.
+  const AttemptCase& first_reported() const { return *std::ranges::find(cases, false, &AttemptCase::silent); }
   std::vector<const Case*> tests() const {
     std::vector<const Case*> tests;
     for (const auto& entry : cases) tests.push_back(entry.test);

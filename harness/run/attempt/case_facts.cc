@@ -1,10 +1,12 @@
 #include "harness/run/attempt/case_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/text.h"
 #include "harness/process/frozen_time.h"
 #include "harness/run/attempt/ranks_of_case.h"
 #include "harness/run/attempt/verdict.h"
@@ -35,6 +37,16 @@ bool is_leaky(const ProcessEnd& end) {
   return end.cause == EndCause::kExited && !end.termination.strays.empty();
 }
 
+// If several cases ran, the case that started the leaked process is not known.
+bool is_left_by_one(const CaseTracker& cases) { return cases.begun().size() <= 1; }
+
+std::string stray_text(const std::vector<Stray>& strays) {
+  std::vector<std::string> texts;
+  for (const Stray& stray : strays)
+    texts.push_back(fmt::format("process {} ({})", stray.pid, clean_text(stray.command)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 Verdict judge_case(const CaseFacts& facts) {
   const ProcessEnd* end = facts.end;
   const bool ready = facts.readiness && facts.readiness->is_ready();
@@ -53,7 +65,8 @@ Verdict judge_case(const CaseFacts& facts) {
     evidence.spawn_error = end->spawn_error;
     evidence.exit_code = end->exit_code;
     evidence.exit_signal = end->exit_signal;
-    evidence.forbidden_leak = is_leaky(*end) && test_of(facts).policy.leaks_fail;
+    evidence.forbidden_leak =
+        is_leaky(*end) && is_left_by_one(facts.cases) && test_of(facts).policy.leaks_fail;
   }
   return facts.ranks ? facts.ranks->judge(evidence) : judge(evidence);
 }
@@ -69,14 +82,16 @@ void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnde
     add_failure(event, "failed to " + end.spawn_error->step + " " + test_of(facts).argv.front() + ": " +
                            std::strerror(end.spawn_error->err));
   } else {
-    const auto& open = open_case(facts);
     const bool shared = facts.plan.is_batch();
-    event.duration_ms = ms_between(shared ? open.started : end.started,
-                                   shared ? open.reported.value_or(end.leader_ended) : end.leader_ended);
+    event.duration_ms = shared ? facts.cases.lasted(end.leader_ended).count()
+                               : ms_between(end.started, end.leader_ended);
   }
   if (is_leaky(end)) {
-    event.marks.emplace_back(Mark::kLeaky);
-    if (const auto begun = facts.cases.begun(); begun.size() > 1) event.termination.left_by = begun;
+    if (is_left_by_one(facts.cases)) {
+      event.marks.emplace_back(Mark::kLeaky);
+    } else {
+      event.termination.left_by = facts.cases.begun();
+    }
   }
   if (!end.termination.guard_lost.empty()) event.marks.emplace_back(Mark::kGuardLost);
 }
@@ -139,7 +154,6 @@ AttemptEnded what_it_said(const CaseFacts& facts) {
 
 AttemptEnded describe(const CaseFacts& facts) {
   const ProcessEnd* end = facts.end;
-  const auto& open = open_case(facts);
   const CasePolicy& policy = test_of(facts).policy;
   AttemptEnded event = what_it_said(facts);
   event.verdict = judge_case(facts);
@@ -154,7 +168,7 @@ AttemptEnded describe(const CaseFacts& facts) {
   if (end) {
     describe_process(facts, *end, event);
   } else {
-    event.duration_ms = ms_between(open.started, open.reported.value_or(Clock::now()));
+    event.duration_ms = facts.cases.lasted(Clock::now()).count();
   }
   describe_output(facts, event);
   describe_words(facts, event);
@@ -168,8 +182,9 @@ AttemptEnded describe(const CaseFacts& facts) {
   return event;
 }
 
-std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_id, Milliseconds frozen) {
+std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases, Milliseconds frozen) {
   std::vector<Warning> warnings;
+  const std::string& case_id = cases.blamed().test->id;
   const auto& termination = end.termination;
   if (end.guard_late > Milliseconds(0))
     warnings.push_back(
@@ -181,6 +196,12 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_
         fmt::format("the guard of {} failed ({}){}", case_id, termination.guard_lost,
                     termination.unreapable ? "; the runner could not kill all of its processes"
                                            : "; the runner killed the case, and no process is left")});
+  if (is_leaky(end) && !is_left_by_one(cases))
+    warnings.push_back({WarningCode::kSharedLeak,
+                        fmt::format("the process that ended with {} left {} behind, killed now: any of its "
+                                    "{} cases may have started {}",
+                                    case_id, stray_text(termination.strays), cases.begun().size(),
+                                    termination.strays.size() == 1 ? "it" : "them")});
   if (frozen >= FrozenTime::kNotable)
     warnings.push_back(Warning{WarningCode::kFrozen,
                                "the runner did not run for " + human_duration(frozen) +

@@ -42,7 +42,7 @@ struct CaseFacts {
 // All of it but diagnosis and telemetry.
 AttemptEnded describe(const CaseFacts& facts);
 
-// What people must hear of the end of a process that ran `case_id`. `frozen`: how long nothing of the runner ran.
-std::vector<Warning> warnings_of(const ProcessEnd& end, const std::string& case_id, Milliseconds frozen);
+// What people must hear of the end of a process that ran `cases`. `frozen`: how long nothing of the runner ran.
+std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases, Milliseconds frozen);
 
 }  // namespace proctor

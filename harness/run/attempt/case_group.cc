@@ -43,21 +43,61 @@ bool CaseGroup::is_turn_over() const {
 
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   const int turn = this->turn();
-  const bool alone = std::ranges::all_of(members_, [&](const auto& member) {
-    return passes_.contains(member.first) || member.second.is_alone() || !is_due(member.second, turn);
-  });
+  const auto waits = [&](const Members::value_type& member) {
+    return passes_.contains(member.first) || member.second.wants_same_order() || !is_due(member.second, turn);
+  };
+  const bool alone = std::ranges::all_of(
+      members_, [&](const auto& member) { return waits(member) || member.second.is_alone(); });
   std::vector<Turn> turns;
   in_process_.clear();
+  order_.reset();
   verifies_ = false;
   begun_ = true;
-  for (const auto& [index, progress] : members_) {
-    if (passes_.contains(index) || !is_due(progress, turn) || (progress.is_alone() && !alone)) continue;
+  for (const auto& member : members_) {
+    const auto& [index, progress] = member;
+    if (waits(member) || (progress.is_alone() && !alone)) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
     verifies_ = verifies_ || progress.wants_verification();
     in_process_.push_back(index);
     if (alone) break;
   }
+  return turns.empty() ? repeat_order() : turns;
+}
+
+// Repeats the order of one process up to the last case that needs it.
+std::vector<CaseGroup::Turn> CaseGroup::repeat_order() {
+  std::vector<Turn> turns;
+  std::size_t count = 0;
+  for (const auto& [index, progress] : members_) {
+    if (!progress.wants_same_order()) continue;
+    const Place& place = places_.at(index);
+    if (!order_) order_ = place.process;
+    if (place.process != order_) continue;
+    provers_.insert(index);
+    count = std::max(count, place.position + 1);
+  }
+  if (provers_.empty()) return turns;
+  repeated_ = true;
+  in_process_.assign(order_->begin(), order_->begin() + static_cast<std::ptrdiff_t>(count));
+  for (const std::size_t index : in_process_) {
+    const auto prover = provers_.contains(index) ? members_.find(index) : members_.end();
+    turns.push_back(prover == members_.end()
+                        ? Turn{.index = index, .attempt = 1, .repeat = 1, .silent = true}
+                        : Turn{index, prover->second.attempt(), prover->second.repeat()});
+  }
   return turns;
+}
+
+// Ends the cases with a proof that is not complete. A proof is not started twice.
+std::vector<CaseGroup::Finished> CaseGroup::end_proofs(bool only_of_process) {
+  std::vector<Finished> ended;
+  std::erase_if(members_, [&](const auto& member) {
+    if (!member.second.is_proving() || (only_of_process && !provers_.contains(member.first))) return false;
+    ended.push_back(word_on(member, ""));
+    return true;
+  });
+  provers_.clear();
+  return ended;
 }
 
 CaseGroup CaseGroup::split(std::size_t count) {
@@ -83,15 +123,19 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
                                                             const std::vector<std::string>& where) {
   const std::size_t index = in_process_[which];
   const bool bad = is_bad(verdict.outcome);
+  if (repeated_) return take(index, verdict, marks, expected, /*last=*/true, where);
   settle_verification(index, verdict);
   if (!is_shared() || last || verdict.outcome == Outcome::kNotrun ||
       (bad && (expected || !members_.at(index).wants_confirmation())))
     return take(index, verdict, marks, expected, last, where);
   if (bad) {
-    members_.at(index).doubt(verdict, where);
+    if (!order_) order_ = std::make_shared<const std::vector<std::size_t>>(in_process_);
+    places_.insert_or_assign(index, Place{order_, which});
+    members_.at(index).doubt(verdict, where, /*behind_others=*/which > 0);
     return std::nullopt;
   }
-  if (where.empty() && !verifies_) return take(index, verdict, marks, expected, last, where);
+  if (where.empty() && !verifies_ && members_.at(index).may_leak())
+    return take(index, verdict, marks, expected, last, where);
   passes_.insert_or_assign(index, Pass{verdict, marks, where});
   return std::nullopt;
 }
@@ -151,6 +195,10 @@ void CaseGroup::taint() {
   for (const auto& [index, pass] : std::exchange(passes_, {})) members_.at(index).taint();
 }
 
+void CaseGroup::repeat_passes() {
+  for (const auto& [index, pass] : std::exchange(passes_, {})) members_.at(index).disbelieve();
+}
+
 void CaseGroup::disbelieve(std::size_t which) { members_.at(in_process_[which]).disbelieve(); }
 
 void CaseGroup::stand_alone() {
@@ -182,10 +230,12 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
                                                           const std::vector<std::size_t>& not_begun,
                                                           const std::optional<NoMore>& no_more,
                                                           bool may_verify) {
+  if (std::exchange(repeated_, false)) return end_proofs(/*only_of_process=*/true);
   never_began_ = fate == ProcessFate::kNeverBegan ? never_began_ + 1 : 0;
   std::vector<std::size_t> rest;
   for (const auto which : not_begun) rest.push_back(in_process_[which]);
   std::vector<Finished> ended = end_not_begun(fate, rest, no_more);
+  if (no_more) std::ranges::move(end_proofs(false), std::back_inserter(ended));
   if (!no_more) verify_passes();
   if (!may_verify && !verifies_all_) std::ranges::move(leave_unverified(), std::back_inserter(ended));
   if (no_more || verified_.empty()) std::ranges::move(release_passes(), std::back_inserter(ended));
@@ -223,6 +273,7 @@ std::vector<CaseGroup::Finished> CaseGroup::end_not_begun(ProcessFate fate,
 
 std::vector<CaseGroup::Finished> CaseGroup::give_up(const NoMore& why) {
   std::vector<Finished> ended = release_passes();
+  std::ranges::move(end_proofs(false), std::back_inserter(ended));
   std::ranges::move(drop(indices(), why), std::back_inserter(ended));
   return ended;
 }

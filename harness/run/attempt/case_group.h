@@ -9,6 +9,7 @@
 // What a case did beside others in a process is confirmed before it is the last word. A bad attempt is followed by one
 // alone. Good ones wait for the end of their process, where devices are used or some of them are to be verified: after a
 // device has failed all of them run again; and if one that is verified alone is bad, all others of its process run alone.
+// Last, a process repeats the order in which a case failed that passes alone. The other cases in it are in no event.
 //
 // The second attempt of a case is on the same devices as the first. From the third attempt on, each is on
 // devices that the group has not had, as long as there are any: avoids(). Attempts on devices that were found
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,6 +42,7 @@ class CaseGroup {
     std::size_t index;
     int attempt;
     int repeat;
+    bool silent = false;  // it runs only to restore the state for later cases
   };
   // The final word on a case.
   struct Finished {
@@ -71,6 +74,8 @@ class CaseGroup {
   std::vector<Turn> next_process();
   std::size_t case_of(std::size_t which) const { return in_process_[which]; }
   bool is_shared() const { return in_process_.size() > 1; }
+  // Whether the `which`-th case runs only to restore the state for later cases.
+  bool is_silent(std::size_t which) const { return repeated_ && !provers_.contains(in_process_[which]); }
   // Whether a case that does not run now would still begin.
   bool has_more() const;
 
@@ -102,6 +107,8 @@ class CaseGroup {
   bool has_suspect() const;
   // A device failed in the process: what was good in it and waits for its end runs again.
   void taint();
+  // The same if it left processes behind, which its policy forbids. Alone, the case that leaks gets the verdict.
+  void repeat_passes();
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
   // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, no case begins any more. Without `may_verify`, the passes that wait for their verification count as they are. Returns the cases
@@ -125,6 +132,15 @@ class CaseGroup {
     std::vector<std::string> where;
   };
 
+  using Order = std::shared_ptr<const std::vector<std::size_t>>;
+  // Where a case was bad in a shared process.
+  struct Place {
+    Order process;
+    std::size_t position;
+  };
+
+  std::vector<Turn> repeat_order();
+  std::vector<Finished> end_proofs(bool only_of_process);
   std::optional<Finished> take(std::size_t index, const Verdict& verdict, const Marks& marks, bool expected,
                                bool last, const std::vector<std::string>& where);
   void settle_verification(std::size_t index, const Verdict& verdict);
@@ -143,6 +159,10 @@ class CaseGroup {
   Members members_;                      // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
   std::map<std::size_t, Pass> passes_;   // by index; their members wait
+  Order order_;                          // of the present process, set when a case is bad in it
+  std::map<std::size_t, Place> places_;  // by index
+  bool repeated_ = false;                // the present process repeats an order, ...
+  std::set<std::size_t> provers_;        // ... for these
   bool begun_ = false;
   bool verifies_ = false;           // some of the present process, if good
   std::set<std::size_t> verified_;  // passed beside those, and run alone now

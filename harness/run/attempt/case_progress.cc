@@ -10,33 +10,52 @@ namespace proctor {
 
 CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks, bool expected,
                                      const std::vector<std::string>& where) {
-  const std::optional<Verdict> beside = std::exchange(beside_, std::nullopt);
+  if (is_proving()) return prove(verdict, marks);
+  const std::optional<Beside> beside = std::exchange(beside_, std::nullopt);
   return beside ? settle(*beside, verdict, marks, expected, where) : count(verdict, marks, expected, where);
 }
 
-void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where) {
-  beside_ = verdict;
+void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others) {
+  beside_ = Beside{verdict, behind_others};
   if (!decided_) devices_ = where;
   ++attempt_;
   ++discounted_;
 }
 
 CaseProgress::Next CaseProgress::believe() {
-  return count(*std::exchange(beside_, std::nullopt), {}, /*expected=*/true, devices_);
+  return count(std::exchange(beside_, std::nullopt)->verdict, {}, /*expected=*/true, devices_);
 }
 
 // The first attempt alone after one beside others.
-CaseProgress::Next CaseProgress::settle(const Verdict& beside, const Verdict& verdict, const Marks& marks,
+CaseProgress::Next CaseProgress::settle(const Beside& beside, const Verdict& verdict, const Marks& marks,
                                         bool expected, const std::vector<std::string>& where) {
-  if (verdict.outcome == Outcome::kNotrun) return count(beside, marks, /*expected=*/true, where);
-  const bool was_bad = is_bad(beside.outcome);
+  if (verdict.outcome == Outcome::kNotrun) return count(beside.verdict, marks, /*expected=*/true, where);
+  const bool was_bad = is_bad(beside.verdict.outcome);
   bad_beside_ = was_bad;
   if (was_bad && !is_bad(verdict.outcome)) {
-    add_mark(marks_, Mark::kOrderDependent);
     add_mark(marks_, Mark::kFlaky);
+    const Next next = count(verdict, marks, expected, where);
+    const bool proves = next == Next::kDone && beside.behind_others && !policy_.in_turns;
+    return proves ? begin_proof(Proof::kAlone) : next;
   }
   if (was_bad || expected || !is_bad(verdict.outcome)) return count(verdict, marks, expected, where);
   return count({Outcome::kFail, Reason::kOrder}, marks, /*expected=*/true, where);
+}
+
+CaseProgress::Next CaseProgress::begin_proof(Proof proof) {
+  proof_ = proof;
+  disbelieve();
+  return Next::kRetry;
+}
+
+CaseProgress::Next CaseProgress::prove(const Verdict& verdict, const Marks& marks) {
+  const Proof proof = std::exchange(proof_, Proof::kNone);
+  for (const MarkWord& mark : marks) add_mark(marks_, mark);
+  const bool good = !is_bad(verdict.outcome);
+  if (proof == Proof::kAlone && good) return begin_proof(Proof::kSameOrder);
+  if (proof == Proof::kSameOrder && !good && verdict.outcome != Outcome::kNotrun)
+    add_mark(marks_, Mark::kOrderDependent);
+  return Next::kDone;
 }
 
 CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& marks, bool expected,

@@ -8,8 +8,11 @@
 // counts for nothing: neither as a retry nor as bad.
 //
 // What an attempt beside other cases in a process says is not the last word, and costs no retry. A bad one is followed by
-// one alone: if that is good, the case is `order_dependent` and `flaky`. A good one is, where it is to be verified: if
-// that is bad, the case is fail(order). What the attempt alone cannot say, because the run ends, the one before it says.
+// one alone: if that is good, the case is `flaky`. A good one is, where it is to be verified: if that is bad, the case is
+// fail(order). What the attempt alone cannot say, because the run ends, the one before it says.
+//
+// If other cases ran before such a `flaky` case, up to two more attempts follow: one alone and, if it is good, one after
+// the same cases. If the latter is bad, the case is also `order_dependent`. These attempts change nothing else.
 #pragma once
 
 #include <optional>
@@ -30,6 +33,7 @@ struct RepeatPolicy {
   bool verify = false;      // a good attempt beside others is followed by one alone
   bool confirm = true;      // a bad attempt beside others is
   bool in_turns = false;    // after each repeat others have theirs
+  bool no_leak = false;     // a good attempt counts only if its process left nothing behind
 };
 
 class CaseProgress {
@@ -44,7 +48,8 @@ class CaseProgress {
            const std::vector<std::string>& where = {});
 
   // Takes the verdict of an attempt beside others in its process instead. The next one, alone, has the last word.
-  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {});
+  // `behind_others`: other cases ran before it.
+  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false);
   // There will be no such attempt: that beside others has the last word.
   Next believe();
   // The next one is in place of a good one beside others, after which a device failed in the process.
@@ -54,9 +59,14 @@ class CaseProgress {
   void discount();
   bool wants_verification() const { return policy_.verify; }
   bool wants_confirmation() const { return policy_.confirm; }
+  bool may_leak() const { return !policy_.no_leak; }
 
   // The attempt counts for nothing, and the next one, in its place, is alone in its process.
   void disbelieve();
+  // The verdict is final. The next attempt only shows whether the case depends on other cases, ...
+  bool is_proving() const { return proof_ != Proof::kNone; }
+  // ... and runs after the cases that ran before it when it was bad.
+  bool wants_same_order() const { return proof_ == Proof::kSameOrder; }
   // Whether no other case may be in its process.
   bool is_alone() const { return alone_ || attempt_ > 1; }
   void stand_alone() { alone_ = true; }
@@ -70,19 +80,32 @@ class CaseProgress {
   bool takes_turns() const { return policy_.in_turns; }
   bool has_whole_repeat() const { return repeat_ > policy_.first_repeat; }
   // No attempt counts yet, and none waits for another one.
-  bool has_nothing() const { return !has_whole_repeat() && counted_attempts() == 1 && !beside_; }
+  bool has_nothing() const {
+    return !has_whole_repeat() && counted_attempts() == 1 && !beside_ && !is_proving();
+  }
   // A repeat has ended, and the next one has not begun.
   bool is_between_repeats() const { return has_whole_repeat() && attempt_ == 1; }
-  const Verdict& verdict() const { return beside_ && !decided_ ? *beside_ : verdict_; }
+  const Verdict& verdict() const { return beside_ && !decided_ ? beside_->verdict : verdict_; }
   // The devices of the attempt that gave the verdict.
   const std::vector<std::string>& devices() const { return devices_; }
   Marks marks() const;
 
  private:
-  Next settle(const Verdict& beside, const Verdict& verdict, const Marks& marks, bool expected,
+  enum class Proof { kNone, kAlone, kSameOrder };
+
+  // An attempt beside others, which the next one verifies or confirms.
+  struct Beside {
+    Verdict verdict;
+    bool behind_others;
+  };
+
+  Next settle(const Beside& beside, const Verdict& verdict, const Marks& marks, bool expected,
               const std::vector<std::string>& where);
   Next count(const Verdict& verdict, const Marks& marks, bool expected,
              const std::vector<std::string>& where);
+
+  Next begin_proof(Proof proof);
+  Next prove(const Verdict& verdict, const Marks& marks);
 
   RepeatPolicy policy_;
   int attempt_ = 1;
@@ -92,7 +115,8 @@ class CaseProgress {
   int repeat_;
   bool decided_ = false;             // a repeat was bad: the verdict stands
   bool bad_beside_ = false;          // the present repeat was, beside others
-  std::optional<Verdict> beside_{};  // of the attempt beside others, which the next one verifies or confirms
+  Proof proof_ = Proof::kNone;
+  std::optional<Beside> beside_{};
   std::set<std::vector<std::string>> good_on_;
   std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;

@@ -134,7 +134,7 @@ TEST(CaseProgress, UntilFailAlsoStopsAtAFailureBesideOthers) {
   progress.doubt(kBad);
   EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone) << "it is good alone";
   EXPECT_EQ(progress.verdict(), kGood);
-  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kOrderDependent, Mark::kFlaky));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kFlaky));
 }
 
 TEST(CaseProgress, OnlyTheRepeatThatWasBadBesideOthersIsTheLast) {

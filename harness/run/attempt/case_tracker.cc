@@ -49,6 +49,11 @@ void CaseTracker::close(Outcome outcome) {
   another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
 }
 
+Milliseconds CaseTracker::lasted(Clock::time_point then) const {
+  const auto time = std::chrono::duration_cast<Milliseconds>(open_->reported.value_or(then) - open_->started);
+  return std::max(time, Milliseconds(0));
+}
+
 bool CaseTracker::none_began() const { return std::find(begun_.begin(), begun_.end(), true) == begun_.end(); }
 
 std::vector<std::size_t> CaseTracker::not_begun() const {

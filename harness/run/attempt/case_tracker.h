@@ -15,6 +15,7 @@
 
 #include "harness/core/child_report.h"
 #include "harness/core/clock.h"
+#include "harness/core/duration.h"
 #include "harness/evidence/kernel_log.h"
 #include "harness/run/attempt/attempt_plan.h"
 #include "harness/run/care/telemetry.h"
@@ -56,6 +57,8 @@ class CaseTracker {
   bool is_ending() const { return ending_; }
 
   const std::optional<Open>& open() const { return open_; }
+  // Run time of the open case of a shared process, up to `then`. The last lines of a process can be read after its end.
+  Milliseconds lasted(Clock::time_point then) const;
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   // The case that is responsible for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }

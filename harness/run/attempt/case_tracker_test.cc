@@ -66,6 +66,16 @@ TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
   EXPECT_FALSE(cases.open()->reported);
 }
 
+TEST_F(CaseTrackerTest, WhatIsReadAfterTheEndOfTheProcessTookNoTime) {
+  const AttemptPlan plan = plan_of(2);
+  CaseTracker cases(plan, /*starting=*/false);
+  cases.begin({.which = 0, .started = now_ + Milliseconds(7)});
+  EXPECT_EQ(cases.lasted(now_), Milliseconds(0)) << "it called exit(), and was heard of later";
+  EXPECT_EQ(cases.lasted(now_ + Milliseconds(9)), Milliseconds(2));
+  cases.add_line(line(plan, 0, "end"), now_ + Milliseconds(8));
+  EXPECT_EQ(cases.lasted(now_ + Milliseconds(9)), Milliseconds(1));
+}
+
 TEST_F(CaseTrackerTest, OfOneThatIsAloneTheStartEventOnlyEndsItsStartUp) {
   const AttemptPlan plan = plan_of(1);
   CaseTracker cases(plan, /*starting=*/true);

@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kWorthSaying{2'000};  // of processes one after the other
+constexpr Milliseconds kWorthSaying{2'000};
 
 double seconds(Milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
 
@@ -19,42 +19,37 @@ bool may_share(const Suite& suite) {
   return several && !kind.ours && !suite.process_chosen && suite.process == "case";
 }
 
-std::string what_to_write(const Suite& suite, bool files) {
-  const bool option = suite.origin == kCommandLineOrigin;
-  if (files && option) return "to share a process among the tests of a file, give --process file";
-  if (option) return "to share processes, give --batch auto";
-  return fmt::format("{} below [suite.{}]",
-                     files ? "to share a process among the tests of a file, write process = \"file\""
-                           : "to share processes, write batch = \"auto\"",
-                     suite.name);
+std::string what_to_write(const Suite& suite) {
+  if (suite.origin == kCommandLineOrigin) return "give --batch auto";
+  return fmt::format("write batch = \"auto\" below [suite.{}]", suite.name);
 }
 
 }  // namespace
 
-void StartCosts::add(const Suite& suite, const Case& test, Milliseconds whole, Milliseconds own) {
+void StartCosts::add(const Suite& suite, Milliseconds whole, Milliseconds own) {
   if (!may_share(suite)) return;
   Sum& sum = sums_[&suite];
   own = std::clamp(own, Milliseconds(0), whole);
   ++sum.processes;
   sum.own += own;
   sum.around += whole - own;
-  sum.files.insert(suite.kind->file_of(test));
 }
 
-std::vector<Warning> StartCosts::proposals() const {
+// If processes ran in parallel, the sum of their times is longer than the run.
+std::vector<Warning> StartCosts::proposals(Milliseconds run) const {
   std::vector<Warning> warnings;
   for (const auto& [suite, sum] : sums_) {
-    const auto fewer = static_cast<std::int64_t>(sum.processes - sum.files.size());
-    const Milliseconds saved = sum.around * fewer / static_cast<std::int64_t>(sum.processes);
+    const auto processes = static_cast<std::int64_t>(sum.processes);
+    const Milliseconds all = sum.around + sum.own;
+    Milliseconds saved = sum.around * (processes - 1) / processes;
+    if (all > run) saved = saved * run.count() / all.count();
     if (sum.around <= sum.own || saved < kWorthSaying) continue;
-    const bool has_files = !sum.files.begin()->empty();
     warnings.push_back(
         {WarningCode::kStartCosts,
-         fmt::format(
-             "suite `{}` ({}): its {} processes took {:.1f} s to start and exit, its tests {:.1f} s; {}, "
-             "which saves up to {:.1f} s",
-             suite->name, suite->origin, sum.processes, seconds(sum.around), seconds(sum.own),
-             what_to_write(*suite, has_files), seconds(saved))});
+         fmt::format("suite `{}` ({}): its {} processes took {:.1f} s to start and exit, its tests {:.1f} s; "
+                     "to share processes, {}, which saves up to {:.1f} of the {:.1f} s of this run",
+                     suite->name, suite->origin, sum.processes, seconds(sum.around), seconds(sum.own),
+                     what_to_write(*suite), seconds(saved), seconds(run))});
   }
   return warnings;
 }

@@ -1,12 +1,9 @@
 // What processes of one case each cost beside their cases, by suite. A framework that registers or collects everything
-// to run a single test may spend more time there than in the tests: then sharing processes is proposed, in the words to
-// write: those of a file where the framework has files, else a batch.
+// to run a single test may spend more time there than in the tests: then a warning proposes to share processes.
 #pragma once
 
 #include <cstddef>
 #include <map>
-#include <set>
-#include <string_view>
 #include <vector>
 
 #include "harness/core/duration.h"
@@ -18,16 +15,15 @@ namespace proctor {
 class StartCosts {
  public:
   // A process that ran one case alone took `whole`, and the case itself `own` of it.
-  void add(const Suite& suite, const Case& test, Milliseconds whole, Milliseconds own);
-  // In the order of the plan's suites' addition: one for each suite that would be quicker by seconds.
-  std::vector<Warning> proposals() const;
+  void add(const Suite& suite, Milliseconds whole, Milliseconds own);
+  // One for each suite that would make a run of this length shorter by seconds.
+  std::vector<Warning> proposals(Milliseconds run) const;
 
  private:
   struct Sum {
     std::size_t processes = 0;
     Milliseconds around{};  // start, collection, and the end
     Milliseconds own{};
-    std::set<std::string_view> files = {};  // of the plan's ids
   };
 
   std::map<const Suite*, Sum> sums_;

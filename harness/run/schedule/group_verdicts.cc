@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/core/outcome_meaning.h"
+
 namespace proctor {
 namespace {
 
@@ -17,8 +19,16 @@ bool is_suspicious(const Verdict& verdict) {
 
 void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
                                   bool provisional) {
+  if (group_.is_silent(which)) return;
   if (!went_on) last_ = which;
-  const Unsettled unsettled{which, ended.verdict, ended.marks, expected, ended.attempt, ended.repeat};
+  const Unsettled unsettled{.which = which,
+                            .verdict = ended.verdict,
+                            .marks = ended.marks,
+                            .expected = expected,
+                            .attempt = ended.attempt,
+                            .repeat = ended.repeat,
+                            .blames_device = poisons_process(ended),
+                            .last = ended.termination.unreapable};
   const bool looks =
       is_suspicious(ended.verdict) && !devices_.ids.empty() && !run_.stopping && !devices_.lost;
   if (looks || provisional) {
@@ -30,9 +40,8 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
 
 // The verdict of an attempt counts for its case.
 void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
-  // A pass in a process in which a device was lost is tainted.
-  const bool may_be_tainted = group_.is_shared() && !is_bad(ended.verdict.outcome);
-  const bool last = run_.stopping || (devices_.lost && !may_be_tainted);
+  // In a shared process, another case may have lost the device.
+  const bool last = ended.last || run_.stopping || (devices_.lost && !group_.is_shared());
   auto finished =
       group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids);
   if (!finished) return;
@@ -45,7 +54,19 @@ void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
   }
 }
 
+std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) const {
+  if (left.lost.empty() || !left.sick.empty() || !devices_.lost) return std::nullopt;
+  if (!group_.is_shared()) return last_;
+  for (const Unsettled& ended : unsettled_) {
+    if (ended.verdict.outcome == Outcome::kDeviceLost || ended.blames_device) return ended.which;
+  }
+  const auto last = std::ranges::find(unsettled_, last_, &Unsettled::which);
+  const bool died = last != unsettled_.end() && is_suspicious(last->verdict) && meaning_of(last->verdict).midway;
+  return died ? last_ : std::nullopt;
+}
+
 void GroupVerdicts::settle(const DeviceVisits::Left& left, const std::vector<std::size_t>& unproven) {
+  const std::optional<std::size_t> loser = this->loser(left);
   for (Unsettled& ended : std::exchange(unsettled_, {})) {
     std::string note;
     if (std::ranges::find(unproven, ended.which) != unproven.end()) {
@@ -53,22 +74,25 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const std::vector<std
       if (last_ == ended.which) last_.reset();
       continue;
     }
-    if (!left.sick.empty() && is_suspicious(ended.verdict)) {
-      if (is_discounted(ended, left, note)) continue;
-    } else if (!left.lost.empty() && devices_.lost && last_ == ended.which) {
+    if (loser == ended.which) {
       ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
+      ended.last = true;
       note = "its device is lost, so its result is not a verdict on the code";
+    } else if (is_suspicious(ended.verdict) && !(left.sick.empty() && left.lost.empty()) &&
+               is_discounted(ended, left, note)) {
+      continue;
     }
     take(ended, note);
   }
 }
 
 bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
+  const std::string& device = left.sick.empty() ? left.lost : left.sick;
   run_.sink.on(AttemptSuspected{.case_id = run_.test(group_.case_of(ended.which)).id,
                                 .attempt = ended.attempt,
                                 .repeat = ended.repeat,
-                                .device = left.sick,
-                                .evidence = left.words});
+                                .device = device,
+                                .evidence = left.sick.empty() ? "lost" : left.words});
   if (run_.setup.planned.exec) return false;  // it starts its command once
   if (!group_.has_suspect(ended.which)) {
     group_.discount(ended.which);
@@ -76,7 +100,7 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
     return true;
   }
   note =
-      "it left " + left.sick + " unhealthy, which was healthy before it; it is not retried on a third device";
+      "it left " + device + " unhealthy, which was healthy before it; it is not retried on a third device";
   return false;
 }
 

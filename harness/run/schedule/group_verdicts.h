@@ -25,8 +25,8 @@ class GroupVerdicts {
   // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
   void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
                      bool provisional = false);
-  // Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry; so do
-  // the `unproven` cases of the process.
+  // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
+  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
   void settle(const DeviceVisits::Left& left, const std::vector<std::size_t>& unproven = {});
   // Call this after settle(): says the final word that waited.
   void process_ended();
@@ -42,8 +42,12 @@ class GroupVerdicts {
     bool expected;
     int attempt;
     int repeat;
+    bool blames_device;  // its failure is an error of its device
+    bool last;           // the case must not start again
   };
 
+  // The attempt that lost the device; none: not known.
+  std::optional<std::size_t> loser(const DeviceVisits::Left& left) const;
   // Whether it counts for nothing. If it counts, `note` may say more.
   bool is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
   void take(const Unsettled& ended, const std::string& note = {});

@@ -16,6 +16,10 @@
 namespace proctor {
 namespace {
 
+// Limits of a process that runs the cases of a file.
+constexpr double kLongestFileMs = 10.0 * 60 * 1000;
+constexpr std::size_t kMostOfFile = 500;
+
 struct Refusal {
   Verdict verdict;
   std::string note;
@@ -67,7 +71,8 @@ RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t devi
           .repeat = std::min(setup.repeats.of(test.id), most),
           .until_fail = setup.repeats.until_fail,
           .confirm = !setup.stop.fail_fast,
-          .in_turns = setup.planned.stress_ms > 0};
+          .in_turns = setup.planned.stress_ms > 0,
+          .no_leak = test.policy.leaks_fail};
 }
 
 }  // namespace
@@ -98,12 +103,22 @@ PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::strin
   return {.backend = std::move(backend), .devices = test.devices, .device = device, .takes = takes};
 }
 
+// Whether the group of a file is complete, so that a new one begins with this case.
+bool PendingCases::is_full(const Suite& suite, const Admission& admission, std::size_t place,
+                           std::size_t index) {
+  if (suite.process != "file") return false;
+  return admission.groups[place].size() >= kMostOfFile ||
+         admission.keys[place].duration_ms + admission.expected.of(index) > kLongestFileMs;
+}
+
 CaseGroup& PendingCases::group_for(std::size_t index, const std::string& device, Admission& admission) const {
   const Case& test = setup_.plan->cases[index];
   std::size_t place = admission.groups.size();
   if (!test.group.empty()) {
     const auto key = std::make_tuple(test.suite, test.group, test.devices, device);
-    place = admission.shared.try_emplace(key, place).first->second;
+    std::size_t& last = admission.shared.try_emplace(key, place).first->second;
+    if (last < place && is_full(setup_.plan->suites[test.suite], admission, last, index)) last = place;
+    place = last;
   }
   if (place == admission.groups.size()) {
     admission.groups.emplace_back().pin_to(device);

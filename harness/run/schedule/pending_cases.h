@@ -99,6 +99,7 @@ class PendingCases {
   struct Admission;
 
   Demand demand_of(std::size_t index, const std::string& device) const;
+  static bool is_full(const Suite& suite, const Admission& admission, std::size_t place, std::size_t index);
   // The group that a case joins, a new one where no process may be shared. `device`: the only one that will do, or "".
   CaseGroup& group_for(std::size_t index, const std::string& device, Admission& admission) const;
   void line_up(Admission admission);

@@ -135,6 +135,28 @@ TEST_F(PendingCasesTest, AGroupTakesAsLongAsAllItsCases) {
   EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 0));
 }
 
+TEST_F(PendingCasesTest, AFileOfTooManyCasesIsSeveralProcesses) {
+  setup_.repeats.order.longest_first = false;
+  plan_.suites[0].process = "file";
+  plan(1001, "test_a.py", 1);
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 500, 1000));
+}
+
+TEST_F(PendingCasesTest, AFileThatTakesTooLongIsSeveralProcesses) {
+  setup_.repeats.order.longest_first = false;
+  plan_.suites[0].process = "file";
+  for (const double minutes : {4, 6, 1, 11, 2}) add(1, minutes * 60'000, "test_a.py");
+  admit();
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 2, 3, 4));
+}
+
+TEST_F(PendingCasesTest, ASuiteThatSharesAProcessIsNeverSeveral) {
+  plan_.suites[0].process = "suite";
+  for (int i = 0; i < 501; ++i) add(1, 60'000, "*");
+  admit();
+  EXPECT_THAT(run_beside_each_other(), ElementsAre(0));
+}
+
 TEST_F(PendingCasesTest, CasesArePinnedInTheirOrder) {
   setup_.repeats.pins = {{"s/1", "a"}, {"s/2", "a"}};
   add(1, 5000);

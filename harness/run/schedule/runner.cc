@@ -110,9 +110,12 @@ void Runner::tell_beginning() {
 
 void Runner::tell_end() {
   attempts_.cores.remove_others();
-  for (const auto& warning : attempts_.start_costs.proposals()) run_.sink.on(warning);
+  const auto since_start = [&] {
+    return std::chrono::duration_cast<Milliseconds>(Clock::now() - attempts_.run_started);
+  };
+  for (const auto& warning : attempts_.start_costs.proposals(since_start())) run_.sink.on(warning);
   if (run_.setup.extras.at_end) run_.setup.extras.at_end();
-  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - attempts_.run_started);
+  const auto elapsed = since_start();
   run_.sink.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
 }
 

@@ -18,8 +18,12 @@ AttemptPlan plan_attempt(const RunContext& run, CaseGroup& group, const std::vec
                    .environment = {},
                    .ranks = {}};
   if (run.attempts.one_by_one.contains(plan.suite)) group.stand_alone();
-  for (const auto& turn : group.next_process())
-    plan.cases.push_back({.test = &run.test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
+  for (const auto& turn : group.next_process()) {
+    plan.cases.push_back({.test = &run.test(turn.index),
+                          .attempt = turn.attempt,
+                          .repeat = turn.repeat,
+                          .silent = turn.silent});
+  }
   return plan;
 }
 
@@ -96,7 +100,8 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   const auto known = run_.ends.known_failure(index, devices_.ids, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   doubt_ = doubt_ || casts_doubt(ended, expected);
-  poisoned_ = poisoned_ || poisons_process(ended);
+  poisoned_ = poisoned_ || (!devices_.ids.empty() && poisons_process(ended));
+  leaked_ = leaked_ || (!ended.termination.left_by.empty() && run_.test(index).policy.leaks_fail);
   verdicts_.attempt_ended(which, ended, expected, went_on, attempt_->is_provisional());
 }
 
@@ -121,8 +126,10 @@ void RunningGroup::on_process_ended(ProcessFate fate) {
 
 void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
   devices_.lost = devices_.lost || left.any_sick;
+  card_lost_ = !left.lost.empty() && left.sick.empty();
   verdicts_.settle(left, ended.unproven);
   if (devices_.lost || std::exchange(poisoned_, false)) group_.taint();
+  if (std::exchange(leaked_, false)) group_.repeat_passes();
   go_on(ended.fate, ended.not_begun);
 }
 
@@ -172,7 +179,7 @@ bool RunningGroup::can_have_others(const DeviceWish& wish) const {
 // Its devices were taken out. A case that has no others will never have any.
 void RunningGroup::leave_sick_devices() {
   if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
-  const bool sick = group_.has_suspect() || !group_.pinned_to().empty();
+  const bool sick = !card_lost_ && (group_.has_suspect() || !group_.pinned_to().empty());
   give_up({{Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
            sick ? "its device was found unhealthy, and there is no other for it"
                 : "the devices that it needs are lost to this run"});

@@ -93,7 +93,7 @@ enum class Reason {
   kFailFast,
   kStartUp,
   kDeviceLost,  // also of fail
-  kDeviceSick,
+  kDeviceUnhealthy,
   kBreaker,
   // of skip
   kNeeds,  // "devices>=2"

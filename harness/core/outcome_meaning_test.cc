@@ -138,7 +138,7 @@ TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
   EXPECT_EQ(code(Outcome::kError, Reason::kProtocol), kExitRed);
   EXPECT_EQ(code(Outcome::kError, Reason::kGuardLost), kExitMachine);
   EXPECT_EQ(code(Outcome::kNotrun, Reason::kBudget), kExitIncomplete);
-  EXPECT_EQ(code(Outcome::kNotrun, Reason::kDeviceSick), kExitMachine);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kDeviceUnhealthy), kExitMachine);
   EXPECT_EQ(code(Outcome::kXpass, "", "proctor"), kExitRed);
   EXPECT_EQ(code(Outcome::kXpass, "", "pytest"), kExitGreen);
   for (const Outcome outcome : kAllOutcomes) {

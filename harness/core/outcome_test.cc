@@ -59,7 +59,7 @@ TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kError, {Reason::kSpawn, "ENOENT"}}), Blame::kSetup);
   EXPECT_EQ(blame_of({Outcome::kError, Reason::kGuardLost}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceLost}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceSick}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceUnhealthy}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kBreaker}), Blame::kMachine);
 }
 

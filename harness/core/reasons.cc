@@ -106,7 +106,7 @@ constexpr std::array kReasons = {
                   "not run: the process that it shares with others ended before it ran anything"},
     ReasonMeaning{R::kDeviceLost, "device_lost", only(kNotrun), kMachine, kOfMachine, kByOutcome,
                   "not run: its device was lost"},
-    ReasonMeaning{R::kDeviceSick, "device_sick", only(kNotrun), kMachine, kOfMachine, kByOutcome,
+    ReasonMeaning{R::kDeviceUnhealthy, "device_unhealthy", only(kNotrun), kMachine, kOfMachine, kByOutcome,
                   "not run: its device was found unhealthy, and there is no other"},
     ReasonMeaning{R::kBreaker, "breaker", only(kNotrun), kMachine, kOfMachine, kByOutcome,
                   "not run: the machine had failed too many cases in a row"},

@@ -194,7 +194,7 @@ def each_device(sandbox):
     done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:3x1", "--repeat", "3",
                            "--each-device", env={**sandbox.env, "PROCTOR_SIM_FAULTS": SICK})
     document = report(sandbox.last_out())
-    check(done.returncode == 75 and outcomes(document) == ["notrun(device_sick)"], done.returncode, outcomes(document))
+    check(done.returncode == 75 and outcomes(document) == ["notrun(device_unhealthy)"], done.returncode, outcomes(document))
     counts = {}
     for attempt in document["cases"][0]["attempts"]:
         counts.setdefault(attempt["devices"][0], []).append(attempt["outcome"])
@@ -234,7 +234,7 @@ def lost_and_reset(sandbox):
 def last_fails(sandbox):
     """Without another card there is no verdict, and the rest is not run."""
     done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1", faults=SICK)
-    check(outcomes(document) == ["notrun(device_sick)", "notrun(device_lost)"], outcomes(document))
+    check(outcomes(document) == ["notrun(device_unhealthy)", "notrun(device_lost)"], outcomes(document))
     check(done.returncode == 75 and document["cases"][0]["problem"] == "machine", done.returncode, document["cases"][0])
     check(document["cases"][0]["attempts"][0]["outcome"] == "crash", document["cases"][0]["attempts"])
     print("ok the last card fails: no verdict on the case, and the rest is not run on it")

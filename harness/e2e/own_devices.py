@@ -168,7 +168,7 @@ def proof(sandbox):
     # One card less than the mask lets through: beside a lease of one card, none. Such a card is sick besides.
     missing = {"PROCTOR_SIM_FAULTS": "visibility.missing_device"}
     outcome, reason, problem, _, attempts = run(code=75, env=missing)
-    check((outcome, reason, problem) == ("notrun", "device_sick", "machine"), outcome, reason, problem)
+    check((outcome, reason, problem) == ("notrun", "device_unhealthy", "machine"), outcome, reason, problem)
     check((attempts[0]["outcome"], attempts[0]["reason"]) == ("error", "mask_mismatch"), attempts)
     messages = [failure["message"] for failure in attempts[0]["failures"]]
     check(any("this process sees none, and has leased" in message for message in messages), messages)

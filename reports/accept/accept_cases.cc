@@ -123,7 +123,7 @@ class CaseJudge {
 
   // The verdict of the case is that of another device.
   static std::string why_not_run(const Verdict& verdict) {
-    return verdict.outcome == Outcome::kNotrun ? to_string(verdict) : "notrun(device_sick)";
+    return verdict.outcome == Outcome::kNotrun ? to_string(verdict) : "notrun(device_unhealthy)";
   }
 
   void add(const CaseRecord& record, const Attempt& attempt, const AcceptStep& step, const std::string& id) {

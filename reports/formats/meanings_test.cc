@@ -153,7 +153,7 @@ TEST(Meanings, EachOutcomeInEachFormat) {
        3,
        "other notrun",
        "fail ERROR"},
-      {{Outcome::kNotrun, Reason::kDeviceSick},
+      {{Outcome::kNotrun, Reason::kDeviceUnhealthy},
        "proctor",
        "error proctor.notrun",
        "error",

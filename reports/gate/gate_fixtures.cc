@@ -692,9 +692,9 @@ void add_ways_of_outcomes(WrongWays& ways) {
              scene.run().cases[0].attempts = {kFailed, kPassed};
              scene.more_policy = "[gate.flaky]\npercent = 25\n";
            });
-  for (const Verdict& verdict :
-       {Verdict{Outcome::kDeviceLost, reason_in_words("xid:79")},
-        Verdict{Outcome::kError, Reason::kForeignHolder}, Verdict{Outcome::kNotrun, Reason::kDeviceSick}}) {
+  for (const Verdict& verdict : {Verdict{Outcome::kDeviceLost, reason_in_words("xid:79")},
+                                 Verdict{Outcome::kError, Reason::kForeignHolder},
+                                 Verdict{Outcome::kNotrun, Reason::kDeviceUnhealthy}}) {
     ways.add(15, "a failure of the machine, " + to_string(verdict), "machine",
              {"B580", "machine problem", "memory.xpu/Copy.A"}, [&](GateScene& scene) {
                scene.run().cases[0].attempts = {verdict};

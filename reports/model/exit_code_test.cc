@@ -45,7 +45,7 @@ constexpr Ending kEndings[] = {
     {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
     {Outcome::kNotrun, "budget", "proctor", 'i', false},
     {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
-    {Outcome::kNotrun, "device_sick", "proctor", 'm', false},
+    {Outcome::kNotrun, "device_unhealthy", "proctor", 'm', false},
     {Outcome::kNotrun, "breaker", "proctor", 'm', false},
 };
 

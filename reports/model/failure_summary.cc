@@ -61,7 +61,7 @@ std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bo
   if (meaning.reason == Reason::kLeaky && end != nullptr) text += ": " + leak_text(end->termination);
   if (meaning.reason == Reason::kMaskMismatch && end != nullptr && !end->failures.empty())
     text += ": " + end->failures.front().message;
-  if (meaning.reason == Reason::kDeviceSick && started)
+  if (meaning.reason == Reason::kDeviceUnhealthy && started)
     text = "no verdict: its device was found unhealthy after it, and there is no other";
   return text;
 }

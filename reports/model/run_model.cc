@@ -15,7 +15,7 @@ namespace proctor {
 namespace {
 
 const Verdict kInterrupted{Outcome::kNotrun, Reason::kInterrupted};
-const Verdict kDeviceSick{Outcome::kNotrun, Reason::kDeviceSick};
+const Verdict kDeviceUnhealthy{Outcome::kNotrun, Reason::kDeviceUnhealthy};
 const Verdict kWarned{Outcome::kFail, Reason::kWarn};
 
 // An assignment would keep the memory.
@@ -43,7 +43,7 @@ const Verdict& verdict_of_attempts(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     if (counts(attempt)) attempts.push_back(&attempt);
   }
-  if (attempts.empty()) return kDeviceSick;
+  if (attempts.empty()) return kDeviceUnhealthy;
   for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
     const bool last_of_repeat = attempts[i]->start.repeat != attempts[i + 1]->start.repeat;
     const Verdict& verdict = verdict_of(*attempts[i]);

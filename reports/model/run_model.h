@@ -12,7 +12,7 @@
 //   fewer executions than --repeat wanted        notrun(interrupted)
 //   otherwise                                    the verdict of the last attempt
 // Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was found unhealthy
-// decides nothing; where no other attempt was made, the case is notrun(device_sick).
+// decides nothing; where no other attempt was made, the case is notrun(device_unhealthy).
 #pragma once
 
 #include <array>

@@ -100,7 +100,7 @@ TEST(RunModel, StrictTurnsWarnIntoFail) {
 TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
   const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
   const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
-  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, Reason::kDeviceSick}));
+  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, Reason::kDeviceUnhealthy}));
   auto elsewhere = bad;
   elsewhere.push_back(started("s/a", 2));
   EXPECT_EQ(verdict_after(elsewhere), kInterrupted);

@@ -139,7 +139,7 @@ TEST_F(Examination, ADeviceThatIsStillSickAfterItsResetIsSick) {
 }
 
 // Refused while somebody uses it, or nobody here may.
-TEST_F(Examination, AResetThatFailsLeavesTheDeviceSick) {
+TEST_F(Examination, AResetThatFailsLeavesTheDeviceUnhealthy) {
   for (const int code : {1, 3}) {
     HealthRequest how = request(say(kFail, 1));
     how.reset = request("exit " + std::to_string(code)).argv;

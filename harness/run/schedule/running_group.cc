@@ -180,7 +180,7 @@ bool RunningGroup::can_have_others(const DeviceWish& wish) const {
 void RunningGroup::leave_sick_devices() {
   if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
   const bool sick = !card_lost_ && (group_.has_suspect() || !group_.pinned_to().empty());
-  give_up({{Outcome::kNotrun, sick ? Reason::kDeviceSick : Reason::kDeviceLost},
+  give_up({{Outcome::kNotrun, sick ? Reason::kDeviceUnhealthy : Reason::kDeviceLost},
            sick ? "its device was found unhealthy, and there is no other for it"
                 : "the devices that it needs are lost to this run"});
 }

@@ -113,9 +113,9 @@ void AcceptDisplay::settle_devices() {
   const DrainList list(leases->path());
   for (const AcceptedDevice& device : acceptance_.devices) {
     const auto drained = list.find(device.id);
-    const bool was_rejected = drained && drained->reason == kRejected;
-    if (device.verdict == AcceptVerdict::kAccepted && was_rejected &&
-        level_of(*drained) <= acceptance_.level) {
+    const bool by_run = drained && !drained->run.empty();
+    const int level = by_run && drained->reason == kRejected ? level_of(*drained) : 0;
+    if (device.verdict == AcceptVerdict::kAccepted && by_run && level <= acceptance_.level) {
       const auto undrained = list.undrain(device.id);
       if (!undrained) fail(undrained.error());
       if (undrained) print(device.id + " gets cases again\n");

@@ -82,6 +82,11 @@ std::string_view to_string(Blame blame) {
   return "?";
 }
 
+bool is_device_gone(const Verdict& verdict) {
+  return verdict.outcome == Outcome::kNotrun &&
+         (verdict.reason == Reason::kDeviceUnhealthy || verdict.reason == Reason::kDeviceLost);
+}
+
 bool is_machine_outcome(const Verdict& verdict) {
   if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->machine;
   return verdict.outcome == Outcome::kError || verdict.outcome == Outcome::kDeviceLost;

@@ -155,6 +155,9 @@ std::string to_string(const Verdict& verdict);
 // an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
+
+// Whether the case was not run because its devices were found unhealthy, or went away.
+bool is_device_gone(const Verdict& verdict);
 std::string_view to_string(Blame blame);
 std::optional<Blame> parse_blame(std::string_view text);
 

@@ -148,6 +148,18 @@ def a_rejected_device_is_drained_until_it_is_accepted(sandbox):
     check(done.returncode == 0 and "cuda-sim:1 gets cases again" in done.stdout, verdicts(document), done.stdout)
 
 
+def a_device_that_a_run_drained_is_tested_and_undrained(sandbox):
+    """What the run advises works: the device is drained, and is tested all the same."""
+    machine = ["--sim", "cuda:2", "--sim-state", sandbox.path / "machine"]
+    ran = sandbox.proctor("run", *machine, "--out", sandbox.out(), "--gpus", "1", "--backend", "cuda", "--each-device",
+                          "--prove-devices", "--", "/bin/true",
+                          env={**sandbox.env, "PROCTOR_SIM_FAULTS": "kernel.skip:dev=1"})
+    check(ran.returncode == 75 and "GPU cuda-sim:1 is bad" in ran.stdout, ran.stdout, ran.stderr)
+    check("test the device: proctor accept --devices cuda-sim:1 " in ran.stdout, ran.stdout)
+    done, document = accept(sandbox, "--level", 1, *machine, "--devices", "cuda-sim:1")
+    check(done.returncode == 0 and "cuda-sim:1 gets cases again" in done.stdout, verdicts(document), done.stdout)
+
+
 def mistakes_are_named(sandbox):
     bad = sandbox.path / "bad.toml"
     bad.write_text('[[model]]\nname = "A"\ncount = 1\nuuids = ["x", "y"]\n')
@@ -212,7 +224,8 @@ def main():
             write_page(found)
         return
     run_scenarios([good_devices_are_accepted, one_broken_device_is_rejected, a_machine_is_compared_with_what_it_should_have,
-                   a_rejected_device_is_drained_until_it_is_accepted, mistakes_are_named, a_budget_says_what_it_left_out])
+                   a_rejected_device_is_drained_until_it_is_accepted, a_device_that_a_run_drained_is_tested_and_undrained,
+                   mistakes_are_named, a_budget_says_what_it_left_out])
 
 
 if __name__ == "__main__":

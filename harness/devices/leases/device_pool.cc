@@ -52,13 +52,22 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
     if (!line.empty())
       warnings_.push_back({WarningCode::kDeviceDrained, id + " is drained. To drain its node, too: " + line});
   }
+  for (const PoolDevice& entry : devices_) {
+    if (entry.device.id == id) note_drained(entry.device, reason);
+  }
   retire({id});
 }
 
-// Another run may find out that a device is sick.
-bool DevicePool::drained_meanwhile(const std::string& id) {
-  const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
-  if (!drained || (retest_ && drained->reason == kRejected)) return false;
+void DevicePool::note_drained(const PlannedDevice& device, const std::string& reason) {
+  if (reason != to_string(HealthFact::kLost)) unhealthy_[device.id] = device.backend;
+}
+
+// Another run may find out that a device is unhealthy.
+bool DevicePool::drained_meanwhile(const PlannedDevice& device) {
+  const auto drained = leases_ ? DrainList(leases_->path()).find(device.id) : std::nullopt;
+  const bool by_person = drained && drained->run.empty();
+  if (!drained || (retest_ && !by_person)) return false;
+  note_drained(device, drained->reason);
   const std::string line = slurm_drain_line({*drained});
   warnings_.push_back({WarningCode::kDeviceDrained,
                        describe(*drained) + (line.empty() ? "" : ". To drain its node, too: " + line)});
@@ -68,8 +77,8 @@ bool DevicePool::drained_meanwhile(const std::string& id) {
 std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const std::string& id = devices_[i].device.id;
-    if (devices_[i].device.backend == backend && !busy_[i] && drained_meanwhile(id)) out.push_back(id);
+    const PlannedDevice& device = devices_[i].device;
+    if (device.backend == backend && !busy_[i] && drained_meanwhile(device)) out.push_back(device.id);
   }
   retire(out);
   std::vector<std::string> free;
@@ -218,6 +227,12 @@ bool DevicePool::can_ever_lease(const std::string& backend, int count, const Dev
   return count <= std::count_if(devices_.begin(), devices_.end(), [&](const PoolDevice& entry) {
            return entry.device.backend == backend && wish.fits(entry.device.id);
          });
+}
+
+Reason DevicePool::why_taken_out(const std::string& backend, const DeviceWish& wish) const {
+  const bool unhealthy = std::ranges::any_of(
+      unhealthy_, [&](const auto& device) { return device.second == backend && wish.fits(device.first); });
+  return unhealthy ? Reason::kDeviceUnhealthy : Reason::kDeviceLost;
 }
 
 std::optional<int> DevicePool::width(const std::string& backend) const {

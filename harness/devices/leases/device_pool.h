@@ -74,6 +74,8 @@ class DevicePool {
 
   // Whether `lease` could ever succeed, with nothing else running.
   bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
+  // Why not: one of the devices that fit was found unhealthy (kDeviceUnhealthy), or they went away (kDeviceLost).
+  Reason why_taken_out(const std::string& backend, const DeviceWish& wish = {}) const;
   // How many one-device cases of `backend` can run at once; none if devices set no limit.
   std::optional<int> width(const std::string& backend) const;
 
@@ -91,7 +93,8 @@ class DevicePool {
   bool is_left_out(const std::string& id);
   std::vector<std::string> free_devices(const std::string& backend);
   void note(const LeaseConflict& conflict);
-  bool drained_meanwhile(const std::string& id);
+  bool drained_meanwhile(const PlannedDevice& device);
+  void note_drained(const PlannedDevice& device, const std::string& reason);
   bool take(const std::string& id, const std::string& what);
   void end_lease(const std::string& id, Result<void> (Lease::*mark)());
 
@@ -100,6 +103,7 @@ class DevicePool {
   std::string run_;
   bool retest_;
   std::vector<bool> busy_;
+  std::map<std::string, std::string> unhealthy_;  // taken out as such: id -> backend
   std::map<std::string, Lease> held_;
   std::map<std::string, LeftOut> left_out_;
   std::vector<std::string> held_elsewhere_;

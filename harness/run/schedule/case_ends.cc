@@ -20,14 +20,16 @@ void CaseEnds::announce(const CaseGroup::Finished& finished) {
   if (const auto all = whole(finished)) tell(*all);
 }
 
-// What a part that ran says counts for more than that another one did not run.
+// What a part that ran says counts for more than that the device of another one was taken out. A part that was cut short
+// for any other reason leaves the case without a result.
 std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& part) {
   const auto entry = parts_.find(part.index);
   if (entry == parts_.end()) return part;
   auto& [left, so_far] = entry->second;
   const auto weight = [](const Verdict& verdict) {
-    if (verdict.outcome == Outcome::kNotrun) return 1;
-    return is_bad(verdict.outcome) ? 2 : 0;
+    if (is_device_gone(verdict)) return 0;
+    if (verdict.outcome == Outcome::kNotrun) return 2;
+    return is_bad(verdict.outcome) ? 3 : 1;
   };
   if (!so_far) {
     so_far = part;

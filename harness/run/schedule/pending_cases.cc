@@ -300,10 +300,26 @@ void PendingCases::put_last(CaseGroup group) {
   append(demand, std::move(group));
 }
 
+CaseGroup::NoMore PendingCases::why_no_devices(const CaseGroup& group) const {
+  const Demand demand = demand_of(group.first(), group.pinned_to());
+  const Reason reason = pool_.why_taken_out(demand.backend, {.only = demand.device});
+  return {{Outcome::kNotrun, reason},
+          reason == Reason::kDeviceUnhealthy ? "its device was found unhealthy, and there is no other for it"
+                                             : "the devices that it needs are lost to this run"};
+}
+
 std::vector<CaseGroup::Finished> PendingCases::drop(const CaseGroup::NoMore& why) {
+  return drop_each([&why](const CaseGroup&) { return why; });
+}
+
+std::vector<CaseGroup::Finished> PendingCases::drop_without_devices() {
+  return drop_each([this](const CaseGroup& group) { return why_no_devices(group); });
+}
+
+std::vector<CaseGroup::Finished> PendingCases::drop_each(const Why& why) {
   std::vector<CaseGroup::Finished> dropped;
   const auto give_up = [&](CaseGroup& group) {
-    auto finished = group.give_up(why);
+    auto finished = group.give_up(why(group));
     std::move(finished.begin(), finished.end(), std::back_inserter(dropped));
   };
   for (PutBack& back : put_back_) give_up(back.group);

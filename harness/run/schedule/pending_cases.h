@@ -63,6 +63,10 @@ class PendingCases {
   void put_last(CaseGroup group);
   // Ends all cases that are left, in the planned order.
   std::vector<CaseGroup::Finished> drop(const CaseGroup::NoMore& why);
+  // The same, where what is left waits for devices that were taken out.
+  std::vector<CaseGroup::Finished> drop_without_devices();
+  // Why the group will never have devices.
+  CaseGroup::NoMore why_no_devices(const CaseGroup& group) const;
 
   // How many groups take_first_that_fits() has looked at, for tests: about one for each process.
   std::size_t looked_at() const { return looked_at_; }
@@ -110,6 +114,8 @@ class PendingCases {
   CaseGroup take_batch(Queue& queue);
   Start take(const Candidate& candidate, std::vector<std::string> devices);
   DeviceWish wish_of(const CaseGroup& group, const Demand& demand) const;
+  using Why = std::function<CaseGroup::NoMore(const CaseGroup&)>;
+  std::vector<CaseGroup::Finished> drop_each(const Why& why);
 
   const RunSetup& setup_;
   DevicePool& pool_;

@@ -126,7 +126,6 @@ void RunningGroup::on_process_ended(ProcessFate fate) {
 
 void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
   devices_.lost = devices_.lost || left.any_sick;
-  card_lost_ = !left.lost.empty() && left.sick.empty();
   verdicts_.settle(left, ended.unproven);
   if (devices_.lost || std::exchange(poisoned_, false)) group_.taint();
   if (std::exchange(leaked_, false)) group_.repeat_passes();
@@ -179,10 +178,7 @@ bool RunningGroup::can_have_others(const DeviceWish& wish) const {
 // Its devices were taken out. A case that has no others will never have any.
 void RunningGroup::leave_sick_devices() {
   if (can_have_others({.only = group_.pinned_to()})) return go_on_elsewhere();
-  const bool sick = !card_lost_ && (group_.has_suspect() || !group_.pinned_to().empty());
-  give_up({{Outcome::kNotrun, sick ? Reason::kDeviceUnhealthy : Reason::kDeviceLost},
-           sick ? "its device was found unhealthy, and there is no other for it"
-                : "the devices that it needs are lost to this run"});
+  give_up(run_.pending.why_no_devices(group_));
 }
 
 // On other devices, or after others have had their turn, if there is still time for it.

@@ -77,7 +77,6 @@ class RunningGroup {
   bool doubt_ = false;     // about its devices, by the way in which an attempt ended
   bool poisoned_ = false;  // the process, by an error of its devices
   bool leaked_ = false;    // the process left processes behind, which is forbidden
-  bool card_lost_ = false;  // the driver reports one of the devices as lost
   std::function<void()> ended_;
 };
 

@@ -36,8 +36,7 @@ void Slots::start_more() {
   if (!groups_.empty()) return;
   if (!run_.pending.empty() && !run_.pending.holders().empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
-  run_.drop_pending(
-      {{Outcome::kNotrun, Reason::kDeviceLost}, "the devices that it needs are lost to this run"});
+  run_.ends.announce(run_.pending.drop_without_devices());
   idle_();
 }
 

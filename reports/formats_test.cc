@@ -271,11 +271,11 @@ TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
   EXPECT_THAT(junit,
               HasSubstr("<property name=\"proctor.by_device.s/bad\" value=\"xpu-sim:1: it fails there"));
   EXPECT_THAT(junit,
-              HasSubstr("devices: the code: it fails on every device\nhistory: since 4567def (3 runs)\n"));
+              HasSubstr("devices: the code: it fails on every device\nhistory: first failed in 4567def (3 runs)\n"));
   const std::string extended = written(write_junit_extended, model);
   EXPECT_THAT(extended,
               HasSubstr("<property name=\"proctor.by_device\" value=\"the code: it fails on every "));
-  EXPECT_THAT(extended, HasSubstr("<property name=\"proctor.history\" value=\"new\"/>"));
+  EXPECT_THAT(extended, HasSubstr("<property name=\"proctor.history\" value=\"NEW: passed in 0123abc\"/>"));
   const std::string summary = summary_markdown(model);
   EXPECT_THAT(summary, HasSubstr("| `s/both` | the code: it fails on every device | xpu-sim:0: 10 of 10, "
                                  "xpu-sim:1: 10 of 10 |\n"));

@@ -277,14 +277,14 @@ std::set<std::pair<std::string, std::string>> suites_of_several(const HistoryAns
   return several;
 }
 
-// "ID · since 0123abc, 3 days ago · 2 runs · good in 4567def"
+// "ID · first failed in 0123abc, 3 days ago · 2 runs · passed in 4567def"
 std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing, bool name_variant) {
   const SeenRun& since = answer.runs[failing.since];
   std::string text = failing.id;
   if (name_variant) text += " · " + to_string(failing.variant);
-  text += fmt::format(" · since {}, {} · {}", short_name(since), age_text(since.started),
+  text += fmt::format(" · first failed in {}, {} · {}", short_name(since), age_text(since.started),
                       count_text(failing.runs, "run"));
-  if (failing.good) text += " · good in " + short_name(answer.runs[*failing.good]);
+  if (failing.good) text += " · passed in " + short_name(answer.runs[*failing.good]);
   if (!since.moved.empty()) text += " · the driver stack changed then: " + to_string(since.moved);
   if (failing.last.run + 1 != answer.runs.size())
     text += " · last seen in " + short_name(answer.runs[failing.last.run]);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Devices in doubt are examined: those that fail are drained, those that pass go on; a sick machine ends the run."""
 
+import html
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -85,6 +87,18 @@ def proven(sandbox):
     print("ok each card is examined before its first case where it is asked for")
 
 
+def names_first(sandbox, done, sentence):
+    """The first line of the console's end, of the page and of summary.md is this one, and names no other card as bad."""
+    out = sandbox.last_out()
+    end = done.stdout.rstrip().split("\n\n")[-1].splitlines()
+    check(end[0].startswith(sentence), "the end of the console:", done.stdout)
+    summary = (out / "summary.md").read_text().splitlines()[0].replace("\\", "")
+    check(summary.startswith(f"# Proctor: {sentence}"), "summary.md:", summary)
+    title = re.search("<h1><span[^>]*>[^<]*</span> (.*?)</h1>", (out / "index.html").read_text()).group(1)
+    check(html.unescape(title).startswith(sentence), "the page:", title)
+    check(end[0].count(" is bad") == 1 and "not good" not in title, title)
+
+
 def no_program(sandbox):
     path = sandbox.path / "no_program"
     path.write_bytes(b"\x7fELF that is none")
@@ -116,6 +130,11 @@ def fails(sandbox):
     check(sick[0] in done.stdout.split("whose problem")[1], "the card is not named:", done.stdout)
     junit = (sandbox.last_out() / "junit.xml").read_text()
     check("proctor.run.device_suspect" in junit and sick[0] in junit, "JUnit is not red for the card")
+    well = case["attempts"][1]["devices"]
+    moved = [line for line in done.stdout.splitlines() if line.startswith("MOVED ")]
+    check(len(moved) == 2 and moved[0].endswith(f"{case['id']}  {sick[0]} -> {well[0]}"), "one line for the move:", moved)
+    check("retrying" not in done.stdout and "device_suspect" not in done.stdout.lower(), done.stdout)
+    names_first(sandbox, done, f"GPU {sick[0]} is bad: its health probe failed after {case['id']}. The code passed on ")
     print("ok a sick card is drained, and its case is good elsewhere:", words)
 
 
@@ -194,7 +213,8 @@ def each_device(sandbox):
     done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:3x1", "--repeat", "3",
                            "--each-device", env={**sandbox.env, "PROCTOR_SIM_FAULTS": SICK})
     document = report(sandbox.last_out())
-    check(done.returncode == 75 and outcomes(document) == ["notrun(device_unhealthy)"], done.returncode, outcomes(document))
+    check(done.returncode == 75 and outcomes(document) == ["pass"], done.returncode, outcomes(document))
+    check(document["cases"][0]["marks"] == ["device_suspect"], document["cases"][0]["marks"])
     counts = {}
     for attempt in document["cases"][0]["attempts"]:
         counts.setdefault(attempt["devices"][0], []).append(attempt["outcome"])
@@ -202,7 +222,23 @@ def each_device(sandbox):
     check(counts.pop(sick) == ["fail"], "the sick card got more attempts:", counts)
     check(sorted(counts.values()) == [["pass"] * 3] * 2, "the others did not go on:", counts)
     check(f"{sick}: found unhealthy" in done.stdout and document["cases"][0]["problem"] == "machine", done.stdout)
+    names_first(sandbox, done, f"GPU {sick} is bad: its health probe failed after {document['cases'][0]['id']}. The code")
+    counted(sandbox)
     print("ok --each-device goes on without the sick card, and counts it")
+
+
+def counted(sandbox):
+    """What the unhealthy card could not run is counted, and passes by what the others say."""
+    suites = {"sums": xpu(str(BIN / "health_xpu")), **{f"next{i}": xpu("/bin/true") for i in range(3)}}
+    config = sandbox.path / "counted.toml"
+    write_config(config, suites)
+    done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:3x1", "--jobs", "1",
+                           "--each-device", env={**sandbox.env, "PROCTOR_SIM_FAULTS": SICK})
+    document = report(sandbox.last_out())
+    check(done.returncode == 75 and outcomes(document) == ["pass"] * 4, done.returncode, outcomes(document))
+    check("  3 cases were not run on xpu-sim:0.\n" in done.stdout, done.stdout)
+    listed = [line for line in done.stdout.splitlines() if "next" in line and not line.startswith(("  ", "PASS  "))]
+    check(not listed, "listed one by one:", listed)
 
 
 def executed_once(sandbox):
@@ -220,8 +256,9 @@ def executed_once(sandbox):
 def lost_and_reset(sandbox):
     """A card that is lost is drained; where the policy allows it, it is reset and goes on."""
     suites = {"lose": losing(), "next": xpu("/bin/true")}
-    _, kept = run(sandbox, suites, "--sim", "xpu:1x1")
+    lost, kept = run(sandbox, suites, "--sim", "xpu:1x1")
     check(outcomes(kept)[1] == "notrun(device_lost)" and not found(kept, "reset"), outcomes(kept), kept["health"])
+    names_first(sandbox, lost, f"GPU xpu-sim:0 is bad: it was lost after {kept['cases'][0]['id']}")
     done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--reset", "sick")
     check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
     # It is taken again on the card that is well now, and loses it again: then it is the case.
@@ -234,7 +271,7 @@ def lost_and_reset(sandbox):
 def last_fails(sandbox):
     """Without another card there is no verdict, and the rest is not run."""
     done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1", faults=SICK)
-    check(outcomes(document) == ["notrun(device_unhealthy)", "notrun(device_lost)"], outcomes(document))
+    check(outcomes(document) == ["notrun(device_unhealthy)"] * 2, outcomes(document))
     check(done.returncode == 75 and document["cases"][0]["problem"] == "machine", done.returncode, document["cases"][0])
     check(document["cases"][0]["attempts"][0]["outcome"] == "crash", document["cases"][0]["attempts"])
     print("ok the last card fails: no verdict on the case, and the rest is not run on it")

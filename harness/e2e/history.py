@@ -75,7 +75,7 @@ def since_when(sandbox):
     check(failing["good"]["commit"] == "b" * 40 and failing["variant"]["simulated"], failing)
     text = history(sandbox, "show", "h.sqlite").stdout
     [line] = [line for line in text.splitlines() if line.startswith(f"    {CASE} ")]
-    check(f"{CASE} · since {'c' * 12}, less than an hour ago · 2 runs · good in {'b' * 12}" in line, text)
+    check(f"{CASE} · first failed in {'c' * 12}, less than an hour ago · 2 runs · passed in {'b' * 12}" in line, text)
     [outcomes] = show(sandbox, "h.sqlite", "--case", CASE)["cases"]
     check([one["standing"] for one in outcomes["outcomes"]] == ["failing", "failing", "passing", "passing"], outcomes)
 
@@ -91,7 +91,7 @@ def by_cause(sandbox):
     check(lines[1] == "3 cases fail, with 2 causes:", lines)
     heads = [line for line in lines[2:] if not line.startswith("    ")]
     check(len(heads) == 2 and heads[0].endswith(" (2 cases)"), lines)
-    check(len(lines) == 7 and all(f" · since {'a' * 12}, " in line and line.endswith(" · 2 runs") for line in lines[2:]
+    check(len(lines) == 7 and all(f" · first failed in {'a' * 12}, " in line and line.endswith(" · 2 runs") for line in lines[2:]
                                   if line not in heads), lines)
 
 

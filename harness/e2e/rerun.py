@@ -96,7 +96,8 @@ def each_device(sandbox):
     bad = [card for card, outcomes in counts.items() if "fail" in outcomes]
     check(len(bad) == 1 and set(counts[bad[0]]) == {"fail"}, counts)
     check(f"{bad[0]}: it fails there more often than luck explains" in done.stdout, "the table:", done.stdout)
-    check("no failure" in done.stdout and cases["fine"]["outcome"] == "pass", done.stdout)
+    check("no failure" not in done.stdout and cases["fine"]["outcome"] == "pass", done.stdout)
+    check(f"GPU {bad[0]} is bad: " in done.stdout and "(p = " in done.stdout, "the first line of the end:", done.stdout)
     check(len(cases["host"]["attempts"]) == 25, "without devices it runs as ever")
     check(cases["card"]["outcome"] == "fail" and done.returncode == 75, "it is the card's:", done.returncode, done.stdout)
     print("ok the table tells the card from the code")

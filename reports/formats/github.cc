@@ -97,10 +97,8 @@ std::string annotation_message(const RunModel& model, const CauseGroup& group) {
   std::string text =
       fmt::format("{}\n{}{}", first.planned.id, message_beyond_headline(model, first, kWholeMessageBytes),
                   summarize_failure(model, first));
-  if (const CasePast* past = model.past(first)) {
-    const std::string age = group.is_flaky ? flaky_text(*past) : age_text(*past);
-    if (!age.empty()) text += fmt::format("history:       {}\n", age);
-  }
+  if (const std::string age = age_of(model, group); !age.empty())
+    text += fmt::format("history:       {}\n", age);
   if (group.cases.size() > 1) text += "all with this cause:" + ids_text(group.cases);
   return text;
 }

@@ -99,10 +99,10 @@ TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
   const auto red = annotations(model_of(events), "");
   ASSERT_EQ(red.size(), 3u);
   EXPECT_EQ(red[0].title, "s/new (new): fresh");
-  EXPECT_THAT(red[0].message, HasSubstr("history:       new\n"));
+  EXPECT_THAT(red[0].message, HasSubstr("history:       NEW: passed in 0123abc\n"));
   EXPECT_EQ(red[1].title, "s/old: old");
-  EXPECT_THAT(red[1].message, HasSubstr("history:       since 0123abc (3 runs)\n"));
-  EXPECT_EQ(red[2].title, "flaky: s/a and 1 more (new): now and then");
+  EXPECT_THAT(red[1].message, HasSubstr("history:       first failed in 0123abc (3 runs)\n"));
+  EXPECT_EQ(red[2].title, "flaky: s/a and 1 more: now and then");
   EXPECT_EQ(red[2].level, Level::kError);
   EXPECT_EQ(red[2].file, "tests/copy.cc");
   EXPECT_THAT(red[2].message, HasSubstr("history:       flaky in 2 of 3 earlier runs\n"));

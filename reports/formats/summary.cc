@@ -13,10 +13,10 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/markdown.h"
-#include "reports/model/case_past.h"
 #include "reports/model/cause.h"
 #include "reports/model/device_shares.h"
 #include "reports/model/device_table.h"
+#include "reports/model/device_verdict.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_rates.h"
 #include "reports/model/failure_summary.h"
@@ -92,9 +92,22 @@ std::string tested_line(const Subject& subject) {
   return text + ".\n";
 }
 
+// Below the title, which says what is wrong with a device: what is known of it, and what to do.
+std::string device_lines(const DeviceVerdict& verdict) {
+  std::string text;
+  for (const std::string& sentence : verdict.more) text += "- " + markdown_prose(sentence) + "\n";
+  if (!verdict.exit.empty()) text += "- " + markdown_prose(verdict.exit) + "\n";
+  if (!verdict.advice.empty())
+    text += fmt::format("- {} {}\n", markdown_prose(verdict.advice), markdown_code(verdict.command));
+  return text.empty() ? text : text + "\n";
+}
+
 void add_head(std::string& out, const RunModel& model, const std::vector<CauseGroup>& groups) {
   const RunPlanned& plan = model.plan();
-  out += fmt::format("# Proctor: {} (exit code {})\n\n", light(model), shell_exit_code(model));
+  const std::optional<DeviceVerdict> devices = device_verdict(model, "RUN_DIR");
+  out += fmt::format("# Proctor: {} (exit code {})\n\n",
+                     devices ? markdown_prose(devices->sentence) : std::string(light(model)),
+                     shell_exit_code(model));
   if (model.simulated()) {
     out += "> **SIMULATED.** These results were obtained without hardware";
     if (plan.sim)
@@ -102,10 +115,11 @@ void add_head(std::string& out, const RunModel& model, const std::vector<CauseGr
           fmt::format(" ({}, driver {})", markdown_code(plan.sim->topology), markdown_code(plan.sim->driver));
     out += " and say nothing about any device.\n\n";
   }
+  if (devices) out += device_lines(*devices);
   out += verdict_line(model, groups);
   out += counts_line(model);
   const std::string command = code_or_device_command(model, "RUN_DIR");
-  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+  for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : device_doubts(model)) {
     out += markdown_prose(doubt.sentence);
     if (!command.empty()) out += " Code or device? " + markdown_code(command);
     out += '\n';
@@ -171,14 +185,8 @@ std::string markdown_cell(std::string_view text) {
 }
 
 std::string outcome_of_cause(const RunModel& model, const CauseGroup& group) {
+  if (group.is_moved) return "moved";
   return group.is_flaky ? "flaky" : to_string(model.verdict(*group.cases.front()));
-}
-
-std::string age_in_summary(const RunModel& model, const CauseGroup& group) {
-  const CasePast* past = model.past(*group.cases.front());
-  if (past == nullptr) return "";
-  if (group.is_flaky) return flaky_text(*past);
-  return is_new(*past) ? "NEW" : age_text(*past);
 }
 
 // "xpu-sim:0, xpu-sim:1 and 2 more": where the cases went wrong.
@@ -208,7 +216,7 @@ std::string or_dash(const std::string& text) { return text.empty() ? "-" : markd
 
 void add_first_causes(MarkdownPage& page, const RunModel& model, const std::vector<CauseGroup>& groups) {
   page.title(
-      "\n| outcome | message | place | device | cases | since |\n| --- | --- | --- | --- | --- | --- |\n");
+      "\n| outcome | message | place | device | cases | history |\n| --- | --- | --- | --- | --- | --- |\n");
   for (std::size_t i = 0; i < std::min(groups.size(), kFirstCauses); ++i) {
     const CaseRecord& first = *groups[i].cases.front();
     const std::string message = one_line(whole_message(model, first), kSummaryLineBytes);
@@ -216,7 +224,7 @@ void add_first_causes(MarkdownPage& page, const RunModel& model, const std::vect
                          markdown_cell(outcome_of_cause(model, groups[i])), markdown_prose(message),
                          or_dash(to_string(place_of(model, first))),
                          or_dash(devices_of_cause(model, groups[i])), cases_cell(groups[i]),
-                         or_dash(age_in_summary(model, groups[i]))));
+                         or_dash(age_of(model, groups[i]))));
   }
 }
 
@@ -242,8 +250,7 @@ std::string cause_entry(const RunModel& model, const CauseGroup& group) {
   if (!place.empty()) title += " at " + summary_html_line(place);
   title += group.cases.size() == 1 ? fmt::format(": <code>{}</code>", summary_html_line(first.planned.id))
                                    : ": " + count_text(group.cases.size(), "case");
-  if (const std::string age = age_in_summary(model, group); !age.empty())
-    title += ", " + summary_html_line(age);
+  if (const std::string age = age_of(model, group); !age.empty()) title += ", " + summary_html_line(age);
   const std::string text = message_beyond_headline(model, first, kSummaryMessageBytes) +
                            summarize_failure(model, first) + telemetry_line(model, first);
   return fmt::format("<details><summary>{}</summary>{}\n<pre>{}</pre></details>\n", title,
@@ -289,7 +296,10 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
   page.title(fmt::format("\n## {}\n\n", title));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, records] = sorted[i];
-    page.add(group_entry(reason.empty() ? "no reason" : markdown_code(reason), records));
+    const std::string name = reason.empty() ? "no reason" : markdown_code(reason);
+    page.add(is_device_gone(model.verdict(*records.front()))
+                 ? fmt::format("- {} × {}\n", records.size(), name)
+                 : group_entry(name, records));
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));

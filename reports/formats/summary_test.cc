@@ -31,7 +31,8 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
        DeviceHealth{"xpu-sim:1", HealthFact::kWaited, "memory.xpu/A.Fail", 7, 300, 0, "late"},
        DeviceHealth{"xpu-sim:1", HealthFact::kDrained, "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
        Warning{WarningWord::in_text("output_lost"), "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
-  EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
+  EXPECT_THAT(text, StartsWith("# Proctor: GPU xpu-sim:1 is bad: it was lost before memory.xpu/A.Fail. "));
+  EXPECT_THAT(text, HasSubstr(" (exit code 1)\n\n> **SIMULATED.**"));
   EXPECT_THAT(text,
               HasSubstr("\n**1 of 4 cases failed, with 1 cause.**\n4 planned: 1 pass, 1 fail, 2 skip.\n"));
   EXPECT_THAT(text, HasSubstr("| `fail` | read \\*back\\* 0x00 | `copy.cc:1` | `xpu:0000:03:00.0` | "
@@ -90,13 +91,12 @@ TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
   EXPECT_THAT(text, HasSubstr("**45 of 2000 cases failed, with 10 causes, 1 of them new.**\n"));
   EXPECT_THAT(text,
               HasSubstr("| --- |\n| `fail` | the sum is wrong in \\<row\\> 7 | `src/k.cc:27` | `xpu-sim:1, "
-                        "xpu-sim:3` | `s/Case.7` and 3 more | `NEW` |\n"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "| `src/k.cc:20` | `xpu-sim:0, xpu-sim:2` | `s/Case.0` and 4 more | `since 0123abc (3 runs)` |\n"));
-  EXPECT_THAT(text, HasSubstr("<b>fail</b> at src/k.cc:20: 5 cases, since 0123abc (3 runs)</summary>"
-                              "<code>s/Case.0</code>, <code>s/Case.10</code>, "));
+                        "xpu-sim:3` | `s/Case.7` and 3 more | `NEW: passed in 4567def` |\n"));
+  EXPECT_THAT(text, HasSubstr("| `src/k.cc:20` | `xpu-sim:0, xpu-sim:2` | `s/Case.0` and 4 more | `first "
+                              "failed in 0123abc (3 runs)` |\n"));
+  EXPECT_THAT(text,
+              HasSubstr("<b>fail</b> at src/k.cc:20: 5 cases, first failed in 0123abc (3 runs)</summary>"
+                        "<code>s/Case.0</code>, <code>s/Case.10</code>, "));
   EXPECT_THAT(text, HasSubstr("<pre>the sum is wrong<br><br>in &lt;row&gt; 7<br>"));
   std::size_t entries = 0;
   for (std::size_t at = text.find("<details><summary><b>"); at != text.npos;
@@ -210,6 +210,31 @@ TEST(Summary, SaysHowLongKnownFailuresHold) {
                               "- the last day (until 2026-01-31): `known.toml:9`, 0 cases now\n"
                               "- expired 2 days before (until 2026-01-29): `known.toml:17`, 0 cases now\n"));
   EXPECT_THAT(summary_markdown(model_of({plan_of({planned("s/a")})})), Not(HasSubstr("Days left")));
+}
+
+// The first case finds the device unhealthy, and 29 others have no other one: they are counted.
+TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
+  std::vector<PlannedCase> cases;
+  for (int i = 0; i < 30; ++i) cases.push_back(planned("s/" + std::to_string(i)));
+  RunPlanned plan = plan_of(cases);
+  plan.devices = {{"xpu-sim:0", "xpu", "Simulated GPU"}};
+  AttemptStarted start = started("s/0");
+  start.devices = {"xpu-sim:0"};
+  std::vector<Event> events = {
+      plan, start, ended("s/0", {Outcome::kFail, ""}), AttemptSuspected{"s/0", 1, 1, "xpu-sim:0", "word 4"},
+      DeviceHealth{.device = "xpu-sim:0", .what = HealthFact::kL1Fail, .case_id = "s/0", .evidence = ""}};
+  for (const PlannedCase& one : cases)
+    events.push_back(concluded(one.id, {Outcome::kNotrun, Reason::kDeviceUnhealthy}));
+  events.push_back(RunEnded{"x", 1});
+  const std::string text = summary_markdown(model_of(events));
+  EXPECT_THAT(
+      text,
+      StartsWith("# Proctor: GPU xpu-sim:0 is bad: its health probe failed after s/0. (exit code 75)\n"));
+  EXPECT_THAT(text, HasSubstr("- 30 cases have no result: no other device was left.\n"));
+  EXPECT_THAT(text,
+              HasSubstr("- Drain the node, then test the device: `proctor accept --devices xpu-sim:0`\n"));
+  EXPECT_THAT(text, HasSubstr("## Not run\n\n- 29 × `device_unhealthy`\n"));
+  EXPECT_THAT(text, Not(HasSubstr("s/7")));
 }
 
 TEST(Summary, SaysWhatWasTested) {

@@ -41,9 +41,9 @@ CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
 }
 
 std::string age_text(const CasePast& past) {
-  if (is_new(past)) return "new";
+  if (is_new(past)) return past.passed.empty() ? "NEW" : "NEW: passed in " + clean_text(past.passed);
   const auto runs = static_cast<std::size_t>(past.failing_runs) + 1;  // with this one
-  return fmt::format("since {} ({})", clean_text(past.since), count_text(runs, "run"));
+  return fmt::format("first failed in {} ({})", clean_text(past.since), count_text(runs, "run"));
 }
 
 std::string flaky_text(const CasePast& past) {

@@ -15,7 +15,7 @@ bool is_new(const CasePast& past);
 // Of the case with this index in Past::cases.
 CasePast case_past(const std::string& id, std::size_t index, const Past& past);
 
-// "new", "since 0123abc (3 runs)"
+// "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)"
 std::string age_text(const CasePast& past);
 // "flaky in 3 of 10 earlier runs"; "" if it never was.
 std::string flaky_text(const CasePast& past);

@@ -20,14 +20,14 @@ TEST(CasePast, AFailureAfterAPassIsNew) {
   const CasePast past = past_with({outcome(0, Standing::kFailing), outcome(1, Standing::kPassing)});
   EXPECT_TRUE(is_new(past));
   EXPECT_EQ(past.passed, "r1");
-  EXPECT_EQ(age_text(past), "new");
+  EXPECT_EQ(age_text(past), "NEW: passed in r1");
 }
 
 TEST(CasePast, AStreakGoesBackOverRunsThatSayNothing) {
   const CasePast past = past_with(
       {outcome(0, Standing::kFailing), outcome(1, Standing::kUnrun), outcome(2, Standing::kFailing)});
   EXPECT_FALSE(is_new(past));
-  EXPECT_EQ(age_text(past), "since 0123456789ab (3 runs)");
+  EXPECT_EQ(age_text(past), "first failed in 0123456789ab (3 runs)");
 }
 
 TEST(CasePast, AnExpectedFailureEndsAStreak) {

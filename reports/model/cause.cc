@@ -114,16 +114,18 @@ std::vector<CauseGroup> cause_groups(const RunModel& model) {
     const bool failed = model.is_bad(record) || is_good_elsewhere(model, record);
     if (!failed && !is_flaky(model, record)) continue;
     if (record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun) continue;
-    const std::string key = (failed ? "" : "flaky\n") + cause_key(model, record);
+    const bool moved = is_good_elsewhere(model, record);
+    const std::string key = (moved ? "moved\n" : failed ? "" : "flaky\n") + cause_key(model, record);
     const auto [place, is_first] = known.emplace(key, groups.size());
-    if (is_first) groups.push_back({.cases = {}, .is_new = false, .is_flaky = !failed});
+    if (is_first) groups.push_back({.cases = {}, .is_new = true, .is_flaky = !failed, .is_moved = moved});
     CauseGroup& group = groups[place->second];
     group.cases.push_back(&record);
-    group.is_new = group.is_new || is_new_case(&record);
+    group.is_new = group.is_new && is_new_case(&record);
   }
   for (CauseGroup& group : groups) std::ranges::stable_partition(group.cases, is_new_case);
   std::ranges::stable_sort(groups, std::less<>(), [](const CauseGroup& group) {
-    return std::tuple(group.is_flaky, !group.is_new, -static_cast<std::int64_t>(group.cases.size()));
+    return std::tuple(group.is_flaky, group.is_moved, !group.is_new,
+                      -static_cast<std::int64_t>(group.cases.size()));
   });
   return groups;
 }
@@ -131,13 +133,27 @@ std::vector<CauseGroup> cause_groups(const RunModel& model) {
 FailureCount count_failures(const RunModel& model, const std::vector<CauseGroup>& groups) {
   FailureCount count;
   for (const CauseGroup& group : groups) {
-    if (model.verdict(*group.cases.front()).outcome == Outcome::kNotrun) continue;
+    if (group.is_moved || model.verdict(*group.cases.front()).outcome == Outcome::kNotrun) continue;
     (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
     if (group.is_flaky) continue;
     ++count.causes;
     count.fresh += group.is_new ? 1 : 0;
   }
   return count;
+}
+
+std::string age_of(const RunModel& model, const CauseGroup& group) {
+  const CasePast* oldest = model.past(*group.cases.front());
+  if (oldest == nullptr || group.is_flaky) return oldest == nullptr ? "" : flaky_text(*oldest);
+  std::size_t fresh = 0;
+  for (const CaseRecord* record : group.cases) {
+    const CasePast* past = model.past(*record);
+    if (past == nullptr) continue;
+    if (is_new(*past)) ++fresh;
+    if (past->failing_runs > oldest->failing_runs) oldest = past;
+  }
+  const bool mixed = fresh > 0 && fresh < group.cases.size();
+  return age_text(*oldest) + (mixed ? fmt::format(", {} of {} cases NEW", fresh, group.cases.size()) : "");
 }
 
 std::string whole_message(const RunModel& model, const CaseRecord& record) {

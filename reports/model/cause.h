@@ -44,15 +44,17 @@ bool is_new_failure(const RunModel& model, const CaseRecord& record);
 // The cases of one cause, those that are new first, else in the order of the plan; the first one speaks for all.
 struct CauseGroup {
   std::vector<const CaseRecord*> cases{};
-  bool is_new = false;    // one of them is, by the history (case_past.h)
+  bool is_new = false;    // all of them are, by the history (case_past.h)
   bool is_flaky = false;  // they failed and then passed
+  bool is_moved = false;  // they failed on a device, and passed on another one
 };
 
 // Of all cases that failed, failed on one device only, or were flaky. A case that was never started is not one of them:
-// what stopped the run says why. Failures come before flaky cases, new ones before others, then many before few.
+// what stopped the run says why. Failures come before moved cases, those before flaky ones, new ones before others, then
+// many before few.
 std::vector<CauseGroup> cause_groups(const RunModel& model);
 
-// Of these groups. A case that was cut short (notrun) did not fail.
+// Of these groups. A case that was cut short (notrun), or moved from a bad device, did not fail.
 struct FailureCount {
   std::size_t failed = 0;  // cases
   std::size_t flaky = 0;
@@ -60,6 +62,9 @@ struct FailureCount {
   std::size_t fresh = 0;   // causes that are new
 };
 FailureCount count_failures(const RunModel& model, const std::vector<CauseGroup>& groups);
+// Since when its cases fail: "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)" of the oldest one, and how many of
+// them are new; of a flaky one, how often it was so. "" without a history.
+std::string age_of(const RunModel& model, const CauseGroup& group);
 
 // The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
 // headline(). What a test added to an expectation of GoogleTest is in front. Clean text.

@@ -106,6 +106,24 @@ TEST(Cause, NewFailuresComeFirstAndFlakyCasesLast) {
   EXPECT_TRUE(groups[2].is_flaky);
 }
 
+TEST(Cause, IsNewOnlyIfAllItsCasesAreAndElseAsOldAsTheOldest) {
+  std::vector<Event> events = {plan_of({planned("s/old"), planned("s/older"), planned("s/new")})};
+  for (const char* id : {"s/old", "s/older", "s/new"}) {
+    events.push_back(started(id));
+    events.push_back(failing(id, "x", "a.cc", 2));
+  }
+  events.push_back(CasePast{"s/old", 3, 1, 0, "def", ""});
+  events.push_back(CasePast{"s/older", 3, 2, 0, "abc", ""});
+  events.push_back(CasePast{"s/new", 3, 0, 0, "", "def"});
+  const RunModel model = model_of(events);
+  const auto groups = cause_groups(model);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_FALSE(groups[0].is_new);
+  EXPECT_EQ(age_of(model, groups[0]), "first failed in abc (3 runs), 1 of 3 cases NEW");
+  const CauseGroup one{.cases = {model.find("s/new")}, .is_new = true};
+  EXPECT_EQ(age_of(model, one), "NEW: passed in def");
+}
+
 TEST(Cause, AMessageIsWholeWithItsLines) {
   const auto end = failing("s/a", "line one\nline two " + std::string(500, 'x'), "a.cc", 3);
   const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), end});

@@ -119,6 +119,21 @@ std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord
   return row.suspect == Suspect::kNone ? std::nullopt : std::optional(std::move(row));
 }
 
+std::vector<std::string> devices_not_tried(const RunModel& model, const CaseRecord& record) {
+  std::vector<std::string> devices;
+  if (!model.plan().each_device || record.planned.devices != 1 || record.attempts.empty()) return devices;
+  if (model.verdict(record).outcome == Outcome::kNotrun) return devices;
+  const auto ran_on = [&](const std::string& id) {
+    return std::ranges::any_of(record.attempts, [&](const Attempt& attempt) {
+      return std::ranges::find(attempt.start.devices, id) != attempt.start.devices.end();
+    });
+  };
+  for (const PlannedDevice& device : model.plan().devices) {
+    if (device.backend == record.planned.backend && !ran_on(device.id)) devices.push_back(device.id);
+  }
+  return devices;
+}
+
 bool is_fault_of_devices(const CaseRecord& record) {
   const DeviceRow row = device_row(record);
   return row.suspect == Suspect::kDevice && !fails_elsewhere(row);
@@ -129,7 +144,7 @@ std::string device_table(const RunModel& model) {
   bool several = false;
   for (const CaseRecord& record : model.cases()) {
     const DeviceRow row = device_row(record);
-    if (row.counts.empty()) continue;
+    if (row.suspect == Suspect::kNone) continue;
     several |= row.counts.size() > 1;
     text += clean_text(row.case_id) + '\n';
     for (const auto& [device, count] : row.counts) {

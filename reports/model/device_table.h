@@ -51,12 +51,15 @@ std::string conclusion(const DeviceRow& row);
 // Of a case of a run with --each-device that was bad somewhere; none of any other.
 std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord& record);
 
+// The devices of --each-device on which a case that ran on others was not run: they were taken out before.
+std::vector<std::string> devices_not_tried(const RunModel& model, const CaseRecord& record);
+
 // Whether the case fails on some devices, by more than chance, and nowhere else. It then says nothing about
 // the code.
 bool is_fault_of_devices(const CaseRecord& record);
 
-// For people: one line per case and device, the conclusion of each case last. "" when no case
-// has attempts on two devices.
+// For people: one line per device of each case that was bad somewhere, its conclusion last. "" where no case that was
+// bad has attempts on two devices.
 std::string device_table(const RunModel& model);
 
 }  // namespace proctor

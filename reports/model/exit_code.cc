@@ -141,7 +141,7 @@ int exit_code_so_far(const RunModel& model) {
     const RunCode code = run_code_of(model, record);
     red = red || code == RunCode::kRed;
     machine = machine || code == RunCode::kMachine || unkillable(record) ||
-              model.has_mark(record, Mark::kDeviceSuspect);
+              model.has_mark(record, Mark::kDeviceSuspect) || !devices_not_tried(model, record).empty();
     incomplete = incomplete || code == RunCode::kIncomplete;
   }
   if (red) return kExitRed;

@@ -13,7 +13,8 @@ namespace proctor {
 //   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
 //       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
 //       than the policy allows (a budget above 0 % allows at least one)
-//   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
+//   75  a case that was bad on one device only (device_suspect), or that a device could not run (--each-device), any
+//       other error, device_lost,
 //       notrun(device_lost), notrun(device_unhealthy), notrun(breaker), a process that could not be killed,
 //       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that
 //       the command line asked for and the machine lacks

@@ -7,6 +7,8 @@
 #include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "reports/model/device_table.h"
+#include "reports/model/device_verdict.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/truncate.h"
@@ -59,11 +61,13 @@ void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
 
 void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
   const auto suspect = [&](const CaseRecord& record) { return is_good_elsewhere(model, record); };
-  const auto count = std::count_if(model.cases().begin(), model.cases().end(), suspect);
-  if (count > 0) {
-    problems.push_back({"device_suspect", "Suspect device",
-                        fmt::format("{} failed on one device and passed on another:{}",
-                                    count_text(count, "case"), named(model, suspect))});
+  const bool not_tried = std::ranges::any_of(
+      model.cases(), [&](const CaseRecord& record) { return !devices_not_tried(model, record).empty(); });
+  if (not_tried || std::ranges::any_of(model.cases(), suspect)) {
+    const auto devices = device_verdict(model, "RUN_DIR");
+    const std::string what =
+        devices ? devices->sentence : "Cases failed on one device and passed on another.";
+    problems.push_back({std::string(kDeviceProblem), "Suspect device", what + named(model, suspect)});
   }
   for (const Warning& warning : model.warnings()) {
     if (warning.code == WarningCode::kDeviceShortage)

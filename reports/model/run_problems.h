@@ -24,6 +24,9 @@ inline constexpr std::string_view kUnexplained = "exit_code";
 // The name of the problem of flaky cases that the policy of the run does not allow.
 inline constexpr std::string_view kFlakyProblem = "flaky";
 
+// The name of the problem of devices that cases failed on, or could not run on, while they passed on others.
+inline constexpr std::string_view kDeviceProblem = "device_suspect";
+
 // That it was stopped from outside, or killed.
 RunProblem interruption(const RunModel& model);
 

@@ -70,7 +70,8 @@ std::vector<PageCase> page_cases(const PageRequest& request) {
       PageCase test{.run = number, .index = index};
       test.odd = !is_plain_pass(record, run.results.cases[index]);
       if (test.odd) {
-        test.bad = run.model.is_bad(record) || is_good_elsewhere(run.model, record);
+        test.bad = run.model.is_bad(record);
+        test.moved = is_good_elsewhere(run.model, record);
         test.blame = blame_in(run.model, record);
         if (test.bad) add_age(run, test);
       }

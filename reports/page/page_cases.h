@@ -15,9 +15,10 @@ namespace proctor {
 struct PageCase {
   std::uint32_t run = 0;    // index in PageRequest::runs
   std::uint32_t index = 0;  // in its cases, and in those of its results
-  bool bad = false;         // it is, or was on one device
-  bool odd = false;         // there is more to say than that it passed
-  bool is_new = false;      // bad, and not so before
+  bool bad = false;
+  bool moved = false;   // it failed on one device, and passed on another
+  bool odd = false;     // there is more to say than that it passed
+  bool is_new = false;  // bad, and not so before
   Blame blame = Blame::kNobody;
   std::optional<Change> change{};   // against the run that it is compared with, the first word on it
   std::uint32_t failing_runs = 0;   // in a row until now, with this one; 0: it does not fail

@@ -11,6 +11,7 @@
 #include "harness/core/words.h"
 #include "reports/model/case_past.h"
 #include "reports/model/cause.h"
+#include "reports/model/device_verdict.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
 #include "reports/model/truncate.h"
@@ -34,7 +35,8 @@ constexpr std::size_t kMostMessageBytes = 8000;
 struct CauseCases {
   std::size_t number = 0;
   bool bad = false;
-  bool is_new = false;
+  bool moved = false;
+  bool is_new = true;                    // all of them are
   std::vector<const PageCase*> cases{};  // new ones first: the first one speaks for all
 };
 
@@ -43,12 +45,13 @@ std::vector<CauseCases> sorted_causes(const PageView& view) {
   for (const PageCase& test : view.cases) {
     if (!test.odd) continue;
     const CaseResult& result = result_of(view.request, test);
-    if ((!test.bad && !result.flaky) || result.cause == kNoCause) continue;
+    if ((!test.bad && !test.moved && !result.flaky) || result.cause == kNoCause) continue;
     const std::size_t place = cause_number(view.request, test.run, result.cause);
     CauseCases& cause = found[place];
     cause.number = place;
     cause.bad = cause.bad || test.bad;
-    cause.is_new = cause.is_new || test.is_new;
+    cause.moved = cause.moved || test.moved;
+    cause.is_new = cause.is_new && test.is_new;
     cause.cases.push_back(&test);
   }
   std::vector<CauseCases> causes;
@@ -58,7 +61,8 @@ std::vector<CauseCases> sorted_causes(const PageView& view) {
                              [](const PageCase* test) { return std::pair(!test->bad, !test->is_new); });
   }
   std::ranges::stable_sort(causes, std::less<>(), [](const CauseCases& cause) {
-    return std::tuple(!cause.bad, !cause.is_new, -static_cast<std::int64_t>(cause.cases.size()));
+    return std::tuple(!cause.bad, !cause.moved, !cause.is_new,
+                      -static_cast<std::int64_t>(cause.cases.size()));
   });
   return causes;
 }
@@ -76,6 +80,11 @@ std::string first_lines(const std::string& message) {
 
 // On which devices its cases failed: "xpu-sim:0 (3 cases), xpu-sim:1 (1 case)".
 std::string devices_of_cause(const PageView& view, const CauseCases& cause) {
+  const PageCase& first = *cause.cases.front();
+  if (cause.moved && cause.cases.size() == 1) {
+    const Move move = move_of(view.request.runs[first.run].model, record_of(view.request, first));
+    if (!move.from.empty()) return move.from + " → " + move.to;
+  }
   std::map<std::string, std::size_t> counts;
   for (const PageCase* test : cause.cases) {
     const std::string& device = result_of(view.request, *test).device;
@@ -93,10 +102,13 @@ std::string devices_of_cause(const PageView& view, const CauseCases& cause) {
   return text;
 }
 
-json new_badge(const PageView& view, const PageCase& test) {
-  if (!test.is_new) return nullptr;
-  const std::string good = last_good(view.request, test);
-  json shown = badge("bad", good.empty() ? "NEW" : "NEW since " + good);
+// How many of its cases are new.
+json new_badge(const PageView& view, const CauseCases& cause) {
+  const auto fresh = std::ranges::count(cause.cases, true, &PageCase::is_new);
+  if (fresh == 0) return nullptr;
+  const std::string good = last_good(view.request, *cause.cases.front());
+  const std::string whole = good.empty() ? "NEW" : "NEW: passed in " + good;
+  json shown = badge("bad", cause.is_new ? whole : fmt::format("{} of {} NEW", fresh, cause.cases.size()));
   shown["sign"] = "";
   return json::object({{"badge", std::move(shown)}});
 }
@@ -116,13 +128,23 @@ json files_of(const PageView& view, const PageCase& test) {
   return files;
 }
 
+// Of the oldest of the cases that are not new.
+std::string first_failed(const PageView& view, const CauseCases& cause) {
+  std::optional<CasePast> oldest;
+  for (const PageCase* test : cause.cases) {
+    const auto past = test->bad && !test->is_new ? past_of(view.request, *test) : std::nullopt;
+    if (past && !is_new(*past) && (!oldest || past->failing_runs > oldest->failing_runs)) oldest = past;
+  }
+  return oldest ? age_text(*oldest) : "";
+}
+
 // Where it happened, and since when.
-json place_fields(const PageView& view, const PageCase& test) {
+json place_fields(const PageView& view, const CauseCases& cause) {
+  const PageCase& test = *cause.cases.front();
   const PageRun& run = view.request.runs[test.run];
   const Place place = place_of(run.model, record_of(view.request, test));
   const auto past = past_of(view.request, test);
-  std::vector<std::string> ages;
-  if (past && test.bad && !test.is_new) ages.push_back(is_new(*past) ? "" : age_text(*past));
+  std::vector<std::string> ages = {first_failed(view, cause)};
   if (past) ages.push_back(flaky_text(*past));
   std::erase(ages, "");
   Place line = place;
@@ -150,14 +172,16 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
   const std::string_view look = cause.bad ? look_of(result.verdict, result.standing) : "flaky";
   const Attempt* telling = telling_attempt(model, record);
   const Verdict& shown = look == "good" && telling != nullptr ? verdict_of(*telling) : result.verdict;
-  const std::string what = cause.bad ? to_string(shown) : std::string(words::flaky.one);
+  const std::string what = cause.bad     ? to_string(shown)
+                           : cause.moved ? "moved"
+                                         : std::string(words::flaky.one);
   json said = {{"href", fmt::format("#cause={}", cause.number)},
                {"count", counted(cause.cases.size(), words::cases)},
                {"badge", badge(look == "good" ? "bad" : look, what)},
-               {"fresh", new_badge(view, first)},
+               {"fresh", new_badge(view, cause)},
                {"on", devices_of_cause(view, cause)},
                {"whole", first_lines(whole_message(model, record))},
-               {"problem", cause.bad ? to_string(blame_in(model, record)) : ""},
+               {"problem", cause.bad || cause.moved ? to_string(blame_in(model, record)) : ""},
                {"culprit", culprit_of(view.request, first)},
                {"cause", cause_text(diagnosis)},
                {"next", next_text(diagnosis)},
@@ -168,7 +192,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
                                   return case_link(record_of(view.request, *test).planned.id);
                                 })},
                {"more", beyond(cause.cases.size(), kMostCasesOfCause)}};
-  said.update(place_fields(view, first));
+  said.update(place_fields(view, cause));
   said.update(compared_fields(model, record));
   return said;
 }

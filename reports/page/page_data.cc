@@ -241,9 +241,9 @@ class ListWriter {
     suite_.push_back(lists_.suites.place_of(suite_name(run.results.variants[result.variant])));
     variant_.push_back(static_cast<std::int64_t>(variant_number(request_, test.run, result.variant)));
     verdict_.push_back(verdict_of_result(result));
-    const bool says = result.standing != Standing::kPassing || test.bad || result.flaky;
+    const bool says = result.standing != Standing::kPassing || test.bad || test.moved || result.flaky;
     message_.push_back(says ? lists_.messages.place_of(message_of(request_, test)) : 0);
-    const bool has_cause = (test.bad || result.flaky) && result.cause != kNoCause;
+    const bool has_cause = (test.bad || test.moved || result.flaky) && result.cause != kNoCause;
     cause_.push_back(has_cause ? static_cast<std::int64_t>(cause_number(request_, test.run, result.cause))
                                : 0);
     device_.push_back(lists_.devices.place_of(result.device));

@@ -96,10 +96,10 @@ TEST(PageCauses, NewOnesComeFirstAndSaySinceWhen) {
   events.emplace_back(CasePast{.case_id = "m.xpu/b", .runs = 3, .failing_runs = 2, .since = "aaaa"});
   events.emplace_back(CasePast{.case_id = "m.xpu/c", .runs = 3, .passed = "bbbb"});
   const std::string causes = section_of(html_of(events), "causes");
-  EXPECT_THAT(causes, HasSubstr("</span> NEW since bbbb</span>"));
+  EXPECT_THAT(causes, HasSubstr("</span> NEW: passed in bbbb</span>"));
   EXPECT_LT(causes.find("fresh.cc:2"), causes.find("old.cc:1"));
   EXPECT_EQ(causes.find("NEW"), causes.rfind("NEW"));
-  EXPECT_THAT(causes, HasSubstr("since aaaa (3 runs)"));
+  EXPECT_THAT(causes, HasSubstr("first failed in aaaa (3 runs)"));
 }
 
 TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
@@ -114,7 +114,7 @@ TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
   const Comparison comparison = compare(old, now);
   const std::string html = html_of(
       PageRequest{.runs = {{.model = after, .results = now, .changes = PageChanges{old, comparison}}}});
-  EXPECT_THAT(section_of(html, "causes"), HasSubstr("NEW since ffffffffffff"));
+  EXPECT_THAT(section_of(html, "causes"), HasSubstr("NEW: passed in ffffffffffff"));
   EXPECT_THAT(section_of(html, "changes"), HasSubstr("ffffffffffff → 0123456789ab"));
   EXPECT_THAT(section_of(html, "changes"),
               HasSubstr(fmt::format("/compare/{}...{}", std::string(40, 'f'), kCommit)));
@@ -215,9 +215,47 @@ TEST(PageDevices, ShowTheConclusionOfEachCase) {
     events.emplace_back(ended("m.xpu/a", {i % 2 == 0 ? Outcome::kFail : Outcome::kPass, ""}, 1, i));
   }
   const std::string devices = section_of(html_of(events), "devices");
-  EXPECT_THAT(devices, HasSubstr("Each case on each device"));
+  EXPECT_THAT(devices, HasSubstr("Cases that failed, on each device"));
   EXPECT_THAT(devices, HasSubstr("xpu-sim:0: it fails there more often than luck explains"));
   EXPECT_THAT(devices, HasSubstr("xpu-sim:0: 8 of 8, xpu-sim:1: 0 of 8"));
+}
+
+// It failed on cuda-sim:1, whose probe then failed, and passed on cuda-sim:0.
+std::vector<Event> moved_case() {
+  RunPlanned plan = plan_of({planned("m.cuda/a")});
+  plan.devices = {{"cuda-sim:0", "cuda", "Simulated A40G", true},
+                  {"cuda-sim:1", "cuda", "Simulated A40G", true}};
+  std::vector<Event> events = {plan};
+  const auto attempt = [&](int number, const std::string& device, Outcome outcome) {
+    AttemptStarted start = started("m.cuda/a", number);
+    start.devices = {device};
+    events.insert(events.end(), {start, ended("m.cuda/a", {outcome, ""}, number)});
+  };
+  attempt(1, "cuda-sim:1", Outcome::kFail);
+  events.insert(events.end(), {AttemptSuspected{"m.cuda/a", 1, 1, "cuda-sim:1", "word 4"},
+                               DeviceHealth{.device = "cuda-sim:1",
+                                            .what = HealthFact::kL1Fail,
+                                            .case_id = "m.cuda/a",
+                                            .evidence = "word 4"}});
+  attempt(2, "cuda-sim:0", Outcome::kPass);
+  events.insert(events.end(),
+                {concluded("m.cuda/a", {Outcome::kPass, ""}, {Mark::kDeviceSuspect}), RunEnded{"x", 1}});
+  return events;
+}
+
+TEST(PageVerdict, ABadDeviceIsTheTitleAndNoPassedCaseIsCalledBad) {
+  const std::string html = html_of(moved_case());
+  const std::string header = header_of(html);
+  EXPECT_THAT(header,
+              HasSubstr("</span> GPU cuda-sim:1 is bad: its health probe failed after m.cuda/a. The code "
+                        "passed on cuda-sim:0</h1>"));
+  EXPECT_THAT(header, HasSubstr("1 of 1 case passed. Exit code <strong>75</strong>"));
+  EXPECT_THAT(header, HasSubstr("<pre class=\"command\">proctor accept --devices cuda-sim:1</pre>"));
+  EXPECT_THAT(html, Not(HasSubstr("not good")));
+  EXPECT_THAT(html, HasSubstr("<title>GPU cuda-sim:1 is bad"));
+  const std::string causes = section_of(html, "causes");
+  EXPECT_THAT(causes, HasSubstr("</span> moved</span>"));
+  EXPECT_THAT(causes, HasSubstr("on <span class=\"id\">cuda-sim:1 → cuda-sim:0</span>"));
 }
 
 RunPlanned plan_of_repository(const std::string& repository, const std::string& commit = kCommit) {

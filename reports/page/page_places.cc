@@ -64,7 +64,7 @@ json count_cell(std::size_t count, const std::string& state) {
   return count == 0 ? json() : linked(count, state);
 }
 
-json bad_since(const MatrixCell& cell) {
+json first_failed(const MatrixCell& cell) {
   if (cell.bad == 0) return nullptr;
   if (cell.since == nullptr) return "this run";
   return {{"text", time_text(cell.since->started)}, {"small", fmt::format("{} runs", cell.oldest)}};
@@ -93,7 +93,7 @@ std::vector<json> matrix_row(std::size_t place, const Variant& variant, const Ma
           count(cell.known, "&look=known"),
           count(cell.skip, "&look=skip"),
           count(cell.unrun, "&look=unrun"),
-          has_past ? bad_since(cell) : json()};
+          has_past ? first_failed(cell) : json()};
 }
 
 // ---- Devices ----
@@ -192,17 +192,15 @@ std::vector<json> device_cells(const RunModel& model, const PlannedDevice& devic
           peaks_text(device.id, use)};
 }
 
-// A row for each case that ran on several devices of a run with --each-device: how often it failed on each, and what
-// follows. Those that failed come first.
+// A row for each case of a run with --each-device that failed somewhere: how often it failed on each device, and what
+// follows.
 json each_device_table(const RunModel& model) {
   if (!model.plan().each_device) return nullptr;
   std::vector<DeviceRow> rows;
   for (const CaseRecord& record : model.cases()) {
     DeviceRow row = device_row(record);
-    if (row.counts.size() > 1) rows.push_back(std::move(row));
+    if (row.counts.size() > 1 && row.suspect != Suspect::kNone) rows.push_back(std::move(row));
   }
-  std::ranges::stable_sort(rows, std::less<>(),
-                           [](const DeviceRow& row) { return row.suspect == Suspect::kNone; });
   PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
   for (const DeviceRow& row : rows) {
     std::string counts;
@@ -210,15 +208,13 @@ json each_device_table(const RunModel& model) {
       counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
                             count.bad + count.good);
     }
-    const std::string_view look = row.suspect == Suspect::kNone      ? "good"
-                                  : row.suspect == Suspect::kUnclear ? "unrun"
-                                                                     : "bad";
+    const std::string_view look = row.suspect == Suspect::kUnclear ? "unrun" : "bad";
     table.add({json::object({{"which", {{"ids", json::array({case_link(row.case_id)})}}}}),
                {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
                counts});
   }
   const json view = table.view();
-  return view.is_null() ? json() : json{{"title", "Each case on each device"}, {"table", view}};
+  return view.is_null() ? json() : json{{"title", "Cases that failed, on each device"}, {"table", view}};
 }
 
 // ---- Where it ran ----
@@ -301,7 +297,7 @@ json matrix_section(const PageView& view) {
   const bool has_past =
       std::ranges::any_of(view.request.runs, [](const PageRun& run) { return run.past != nullptr; });
   PageTable table({words::suite.one, "Backend", "Stack", words::devices.one, "State", "#Cases", "#Good",
-                   "#Bad", "#Flaky", "#Known", "#Skipped", "#Not run", "Bad since"});
+                   "#Bad", "#Flaky", "#Known", "#Skipped", "#Not run", "First failed"});
   std::size_t place = 0;
   for (const PageRun& run : view.request.runs) {
     for (const Variant& variant : run.results.variants) {

@@ -12,6 +12,7 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/model/device_shares.h"
+#include "reports/model/device_verdict.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_problems.h"
 #include "reports/page/page_parts.h"
@@ -60,14 +61,45 @@ std::string_view code_meaning(int code, std::string_view verdict, const Tally& t
   }
 }
 
-std::string_view look_of_run(std::string_view verdict) {
-  if (verdict == "green") return "good";
-  return verdict == "red" || verdict == "machine" ? "bad" : "unrun";
+// The run directory for a shell in the directory where the run was started.
+std::string directory_of_run(const RunPlanned& plan) {
+  const std::vector<std::string>& words = plan.command_line;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i].starts_with("--out=")) return words[i].substr(6);
+    if (words[i] == "--out" && i + 1 < words.size()) return words[i + 1];
+  }
+  return "proctor-out/" + plan.run_id;
+}
+
+// What is wrong with a device of the run; of a page of several runs, each has its own.
+std::optional<DeviceVerdict> devices_of_run(const PageRun& run) {
+  return device_verdict(run.model, directory_of_run(run.model.plan()));
+}
+
+std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
+  return request.runs.size() == 1 && gate_of_page(request) == nullptr ? devices_of_run(request.runs.front())
+                                                                      : std::nullopt;
 }
 
 // ", 3 flaky"
 std::string flaky_count(const Tally& tally) {
   return tally.flaky == 0 ? "" : fmt::format(", {} {}", thousands(tally.flaky), words::flaky.one);
+}
+
+// Beside what is wrong with a device: "233 of 235 cases passed, 2 failed".
+std::string counts_sentence(const Tally& tally) {
+  const auto count = [&](Outcome outcome) { return static_cast<std::size_t>(tally.summary[outcome]); };
+  const std::size_t unrun = count(Outcome::kNotrun);
+  std::string text = fmt::format("{} of {} passed", thousands(count(Outcome::kPass)),
+                                 counted(static_cast<std::size_t>(tally.summary.planned()), words::cases));
+  if (tally.bad > unrun) text += fmt::format(", {} failed", thousands(tally.bad - unrun));
+  if (unrun > 0) text += fmt::format(", {} {}", thousands(unrun), words::not_run.one);
+  return text + flaky_count(tally);
+}
+
+std::string_view look_of_run(std::string_view verdict) {
+  if (verdict == "green") return "good";
+  return verdict == "red" || verdict == "machine" ? "bad" : "unrun";
 }
 
 std::string good_sentence(const Tally& tally) {
@@ -197,6 +229,7 @@ json problems_of_runs(const PageView& view) {
   for (const PageRun& run : view.request.runs) {
     for (const RunProblem& problem : run_problems(run.model)) {
       if (problem.name == kUnexplained && view.tally.bad > 0) continue;
+      if (problem.name == kDeviceProblem && devices_of_run(run)) continue;  // the title, or a doubt, says it
       const std::size_t line_ends = problem.message.find('\n');
       const bool has_more = line_ends != std::string::npos;
       std::string said = problem.message.substr(0, line_ends);
@@ -209,29 +242,38 @@ json problems_of_runs(const PageView& view) {
   return list;
 }
 
-// The run directory for a shell in the directory where the run was started.
-std::string directory_of_run(const RunPlanned& plan) {
-  const std::vector<std::string>& words = plan.command_line;
-  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    if (words[i].starts_with("--out=")) return words[i].substr(6);
-    if (words[i] == "--out" && i + 1 < words.size()) return words[i + 1];
-  }
-  return "proctor-out/" + plan.run_id;
-}
-
 // What the devices say of the failures, and what finds out more.
 json doubts_of_devices(const PageRequest& request) {
   json list = json::array();
   for (const PageRun& run : request.runs) {
     const RunPlanned& plan = run.model.plan();
+    if (const auto devices = devices_of_run(run)) {
+      if (!devices_of_page(request))
+        list.push_back(
+            {{"sentence", devices->sentence}, {"ask", devices->advice}, {"command", devices->command}});
+      continue;
+    }
     const auto doubts = device_doubts(run.model);
     for (std::size_t i = 0; i < doubts.size(); ++i) {
       const bool is_last = i + 1 == doubts.size();
       list.push_back({{"sentence", doubts[i].sentence},
+                      {"ask", "Code or device?"},
                       {"command", is_last ? code_or_device_command(run.model, directory_of_run(plan)) : ""}});
     }
   }
   return list;
+}
+
+json device_fields(const DeviceVerdict& verdict) {
+  json more = json::array();
+  for (const std::string& sentence : verdict.more) more.push_back({{"said", sentence}});
+  return {{"more", more}, {"ask", verdict.advice}, {"command", verdict.command}};
+}
+
+// A title is no sentence.
+std::string without_full_stop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
 // ---- The gate, where it judged a run of the page ----
@@ -305,7 +347,9 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
 
 json title_section(const PageView& view) {
   const PageGate* gate = gate_of_page(view.request);
-  return gate == nullptr ? sentence(view.request, view.tally) : gate_sentence(*gate);
+  if (gate != nullptr) return gate_sentence(*gate);
+  const auto devices = devices_of_page(view.request);
+  return devices ? without_full_stop(devices->sentence) : sentence(view.request, view.tally);
 }
 
 json verdict_section(const PageView& view) {
@@ -315,10 +359,14 @@ json verdict_section(const PageView& view) {
   const PageGate* gate = gate_of_page(request);
   const std::string_view look = look_of_page(request);
   const int code = worst_code(request);
+  const auto devices = devices_of_page(request);
   return {{"look", look},
           {"sign", sign_of(look)},
           {"title", title_section(view)},
-          {"sentence", gate == nullptr ? "" : sentence(request, view.tally)},
+          {"sentence", devices           ? counts_sentence(view.tally)
+                       : gate == nullptr ? ""
+                                         : sentence(request, view.tally)},
+          {"device", devices ? device_fields(*devices) : json()},
           {"whys", gate == nullptr ? json() : red_sentences(*gate)},
           {"code", std::to_string(code)},
           {"meaning", code_meaning(code, verdict, view.tally)},

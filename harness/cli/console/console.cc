@@ -181,6 +181,8 @@ void Console::on(const Event& event) {
     Planned& planned = planned_[attempt->case_id];
     planned.spent_ms += attempt->duration_ms;
     const auto running = std::ranges::find(running_, attempt->case_id, &AttemptStarted::case_id);
+    std::string& where = is_bad(attempt->verdict.outcome) ? planned.failed_on : planned.passed_on;
+    where = running == running_.end() ? "" : joined(running->devices, "+");
     if (is_bad(attempt->verdict.outcome) && running != running_.end())
       failed_[attempt->case_id] = {*running, attempt->verdict, attempt->marks, attempt->duration_ms};
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
@@ -191,7 +193,10 @@ void Console::on(const Event& event) {
     std::erase_if(running_, [&](const AttemptStarted& entry) { return entry.case_id == attempt->case_id; });
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
+  } else if (const auto* suspected = std::get_if<AttemptSuspected>(&event)) {
+    failed_.erase(suspected->case_id);  // it is not tried again: it moves
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
+    if (warning->code == WarningCode::kDeviceSuspect) return;  // the line of its case says it
     print(paint(kYellow, "warning") + " " + clean_text(warning->text));
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     const std::string by = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
@@ -203,6 +208,7 @@ void Console::on(const Event& event) {
 void Console::show(const RunPlanned& planned) {
   counts_.planned = static_cast<int>(planned.cases.size());
   counts_.jobs = planned.jobs;
+  each_device_ = planned.each_device;
   for (const auto& test : planned.cases) {
     planned_[test.id].timeout_ms = test.timeout_ms;
     planned_[test.id].kind = test.kind;
@@ -258,11 +264,18 @@ void Console::show(const CaseEnded& ended) {
   const bool tells_good_ones = each || (!status_ && (!options_.only_failed || options_.verbose));
   const bool worth_a_line = bad || !ended.marks.empty() || (tells_good_ones && !options_.quiet);
   if (never_started || !worth_a_line) return;
-  std::string word = upper_case(to_string(ended.verdict.outcome));
+  const std::string& from = planned_[ended.case_id].failed_on;
+  const bool moved = !bad && !each_device_ && !from.empty() && has_mark(ended.marks, Mark::kDeviceSuspect);
+  std::string word = moved ? "MOVED" : upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
-  std::string line = painted(ended.verdict, word) + seconds(spent) + "  " + clean_text(ended.case_id);
+  std::string line = (moved ? paint(kYellow, word) : painted(ended.verdict, word)) + seconds(spent) + "  " +
+                     clean_text(ended.case_id);
   line += reason_in_brackets(ended.verdict);
-  for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark.text()));
+  if (moved)
+    line += fmt::format("  {} -> {}", clean_text(from), clean_text(planned_[ended.case_id].passed_on));
+  for (const auto& mark : ended.marks) {
+    if (!moved || mark != Mark::kDeviceSuspect) line += "  " + paint(kYellow, upper_case(mark.text()));
+  }
   print(line);
   if (const std::string& left = planned_[ended.case_id].left_behind; !left.empty())
     print(fmt::format("{:24}left behind and killed: {}", "", left));
@@ -424,9 +437,10 @@ void Console::show_causes(const RunModel& model, const std::vector<CauseGroup>& 
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& cases = groups[i].cases;
     if (options_.verbose) {
-      for (const CaseRecord* record : cases) show_block(model, {record});
+      for (const CaseRecord* record : cases)
+        show_block(model, {.cases = {record}, .is_moved = groups[i].is_moved});
     } else if (i < kMaxExplained) {
-      show_block(model, cases);
+      show_block(model, groups[i]);
     } else {
       left += cases.size();
     }
@@ -437,14 +451,16 @@ void Console::show_causes(const RunModel& model, const std::vector<CauseGroup>& 
                     groups.size() - kMaxExplained, from_here("summary.md")));
 }
 
-void Console::show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike) {
+void Console::show_block(const RunModel& model, const CauseGroup& group) {
+  const std::vector<const CaseRecord*>& alike = group.cases;
   const CaseRecord& record = *alike.front();
   const Verdict verdict = model.verdict(record);
   const bool flaky = is_flaky(model, record);
   print("");
-  const std::string word = flaky ? "flaky" : to_string(verdict);
-  const std::string past = past_text(model, record);
-  print((flaky ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(record.planned.id) +
+  const std::string word = flaky ? "flaky" : group.is_moved ? "moved" : to_string(verdict);
+  const std::string past = alike.size() == 1 ? past_text(model, record) : age_of(model, group);
+  const bool is_good = flaky || group.is_moved;
+  print((is_good ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(record.planned.id) +
         (past.empty() ? "" : "  " + (past.starts_with("NEW") ? paint(kRed, past) : past)));
   show_message(model, record);
   output_.write(answers_below_message(model, record, run_dir_from_here_));
@@ -483,7 +499,7 @@ void Console::show_durations(const RunModel& model) {
     print(seconds(duration) + "  " + clean_text(record->planned.id));
 }
 
-// Whether the device may be the cause, each case in a line, and how to run them again.
+// Each case in a line, and how to run them again.
 void Console::show_failed(const RunModel& model, const std::vector<CauseGroup>& groups) {
   if (groups.empty()) return;
   std::size_t all = 0;
@@ -492,7 +508,6 @@ void Console::show_failed(const RunModel& model, const std::vector<CauseGroup>& 
   for (const FailedLine& line : lines) show(line);
   if (all > lines.size())
     print(fmt::format("and {} more: {}", count_text(all - lines.size(), "case"), from_here("summary.md")));
-  for (const std::string& line : device_lines(model, run_dir_from_here_)) print(clean_text(line));
   print("rerun all: proctor rerun " + clean_text(shell_quote(run_dir_from_here_)) + " --failed");
 }
 
@@ -521,8 +536,12 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   for (const std::string& sentence : open_skips(model)) print(sentence + ".");
-  if (options_.ending && model.plan().each_device) output_.write(device_table(model) + '\n');
+  if (const auto text = device_table(model); options_.ending && model.plan().each_device && !text.empty())
+    output_.write(text + '\n');
   if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
+  const std::vector<std::string> about_devices = device_lines(model, run_dir_from_here_);
+  for (std::size_t i = 0; i < about_devices.size(); ++i)
+    print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
   show_failed(model, groups);
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   print(summary_line(model.summary()) + repeats_text(model) + " · " +

@@ -76,7 +76,7 @@ class Console : public RunDisplay {
   void tell_not_shown();
   void show_skipped();
   void show_causes(const RunModel& model, const std::vector<CauseGroup>& groups);
-  void show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike);
+  void show_block(const RunModel& model, const CauseGroup& group);
   void show_message(const RunModel& model, const CaseRecord& record);
   void show_output_of_failure(const RunModel& model, const CaseRecord& record);
   void show_durations(const RunModel& model);
@@ -106,6 +106,8 @@ class Console : public RunDisplay {
     std::string left_behind = {};               // by its last attempt
     int retried = 0;                            // in the repeat `of_repeat`
     int of_repeat = 1;
+    std::string failed_on = {};                 // the devices of its last attempt that failed
+    std::string passed_on = {};                 // and of the last one that did not
   };
   // Cases that were skipped and never started, of one suite and for one reason.
   struct Skipped {
@@ -125,6 +127,7 @@ class Console : public RunDisplay {
   std::vector<AttemptStarted> running_;
   std::map<std::string, FailedAttempt> failed_;  // the last one of a case that has not ended
   LiveState counts_;
+  bool each_device_ = false;
   std::map<std::pair<std::string, std::string>, Skipped> skipped_;
   std::int64_t told_running_ms_ = 0;
   std::int64_t told_progress_ms_ = 0;

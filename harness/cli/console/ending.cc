@@ -11,6 +11,7 @@
 #include "harness/core/words.h"
 #include "reports/model/case_past.h"
 #include "reports/model/device_shares.h"
+#include "reports/model/device_verdict.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/truncate.h"
@@ -20,17 +21,21 @@ namespace {
 
 constexpr std::size_t kListedMessage = 160;  // bytes
 constexpr std::size_t kListedHead = 400;     // an id may have any length
+constexpr std::string_view kNew = "NEW";     // with which the line itself begins
 
 // Of the attempt that failed, where the run has several devices.
 std::string listed_devices(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = telling_attempt(model, record);
   if (attempt == nullptr || attempt->start.devices.empty() || model.plan().devices.size() < 2) return "";
+  if (const Move move = move_of(model, record); !move.from.empty())
+    return fmt::format(" from {} to {}", move.from, move.to);
   return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"),
                      is_good_elsewhere(model, record) ? " only" : "");
 }
 
 std::string word_of(const RunModel& model, const CaseRecord& record, const Verdict& verdict) {
   if (is_flaky(model, record)) return "FLAKY";
+  if (!move_of(model, record).from.empty()) return "MOVED";
   const bool cut = verdict.outcome == Outcome::kNotrun && verdict.reason == Reason::kInterrupted;
   return cut ? "INTERRUPTED" : upper_case(to_string(verdict.outcome));
 }
@@ -43,11 +48,13 @@ std::string first_words(const std::string& message) {
 
 FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = telling_attempt(model, record);
-  FailedLine line{.verdict = attempt != nullptr ? verdict_of(*attempt) : model.verdict(record)};
+  const bool told = attempt != nullptr && is_bad(verdict_of(*attempt).outcome);
+  FailedLine line{.verdict = told ? verdict_of(*attempt) : model.verdict(record)};
   line.word = word_of(model, record, line.verdict);
   line.is_new = is_new_failure(model, record);
   const std::string place = to_string(place_of(model, record));
-  const std::string past = line.is_new ? flaky_text(*model.past(record)) : past_text(model, record);
+  std::string past = past_text(model, record);
+  if (line.is_new && past.starts_with(kNew)) past = past.substr(std::min(past.size(), kNew.size() + 2));
   line.head =
       one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", record.planned.id,
                                       listed_devices(model, record), past.empty() ? "" : ", " + past)),
@@ -103,11 +110,18 @@ std::string past_text(const RunModel& model, const CaseRecord& record) {
   if (past == nullptr) return "";
   const std::string flaky = flaky_text(*past);
   if (is_flaky(model, record)) return flaky.empty() ? "not flaky before" : flaky;
-  return (is_new(*past) ? "NEW" : age_text(*past)) + (flaky.empty() ? "" : ", " + flaky);
+  return age_text(*past) + (flaky.empty() ? "" : ", " + flaky);
 }
 
 std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir) {
   std::vector<std::string> lines;
+  if (const auto verdict = device_verdict(model, run_dir)) {
+    lines.push_back(verdict->sentence);
+    for (const std::string& sentence : verdict->more) lines.push_back("  " + sentence);
+    if (!verdict->exit.empty()) lines.push_back("  " + verdict->exit);
+    if (!verdict->advice.empty()) lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command));
+    return lines;
+  }
   for (const DeviceDoubtText& doubt : device_doubts(model)) lines.push_back(doubt.sentence);
   const std::string command = code_or_device_command(model, run_dir);
   if (!lines.empty() && !command.empty()) lines.push_back("Code or device? " + command);

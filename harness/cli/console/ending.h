@@ -28,10 +28,11 @@ std::vector<CauseGroup> failing_groups(const RunModel& model);
 // Of all cases of these groups, the first kMaxListed.
 std::vector<FailedLine> failed_lines(const RunModel& model, const std::vector<CauseGroup>& groups);
 
-// "NEW", "since 0123abc (3 runs)", and how often it was flaky; "" without a history.
+// "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)", and how often it was flaky; "" without a history.
 std::string past_text(const RunModel& model, const CaseRecord& record);
 
-// Whether the devices may be the cause, and the command that shows it; empty if nothing points to one.
+// What is wrong with a device and what to do (reports/model/device_verdict.h), or whether the devices may be the cause, and
+// the command that shows it; empty if nothing points to one. The first lines of the end.
 std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir);
 
 // What the exit code means for this run: "FAILED: 45 of 2000 cases, 10 causes".

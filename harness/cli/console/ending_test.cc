@@ -60,7 +60,7 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
   EXPECT_EQ(lines[0].word, "FAIL");
   EXPECT_EQ(lines[0].head, "src/b.cc:7 s/new on xpu:0000:03:00.0");
   EXPECT_FALSE(lines[1].is_new);
-  EXPECT_EQ(lines[1].head, "src/a.cc:26 s/old on xpu:0000:03:00.0, since 0123abc (3 runs)");
+  EXPECT_EQ(lines[1].head, "src/a.cc:26 s/old on xpu:0000:03:00.0, first failed in 0123abc (3 runs)");
   EXPECT_EQ(lines[1].message, "first");
 }
 
@@ -113,6 +113,52 @@ TEST(DeviceLines, NameTheCommandThatTellsCodeFromDevice) {
               ElementsAre("All 3 failures ran only on xpu:0000:03:00.0.",
                           "Code or device? proctor rerun 'out/a b' --failed --each-device --repeat 5"));
   EXPECT_THAT(device_lines(model_of({plan_on({"s/a"}, {kDevice})}), "out"), IsEmpty());
+}
+
+// A case that failed on an unhealthy device and passed on another one.
+std::vector<Event> moved_case() {
+  std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"})};
+  add_failing(events, "s/a", "wrong bytes", "a.cc", 1);
+  events.push_back(AttemptSuspected{"s/a", 1, 1, kDevice, "word 4"});
+  events.push_back(
+      DeviceHealth{.device = kDevice, .what = HealthFact::kL1Fail, .case_id = "s/a", .evidence = "word 4"});
+  AttemptStarted elsewhere = started("s/a", 2);
+  elsewhere.devices = {"xpu:other"};
+  events.insert(events.end(),
+                {elsewhere, ended("s/a", {Outcome::kPass, ""}, 2),
+                 concluded("s/a", {Outcome::kPass, ""}, {Mark::kDeviceSuspect}), RunEnded{"x", 1}});
+  return events;
+}
+
+TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
+  const auto lines = device_lines(model_of(moved_case()), "out");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines[0],
+            "GPU xpu:0000:03:00.0 is bad: its health probe failed after s/a. The code passed on xpu:other.");
+  EXPECT_EQ(lines.back(),
+            "  Drain the node, then test the device: proctor accept --devices xpu:0000:03:00.0");
+}
+
+TEST(FailedLines, ACaseThatMovedIsOneLineWithBothDevices) {
+  const RunModel model = model_of(moved_case());
+  const auto groups = failing_groups(model);
+  ASSERT_THAT(groups, SizeIs(1));
+  EXPECT_TRUE(groups[0].is_moved);
+  const auto lines = failed_lines(model, groups);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].word, "MOVED");
+  EXPECT_EQ(lines[0].head, "a.cc:1 s/a from xpu:0000:03:00.0 to xpu:other");
+}
+
+// The attempt that is shown passed, and its case was not run on: the line is of the case.
+TEST(FailedLines, NeverSayPassOfACaseThatWasNotRun) {
+  std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
+                               ended("s/a", {Outcome::kPass, ""}),
+                               concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}};
+  const RunModel model = model_of(events);
+  const auto lines = failed_lines(model, failing_groups(model));
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines[0].word, "NOTRUN");
 }
 
 TEST(VerdictWords, CountFailuresAndCauses) {

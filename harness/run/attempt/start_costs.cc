@@ -41,7 +41,7 @@ std::vector<Warning> StartCosts::proposals(Milliseconds run) const {
   for (const auto& [suite, sum] : sums_) {
     const auto processes = static_cast<std::int64_t>(sum.processes);
     const Milliseconds all = sum.around + sum.own;
-    Milliseconds saved = sum.around * (processes - 1) / processes;
+    auto saved = sum.around * (processes - 1) / processes;
     if (all > run) saved = saved * run.count() / all.count();
     if (sum.around <= sum.own || saved < kWorthSaying) continue;
     warnings.push_back(

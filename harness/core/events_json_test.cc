@@ -30,6 +30,8 @@ RunPlanned full_plan() {
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.jobs = 3;
   plan.min_executed = 2;
+  plan.fail_on_skip = "*CUDA";
+  plan.vendors_here = {"cuda"};
   plan.strict = true;
   plan.exec = true;
   plan.each_device = true;
@@ -49,7 +51,7 @@ RunPlanned full_plan() {
                   .repository = {"https://git.example/a", ".git/config", ""},
                   .build = {"https://ci.example/1", "BUILD_URL", ""},
                   .checkout = "/home/user/a"};
-  plan.suites = {{"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not"}};
+  plan.suites = {{"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not", 2, "linked", true}};
   plan.known_failures = KnownFailuresFile{
       "known.toml",
       "ff00",
@@ -172,7 +174,7 @@ PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(PlannedRest, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(SubjectFact, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Subject, 6, f1, f2, f3, f4, f5, f6)
-PROCTOR_COUNT_FIELDS(PlannedSuite, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(PlannedSuite, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(KnownFailureEntry, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(KnownFailuresFile, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(ProgramRead, 3, f1, f2, f3)
@@ -181,9 +183,9 @@ PROCTOR_COUNT_FIELDS(NarrowingVariable, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Narrowed, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(InputFile, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Exclusion, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 36, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+PROCTOR_COUNT_FIELDS(RunPlanned, 38, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34,
-                     f35, f36)
+                     f35, f36, f37, f38)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 8, f1, f2, f3, f4, f5, f6, f7, f8)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)

@@ -74,6 +74,7 @@ std::string red_words(const RunModel& model) {
 }
 
 std::string incomplete_words(const RunModel& model) {
+  if (!open_skips(model).empty()) return "INCOMPLETE: tests were skipped, see above";
   std::string words = "INCOMPLETE: something planned was not run, or nothing was";
   const int wanted = model.plan().min_executed;
   const int executed = model.summary().executed();

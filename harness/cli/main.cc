@@ -126,11 +126,12 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
 }
 
 // A correct `run` needs no other command. The options of all commands take longer to make than a case to start.
-std::optional<int> run_alone(const std::vector<std::string>& arguments, const AfterDashes& after_dashes) {
+std::optional<int> run_alone(const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& command_line, const AfterDashes& after_dashes) {
   if (arguments.empty() || arguments.front() != "run") return std::nullopt;
   CLI::App app;
   Action action;
-  add_run_command(app, action, after_dashes);
+  add_run_command(app, action, command_line, after_dashes);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // as CLI11 wants them
   } catch (const CLI::ParseError&) {  // --help, or a mistake: for both, all commands are needed
@@ -144,7 +145,7 @@ int run_main(int argc, char** argv) {
   const std::vector<std::string> command_line(argv, argv + argc);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   const AfterDashes after_dashes = take_after_dashes(arguments);
-  if (const auto code = run_alone(arguments, after_dashes)) return *code;
+  if (const auto code = run_alone(arguments, command_line, after_dashes)) return *code;
 
   CLI::App app{"Run tests of GPU code and GPU machines, each with its whole process tree contained",
                "proctor"};

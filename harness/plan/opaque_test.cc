@@ -54,9 +54,9 @@ TEST(PlanOpaque, NoTimeLimitThatNobodyAskedForAndAStallLimit) {
 TEST(PlanOpaque, AServerMayBeSilent) {
   OpaqueCommand options = command();
   options.is_server = true;
-  EXPECT_FALSE(plan_opaque(options)->cases[0].policy.stall);
+  EXPECT_FALSE(plan_opaque(options, choose)->cases[0].policy.stall);
   options.limits.stall = "5m";
-  EXPECT_EQ(plan_opaque(options)->cases[0].policy.stall, Milliseconds(5 * 60'000));
+  EXPECT_EQ(plan_opaque(options, choose)->cases[0].policy.stall, Milliseconds(5 * 60'000));
 }
 
 TEST(PlanOpaque, LimitsAsTyped) {
@@ -70,7 +70,7 @@ TEST(PlanOpaque, LimitsAsTyped) {
   EXPECT_EQ(plan->cases[0].policy.grace, Milliseconds(1'000));
   EXPECT_EQ(plan->cases[0].policy.stall, Milliseconds(30'000));
   options.limits.timeout = options.limits.stall = "off";
-  const auto unlimited = plan_opaque(options);
+  const auto unlimited = plan_opaque(options, choose);
   ASSERT_TRUE(unlimited);
   EXPECT_FALSE(unlimited->cases[0].policy.timeout);
   EXPECT_FALSE(unlimited->cases[0].policy.stall);

@@ -270,8 +270,9 @@ TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
   const std::string junit = junit_run(model);
   EXPECT_THAT(junit,
               HasSubstr("<property name=\"proctor.by_device.s/bad\" value=\"xpu-sim:1: it fails there"));
-  EXPECT_THAT(junit,
-              HasSubstr("devices: the code: it fails on every device\nhistory: first failed in 4567def (3 runs)\n"));
+  EXPECT_THAT(
+      junit,
+      HasSubstr("devices: the code: it fails on every device\nhistory: first failed in 4567def (3 runs)\n"));
   const std::string extended = written(write_junit_extended, model);
   EXPECT_THAT(extended,
               HasSubstr("<property name=\"proctor.by_device\" value=\"the code: it fails on every "));

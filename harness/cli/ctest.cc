@@ -104,7 +104,8 @@ int open_run(const std::string& root) {
       replace_file((*run / "junit.xml").string(), junit_without_run("The run has not come to its end."));
   if (!written) return fail(written.error());
   // Probed here once, and not by each test. What does not work here is the error of each test.
-  const auto machine = Machine::open({.known_containment = known_containment_of(*run)}, run->filename().string());
+  const auto machine =
+      Machine::open({.known_containment = known_containment_of(*run)}, run->filename().string());
   if (machine) static_cast<void>((*machine)->containment());
   std::printf("the tests of this call have one run: %s\n", shown(run->string()).c_str());
   return kExitGreen;

@@ -113,7 +113,8 @@ bool left_evidence(const RunModel& model, const CaseRecord& record) {
 std::string default_devices_of(const RunModel& model) {
   const auto& suites = model.plan().suites;
   if (suites.empty() || suites.front().devices == 0 || suites.front().devices_reason.empty()) return {};
-  return std::to_string(suites.front().devices) + " (" + clean_text(suites.front().devices_reason) + "; --gpus 0: none)";
+  return std::to_string(suites.front().devices) + " (" + clean_text(suites.front().devices_reason) +
+         "; --gpus 0: none)";
 }
 
 void ExecDisplay::tick() { output_.write({}); }
@@ -135,7 +136,8 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
     say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as requested" : "") +
         " · exit " + std::to_string(shell_code) + reports);
-    if (const std::string devices = default_devices_of(model); !devices.empty()) say("devices:       " + devices);
+    if (const std::string devices = default_devices_of(model); !devices.empty())
+      say("devices:       " + devices);
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);
@@ -203,14 +205,14 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
   Machine& machine = *checked.machine;
   const PlanOptions& typed = checked.typed.plan;
   const OpaqueCommand command{.command = *checked.after_dashes,
-                        .directory = typed.config.directory,
-                        .backend = typed.selection.backend,
-                        .gpus = typed.selection.gpus,
-                        .hierarchy = typed.selection.hierarchy,
-                        .mem_cap = typed.selection.mem_cap,
-                        .host_pids = typed.selection.host_pids,
-                        .is_server = checked.typed.ready_regex.has_value(),
-                        .limits = typed.limits};
+                              .directory = typed.config.directory,
+                              .backend = typed.selection.backend,
+                              .gpus = typed.selection.gpus,
+                              .hierarchy = typed.selection.hierarchy,
+                              .mem_cap = typed.selection.mem_cap,
+                              .host_pids = typed.selection.host_pids,
+                              .is_server = checked.typed.ready_regex.has_value(),
+                              .limits = typed.limits};
   std::vector<Warning> warnings;
   auto plan = plan_opaque(command, [&](Suite& suite) {
     return choose_devices_of(machine, command.gpus.has_value(), suite, warnings);
@@ -222,7 +224,8 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings)}, .extent = typed.extent};
+  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings)},
+                   .extent = typed.extent};
 }
 
 void adapt_to_command(RunSetup& setup, const RunOptions& typed) {
@@ -254,7 +257,8 @@ void add_exec_command(CLI::App& app, Action& action, const std::vector<std::stri
                       const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("exec", "Run any command under containment, and exit as it does");
   command->footer(
-      "Without --timeout there is no time limit, but --stall ends a command that prints nothing for 30 minutes. "
+      "Without --timeout there is no time limit, but --stall ends a command that prints nothing for 30 "
+      "minutes. "
       "Without --gpus or --backend the command sees one device, if the machine has some. In "
       "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
   auto options = std::make_shared<RunOptions>();

@@ -54,10 +54,10 @@ enum class WarningCode {
   kLeaseWait,
   kLeaseWatch,
   kLeftAlive,
-  kMaskMismatch,  // programs of a suite would see other devices than those that are leased for them
-  kMaskUnused,    // the caller's mask names devices, and no suite gets one
+  kMaskMismatch,     // programs of a suite would see other devices than those that are leased for them
+  kMaskUnused,       // the caller's mask names devices, and no suite gets one
   kNoDefaultDevice,  // a suite gets no device, as nothing determines the vendor
-  kNoTimeLimit,   // a case may run for as long as the CI job does
+  kNoTimeLimit,      // a case may run for as long as the CI job does
   kNotListed,
   kOpenFiles,
   kOutputNotPassed,  // `exec` could not pass on what its command printed

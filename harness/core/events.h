@@ -135,8 +135,8 @@ struct PlannedSuite {
   std::vector<std::string> command{};
   std::string program{};  // the file; "": there is none
   std::uint64_t bytes = 0;
-  std::string reason{};  // why there is no program, or ""
-  int devices = 0;       // of each case
+  std::string reason{};           // why there is no program, or ""
+  int devices = 0;                // of each case
   std::string devices_reason{};   // why, where nobody wrote it: "pytest imports torch"
   bool devices_declined = false;  // somebody wrote that it gets none: --gpus 0, backend = "none"
 };
@@ -209,9 +209,10 @@ struct RunPlanned {
   std::optional<SimInfo> sim;
   int jobs = 1;
   int min_executed = 0;
-  std::string fail_on_skip{};  // --fail-on-skip: glob over the reasons of skips that make the run incomplete; "" = none
-  bool strict = false;        // warn counts as fail
-  bool exec = false;          // `proctor exec`: the exit code is the command's own
+  std::string
+      fail_on_skip{};  // --fail-on-skip: glob over the reasons of skips that make the run incomplete; "" = none
+  bool strict = false;                      // warn counts as fail
+  bool exec = false;                        // `proctor exec`: the exit code is the command's own
   std::vector<std::string> vendors_here{};  // of whose devices this machine has some to give: "cuda"
   std::string no_device_for;                // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.

@@ -51,7 +51,8 @@ RunPlanned full_plan() {
                   .repository = {"https://git.example/a", ".git/config", ""},
                   .build = {"https://ci.example/1", "BUILD_URL", ""},
                   .checkout = "/home/user/a"};
-  plan.suites = {{"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not", 2, "linked", true}};
+  plan.suites = {
+      {"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not", 2, "linked", true}};
   plan.known_failures = KnownFailuresFile{
       "known.toml",
       "ff00",
@@ -120,42 +121,42 @@ AttemptEnded full_attempt() {
 }
 
 std::vector<Event> all_events() {
-  return {full_plan(),
-          AttemptStarted{
-              "m.xpu/A.B",
-              2,
-              3,
-              55,
-              {"xpu-sim:0"},
-              "logs/x.log",
-              {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}},
-              true},
-          full_attempt(),
-          AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
-          CaseEnded{"m.xpu/A.B",
-                    {Outcome::kXfail, reason_in_words("known")},
-                    {Mark::kFlaky},
-                    "bugs.example/1",
-                    "a note",
-                    "known.toml:1"},
-          CasePast{"m.xpu/A.B", 7, 2, 1, "0123abc", "456def"},
-          DeviceHealth{"xpu-sim:1", HealthFact::kNotBack, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
-          HardwareEvidence{"xpu:0000:03:00.0",
-                           "start",
-                           "0000:03:00.0",
-                           "8086",
-                           "e20b",
-                           "xe",
-                           "/usr/lib/libze_intel_gpu.so.1",
-                           "ab12",
-                           "0f-00",
-                           true,
-                           {"boot_id: unreadable"},
-                           77},
-          ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
-          Warning{WarningCode::kJournalLost, "the disk is full"},
-          StopRequested{15, StopCause::kSignal, 99},
-          RunEnded{"2026-01-31T12:00:09Z", 9000}};
+  return {
+      full_plan(),
+      AttemptStarted{"m.xpu/A.B",
+                     2,
+                     3,
+                     55,
+                     {"xpu-sim:0"},
+                     "logs/x.log",
+                     {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}},
+                     true},
+      full_attempt(),
+      AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
+      CaseEnded{"m.xpu/A.B",
+                {Outcome::kXfail, reason_in_words("known")},
+                {Mark::kFlaky},
+                "bugs.example/1",
+                "a note",
+                "known.toml:1"},
+      CasePast{"m.xpu/A.B", 7, 2, 1, "0123abc", "456def"},
+      DeviceHealth{"xpu-sim:1", HealthFact::kNotBack, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
+      HardwareEvidence{"xpu:0000:03:00.0",
+                       "start",
+                       "0000:03:00.0",
+                       "8086",
+                       "e20b",
+                       "xe",
+                       "/usr/lib/libze_intel_gpu.so.1",
+                       "ab12",
+                       "0f-00",
+                       true,
+                       {"boot_id: unreadable"},
+                       77},
+      ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
+      Warning{WarningCode::kJournalLost, "the disk is full"},
+      StopRequested{15, StopCause::kSignal, 99},
+      RunEnded{"2026-01-31T12:00:09Z", 9000}};
 }
 
 // A field that is added to a struct but not to its list in events_json.cc does not get past here: the

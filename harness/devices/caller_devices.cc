@@ -68,11 +68,12 @@ std::string list_of(const std::vector<Device>& cards) {
 
 Error not_found(const std::vector<Device>& cards, const Environment& caller, const std::string& why) {
   const std::string variable = *name_in_force(kXpuMaskVariable, caller);
-  return {ErrorKind::kSystem,
-          fmt::format("find the devices that {}={} of the caller selects: a probe in the caller's environment {}",
-                      variable, caller.at(variable), why),
-          fmt::format("Nothing was started. Without a mask there are: {}. Unset {}, and use --devices.",
-                      list_of(cards), variable)};
+  return {
+      ErrorKind::kSystem,
+      fmt::format("find the devices that {}={} of the caller selects: a probe in the caller's environment {}",
+                  variable, caller.at(variable), why),
+      fmt::format("Nothing was started. Without a mask there are: {}. Unset {}, and use --devices.",
+                  list_of(cards), variable)};
 }
 
 Result<TilesOfCards> tiles_seen(const std::vector<Device>& cards, const Environment& caller,

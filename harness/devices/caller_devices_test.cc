@@ -141,8 +141,7 @@ class Driver {
       Device device = xpu_card(number, topology_.tiles);
       device.tile_uuids.clear();
       for (const int tile : selected.sub_devices()) device.tile_uuids.push_back(uuid_of(number, tile));
-      if (selected.tiles.size() == 1 && topology_.tiles > 1)
-        device.uuid = uuid_of(number, selected.tiles[0]);
+      if (selected.tiles.size() == 1 && topology_.tiles > 1) device.uuid = uuid_of(number, selected.tiles[0]);
       inventory.devices.push_back(std::move(device));
     }
     if (inventory.devices.empty()) inventory.problem = "no_device";
@@ -153,8 +152,10 @@ class Driver {
   std::set<std::string> tiles(const Environment& environment) const {
     std::set<std::string> tiles;
     for (const Device& seen : (*this)(environment).devices) {
-      if (topology_.tiles == 1) tiles.insert(uuid_of(seen.ordinal, 0));
-      else if (seen.tile_uuids.empty()) tiles.insert(seen.uuid);
+      if (topology_.tiles == 1)
+        tiles.insert(uuid_of(seen.ordinal, 0));
+      else if (seen.tile_uuids.empty())
+        tiles.insert(seen.uuid);
       tiles.insert(seen.tile_uuids.begin(), seen.tile_uuids.end());
     }
     return tiles;
@@ -233,7 +234,8 @@ TEST(CallerDevices, CardsWithoutAddressesAreKnownByTheirUuids) {
 
 // All of the caller's variables reach the probe, and an empty mask needs none.
 TEST(CallerDevices, AnXpuMaskIsProbedInTheEnvironmentOfTheCaller) {
-  const Environment caller = {{"NEO_ZE_AFFINITY_MASK", "1"}, {"ZEL_DRIVERS_ORDER", "1,0"}, {"ZE_AFFINITY_MASK", "0"}};
+  const Environment caller = {
+      {"NEO_ZE_AFFINITY_MASK", "1"}, {"ZEL_DRIVERS_ORDER", "1,0"}, {"ZE_AFFINITY_MASK", "0"}};
   const DeviceProbe probe = [&](const Environment& environment) {
     EXPECT_EQ(environment, caller);
     Inventory inventory;
@@ -257,8 +259,9 @@ TEST(CallerDevices, AnXpuProbeThatFailsNamesTheMask) {
   auto failed = asked();
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ErrorKind::kSystem);
-  EXPECT_THAT(failed.error().message(), AllOf(HasSubstr("NEO_ZE_AFFINITY_MASK=9 of the caller"),
-                                              HasSubstr("probe_timeout: the driver did not answer within 15s")));
+  EXPECT_THAT(failed.error().message(),
+              AllOf(HasSubstr("NEO_ZE_AFFINITY_MASK=9 of the caller"),
+                    HasSubstr("probe_timeout: the driver did not answer within 15s")));
   EXPECT_THAT(failed.error().hint, HasSubstr("xpu:0 with 2 tiles, xpu:1 with 2 tiles"));
   answer = {};
   answer.problem = "probe_crash:11";

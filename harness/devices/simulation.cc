@@ -128,7 +128,8 @@ std::vector<Backend> discrete_backends_of(const simgpu::Topology& topology) {
   std::vector<Backend> backends;
   if (!std::ranges::all_of(topology.xpu, [](const simgpu::Card& card) { return card.intel.integrated; }))
     backends.push_back(Backend::kXpu);
-  if (!std::ranges::all_of(topology.cuda, [](const simgpu::Card& card) { return card.surroundings.integrated; }))
+  if (!std::ranges::all_of(topology.cuda,
+                           [](const simgpu::Card& card) { return card.surroundings.integrated; }))
     backends.push_back(Backend::kCuda);
   return backends;
 }

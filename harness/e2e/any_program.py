@@ -46,7 +46,8 @@ def listed_and_run_on_a_device(sandbox):
     program = build(sandbox)
     done = sandbox.proctor("run", "--sim", "xpu:2x1", "--env", "WORD=said", "--out", sandbox.out(), "--", program)
     check(done.returncode == 0, done.stdout, done.stderr)
-    check("backend xpu (needs libze_loader.so.1), 2 cases" in done.stdout, done.stdout)
+    check("1 of 2 for each case: needs libze_loader.so.1 (--gpus 0: none)" in done.stdout, done.stdout)
+    check("backend xpu, 2 cases" in done.stdout, done.stdout)
     check(cases_of(sandbox) == {"program/Device.IsThere": "pass", "program/Device.Other": "pass"}, cases_of(sandbox))
     for case in report(sandbox.last_out())["cases"]:
         check(len(case["devices"]) == 1, "not one device each:", case["devices"])

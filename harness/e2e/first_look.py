@@ -74,7 +74,7 @@ def last_lines(sandbox):
         number = int(case["id"].rpartition(".N")[2])
         place = f"src/kernels_test.cc:{100 + number % CAUSES} {case['id']} on xpu-sim:"
         new = "FAIL NEW " if number >= 20 else "FAIL "
-        since = "" if number >= 20 else f", since {'a' * 12} (2 runs)"
+        since = "" if number >= 20 else f", first failed in {'a' * 12} (2 runs)"
         check(line.startswith(new + place) and since in line, case["id"], ":", line)
         words = case["attempts"][0]["failures"][0]["message"].partition("\n")[0]
         check(line.partition(": ")[2].startswith(words[:120]), case["id"], ":", line)

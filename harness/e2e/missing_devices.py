@@ -146,7 +146,7 @@ def default_devices(sandbox):
     torch, host, script = [*python, "-q", "test_gpu.py"], [*python, "-q", "test_host.py"], ["./gpu.sh"]
     for machine, backend, mask in (("cuda:2", "cuda", {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}),
                                    ("xpu:2x2", "xpu", {"ZE_AFFINITY_MASK": "1",
-                                   "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})):
+                                   "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE", "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})):
         for program in (torch, script):
             for command in ("run", "exec"):
                 code, said, document, devices = defaults.run(machine, (), program, command)

@@ -134,7 +134,7 @@ def nothing_is_left(sandbox):
     run_suite(sandbox, 'backend = "none"\n', env=env)  # needs nothing
     done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **env})
     check(done.returncode == 75, done.returncode, done.stderr)
-    other = run_suite(sandbox, 'backend = "xpu"\n[suite.other]\ncommand = ["true"]\n', "other", env=env, code=3)[1]
+    other = run_suite(sandbox, 'backend = "xpu"\n[suite.other]\ncommand = ["true"]\nbackend = "none"\n', "other", env=env, code=3)[1]
     check({case["outcome"] for case in other["cases"]} == {"pass", "skip"}, other["cases"])
 
 

@@ -9,6 +9,7 @@
 #include "harness/core/text.h"
 #include "harness/devices/leases/ctest_resources.h"
 #include "harness/machine/machine.h"
+#include "harness/machine/slurm_allocation.h"
 #include "harness/plan/kinds/kind.h"
 
 namespace proctor {
@@ -33,8 +34,7 @@ const NeededBackend* library_of(const std::vector<NeededBackend>& needed, const 
 // A program that has the runtime inside does not load the simulated one.
 std::string reason_of(const NeededBackend& library, const DeviceSurroundings& around) {
   const bool in_vain = library.backend == Backend::kCuda && !library.certain && around.simulated;
-  return library.why +
-         (in_vain ? "; simulated cards need libcudart.so: docs/reference/cuda-runtime.md" : "");
+  return library.why + (in_vain ? "; simulated cards need libcudart.so: docs/reference/cuda-runtime.md" : "");
 }
 
 std::optional<Backend> only_one(const std::vector<Backend>& backends) {
@@ -55,7 +55,7 @@ std::vector<Backend> masked_vendors(const DeviceSurroundings& around) {
 }
 
 std::vector<Backend> eligible_vendors(const DeviceSurroundings& around) {
-  std::vector<Backend> vendors = around.discrete;
+  std::vector<Backend> vendors = around.job_without_device ? std::vector<Backend>() : around.discrete;
   std::erase_if(vendors, [&](Backend backend) { return contains(around.hidden, backend); });
   return vendors;
 }
@@ -81,23 +81,24 @@ Result<DefaultDevices> written_devices(const Suite& suite, SuiteRole role, const
   written.backend = likeliest(suite, library, around);
   written.all = suite.devices < 0 && role == SuiteRole::kCommand;
   written.devices = std::max(suite.devices, 1);
-  written.reason = library != nullptr        ? reason_of(*library, around)
-                   : !around.named.empty()   ? "--devices"
+  written.reason = library != nullptr         ? reason_of(*library, around)
+                   : !around.named.empty()    ? "--devices"
                    : !suite.hierarchy.empty() ? "hierarchy"
-                   : suite.devices > 0       ? "their number is given"
-                                             : "allocated by CTest";
+                   : suite.devices > 0        ? "their number is given"
+                                              : "allocated by CTest";
   return written;
 }
 
 bool is_written(const Suite& suite, const DeviceSurroundings& around) {
-  return suite.devices >= 0 || !suite.devices_marker.empty() || suite.mem_cap != 0 ||
-         !suite.hierarchy.empty() || !around.named.empty() || !around.allocated.empty();
+  return suite.devices >= 0 || !suite.devices_marker.empty() || !suite.hierarchy.empty() ||
+         !around.named.empty() || !around.allocated.empty();
 }
 
 std::string which_vendor(const Suite& suite) {
-  return fmt::format("suite `{}` gets no device: this machine has devices of both vendors; add --backend cuda or "
-                     "--backend xpu",
-                     suite.name);
+  return fmt::format(
+      "suite `{}` gets no device: this machine has devices of both vendors; add --backend cuda or "
+      "--backend xpu",
+      suite.name);
 }
 
 // Names devices, or hides all of them. An invalid mask counts as one that names some: whoever uses it reports it.
@@ -110,15 +111,18 @@ std::map<Backend, std::string> masks_that_name_devices(const Environment& caller
   for (const Backend backend : kVendors) {
     const auto mask = caller_mask(backend, caller);
     if (mask && !mask->empty() && !hides_all(backend, *mask))
-      masks[backend] = fmt::format("{}={}", *name_in_force(mask_variable(backend), caller), clean_text(*mask));
+      masks[backend] =
+          fmt::format("{}={}", *name_in_force(mask_variable(backend), caller), clean_text(*mask));
   }
   return masks;
 }
 
 Result<DeviceSurroundings> surroundings(Machine& machine) {
-  DeviceSurroundings around{.present = machine.likely_backends(),
-                            .discrete = machine.discrete_backends(),
-                            .simulated = machine.simulation().has_value()};
+  DeviceSurroundings around{
+      .present = machine.likely_backends(),
+      .discrete = machine.discrete_backends(),
+      .job_without_device = !machine.lease_path().empty() && slurm_gave_no_device(machine.caller()),
+      .simulated = machine.simulation().has_value()};
   const auto named = machine.chosen();
   if (!named) return named.error();
   around.named = *named;
@@ -151,14 +155,15 @@ Result<DefaultDevices> default_devices(const Suite& suite, SuiteRole role,
   const auto vendors = eligible_vendors(around);
   const bool nothing_here = vendors.empty();
   const bool hidden = !around.hidden.empty() && nothing_here;
+  if (around.job_without_device) return DefaultDevices{.reason = "the Slurm job has no device"};
   if (nothing_here) return DefaultDevices{.by = hidden ? DevicesBy::kWritten : DevicesBy::kRule};
   if (role == SuiteRole::kPytest) {
     const auto vendor = only_one(vendors);
-    return DefaultDevices{.backend = vendor.value_or(Backend::kNone),
-                          .devices = vendor ? 1 : 0,
-                          .by = DevicesBy::kAuto};
+    return DefaultDevices{
+        .backend = vendor.value_or(Backend::kNone), .devices = vendor ? 1 : 0, .by = DevicesBy::kAuto};
   }
-  if (vendors.size() > 1) return DefaultDevices{.reason = "devices of both vendors", .warning = which_vendor(suite)};
+  if (vendors.size() > 1)
+    return DefaultDevices{.reason = "devices of both vendors", .warning = which_vendor(suite)};
   return DefaultDevices{.backend = vendors.front(), .devices = 1, .reason = "a command gets one"};
 }
 
@@ -177,6 +182,7 @@ Result<void> choose_devices(Machine& machine, SuiteRole role, const std::string&
   suite.devices = chosen->devices;
   suite.devices_by = chosen->by;
   suite.devices_reason = chosen->reason;
+  if (suite.backend == Backend::kNone && suite.devices_by != DevicesBy::kAuto) suite.mem_cap = 0;
   if (!chosen->all || suite.backend == Backend::kNone) return {};
   const auto devices = machine.devices({suite.backend});
   if (!devices) return devices.error();
@@ -194,7 +200,8 @@ bool confirm_devices(const Machine& machine, bool listed_with_devices, Suite& su
     const auto backend = parse_backend(vendor);
     if (backend && contains(machine.discrete_backends(), *backend)) vendors.push_back(*backend);
   }
-  const bool serves_any = std::ranges::any_of(suite.gpu_modules, [](const auto& one) { return one.second.empty(); });
+  const bool serves_any =
+      std::ranges::any_of(suite.gpu_modules, [](const auto& one) { return one.second.empty(); });
   if (suite.backend == Backend::kNone && !vendors.empty()) suite.backend = vendors.front();
   const bool unclear = suite.backend == Backend::kNone && serves_any;
   const bool of_another = vendors.empty() && !serves_any;
@@ -206,7 +213,8 @@ bool confirm_devices(const Machine& machine, bool listed_with_devices, Suite& su
   return suite.devices > 0 && !listed_with_devices;
 }
 
-std::vector<std::string> describe_devices(const Machine& machine, const Plan& plan, const FoundDevices& devices) {
+std::vector<std::string> describe_devices(const Machine& machine, const Plan& plan,
+                                          const FoundDevices& devices) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
@@ -216,11 +224,12 @@ std::vector<std::string> describe_devices(const Machine& machine, const Plan& pl
     const auto present = std::ranges::count_if(devices.pool, [&](const PoolDevice& entry) {
       return entry.device.backend == to_string(suite.backend);
     });
-    const std::string words =
-        suite.devices > 0
-            ? fmt::format("{} of {} {}: {} (--gpus 0: none)", suite.devices, present, each, suite.devices_reason)
-            : fmt::format("none: {} (--gpus 1: one {})", suite.devices_reason, each);
-    lines.push_back(fmt::format("  {:<12} {}{}", "devices", plan.suites.size() > 1 ? suite.name + ": " : "", words));
+    const std::string words = suite.devices > 0
+                                  ? fmt::format("{} of {} {}: {} (--gpus 0: none)", suite.devices, present,
+                                                each, suite.devices_reason)
+                                  : fmt::format("none: {} (--gpus 1: one {})", suite.devices_reason, each);
+    lines.push_back(
+        fmt::format("  {:<12} {}{}", "devices", plan.suites.size() > 1 ? suite.name + ": " : "", words));
   }
   return lines;
 }
@@ -232,9 +241,9 @@ void warn_of_unused_masks(const Machine& machine, const Plan& plan, std::vector<
     });
     const bool other_vendor_only = !contains(machine.likely_backends(), backend);
     if (used || other_vendor_only || plan.cases.empty()) continue;
-    warnings.push_back({WarningCode::kMaskUnused,
-                        fmt::format("the caller's {} has no effect: no case gets a {} device", mask,
-                                    to_string(backend))});
+    warnings.push_back(
+        {WarningCode::kMaskUnused,
+         fmt::format("the caller's {} has no effect: no case gets a {} device", mask, to_string(backend))});
   }
 }
 

@@ -8,7 +8,7 @@
 //   4. pytest: one device while it lists its tests; none if their modules import no module for GPUs
 //   5. a script, another command, `exec`: one device
 //
-// Lines 4 and 5 take a vendor of which the machine has a discrete device: an integrated device is a default only by
+// A Slurm job without a device gets none by lines 4 and 5. They take a vendor of which the machine has a discrete device: an integrated device is a default only by
 // line 3. With discrete devices of both vendors they take none, and a warning names the option.
 #pragma once
 
@@ -31,12 +31,14 @@ class Machine;
 
 // What the rule reads of the machine and of the caller. No driver is asked.
 struct DeviceSurroundings {
-  std::vector<Backend> present;         // vendors, by device nodes or --sim
-  std::vector<Backend> discrete;        // those of them with a device that is not integrated
-  std::map<Backend, int> named{};       // by --devices: vendor -> number of devices
-  std::map<Backend, std::string> masks{};  // of the caller, those that name devices: vendor -> "CUDA_VISIBLE_DEVICES=0"
-  std::vector<Backend> hidden{};        // vendors whose devices the caller hides
-  std::vector<Backend> allocated{};     // vendors of the devices that CTest has given to this test
+  std::vector<Backend> present;    // vendors, by device nodes or --sim
+  std::vector<Backend> discrete;   // those of them with a device that is not integrated
+  std::map<Backend, int> named{};  // by --devices: vendor -> number of devices
+  std::map<Backend, std::string>
+      masks{};  // of the caller, those that name devices: vendor -> "CUDA_VISIBLE_DEVICES=0"
+  std::vector<Backend> hidden{};     // vendors whose devices the caller hides
+  std::vector<Backend> allocated{};  // vendors of the devices that CTest has given to this test
+  bool job_without_device = false;   // of Slurm: the devices that are here may be those of other jobs
   bool simulated = false;
 };
 
@@ -65,7 +67,8 @@ bool confirm_devices(const Machine& machine, bool listed_with_devices, Suite& su
 
 // For people, in the head of a run, a line for each suite that somebody else than the user gave devices, or none although
 // the machine has some: "  devices      1 of 4 for each case: pytest imports torch (--gpus 0: none)".
-std::vector<std::string> describe_devices(const Machine& machine, const Plan& plan, const FoundDevices& devices);
+std::vector<std::string> describe_devices(const Machine& machine, const Plan& plan,
+                                          const FoundDevices& devices);
 
 // The caller's masks that name devices of this machine, if no case uses a device of their vendor.
 void warn_of_unused_masks(const Machine& machine, const Plan& plan, std::vector<Warning>& warnings);

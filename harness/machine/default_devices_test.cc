@@ -28,8 +28,8 @@ const NeededBackend kNeedsCuda{kCuda, "needs libcudart.so.13", true};
 const NeededBackend kOpensCuda{kCuda, "opens libcuda.so.1", false};
 const NeededBackend kNeedsXpu{kXpu, "needs libze_loader.so.1", true};
 
-DefaultDevices defaults(SuiteRole role, const std::vector<NeededBackend>& needed, const DeviceSurroundings& around,
-                        const Suite& suite = undetermined()) {
+DefaultDevices defaults(SuiteRole role, const std::vector<NeededBackend>& needed,
+                        const DeviceSurroundings& around, const Suite& suite = undetermined()) {
   auto found = default_devices(suite, role, needed, around);
   EXPECT_TRUE(found) << found.error().message();
   return found ? *std::move(found) : DefaultDevices{};
@@ -123,6 +123,16 @@ TEST(DefaultDevices, MasksOfBothVendors) {  // as Slurm sets them
   around.masks = {{kCuda, "CUDA_VISIBLE_DEVICES=0"}, {kXpu, "ZE_AFFINITY_MASK=0"}};
   EXPECT_THAT(defaults(SuiteRole::kCommand, {}, around).warning, HasSubstr("both vendors"));
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {kNeedsCuda}, around).backend, kCuda);
+}
+
+TEST(DefaultDevices, SlurmJobWithoutADeviceTakesNone) {
+  DeviceSurroundings around = machine_with({kCuda});
+  around.job_without_device = true;
+  for (const SuiteRole role : {SuiteRole::kPytest, SuiteRole::kCommand}) {
+    const auto found = defaults(role, {}, around);
+    EXPECT_EQ(found.devices, 0);
+    EXPECT_EQ(found.by, DevicesBy::kRule) << "what skips for want of one is not green";
+  }
 }
 
 TEST(DefaultDevices, EmptyMaskDeclines) {

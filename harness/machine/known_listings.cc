@@ -111,8 +111,8 @@ Result<void> KnownListings::write(const std::string& file) const {
     std::string lines;
     for (const std::string& line : output.event_lines) put(lines, line);
     put(text, key);
-    for (const std::string& piece : {std::to_string(*output.exit_code), output.stdout_text, output.file_text,
-                                     output.stderr_tail, lines})
+    for (const std::string& piece :
+         {std::to_string(*output.exit_code), output.stdout_text, output.file_text, output.stderr_tail, lines})
       put(text, piece);
   }
   return replace_file(file, text);

@@ -18,7 +18,8 @@ class KnownListingsTest : public testing::Test {
     return {.argv = {program_, "--list"}, .env = {{"A", "1"}}, .directory = scratch_.string()};
   }
   // What is found, or "ran".
-  static std::string found(KnownListings& known, const ListCommand& command, const std::string& backend = "") {
+  static std::string found(KnownListings& known, const ListCommand& command,
+                           const std::string& backend = "") {
     const auto output = known.find_or(command, backend, [] {
       ListOutput ran;
       ran.exit_code = 0;

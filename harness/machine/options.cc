@@ -60,9 +60,8 @@ void add_suite_options(CLI::App& command, SelectionOptions& selection) {
                   "Most cases that share a process, or auto or off (default: as configured, else off)")
       ->type_name("N");
   command
-      .add_option(
-          "--verify", selection.verify,
-          "Share of the passed cases of a shared process to run alone too, or off (default: 2%)")
+      .add_option("--verify", selection.verify,
+                  "Share of the passed cases of a shared process to run alone too, or off (default: 2%)")
       ->type_name("PERCENT");
   command
       .add_option("--env", selection.env,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr const char* kCount = "SLURM_GPUS_ON_NODE";
 constexpr const char* kStep = "SLURM_STEP_ID";
+constexpr const char* kJob = "SLURM_JOB_ID";
 constexpr const char* kStepNumbers = "SLURM_STEP_GPUS";
 constexpr const char* kJobNumbers = "SLURM_JOB_GPUS";
 
@@ -117,6 +119,13 @@ Result<void> check_slurm_allocation(const FoundDevices& devices, const Environme
 bool slurm_masks_both_vendors(const Environment& caller) {
   const auto names_any = [&](Backend backend) { return !caller_mask(backend, caller).value_or("").empty(); };
   return slurm_job_of(caller) && slurm_count(caller) && names_any(Backend::kCuda) && names_any(Backend::kXpu);
+}
+
+bool slurm_gave_no_device(const Environment& caller) {
+  const bool numbers =
+      std::ranges::any_of(std::array{kCount, kStepNumbers, kJobNumbers},
+                          [&](const char* name) { return !slurm_said(caller, name).empty(); });
+  return !slurm_said(caller, kJob).empty() && !numbers;
 }
 
 }  // namespace proctor

@@ -29,4 +29,7 @@ Result<void> check_slurm_allocation(const FoundDevices& devices, const Environme
 // are to be checked together.
 bool slurm_masks_both_vendors(const Environment& caller);
 
+// Whether the caller is a Slurm job without a device by number. Devices of this machine may be those of other jobs.
+bool slurm_gave_no_device(const Environment& caller);
+
 }  // namespace proctor

@@ -49,15 +49,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"LeaksUnknown", "[suite.a]\ncommand = [\"x\"]\nleaks = \"fial\"\n",
                   "proctor.toml:3: `leaks` in [suite.a] is \"fial\", but must be one of warn, fail",
                   "Did you mean `fail`?"},
-        BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
-                  "proctor.toml:3: unknown key `zz` in [suite.b]",
-                  "Known keys: backend, batch, command, devices, directory, env, grace, hierarchy, host_pids, "
-                  "junit_classname, "
-                  "kind, labels, "
-                  "leaks, mask, mem_cap, "
-                  "process, ranks, "
-                  "retries, shutdown, stall, startup, "
-                  "timeout, verify."},
+        BadConfig{
+            "FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
+            "proctor.toml:3: unknown key `zz` in [suite.b]",
+            "Known keys: backend, batch, command, devices, directory, env, grace, hierarchy, host_pids, "
+            "junit_classname, "
+            "kind, labels, "
+            "leaks, mask, mem_cap, "
+            "process, ranks, "
+            "retries, shutdown, stall, startup, "
+            "timeout, verify."},
         BadConfig{"NulInAnArgument", "[suite.a]\ncommand = [\"sh\", \"-c\", \"true\\u0000; false\"]\n",
                   "proctor.toml:2: `command` in [suite.a] contains a NUL byte", ""},
         BadConfig{"NulInADirectory", "[suite.a]\ncommand = [\"x\"]\ndirectory = \"/\\u0000a\"\n",
@@ -86,12 +87,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "proctor.toml:2: `kind` in [suite.a] is \"gtst\", but must be one of " +
                       fmt::format("{}", fmt::join(kind_names(), ", ")),
                   "Did you mean `gtest`?"},
-        BadConfig{"Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",
-                  "proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of auto, cuda, xpu, none",
-                  "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
-        BadConfig{"BackendOfAnyVendor", "[suite.a]\nbackend = \"gpu\"\ncommand = [\"x\"]\n",
-                  "proctor.toml:2: `backend` in [suite.a] is \"gpu\", but must be one of auto, cuda, xpu, none",
-                  "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
+        BadConfig{
+            "Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",
+            "proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of auto, cuda, xpu, none",
+            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
+        BadConfig{
+            "BackendOfAnyVendor", "[suite.a]\nbackend = \"gpu\"\ncommand = [\"x\"]\n",
+            "proctor.toml:2: `backend` in [suite.a] is \"gpu\", but must be one of auto, cuda, xpu, none",
+            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
         BadConfig{"Mask", "[suite.a]\nmask = \"uid\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `mask` in [suite.a] is \"uid\", but must be one of uuid, index",
                   "Did you mean `uuid`?"},
@@ -99,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "proctor.toml:2: `devices` is \"gpus\", but must be a number or \"marker:NAME\"", ""},
         BadConfig{"DevicesEmptyMarker", "[suite.a]\ndevices = \"marker:\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `devices` is \"marker:\", but must be a number or \"marker:NAME\"", ""},
-        BadConfig{"MarkerWithoutBackend", "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = \"marker:gpus\"\n",
+        BadConfig{"MarkerWithoutBackend",
+                  "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = \"marker:gpus\"\n",
                   "proctor.toml:1: [suite.a] needs devices (marker `gpus`), but its backend is \"none\"",
                   "Write backend = \"cuda\", \"xpu\" or \"auto\"."},
         BadConfig{"CommandString", "[suite.a]\ncommand = \"pytest -q\"\n",

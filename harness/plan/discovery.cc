@@ -173,8 +173,8 @@ SuiteRole role_of(const Kind& kind) {
   return kind.traits().markers_for_devices ? SuiteRole::kPytest : SuiteRole::kTestProgram;
 }
 
-Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable, Suite& suite,
-                            std::vector<Warning>& warnings) {
+Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable,
+                            Suite& suite, std::vector<Warning>& warnings) {
   if (listers.choose_devices) return listers.choose_devices(suite, role, executable, warnings);
   suite.devices = std::max(suite.devices, 0);
   return {};

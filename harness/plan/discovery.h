@@ -54,8 +54,8 @@ struct Listers {
 };
 
 // Calls Listers::choose_devices; without it, nothing but what is written gives a suite devices.
-Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable, Suite& suite,
-                            std::vector<Warning>& warnings);
+Result<void> choose_devices(const Listers& listers, SuiteRole role, const std::string& executable,
+                            Suite& suite, std::vector<Warning>& warnings);
 
 // Runs a listing command of `suite` as a program of `kind` is listed: with devices, where it gets some.
 Result<ListOutput> run_listing_command(const Suite& suite, const Kind& kind,

@@ -96,7 +96,8 @@ Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, c
     config.kind = recognised->kind;
     suite.kind_reason = recognised->reason;
     listing = std::move(recognised->listing);
-  } else if (auto chosen = choose_devices(listers, role_of(*config.kind), executable, suite, warnings); !chosen) {
+  } else if (auto chosen = choose_devices(listers, role_of(*config.kind), executable, suite, warnings);
+             !chosen) {
     return chosen.error();
   }
   suite.kind = config.kind;

@@ -284,7 +284,9 @@ TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
 
 TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   const char* list =
-      "echo '{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"file\":\"t.py\",\"name\":\"'$PYTHONPATH'\",\"markers\":{}}' >&3";
+      "echo "
+      "'{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"file\":\"t.py\",\"name\":\"'$PYTHONPATH'\",\"markers\":{"
+      "}}' >&3";
   SelectionOptions options;
   options.command = {scratch_.write_script("pytest", list), "-q"};
   const Result<PlanOutcome> ad_hoc = plan("", options);

@@ -225,7 +225,9 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
 
 Result<Recognition> recognise(Suite& suite, const std::string& executable, const Listers& listers,
                               std::vector<Warning>& warnings) {
-  const auto choose = [&](SuiteRole role) { return choose_devices(listers, role, executable, suite, warnings); };
+  const auto choose = [&](SuiteRole role) {
+    return choose_devices(listers, role, executable, suite, warnings);
+  };
   if (const Kind* kind = kind_of_command(suite.command)) {
     if (auto chosen = choose(role_of(*kind)); !chosen) return chosen.error();
     return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};

@@ -21,9 +21,9 @@ std::string surroundings(std::optional<Layer> wanted, const std::string& guard) 
   struct stat program {};
   const auto cgroup = own_cgroup_directory();
   if (stat(guard.c_str(), &program) != 0) return "";
-  std::string text = fmt::format("{} {} {}.{} {} {} {}", wanted ? to_string(*wanted) : "any", guard,
-                                 program.st_mtim.tv_sec, program.st_mtim.tv_nsec, program.st_ino, geteuid(),
-                                 cgroup ? *cgroup : "-");
+  std::string text =
+      fmt::format("{} {} {}.{} {} {} {}", wanted ? to_string(*wanted) : "any", guard, program.st_mtim.tv_sec,
+                  program.st_mtim.tv_nsec, program.st_ino, geteuid(), cgroup ? *cgroup : "-");
   for (const char* name : {"user", "pid", "mnt", "cgroup"}) {
     std::error_code error;
     text += ' ' + std::filesystem::read_symlink(fmt::format("/proc/self/ns/{}", name), error).string();
@@ -62,7 +62,8 @@ std::optional<ProbedLayer> read_known(const std::string& file, const std::string
 
 }  // namespace
 
-Containment::Containment(LayerTrial trial) : probe_(std::move(trial.probe)), recipe_(std::move(trial.recipe)) {
+Containment::Containment(LayerTrial trial)
+    : probe_(std::move(trial.probe)), recipe_(std::move(trial.recipe)) {
   if (recipe_->run_cgroup) {
     run_cgroup_ = recipe_->run_cgroup->path();
     has_pids_limit_ = recipe_->run_cgroup->has_pids_limit();
@@ -95,7 +96,8 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
     last = trial.probe;
     if (!trial.recipe) continue;
     // If the file cannot be written, the next process probes again.
-    if (!where.empty()) static_cast<void>(replace_file(known_file, where + '\n' + to_text(*trial.recipe) + '\n'));
+    if (!where.empty())
+      static_cast<void>(replace_file(known_file, where + '\n' + to_text(*trial.recipe) + '\n'));
     return std::unique_ptr<Containment>(new Containment(std::move(trial)));
   }
   Error error =

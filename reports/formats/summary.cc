@@ -132,7 +132,8 @@ void add_head(std::string& out, const RunModel& model, const std::vector<CauseGr
   if (model.stop()) out += fmt::format("It was stopped: {}.\n", markdown_prose(model.stop()->reason.text()));
   if (const auto text = no_device_text(plan); !text.empty())
     out += fmt::format("**{}.**\n", markdown_prose(text));
-  for (const std::string& sentence : open_skips(model)) out += fmt::format("**{}.**\n", markdown_prose(sentence));
+  for (const std::string& sentence : open_skips(model))
+    out += fmt::format("**{}.**\n", markdown_prose(sentence));
   const int executed = model.summary().executed();
   if (executed < least_executed(model)) {
     out += fmt::format("**{} executed, at least {} wanted.**\n", executed, least_executed(model));

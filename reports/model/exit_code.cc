@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/core/exit_code.h"
 #include "harness/core/count_text.h"
+#include "harness/core/exit_code.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/model/device_table.h"
@@ -34,6 +34,7 @@ constexpr std::string_view kOurKind = "proctor";
 struct SuiteSkips {
   std::size_t cases = 0;
   std::size_t skipped = 0;
+  std::string why{};  // of the first one
 };
 
 bool is_skip(const RunModel& model, const CaseRecord& record) {
@@ -46,28 +47,31 @@ SuiteSkips skips_of(const RunModel& model, const PlannedSuite& suite) {
   for (const CaseRecord& record : model.cases()) {
     if (record.planned.suite != suite.name || record.planned.backend != suite.backend) continue;
     ++skips.cases;
-    skips.skipped += is_skip(model, record) ? 1 : 0;
+    if (is_skip(model, record) && skips.skipped++ == 0)
+      skips.why = clean_text(model.verdict(record).reason.text());
   }
   return skips;
 }
 
 bool has_devices(const RunPlanned& plan, const PlannedSuite& suite) {
-  return suite.devices > 0 && std::ranges::find(plan.devices, suite.backend, &PlannedDevice::backend) !=
-                                  plan.devices.end();
+  return suite.devices > 0 &&
+         std::ranges::find(plan.devices, suite.backend, &PlannedDevice::backend) != plan.devices.end();
 }
 
 std::string open_skips_of(const RunModel& model, const PlannedSuite& suite) {
   const SuiteSkips skips = skips_of(model, suite);
   if (skips.skipped == 0 || suite.devices_declined || suite.kind == kOurKind) return {};
   if (has_devices(model.plan(), suite) && skips.skipped == skips.cases)
-    return fmt::format("suite `{}` got devices, and skipped {}; `proctor log` shows why. To run without the suite, "
-                       "add --exclude '{}/*'",
-                       suite.name, skips.cases == 1 ? "its only case" : fmt::format("all {} cases", skips.cases),
-                       suite.name);
+    return fmt::format("suite `{}` uses devices, and {} ({}). To run without the suite, add --exclude '{}/*'",
+                       suite.name,
+                       skips.cases == 1 ? "its only case was skipped"
+                                        : fmt::format("all of its {} cases were skipped", skips.cases),
+                       skips.why, suite.name);
   if (suite.devices > 0 || model.plan().vendors_here.empty()) return {};
-  return fmt::format("suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
-                     "--gpus 0 if it needs none",
-                     suite.name, count_text(skips.skipped, "case"));
+  return fmt::format(
+      "suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
+      "--gpus 0 if it needs none",
+      suite.name, count_text(skips.skipped, "case"));
 }
 
 std::string forbidden_skips(const RunModel& model) {

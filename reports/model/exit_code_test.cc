@@ -185,8 +185,8 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
     plan.vendors_here = row.vendors;
     plan.fail_on_skip = row.fail_on_skip;
     if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
-    const RunModel model =
-        model_of({plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});
+    const RunModel model = model_of(
+        {plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});
     EXPECT_EQ(!open_skips(model).empty(), row.incomplete);
     EXPECT_TRUE(!row.incomplete || exit_code(model) == 3);
     EXPECT_EQ(exit_code(model) == 0, is_green_in_junit(model));

@@ -88,11 +88,12 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
 
 TEST(RunProblems, NamesSkipsWithoutADevice) {
   RunPlanned plan = plan_of({planned("s/a", "pytest"), planned("s/b", "pytest")});
-  plan.suites = {PlannedSuite{.name = plan.cases[0].suite, .backend = plan.cases[0].backend, .kind = "pytest"}};
+  plan.suites = {
+      PlannedSuite{.name = plan.cases[0].suite, .backend = plan.cases[0].backend, .kind = "pytest"}};
   plan.vendors_here = {"cuda"};
-  const RunModel model = model_of({plan, concluded("s/a", kPassed), ended("s/a", kPassed),
-                                   concluded("s/b", {Outcome::kSkip, {Reason::kFramework, "no CUDA"}}),
-                                   RunEnded{"x", 1}});
+  const RunModel model =
+      model_of({plan, concluded("s/a", kPassed), ended("s/a", kPassed),
+                concluded("s/b", {Outcome::kSkip, {Reason::kFramework, "no CUDA"}}), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(model), ElementsAre("skipped"));
   EXPECT_THAT(run_problems(model)[0].message, HasSubstr("Add --gpus 1, or --gpus 0 if it needs none"));
   EXPECT_EQ(shell_exit_code(model), 3);

@@ -104,8 +104,7 @@ class Collector {
     result.variant = variant_of(record);
     result.verdict = model_.verdict(record);
     result.standing = meaning_of(result.verdict, record.planned.kind).standing;
-    result.attempts =
-        static_cast<int>(std::ranges::count(record.attempts, false, &Attempt::confirmed_alone));
+    result.attempts = static_cast<int>(std::ranges::count(record.attempts, false, &Attempt::confirmed_alone));
     result.flaky = is_flaky(model_, record);
     const bool failed = result.standing != Standing::kPassing || is_good_elsewhere(model_, record);
     if (failed || result.flaky) add_cause(record, result);

@@ -106,8 +106,8 @@ class Console : public RunDisplay {
     std::string left_behind = {};               // by its last attempt
     int retried = 0;                            // in the repeat `of_repeat`
     int of_repeat = 1;
-    std::string failed_on = {};                 // the devices of its last attempt that failed
-    std::string passed_on = {};                 // and of the last one that did not
+    std::string failed_on = {};  // the devices of its last attempt that failed
+    std::string passed_on = {};  // and of the last one that did not
   };
   // Cases that were skipped and never started, of one suite and for one reason.
   struct Skipped {

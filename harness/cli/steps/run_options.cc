@@ -471,8 +471,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 void add_exec_options(CLI::App& command, RunOptions& options) {
   SelectionOptions& selection = options.plan.selection;
   command
-      .add_option("--gpus", selection.gpus,
-                  "Number of devices for the command, which sees no others (default: 1, if the machine has some)")
+      .add_option(
+          "--gpus", selection.gpus,
+          "Number of devices for the command, which sees no others (default: 1, if the machine has some)")
       ->type_name("N");
   command
       .add_option(

@@ -59,7 +59,7 @@ struct RunOptions {
   bool dry_run = false;
   std::string out;
   int keep = kKeptRuns;
-  std::string join;  // --join: this run is a part of the one that is open below this directory
+  std::string join;      // --join: this run is a part of the one that is open below this directory
   bool is_part = false;  // one is open
   std::string junit;
   std::string history;

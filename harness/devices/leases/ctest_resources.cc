@@ -69,7 +69,9 @@ Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environme
 bool has_ctest_allocation(const Environment& environment, std::string_view backend) {
   return std::any_of(environment.begin(), environment.end(), [&](const auto& variable) {
     const auto& [name, value] = variable;
-    const auto is_of_backend = [&](const std::string& id) { return id.starts_with(std::string(backend) + "_"); };
+    const auto is_of_backend = [&](const std::string& id) {
+      return id.starts_with(std::string(backend) + "_");
+    };
     return name.starts_with(kVariable) && name.ends_with("_GPUS") &&
            std::ranges::any_of(allocated_ids(value), is_of_backend);
   });

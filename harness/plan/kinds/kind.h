@@ -111,7 +111,8 @@ class Kind {
     // Texts that stand in a program of this kind; a library that is linked dynamically leaves its own name.
     // Only a program that contains one is asked to list.
     std::vector<std::string_view> markers = {};
-    std::vector<std::string_view> processes = {"case", "suite"};  // values of `process`; the first is the default
+    std::vector<std::string_view> processes = {"case",
+                                               "suite"};  // values of `process`; the first is the default
     // Made with our suites/main: gets a strict environment, a scratch directory, and its sizes and devices as
     // the child protocol says.
     bool ours = false;

@@ -170,15 +170,16 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
                 .kernel_position = position,
                 .telemetry = context_.telemetry ? context_.telemetry->begin(plan_.devices) : 0});
   const AttemptCase& entry = cases_.of(which);
-  report(context_, entry, AttemptStarted{
-      .case_id = entry.test->id,
-      .attempt = entry.attempt,
-      .repeat = entry.repeat,
-      .at_ms = ms_between(context_.run_started, now),
-      .devices = plan_.devices,
-      .log = files_.log,
-      .environment = ranks_ ? std::vector<EnvironmentVariable>{} : plan_.environment.visibility,
-      .shared = plan_.is_batch()});
+  report(context_, entry,
+         AttemptStarted{
+             .case_id = entry.test->id,
+             .attempt = entry.attempt,
+             .repeat = entry.repeat,
+             .at_ms = ms_between(context_.run_started, now),
+             .devices = plan_.devices,
+             .log = files_.log,
+             .environment = ranks_ ? std::vector<EnvironmentVariable>{} : plan_.environment.visibility,
+             .shared = plan_.is_batch()});
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
@@ -305,8 +306,7 @@ void RunningAttempt::settle_told(const ProcessEnd& end) {
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {
-  for (const auto& warning : warnings_of(end, cases_, take_frozen(context_)))
-    context_.sink.on(warning);
+  for (const auto& warning : warnings_of(end, cases_, take_frozen(context_))) context_.sink.on(warning);
   if (readiness_ && !cases_.is_ending()) readiness_->streams_ended(Clock::now());
   const auto& open = cases_.open();
   auto fate = ProcessFate::kEnded;

@@ -1,10 +1,10 @@
 // What an attempt is to do, and what it shares with the other attempts of its run.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -83,8 +83,8 @@ void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnde
                            std::strerror(end.spawn_error->err));
   } else {
     const bool shared = facts.plan.is_batch();
-    event.duration_ms = shared ? facts.cases.lasted(end.leader_ended).count()
-                               : ms_between(end.started, end.leader_ended);
+    event.duration_ms =
+        shared ? facts.cases.lasted(end.leader_ended).count() : ms_between(end.started, end.leader_ended);
   }
   if (is_leaky(end)) {
     if (is_left_by_one(facts.cases)) {

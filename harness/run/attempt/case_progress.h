@@ -113,8 +113,8 @@ class CaseProgress {
   bool suspect_ = false;
   bool alone_ = false;
   int repeat_;
-  bool decided_ = false;             // a repeat was bad: the verdict stands
-  bool bad_beside_ = false;          // the present repeat was, beside others
+  bool decided_ = false;     // a repeat was bad: the verdict stands
+  bool bad_beside_ = false;  // the present repeat was, beside others
   Proof proof_ = Proof::kNone;
   std::optional<Beside> beside_{};
   std::set<std::vector<std::string>> good_on_;

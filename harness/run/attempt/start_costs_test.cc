@@ -52,7 +52,8 @@ TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {
   suite_.origin = kCommandLineOrigin;
   add(10, Milliseconds(500), Milliseconds(20));
   ASSERT_THAT(costs_.proposals(kRun), SizeIs(1));
-  EXPECT_THAT(costs_.proposals(kRun)[0].text, HasSubstr("; to share processes, give --batch auto, which saves"));
+  EXPECT_THAT(costs_.proposals(kRun)[0].text,
+              HasSubstr("; to share processes, give --batch auto, which saves"));
 }
 
 TEST_F(StartCostsTest, TestsThatTakeLongerThanTheirStartAreLeftAlone) {

@@ -61,7 +61,8 @@ std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) 
     if (ended.verdict.outcome == Outcome::kDeviceLost || ended.blames_device) return ended.which;
   }
   const auto last = std::ranges::find(unsettled_, last_, &Unsettled::which);
-  const bool died = last != unsettled_.end() && is_suspicious(last->verdict) && meaning_of(last->verdict).midway;
+  const bool died =
+      last != unsettled_.end() && is_suspicious(last->verdict) && meaning_of(last->verdict).midway;
   return died ? last_ : std::nullopt;
 }
 
@@ -99,8 +100,7 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
     group_.avoid(devices_.ids);
     return true;
   }
-  note =
-      "it left " + device + " unhealthy, which was healthy before it; it is not retried on a third device";
+  note = "it left " + device + " unhealthy, which was healthy before it; it is not retried on a third device";
   return false;
 }
 

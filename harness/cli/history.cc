@@ -505,8 +505,7 @@ void add_devices(CLI::App& history, Action& action) {
 }  // namespace
 
 void add_history_command(CLI::App& app, Action& action) {
-  auto* history = app.add_subcommand(
-      "history", "Import runs into one file, and show since when and how often cases fail");
+  auto* history = app.add_subcommand("history", "Show since when and how often cases fail, over many runs");
   history->require_subcommand(1);
   add_add(*history, action);
   add_show(*history, action);

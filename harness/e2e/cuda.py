@@ -119,7 +119,7 @@ def callers_mask_narrows(sandbox):
     check("CUDA_VISIBLE_DEVICES=1,0 of the caller" in done.stdout, done.stdout)
     check(said(sandbox, "two")["CUDA_VISIBLE_DEVICES"] == f"{order[1]},{order[0]}", said(sandbox, "two"), order)
     done, document, out = run(sandbox, config, "--sim", "cuda:2", env={"CUDA_VISIBLE_DEVICES": "1"})
-    check(done.returncode == 3 and "suite `two` uses devices, and its only case was skipped" in done.stdout, done.stdout)
+    check(done.returncode == 0, done.stdout, done.stderr)
     check(outcomes(document) == {"one/sh": "pass", "two/sh": "skip(needs:devices>=2)"}, outcomes(document))
     check(said(sandbox, "one")["CUDA_VISIBLE_DEVICES"] == order[1], said(sandbox, "one"), order)
     for path in out.rglob("*"):

@@ -199,7 +199,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def release_files(asset, sums=None, tag="v1"):
+def release_files(asset, sums=None, tag=ACTION.partition("@")[2]):
     base = f"/OWNER/proctor/releases/download/{tag}"
     others = f"{'1' * 64}  proctor-1.2.3-linux-other.tar.gz\n{'2' * 64}  proctor_1.2.3_amd64.deb\n"
     sums = others + f"{digest(asset)}  {ASSET}\n" if sums is None else sums

@@ -61,7 +61,7 @@ ROWS = {
     "--containment": ["--containment", "subreaper"], "--require-containment": ["--require-containment", "subreaper"],
     "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"], "--confidence": ["--confidence", "0.9:0.5"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
-    "--breaker": ["--breaker", "3"], "--leaks": ["--leaks", "fail"], "--strict": ["--strict"],
+    "--breaker": ["--breaker", "3"], "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],
     "--min-executed": ["--min-executed", "2"], "--telemetry": ["--telemetry", "0"], "--stack-root": ["--stack-root", "/"],
     "--no-capture": ["--no-capture", "--case", BAD], "--tag": ["--case", BAD, "--tag", "none"],
 }

@@ -42,12 +42,20 @@ bool is_skip(const RunModel& model, const CaseRecord& record) {
   return verdict.outcome == Outcome::kSkip && verdict.reason != Reason::kDisabled;
 }
 
+// By the test itself. What Proctor skips states its need, and has rules of its own.
+bool is_own_skip(const RunModel& model, const CaseRecord& record) {
+  constexpr Reason kOfProctor[] = {Reason::kNeeds, Reason::kNoDevice, Reason::kNoDriver, Reason::kHidden,
+                                   Reason::kDriverTooOld};
+  const auto is_reason = [&](Reason reason) { return model.verdict(record).reason == reason; };
+  return is_skip(model, record) && std::ranges::none_of(kOfProctor, is_reason);
+}
+
 SuiteSkips skips_of(const RunModel& model, const PlannedSuite& suite) {
   SuiteSkips skips;
   for (const CaseRecord& record : model.cases()) {
     if (record.planned.suite != suite.name || record.planned.backend != suite.backend) continue;
     ++skips.cases;
-    if (is_skip(model, record) && skips.skipped++ == 0)
+    if (is_own_skip(model, record) && skips.skipped++ == 0)
       skips.why = clean_text(model.verdict(record).reason.text());
   }
   return skips;

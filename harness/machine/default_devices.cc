@@ -150,6 +150,9 @@ Result<DefaultDevices> default_devices(const Suite& suite, SuiteRole role,
                           .all = role == SuiteRole::kCommand};
   if (library != nullptr && role != SuiteRole::kPytest)
     return DefaultDevices{.backend = library->backend, .devices = 1, .reason = reason_of(*library, around)};
+  if (role != SuiteRole::kPytest && !needed.empty())
+    return DefaultDevices{.reason =
+                              "the program " + needed.front().why + ", and its vendor has no device here"};
   if (role == SuiteRole::kTestProgram)
     return DefaultDevices{.reason = "the program needs no library of a GPU"};
   const auto vendors = eligible_vendors(around);

@@ -38,6 +38,13 @@ int marks(const std::string& store, const std::string& what, int round, int size
   return count;
 }
 
+// Until all others are about to enter the barrier, and a while longer, which makes it likelier that one that leaves too
+// early is seen.
+void await_others(World& world, int round) {
+  while (marks(world.store(), "comes", round, world.size()) < world.size() - 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 }  // namespace
 
 // With one rank each operation gives back what it was given.
@@ -83,19 +90,14 @@ PROCTOR_CHECK(Groups, TwoOfTheSameRanksDoNotMix, "C23", kNcclTests, kGate,
   }
 }
 
-// No rank leaves a barrier before the last has entered. Each is the last once: it enters when all
-// others have said that they are about to, and a while later, which only makes it likelier that one
-// that leaves too early is seen.
+// No rank leaves a barrier before the last has entered. Each is the last once.
 PROCTOR_CHECK(Barrier, NobodyLeavesBeforeTheLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
               .faults = {"collective.lying_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
   world.need(Operation::kBarrier, Type::kU8);
   for (int last = 0; last < world.size(); ++last) {
     step(fmt::format("given rank {} as the last", last));
-    if (world.rank() == last) {
-      while (marks(world.store(), "comes", last, world.size()) < world.size() - 1) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+    if (world.rank() == last) await_others(world, last);
     mark(world.store(), "comes", last, world.rank());
     expect_ok("barrier", world.barrier());
     suite::expect_same("ranks that had entered when one left", std::to_string(world.size()),
@@ -124,10 +126,7 @@ PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barri
   world.set_timeout(limit);
   for (int round = 0; round < 10; ++round) {
     step(fmt::format("given ranks that come in time, round {}", round));
-    if (world.rank() == round % world.size()) {  // the last one: a barrier that does not wait for it is seen
-      while (marks(world.store(), "comes", round, world.size()) < world.size() - 1) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    if (world.rank() == round % world.size()) await_others(world, round);
     mark(world.store(), "comes", round, world.rank());
     expect_ok("barrier", world.barrier());
     suite::expect_same("ranks that had entered when one left", "2",

@@ -199,7 +199,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def release_files(asset, sums=None, tag=ACTION.partition("@")[2]):
+TAG = ACTION.partition("@")[2]
+
+
+def release_files(asset, sums=None, tag=TAG):
     base = f"/OWNER/proctor/releases/download/{tag}"
     others = f"{'1' * 64}  proctor-1.2.3-linux-other.tar.gz\n{'2' * 64}  proctor_1.2.3_amd64.deb\n"
     sums = others + f"{digest(asset)}  {ASSET}\n" if sums is None else sums
@@ -223,7 +226,7 @@ def wrong_release(sandbox):
     asset = tarball("proctor-1.2.3")
     line = f"{digest(asset)}  {ASSET}\n"
     absent = release_files(asset)
-    del absent[f"/OWNER/proctor/releases/download/v1/{ASSET}"]
+    del absent[f"/OWNER/proctor/releases/download/{TAG}/{ASSET}"]
     table = [
         (release_files(asset, f"{'0' * 64}  {ASSET}\n"), "not the expected 000"),
         (release_files(asset, ""), "has 0 files proctor-VERSION-linux-"),

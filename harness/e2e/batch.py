@@ -87,7 +87,7 @@ def mixtures(sandbox):
         words = [chance.choice(SLOW_WORDS if number % 10 == 5 else WORDS) for _ in range(CASES)]
         batch = chance.choice(("2", "5", "auto"))
         where = (seed, number, name, batch, words)
-        alone = outcomes(run(sandbox, command, words))
+        alone = outcomes(run(sandbox, command, words, "--process", "case"))
         check(len(alone) == CASES, where, alone)
         verified = outcomes(run(sandbox, command, words, "--batch", batch, "--verify", "100%"))
         check(verified == alone, where, "with --verify 100%:", {id: (alone[id], verified[id]) for id in alone if alone[id] != verified.get(id)})

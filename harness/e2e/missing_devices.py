@@ -169,6 +169,16 @@ def default_devices(sandbox):
     check(code == 0 and devices == [0, 0], "an empty mask declines", code, said)
 
 
+def ranks_are_not_skipped(sandbox):
+    """A suite with more ranks than the machine has devices runs without devices, as before, and is never skipped for them."""
+    write_config(sandbox.path / "proctor.toml", {"r": {"kind": "command", "command": ["true"], "ranks": 4}})
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--sim", "cuda:1", "--out", out)
+    [case] = report(out)["cases"]
+    check(done.returncode == 0 and case["outcome"] == "pass" and not case["devices"], done.stdout, done.stderr)
+    check("its ranks get devices only by `backend`" in done.stdout, done.stdout)
+
+
 def default_of_two_vendors(sandbox):
     """With discrete devices of both vendors the program or a module determines which, else nobody."""
     python = find_pytest()
@@ -230,4 +240,4 @@ def one_order(sandbox):
 
 
 run_scenarios([each_row_of_the_table, reports_say_it, what_drivers_say, chosen_devices_are_the_number, one_order,
-               default_devices, default_of_two_vendors, skips_may_be_forbidden])
+               default_devices, ranks_are_not_skipped, default_of_two_vendors, skips_may_be_forbidden])

@@ -79,7 +79,7 @@ Result<DefaultDevices> written_devices(const Suite& suite, SuiteRole role, const
     return Error::refused("--devices must name devices of one vendor for one command",
                           "Add --backend cuda or --backend xpu.");
   written.backend = likeliest(suite, library, around);
-  written.all = suite.devices < 0 && role == SuiteRole::kCommand;
+  written.all = suite.devices < 0 && suite.ranks == 0 && role == SuiteRole::kCommand;
   written.devices = std::max(suite.devices, 1);
   written.reason = library != nullptr         ? reason_of(*library, around)
                    : !around.named.empty()    ? "--devices"
@@ -142,12 +142,14 @@ Result<DefaultDevices> default_devices(const Suite& suite, SuiteRole role,
                                        const DeviceSurroundings& around) {
   const NeededBackend* library = library_of(needed, around);
   if (is_written(suite, around)) return written_devices(suite, role, library, around);
+  if (suite.ranks > 0 && library == nullptr)
+    return DefaultDevices{.reason = "its ranks get devices only by `backend`"};
   const auto masked = only_one(masked_vendors(around));
   if (masked && (library == nullptr || library->backend == *masked))
     return DefaultDevices{.backend = *masked,
                           .devices = 1,
                           .reason = "the caller's " + around.masks.at(*masked),
-                          .all = role == SuiteRole::kCommand};
+                          .all = role == SuiteRole::kCommand && suite.ranks == 0};
   if (library != nullptr && role != SuiteRole::kPytest)
     return DefaultDevices{.backend = library->backend, .devices = 1, .reason = reason_of(*library, around)};
   if (role != SuiteRole::kPytest && !needed.empty())

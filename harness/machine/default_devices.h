@@ -8,8 +8,10 @@
 //   4. pytest: one device while it lists its tests; none if their modules import no module for GPUs
 //   5. a script, another command, `exec`: one device
 //
-// A Slurm job without a device gets none by lines 4 and 5. They take a vendor of which the machine has a discrete device: an integrated device is a default only by
-// line 3. With discrete devices of both vendors they take none, and a warning names the option.
+// Lines 4 and 5 take a vendor of which the machine has a discrete device: an integrated device is a default only by
+// line 3. With discrete devices of both vendors they take none, and a warning names the option. In a Slurm job without a
+// device they take none. A suite with ranks gets none by lines 2 and 5: each rank would need a device of its own, and
+// the cases of a suite that asks for too many are skipped.
 #pragma once
 
 #include <map>

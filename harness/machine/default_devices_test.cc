@@ -135,6 +135,19 @@ TEST(DefaultDevices, SlurmJobWithoutADeviceTakesNone) {
   }
 }
 
+TEST(DefaultDevices, RanksTakeNone) {
+  DeviceSurroundings around = machine_with({kCuda});
+  Suite suite = undetermined();
+  suite.ranks = 4;
+  EXPECT_EQ(defaults(SuiteRole::kCommand, {}, around, suite).devices, 0) << "four devices would skip it";
+  around.masks[kCuda] = "CUDA_VISIBLE_DEVICES=0,1";
+  EXPECT_EQ(defaults(SuiteRole::kCommand, {}, around, suite).devices, 0);
+  around.named = {{kCuda, 2}};
+  const auto named = defaults(SuiteRole::kCommand, {}, around, suite);
+  EXPECT_EQ(named.devices, 1);
+  EXPECT_FALSE(named.all) << "the number is that of each rank";
+}
+
 TEST(DefaultDevices, EmptyMaskDeclines) {
   DeviceSurroundings around = machine_with({kCuda});
   around.hidden = {kCuda};

@@ -71,6 +71,7 @@
 //
 // Our pytest plugin speaks the same protocol, and may run several cases in one process, too. A result may also be "xfail" or "xpass". The plugin adds
 //     {"v":1,"event":"case",..,"file":..,"classname":..,"name":..,"markers":{NAME:[ARGUMENT..]}}
+//     {"v":1,"event":"warn","message":..}         in a list: a warning about the suite
 //     {"v":1,"case":NAME,"event":"output","text":..}
 //
 // The event `end` holds the verdict. Without it the case is error(no_result). When it contradicts the exit

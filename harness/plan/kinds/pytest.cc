@@ -252,6 +252,11 @@ class PytestKind final : public Kind {
       } else if (is_event(event, "gpu_modules")) {
         take_gpu_modules(event, suite);
         continue;
+      } else if (is_event(event, "warn")) {
+        warnings.push_back(
+            {WarningCode::kPytestFilter, fmt::format("suite `{}` ({}): {}", suite.name, suite.origin,
+                                                     clean_text(text_at(event, "message")))});
+        continue;
       }
       const Result<PytestTest> listed = parse_pytest_test(out.event_lines[i]);
       const Result<int> devices = listed ? devices_of(suite, *listed) : listed.error();

@@ -23,6 +23,7 @@ import shutil
 import sys
 import sysconfig
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ GPU_MODULES = {
     "jax": "", "mxnet": "", "onnxruntime": "", "paddle": "", "pyopencl": "", "tensorflow": "", "torch": "",
     "triton": "", "tvm": "", "vllm": "",
 }
+# Options that make one file of a session, which here is many processes: the name of the value, as typed, and the value of none.
+SESSION_FILES = {
+    "htmlpath": ("--html", None), "csv_path": ("--csv", None), "json_report": ("--json-report", False),
+    "report_log": ("--report-log", None), "md_report": ("--md-report", False), "tap_combined": ("--tap-combined", False),
+    "tap_stream": ("--tap-stream", False), "tap_files": ("--tap-files", False), "excelpath": ("--excelreport", None),
+    "benchmark_json": ("--benchmark-json", None),
+}
 TERMINAL = os.isatty(0)  # as it is before pytest captures
 
 
@@ -51,10 +59,33 @@ def pytest_addoption(parser):
     group.addoption("--proctor-captured", metavar="FILE", help="keep captured output in FILE.before, FILE.out and FILE.err")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(hookwrapper=True, trylast=True)  # pytest captures already, and no other plugin has begun
 def pytest_load_initial_conftests(early_config):
+    options = early_config.known_args_namespace
+    if options.proctor_list or options.proctor_case or options.proctor_cases:
+        share_coverage(options)
+    name_captured(early_config, options.proctor_captured)
+    yield
+
+
+def share_coverage(options):
+    """pytest-cov erases the data of the session before. No test runs in a listing, and each other process has a file of its own
+    for `coverage combine`. Only the whole has a report and a threshold."""
+    if not getattr(options, "cov_source", None) or getattr(options, "no_cov", False):
+        return
+    if options.proctor_list:
+        options.no_cov = True
+        return
+    options.cov_report, options.cov_fail_under = {"": None}, 0
+    with contextlib.suppress(Exception):  # coverage refuses its configuration itself
+        import coverage
+
+        base = os.path.abspath(coverage.Coverage(config_file=options.cov_config).config.data_file)
+        os.environ["COVERAGE_FILE"] = f"{base}.proctor-{uuid.uuid4().hex[:12]}"
+
+
+def name_captured(early_config, name):
     """pytest captures into files without a name, which go with a process that dies. Proctor reads those with one."""
-    name = early_config.known_args_namespace.proctor_captured
     manager = early_config.pluginmanager.getplugin("capturemanager")
     capturing = getattr(manager, "_global_capturing", None)
     if name is None or capturing is None:
@@ -83,18 +114,21 @@ def pytest_cmdline_main(config):
         return
     events = Events()
     # One process, and its verdicts are reported by Proctor. The selection was made when the tests were listed.
-    for name, value in {"numprocesses": None, "dist": "no", "tx": [], "xmlpath": None}.items():
+    unused = [typed for name, (typed, _) in SESSION_FILES.items() if getattr(option, name, None)]
+    for name, value in {"numprocesses": None, "dist": "no", "tx": [], "xmlpath": None,
+                        **{name: none for name, (_, none) in SESSION_FILES.items()}}.items():
         if hasattr(option, name):
             setattr(option, name, value)
     if option.proctor_list:
+        warn_of_files(events, option, unused)
         option.collectonly = True
         option.continue_on_collection_errors = True
         option.maxfail = 0  # -x is about tests: a file that cannot be imported must not hide those of others
         config.pluginmanager.register(Lister(config, events), "proctor-lister")
         return
-    for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly"):
+    for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly", "splits", "group"):
         if hasattr(option, name):
-            setattr(option, name, 0 if name == "maxfail" else False)
+            setattr(option, name, 0 if name in ("maxfail", "splits", "group") else False)
     option.continue_on_collection_errors = True
     wanted = [option.proctor_case]
     if option.proctor_cases:
@@ -106,6 +140,17 @@ def pytest_cmdline_main(config):
     config.pluginmanager.register(Teller(config, events, wanted), "proctor-teller")
     if option.proctor_captured:
         config.pluginmanager.register(Before(option.proctor_captured + ".before"), "proctor-before")
+
+
+def warn_of_files(events, option, unused):
+    """Names the options that would write one file of a session."""
+    if unused:
+        one = len(unused) == 1
+        events.send("warn", message=f"{', '.join(unused)} {'has' if one else 'have'} no effect: each of the processes would write "
+                                    f"the file{'' if one else 's'}; the reports of the run have all tests")
+    if getattr(option, "cov_source", None) and not getattr(option, "no_cov", False):
+        events.send("warn", message="--cov writes a data file of each process, without a report and a threshold: "
+                                    "`coverage combine` joins them, then use `coverage report --fail-under=N`")
 
 
 def run_under_proctor(arguments):

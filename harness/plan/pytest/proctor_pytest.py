@@ -189,29 +189,34 @@ def refuse(events, wanted, reason, sentence):
 def narrow(config, wanted):
     """Collects only the files of the wanted tests; rootdir and conftest files stay those of the whole command. An id may
     also be no path: then all is collected."""
+    arguments = [places_of(config, argument) for argument in config.args]
     names = list(dict.fromkeys(id.split("::")[0] for id in wanted))
-    files = [str(config.rootpath / name) for name in names]
-    if all(os.path.exists(file) for file in files):
+    files = [os.path.abspath(config.rootpath / name) for name in names]
+    if all(name and os.path.exists(file) and is_below(file, sum(arguments, [])) for name, file in zip(names, files)):
         config.args = files
         return
-    # Outside rootdir an id begins at the argument below which its file is (--pyargs): that has to stay.
-    places = [places_below(config, name) for name in names]
-    if all(places):
-        config.pluginmanager.register(OnlyFiles(set().union(*places)), "proctor-only-files")
+    # Outside rootdir an id begins at the argument below which its file is (--pyargs, -c), and that has to stay.
+    found = [{os.path.realpath(file) for place in sum(arguments, [str(config.rootpath)])
+              for file in (os.path.join(place, name), place)
+              if os.path.isfile(file) and (file != place or path_in_package(file) == name)} for name in names]
+    if all(found):
+        config.pluginmanager.register(OnlyFiles(set().union(*found)), "proctor-only-files")
 
 
-def places_below(config, name):
-    """Where a file of that name is below one of the arguments, which are paths or packages."""
-    found = set()
-    for argument in config.args:
-        argument = argument.partition("::")[0]
-        directories = [config.invocation_params.dir / argument]
-        if getattr(config.option, "pyargs", False):
-            with contextlib.suppress(ImportError, AttributeError, ValueError):
-                spec = importlib.util.find_spec(argument)
-                directories += map(Path, spec.submodule_search_locations or ()) if spec else ()
-        found.update(os.path.realpath(directory / name) for directory in directories if (directory / name).is_file())
-    return found
+def places_of(config, argument):
+    """The files or directories that an argument can mean, which is a path or a package."""
+    argument = str(argument).partition("::")[0]
+    places = [os.path.abspath(config.invocation_params.dir / argument)]
+    if getattr(config.option, "pyargs", False):
+        with contextlib.suppress(ImportError, AttributeError, ValueError):
+            spec = importlib.util.find_spec(argument)
+            if spec is not None:
+                places += map(str, spec.submodule_search_locations or ([spec.origin] if spec.has_location else []))
+    return places
+
+
+def is_below(file, places):
+    return any(file == place or file.startswith(os.path.join(place, "")) for place in places)
 
 
 class OnlyFiles:
@@ -294,6 +299,22 @@ def junit_names(nodeid, prefix):
     return ".".join(([prefix] if prefix else []) + names[:-1]), names[-1]
 
 
+def own_id(node):
+    """The node id. pytest gives it no path if an argument outside rootdir is the file itself: then it begins at the package."""
+    nodeid = readable(node.nodeid)
+    without_path = nodeid.startswith("::") or (not nodeid and isinstance(node, pytest.File))
+    return readable(path_in_package(node.path)) + nodeid if without_path else nodeid
+
+
+def path_in_package(file):
+    """The path of a module below the directory of its outermost package."""
+    file = Path(file)
+    top = file.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return str(file.relative_to(top))
+
+
 def marker_values(mark):
     return [value if isinstance(value, int) else None for value in mark.args]
 
@@ -308,8 +329,8 @@ def failure(report, root):
     """message, file and line of a failed report: of its traceback the innermost frame inside the test's own file."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
-        return {"message": str(report.longrepr)[-MAX_MESSAGE:]}
-    own = os.path.realpath(root / report.nodeid.split("::")[0])
+        return {"message": str(report.longrepr or "")[-MAX_MESSAGE:]}
+    own = os.path.realpath(root / (report.nodeid.split("::")[0] or report.location[0]))
     traceback = getattr(report.longrepr, "reprtraceback", None)
     for entry in reversed(getattr(traceback, "reprentries", [])):
         place = getattr(entry, "reprfileloc", None)
@@ -326,16 +347,24 @@ class Lister:
         self.config = config
         self.prefix = getattr(config.option, "junitprefix", None)
         self.skipped = []
+        self.files = []  # of each report about a file: the report, the id
         self.broken = []  # files that cannot be imported: each is a case, which fails with the traceback when it runs
         self.deselected = 0
 
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        report = (yield).get_result()
+        if not report.passed and collector.path.is_file():
+            self.files.append((report, own_id(collector)))
+
     def pytest_collectreport(self, report):
-        if report.failed and (self.config.rootpath / report.nodeid).is_file():
-            self.broken.append(report.nodeid)
+        file = next((id for of, id in self.files if of is report), "")
+        if report.failed and file:
+            self.broken.append(file)
         elif report.failed:
             self.events.send("fail", message=f"{report.nodeid}: {report.longreprtext}"[-MAX_MESSAGE:])
         elif report.skipped:
-            self.skipped.append(report.nodeid)
+            self.skipped.append(file or report.nodeid)
 
     def pytest_deselected(self, items):
         self.deselected += len(items)
@@ -362,7 +391,7 @@ class Lister:
             markers = {}
             for mark in item.iter_markers():  # the closest first
                 markers.setdefault(mark.name, marker_values(mark))
-            self.announce(item.nodeid, markers)
+            self.announce(own_id(item), markers)
         for nodeid in self.skipped + self.broken:
             self.announce(nodeid, {})
 
@@ -455,15 +484,17 @@ class Teller:
     def pytest_collectstart(self, collector):
         self.events.send("step", name=f"collecting {collector.nodeid or 'the tests'}", t_ns=time.monotonic_ns())
 
-    def pytest_collectreport(self, report):
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector):
+        report = (yield).get_result()
         if not report.passed:
-            self.unread[readable(report.nodeid)] = report
+            self.unread[own_id(collector)] = report
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config, items):
         kept, left_out = [], []
         for item in items:
-            chain = [readable(node.nodeid) for node in reversed(item.listchain())]
+            chain = [own_id(node) for node in reversed(item.listchain())]
             owner = next((nodeid for nodeid in chain if nodeid in self.cases), None)
             if owner is None:
                 left_out.append(item)

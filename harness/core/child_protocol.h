@@ -57,6 +57,8 @@
 //     {"v":1,"case":NAME,"event":"fail","t_ns":N,"rule":..,"message":..,"file":..,"line":..,
 //      "expected":..,"got":..,"device":..,
 //      "reason":..}                                e.g. "driver_crash:11", becomes fail(reason)
+//     {"v":1,"case":NAME,"event":"retry","message":..,"file":..,"line":..}  this try failed, and the program
+//                                                 runs the case again: an attempt that passes then is flaky
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
 //   and a case with ranks also writes

@@ -133,6 +133,8 @@ void ChildReport::add_line(std::string_view line) {
     if (first_failure_ns_ == 0) first_failure_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
     if (fail_reason_.empty()) fail_reason_ = text_of(event, "reason");
     keep(failures_, failure_of(event), kept_bytes_ += line.size());
+  } else if (name == "retry") {
+    keep(failed_tries_, failure_of(event), kept_bytes_ += line.size());
   } else if (name == "warn") {
     keep(warnings_, text_of(event, "message"), kept_bytes_ += line.size());
   } else if (name == "leave") {
@@ -160,16 +162,21 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
     if (rank->set_up_ns() > 0) all.first_step_ns_ = std::min(all.set_up_ns(), rank->set_up_ns());
   }
   all.failures_.clear();
+  all.failed_tries_.clear();
   all.warnings_.clear();
   all.also_ran_.clear();
   all.violations_ = 0;
   all.first_violation_.clear();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::string who = "rank " + std::to_string(i) + ": ";
-    for (Failure failure : ranks[i]->failures_) {
-      failure.message = who + failure.message;
-      keep(all.failures_, std::move(failure));
-    }
+    const auto keep_all = [&who](const std::vector<Failure>& from, std::vector<Failure>& to) {
+      for (Failure failure : from) {
+        failure.message = who + failure.message;
+        keep(to, std::move(failure));
+      }
+    };
+    keep_all(ranks[i]->failures_, all.failures_);
+    keep_all(ranks[i]->failed_tries_, all.failed_tries_);
     for (const std::string& warning : ranks[i]->warnings_) keep(all.warnings_, who + warning);
     if (all.also_ran_.empty()) all.also_ran_ = ranks[i]->also_ran_;
     if (all.violations_ == 0 && ranks[i]->violations_ > 0)

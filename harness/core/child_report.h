@@ -44,6 +44,8 @@ class ChildReport {
   const std::string& first_violation() const { return first_violation_; }
 
   const std::vector<Failure>& failures() const { return failures_; }
+  // Tries of the case that failed, after each of which its framework ran it again.
+  const std::vector<Failure>& failed_tries() const { return failed_tries_; }
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::pair<std::string, std::string>>& properties() const { return properties_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -79,6 +81,7 @@ class ChildReport {
   int violations_ = 0;
   std::string first_violation_;
   std::vector<Failure> failures_;
+  std::vector<Failure> failed_tries_;
   std::vector<Measure> measures_;
   std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::string> warnings_;

@@ -67,6 +67,18 @@ std::string also_ran(const std::vector<std::string>& starts) {
   return report.also_ran();
 }
 
+TEST(ChildReport, AFailedTryIsNoFailure) {
+  ChildReport report("N");
+  report.add_line(R"({"v":1,"case":"N","event":"retry","message":"first","file":"a.py","line":7})");
+  report.add_line(R"({"v":1,"case":"N","event":"end","result":"pass"})");
+  EXPECT_THAT(report.failures(), IsEmpty());
+  ASSERT_EQ(report.failed_tries().size(), 1u);
+  EXPECT_EQ(report.failed_tries()[0].message, "first");
+  EXPECT_EQ(report.failed_tries()[0].line, 7);
+  const ChildReport other("N");
+  EXPECT_EQ(ChildReport::of_ranks({&other, &report}).failed_tries().at(0).message, "rank 1: first");
+}
+
 TEST(ChildReport, NamesACaseThatNobodyAskedFor) {
   EXPECT_EQ(also_ran({"G.N"}), "");
   EXPECT_EQ(also_ran({}), "");

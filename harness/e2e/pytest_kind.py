@@ -326,6 +326,139 @@ def a_package_of_another_place(sandbox):
     print("ok a process collects its own files of a package")
 
 
+def modules_of_another_place(sandbox):
+    """pytest's id has no path where an argument outside rootdir is the file itself. A file of that name elsewhere is another one."""
+    site, wrong = sandbox.path / "modules", "def test_a(): assert 0, 'another file'\n"
+    (site / "single").mkdir(parents=True)
+    for file, text in {"__init__.py": "", "test_a.py": "def test_a(): pass\ndef test_bad(): assert 0\n",
+                       "test_b.py": "def test_a(): pass\n", "test_unread.py": "import nowhere_to_be_found\n"}.items():
+        (site / "single" / file).write_text(text)
+    (site / "link").symlink_to("single")
+    (site / "pytest.ini").write_text("[pytest]\n")
+    in_files = {"test_a.py::test_a": "pass", "test_a.py::test_bad": "fail", "test_b.py::test_a": "pass",
+                "test_unread.py": "fail(collection)"}
+    alone = {f"single/{id}": text for id, text in in_files.items()}
+    read = {id: text for id, text in alone.items() if "unread" not in id}
+    elsewhere = sandbox.path / "no_tests"
+    elsewhere.mkdir()
+    for number, (options, expected) in enumerate({
+            ("--pyargs", "single.test_a", "single.test_b::test_a", "single.test_unread"): alone,
+            (f"--rootdir={elsewhere}", f"{site}/single/test_a.py", f"{site}/single/test_b.py"): read,
+            ("-c", f"{elsewhere}/pytest.ini", f"{site}/link/test_a.py"):
+                {f"link/{id}": text for id, text in in_files.items() if "test_a.py" in id},
+            (f"--rootdir={elsewhere}", f"{site}/link"): in_files,
+            ("--pyargs", "single"): in_files}.items()):
+        (elsewhere / "pytest.ini").write_text("[pytest]\n")
+        project = Project(sandbox, f"modules_{number}", {"../test_a.py": wrong}, verify="off", options=list(options),
+                          override=f'PYTHONPATH = "{site}"\n')
+        project.config.write_text(project.config.read_text().replace(', "tests"]', "]"))
+        said = verdicts(project.run(code=1)[1])
+        check(said == expected, options, said, "instead of", expected)
+    print("ok tests outside of rootdir, by the name of a module or a file")
+
+
+PARTS = """import pytest
+class Part(pytest.TestReport):
+    pass  # as those of pytest-subtests, and of pytest 9
+@pytest.fixture
+def part(request):
+    def run(outcome):
+        report = Part(request.node.nodeid, request.node.location, {}, outcome, "part" if outcome == "failed" else None, "call")
+        report.context = None
+        request.node.ihook.pytest_runtest_logreport(report=report)
+    return run
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    "As pytest-rerunfailures (logged) and flaky (not logged) do."
+    from _pytest.runner import runtestprotocol
+    word = item.name.rpartition("_")[2]
+    if word not in ("logged", "hidden"):
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.failed and word == "logged":
+            report.outcome = "rerun"
+            item.ihook.pytest_runtest_logreport(report=report)
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+"""
+WITH_PARTS = """import pytest
+def test_skips(part): part("passed"), pytest.skip("no card")
+def test_fails_as_expected(part): part("passed"), pytest.xfail("known")
+def test_of_good_parts(part): part("passed"), part("skipped")
+def test_of_a_bad_part(part): part("passed"), part("failed")
+"""
+TRIES = """import pytest
+tries = {}
+def count(name):
+    tries[name] = tries.get(name, 0) + 1
+    return tries[name]
+def test_logged(): assert count("logged") > 1, "first try"
+def test_hidden(): assert count("hidden") > 1, "first try"
+def test_both_fail_logged(): assert count("both") > 9, f"try {tries['both']}"
+def test_part_logged(part):
+    if count("part") == 1: part("failed"), pytest.fail("first try")
+"""
+
+
+def parts_and_tries(sandbox):
+    """The outcome of a subtest is not that of its test. A failed try that a plugin repeats is reported."""
+    project = Project(sandbox, "parts", {"conftest.py": PARTS, "test_parts.py": WITH_PARTS})
+    said = {id.partition("::")[2]: text for id, text in verdicts(project.run(code=1)[1]).items()}
+    check(said == {"test_skips": "skip(no card)", "test_fails_as_expected": "xfail(known)", "test_of_good_parts": "pass",
+                   "test_of_a_bad_part": "fail"}, said)
+
+    project = Project(sandbox, "tries", {"conftest.py": PARTS, "test_tries.py": TRIES}, verify="100%")
+    out, cases = project.run("--exclude", "*both_fail*", code=1)
+    for name, case in cases.items():
+        check(case["outcome"] == "pass" and case["marks"] == ["flaky"], name, case)
+        check(all("first try" in attempt["failures"][0]["message"] for attempt in case["attempts"]), name, case["attempts"])
+    junit_text = (Path(out) / "junit.xml").read_text()
+    check("<flakyFailure" in junit_text and "first try" in junit_text, junit_text)
+    check("first try" in (Path(out) / "summary.md").read_text(), "summary.md has no word of it")
+    (project.path / "gate.toml").write_text('[gate]\n[[cell]]\nsuite = "t"\nbackend = "none"\nhardware = false\n')
+    gate = sandbox.proctor("gate", out, "--policy", project.path / "gate.toml")
+    check(gate.returncode == 1 and "passed only after a failure" in gate.stdout, gate.returncode, gate.stdout, gate.stderr)
+    project.run("--exclude", "*both_fail*", "--flaky", "pass", "--flaky-budget", "100", code=0)
+    _, cases = project.run("--filter", "*both_fail*", code=1)
+    (case,) = cases.values()
+    check([failure["message"].split("\n")[0] for failure in case["attempts"][-1]["failures"]] ==
+          ["AssertionError: try 2", "AssertionError: try 1"] and case["marks"] == [], case)
+    print("ok a part is not the whole, and a retry of a plugin is flaky")
+
+
+SESSION_FILE = """import os
+def pytest_addoption(parser):
+    parser.addoption("--html", dest="htmlpath")
+    for name in ("cov_source", "cov_config"): parser.addoption("--" + name.replace("_", "-"), dest=name)
+    parser.addoption("--cov-fail-under", dest="cov_fail_under", type=int)
+    parser.addoption("--no-cov", dest="no_cov", action="store_true")
+def pytest_load_initial_conftests(early_config):
+    early_config.pluginmanager.register(Measured(early_config.known_args_namespace))
+class Measured:
+    def __init__(self, options): self.options = options
+    def pytest_sessionfinish(self, session):
+        if session.config.option.htmlpath: open(session.config.option.htmlpath, "a").write("session\\n")
+        if self.options.no_cov: return
+        open("data", "a").write(f"{self.options.cov_fail_under}\\n")
+        if self.options.cov_fail_under: session.exitstatus = 1
+"""
+
+
+def files_of_a_session(sandbox):
+    """One session is many processes: none of them writes the file of all, and the listing judges no coverage."""
+    project = Project(sandbox, "session", {"../measured.py": SESSION_FILE, "test_a.py": "def test_a(): pass\n"}, process="case",
+                      options=["-p", "measured", "--html=all.html", "--cov-source=x", "--cov-fail-under=90"])
+    project.config.write_text(project.config.read_text() + f'PYTHONPATH = "{project.path}"\n')
+    out, _ = project.run(code=0)
+    check(not (project.path / "all.html").exists(), "a process wrote the file of all")
+    check((project.path / "data").read_text() == "0\n", "of one process, without a threshold, and not of the listing")
+    warnings = [warning["text"] for warning in report(out)["warnings"]]
+    check(any("--html has no effect" in text for text in warnings), warnings)
+    check(any("coverage combine" in text for text in warnings), warnings)
+    print("ok options that write one file of a session are named")
+
+
 def fail_fast(sandbox):
     text = "import time\ndef test_1(): pass\ndef test_2(): assert 0\ndef test_3(): time.sleep(60)\ndef test_4(): pass\n"
     project = Project(sandbox, "fail_fast", {"test_a.py": text}, process="file")
@@ -627,6 +760,9 @@ def main():
         after_the_last_test(sandbox)
         a_process_for_each_file(sandbox)
         a_package_of_another_place(sandbox)
+        modules_of_another_place(sandbox)
+        parts_and_tries(sandbox)
+        files_of_a_session(sandbox)
         fail_fast(sandbox)
         interrupted(sandbox)
         markers(sandbox)

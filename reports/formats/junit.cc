@@ -423,12 +423,13 @@ class SuiteWriter {
   void write_other_attempts(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
     const Attempt* shown = deciding_attempt(record, verdict);
     for (const Attempt& attempt : record.attempts) {
-      const Verdict its = verdict_of(attempt);
-      if (&attempt == shown || !is_bad(its.outcome)) continue;
+      const bool retried = passed_after_retry(attempt);
+      const Outcome its = retried ? Outcome::kFail : verdict_of(attempt).outcome;
+      if (!is_bad(its) || (&attempt == shown && !retried)) continue;
       if (model_.is_bad(record) && attempt.confirmed_alone) continue;
       xml_.open(element)
           .attribute("message", headline(model_, record, attempt))
-          .attribute("type", junit_type(its.outcome))
+          .attribute("type", junit_type(its))
           .open("stackTrace")
           .text(attempt_text(model_, record, attempt))
           .close()

@@ -157,6 +157,16 @@ TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
   EXPECT_THAT(xml, HasSubstr("type=\"proctor.timeout\">\n        <stackTrace>"));
 }
 
+TEST(Junit, ATryThatTheFrameworkRepeatedIsAFlakyFailure) {
+  AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kPass, ""});
+  end.failures = {{"", "first try", "a.py", 7, "", "", ""}};
+  end.marks = {Mark::kFlaky};
+  const std::string xml =
+      junit_run(model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), end,
+                          concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})}));
+  EXPECT_THAT(xml, HasSubstr("<flakyFailure message=\"first try\" type=\"proctor.fail\">"));
+}
+
 TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   end.output = {end.output.log, 100'000, 7, false, "LAST WORDS", "stderr here"};

@@ -58,7 +58,7 @@ class Predecessors {
 
 void add(const Attempt& attempt, FailureRate& rate) {
   ++rate.runs;
-  rate.failures += is_bad(verdict_of(attempt).outcome) ? 1 : 0;
+  rate.failures += is_bad(verdict_of(attempt).outcome) || passed_after_retry(attempt) ? 1 : 0;
 }
 
 std::vector<RatePart> parts_of(const std::map<std::string, FailureRate>& rates) {

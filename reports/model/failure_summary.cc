@@ -76,6 +76,9 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     if (const std::string own = end != nullptr ? failure_text(*end) : ""; !own.empty()) return own;
     if (verdict.reason.empty()) return "failed without a message";
   }
+  if (!is_bad(outcome) && end != nullptr && has_mark(end->marks, Mark::kFlaky)) {
+    if (const std::string of_try = failure_text(*end); !of_try.empty()) return of_try;
+  }
   if (is(Reason::kInterrupted)) return interrupted_text(model, !record.attempts.empty(), end);
   if (meaning != nullptr && !meaning->words.empty())
     return reason_text(*meaning, verdict, !record.attempts.empty(), end);
@@ -113,7 +116,8 @@ const Attempt* first_bad_attempt(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     if (is_bad(verdict_of(attempt).outcome)) return &attempt;
   }
-  return nullptr;
+  const auto retried = std::ranges::find_if(record.attempts, passed_after_retry);
+  return retried != record.attempts.end() ? &*retried : nullptr;
 }
 
 // Of a case that was bad on one device and good on another one.
@@ -397,7 +401,8 @@ std::string with_cause(std::string problem, const Diagnosis* diagnosis) {
 Answers answers_of_flaky(const RunModel& model, const CaseRecord& record, const Attempt& bad,
                          const std::string& run_dir) {
   const Diagnosis* diagnosis = bad.end && bad.end->diagnosis ? &*bad.end->diagnosis : nullptr;
-  const Blame blame = diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(bad));
+  const Blame of_verdict = passed_after_retry(bad) ? Blame::kCode : blame_of(verdict_of(bad));
+  const Blame blame = diagnosis != nullptr ? diagnosis->problem : of_verdict;
   std::string locations;
   add_locations(locations, bad, run_dir);
   Answers answers;
@@ -445,6 +450,7 @@ std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record)
   if (bad == nullptr || !is_flaky(model, record)) return "";
   const std::string was = clean_text(to_string(verdict_of(*bad)));
   const std::string is = clean_text(to_string(model.verdict(record)));
+  if (passed_after_retry(*bad)) return fmt::format("{} only when its framework ran it again", is);
   if (bad->confirmed_alone) return fmt::format("{} in a shared process, {} alone", was, is);
   return fmt::format("{} at attempt {}, {} at the last", was, bad->start.attempt, is);
 }

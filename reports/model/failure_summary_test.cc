@@ -154,6 +154,20 @@ TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
   EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
 }
 
+// Its framework ran it again after a failure.
+TEST(Explain, OfAFlakyAttemptTheFailedTryAnswers) {
+  AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
+  good.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
+  good.marks = {Mark::kFlaky};
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), good,
+                                   concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
+  const std::string text = summarize_failure(model, model.cases()[0], "out/1");
+  EXPECT_THAT(text,
+              ::testing::StartsWith("whose problem: code\nwhat:          pass only when its framework ran "
+                                    "it again: the card was not there\n"));
+  EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
+}
+
 TEST(Explain, NamesTheModelOfADevice) {
   PlannedDevice device{.id = "cuda:GPU-1",
                        .backend = "cuda",

@@ -69,6 +69,10 @@ bool counts(const Attempt& attempt) {
   return !is_suspect(attempt) && !(attempt.end && has_mark(attempt.end->marks, Mark::kUnproven));
 }
 
+bool passed_after_retry(const Attempt& attempt) {
+  return attempt.end && has_mark(attempt.end->marks, Mark::kFlaky);
+}
+
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {
   const Attempt* last = nullptr;
   const Attempt* bad = nullptr;

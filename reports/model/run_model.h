@@ -53,6 +53,9 @@ bool is_suspect(const Attempt& attempt);
 // Whether it says something about the code: its device was well, and its program can be believed.
 bool counts(const Attempt& attempt);
 
+// Whether its framework ran the case again after a failure, and it passed then.
+bool passed_after_retry(const Attempt& attempt);
+
 struct CaseRecord {
   PlannedCase planned;
   std::vector<Attempt> attempts;  // in the order of their first record

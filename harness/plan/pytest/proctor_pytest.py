@@ -7,13 +7,14 @@
 
     pytest ARGS --proctor                                   proctor run -- pytest ARGS, where this is an installed plugin
 
-Without one of these options it does nothing. Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `skip` and `end`, as it happens: when the
-process dies, the last `start` names the test that did it. What decides is always pytest's own report.
+Without one of these options it does nothing. Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `retry`, `skip` and `end`, as it happens:
+when the process dies, the last `start` names the test that did it. What decides is always pytest's own report.
 
 One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
 """
 
 import contextlib
+import copy
 import gc
 import importlib.util
 import json
@@ -415,6 +416,11 @@ class Lister:
                                          f"{MAX_LINE // 1024} KiB")
 
 
+def is_of_part(report):
+    """Subtests have reports beside that of their test."""
+    return hasattr(report, "context")
+
+
 class Case:
     """What one wanted id has come to. It has several items when its file was skipped as a whole while it was listed."""
 
@@ -429,6 +435,8 @@ class Case:
 
     def add(self, report):
         expected = getattr(report, "wasxfail", None)
+        if is_of_part(report) and not report.failed:
+            return
         if report.failed:
             self.failed = self.failed or ("" if report.when == "call" else report.when)
         elif report.skipped and expected is not None:
@@ -474,10 +482,12 @@ class Teller:
         self.events = events
         self.root = config.rootpath
         self.cases = {id: Case() for id in wanted}
-        self.owners = {}  # node id of an item -> wanted id
+        self.owners = {}  # item -> wanted id
         self.current = None  # wanted id
         self.broken_off = False
-        self.unread = {}  # node id of a collector that failed or was skipped -> its report
+        self.unread = {}  # id of a collector that failed or was skipped -> its report
+        self.before = None  # what the case was before the present item
+        self.failures = []  # failed reports of the present item that pytest has not logged
 
     # ---- collection ----
 
@@ -499,7 +509,7 @@ class Teller:
             if owner is None:
                 left_out.append(item)
                 continue
-            self.owners[item.nodeid] = owner
+            self.owners[item] = owner
             self.cases[owner].items += 1
             kept.append(item)
         if left_out:
@@ -524,8 +534,12 @@ class Teller:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
-        self.begin(self.owners[item.nodeid])
+        self.begin(self.owners[item])
+        self.before = copy.copy(self.cases[self.current])
+        self.failures = []
         outcome = yield
+        for report in self.failures:
+            self.send_retry(report)
         if outcome.excinfo is not None:  # pytest ends here (pytest.exit, Ctrl-C): the test has no result
             self.broken_off = True
             return
@@ -546,8 +560,30 @@ class Teller:
     def pytest_runtest_teardown(self, item):
         self.tell("step", name=f"teardown of {item.name}", t_ns=time.monotonic_ns())
 
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self):
+        report = (yield).get_result()
+        if report.failed:
+            self.failures.append(report)
+
+    def send_retry(self, report):
+        """A plugin runs the test again after this failure, which stays a part of the attempt."""
+        self.tell("retry", **failure(report, self.root))
+        self.tell("output", text=report.longreprtext[-MAX_OUTPUT:] + "\n")
+
+    def forget(self, report):
+        """A logged failure is not hidden. The logged report of a subtest is a copy of the one made last."""
+        if is_of_part(report) and report.failed:
+            del self.failures[-1:]
+        self.failures = [failed for failed in self.failures if failed is not report]
+
     def pytest_runtest_logreport(self, report):
-        if self.current is None or report.outcome == "rerun":  # pytest-rerunfailures: only its last word counts
+        self.forget(report)
+        if self.current is None:
+            return
+        if report.outcome not in ("passed", "failed", "skipped"):  # "rerun", "retried": of pytest-rerunfailures, pytest-retry
+            vars(self.cases[self.current]).update(vars(self.before))
+            self.send_retry(report)
             return
         self.cases[self.current].add(report)
         if report.when == "teardown":  # record_property and record_testsuite_property of its fixtures are complete

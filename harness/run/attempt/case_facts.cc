@@ -129,6 +129,7 @@ void describe_words(const CaseFacts& facts, AttemptEnded& event) {
                            " that are not its events; the first: " + child.first_violation());
   }
   if (!child.warnings().empty()) event.marks.emplace_back(Mark::kWarn);
+  if (!child.failed_tries().empty() && !is_bad(event.verdict.outcome)) event.marks.emplace_back(Mark::kFlaky);
 }
 
 AttemptEnded what_it_said(const CaseFacts& facts) {
@@ -141,6 +142,7 @@ AttemptEnded what_it_said(const CaseFacts& facts) {
   event.at_ms = ms_between(facts.context.run_started, Clock::now());
   event.last_step = child.last_step();
   event.failures = child.failures();
+  event.failures.insert(event.failures.end(), child.failed_tries().begin(), child.failed_tries().end());
   event.measures = child.measures();
   event.properties = child.properties();
   if (facts.readiness && facts.readiness->is_ready()) event.measures.push_back(*facts.readiness->measure());

@@ -165,6 +165,7 @@ void CaseGroup::verify_passes() {
     CaseProgress& progress = members_.at(pass.first);
     if (!all && !progress.wants_verification()) return false;
     progress.doubt(pass.second.verdict, pass.second.where);
+    progress.keep_marks(pass.second.marks);
     verified_.insert(pass.first);
     return true;
   });

@@ -154,6 +154,19 @@ TEST_F(CaseGroupTest, APassThatIsVerifiedWaitsAndSoDoOthersOfItsProcess) {
   EXPECT_TRUE(group_.empty());
 }
 
+TEST_F(CaseGroupTest, APassThatIsVerifiedKeepsItsMarks) {
+  add(1, {.verify = true});
+  group_.add(20, {});
+  next();
+  group_.attempt_ended(0, kPassed, {Mark::kFlaky}, false, false);
+  ended(1, kPassed);
+  process_ended(ProcessFate::kEnded, {});
+  EXPECT_EQ(next(), "10.2");
+  const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->marks, Marks{Mark::kFlaky});
+}
+
 TEST_F(CaseGroupTest, OnePassThatFailsAloneDiscreditsTheOthersOfItsProcess) {
   add(1, {.verify = true});
   group_.add(20, {.retries = 2});

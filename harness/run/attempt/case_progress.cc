@@ -22,6 +22,10 @@ void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>&
   ++discounted_;
 }
 
+void CaseProgress::keep_marks(const Marks& marks) {
+  for (const MarkWord& mark : marks) add_mark(marks_, mark);
+}
+
 CaseProgress::Next CaseProgress::believe() {
   return count(std::exchange(beside_, std::nullopt)->verdict, {}, /*expected=*/true, devices_);
 }
@@ -50,7 +54,7 @@ CaseProgress::Next CaseProgress::begin_proof(Proof proof) {
 
 CaseProgress::Next CaseProgress::prove(const Verdict& verdict, const Marks& marks) {
   const Proof proof = std::exchange(proof_, Proof::kNone);
-  for (const MarkWord& mark : marks) add_mark(marks_, mark);
+  keep_marks(marks);
   const bool good = !is_bad(verdict.outcome);
   if (proof == Proof::kAlone && good) return begin_proof(Proof::kSameOrder);
   if (proof == Proof::kSameOrder && !good && verdict.outcome != Outcome::kNotrun)
@@ -62,7 +66,7 @@ CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& mark
                                        const std::vector<std::string>& where) {
   const bool bad = is_bad(verdict.outcome);
   (bad ? bad_on_ : good_on_).insert(where);
-  for (const MarkWord& mark : marks) add_mark(marks_, mark);
+  keep_marks(marks);
 
   if (!decided_) {
     verdict_ = verdict;

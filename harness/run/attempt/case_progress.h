@@ -50,6 +50,8 @@ class CaseProgress {
   // Takes the verdict of an attempt beside others in its process instead. The next one, alone, has the last word.
   // `behind_others`: other cases ran before it.
   void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false);
+  // It had these marks.
+  void keep_marks(const Marks& marks);
   // There will be no such attempt: that beside others has the last word.
   Next believe();
   // The next one is in place of a good one beside others, after which a device failed in the process.

@@ -1,4 +1,8 @@
 // The journal's JSON. Each struct lists its fields once (`fields`); a Writer and a Reader walk the same list.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -83,7 +87,7 @@ void fields(auto& io, Is<NarrowingOption> auto& r) {
 
 void fields(auto& io, Is<NarrowingVariable> auto& r) {
   io("suite", r.suite), io("backend", r.backend), io("name", r.name), io("value", r.value), io("by", r.by);
-  io("told_by", r.told_by);
+  io("told_by", r.told_by), io.exact("value_bytes", r.value);
 }
 
 void fields(auto& io, Is<Narrowed> auto& r) { io("options", r.options), io("variables", r.variables); }
@@ -107,6 +111,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
   io("size", r.size), io("seed", r.seed), io("profile", r.profile);
   io("narrowed", r.narrowed), io("inputs", r.inputs);
+  io.exact("command_line_bytes", r.command_line), io.exact("directory_bytes", r.directory);
 }
 
 void fields(auto& io, Is<EnvironmentVariable> auto& r) {
@@ -235,11 +240,45 @@ std::string name_of_non_finite(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
+// Printable ASCII. A backslash begins the number of a byte: "\xFF".
+std::string escaped(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '\\';
+    text += is_plain ? std::string(1, byte) : fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
+  }
+  return text;
+}
+
+std::string unescaped(std::string_view text) {
+  constexpr std::size_t kLength = 4;
+  std::string bytes;
+  while (!text.empty()) {
+    unsigned byte = 0;
+    const std::string_view piece = text.substr(0, kLength);
+    const bool is_number = piece.starts_with("\\x") && piece.size() == kLength &&
+                           std::from_chars(&piece[2], &piece[2] + 2, byte, 16).ptr == &piece[2] + 2;
+    bytes += is_number ? static_cast<char>(byte) : text.front();
+    text.remove_prefix(is_number ? kLength : 1);
+  }
+  return bytes;
+}
+
 class Writer {
  public:
   explicit Writer(Json& object) : object_(object) {}
 
   void operator()(const char* key, const auto& value) { object_[key] = json_of(value); }
+
+  // What a rerun passes on, also byte for byte where clean_text() changes it.
+  void exact(const char* key, const std::string& value) {
+    if (clean_text(value) != value) object_[key] = escaped(value);
+  }
+  void exact(const char* key, const std::vector<std::string>& values) {
+    if (std::ranges::all_of(values, [](const std::string& value) { return clean_text(value) == value; }))
+      return;
+    for (const std::string& value : values) object_[key].push_back(escaped(value));
+  }
 
  private:
   static Json json_of(bool value) { return value; }
@@ -300,6 +339,18 @@ class Reader {
 
   void operator()(const char* key, auto& value) {
     if (const auto found = object_.find(key); found != object_.end()) read(*found, value);
+  }
+
+  void exact(const char* key, std::string& value) {
+    const auto found = object_.find(key);
+    if (found != object_.end() && found->is_string()) value = unescaped(found->get<std::string>());
+  }
+  void exact(const char* key, std::vector<std::string>& values) {
+    std::vector<std::string> words;
+    (*this)(key, words);
+    if (words.empty()) return;
+    values.clear();
+    for (const std::string& word : words) values.push_back(unescaped(word));
   }
 
  private:

@@ -321,6 +321,24 @@ TEST(EventsJson, NoValueStaysNoValue) {
   EXPECT_FALSE(plan.sim);
 }
 
+TEST(EventsJson, WhatARerunPassesOnKeepsItsBytes) {
+  RunPlanned plan;
+  std::string bytes;
+  for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);
+  plan.command_line = {"proctor", "", bytes, "\\xFF\\", "\x1b[31mred"};
+  plan.directory = "/caf\xe9";
+  plan.narrowed = Narrowed{.options = {}, .variables = {NarrowingVariable{.value = bytes}}};
+  const std::string line = to_json_line(plan);
+  const auto back = std::get<RunPlanned>(**parse_json_line(line));
+  EXPECT_EQ(back.command_line, plan.command_line);
+  EXPECT_EQ(back.directory, plan.directory);
+  EXPECT_EQ(back.narrowed->variables.at(0).value, bytes);
+  EXPECT_EQ(to_json_line(back), line);
+  plan.command_line = {"proctor", "\\xFF\n", "caf\xc3\xa9"};
+  EXPECT_FALSE(json::parse(to_json_line(plan)).contains("command_line_bytes")) << "it is readable as it is";
+  EXPECT_EQ(std::get<RunPlanned>(**parse_json_line(to_json_line(plan))).command_line, plan.command_line);
+}
+
 TEST(EventsJson, AnyBytesAreWritable) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);

@@ -220,6 +220,14 @@ std::string shell_quote(std::string_view word) {
   return out + "'";
 }
 
+namespace {
+
+bool is_octal(std::string_view digits) {
+  return std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '7'; });
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> shell_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -227,7 +235,16 @@ Result<std::vector<std::string>> shell_words(std::string_view text) {
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+    if (quote == 0 && text.substr(i).starts_with("$'")) {
+      quote = '$';
+      in_word = true;
+      ++i;
+    } else if (quote == '$' && c == '\\' && i + 3 < text.size() && is_octal(text.substr(i + 1, 3))) {
+      word += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+      i += 3;
+    } else if (quote == '$' && c == '\'') {
+      quote = 0;
+    } else if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
       word += text[++i];
       in_word = true;
     } else if (quote != 0) {

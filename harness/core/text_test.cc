@@ -182,6 +182,8 @@ TEST(ShellWords, AreThoseOfAShell) {
   const auto words = shell_words(R"(-k 'a b'  "--x=\"c\"" '' d\ e)");
   ASSERT_TRUE(words) << words.error().what;
   EXPECT_EQ(*words, (std::vector<std::string>{"-k", "a b", "--x=\"c\"", "", "d e"}));
+  EXPECT_EQ(*shell_words("a=$'\\377\\001\\047x\\134' $"), (std::vector<std::string>{"a=\xff\x01'x\\", "$"}));
+  EXPECT_FALSE(shell_words("$'\\377"));
   EXPECT_TRUE(shell_words("  ")->empty());
   EXPECT_FALSE(shell_words("it's"));
 }

@@ -299,6 +299,33 @@ def dry_run(sandbox):
     print("ok a dry run prints what would be started")
 
 
+def same_bytes(sandbox):
+    """Words of any bytes are the same again, also on the printed line."""
+    words = ("--env", "A=\udcff\x01\\x41", "--", "sh", "-c", 'printf %s "$A$1$0" | od -An -tx1 >> bytes; exit 1', "\x1b[31m", "caf\udce9")
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, *words)
+    for more in (("--failed",), (), ("--failed", "--dry-run")):
+        done = sandbox.proctor("rerun", first, *more, *(() if more[1:] else ("--out", sandbox.out())))
+        check(done.returncode == (0 if more[1:] else 1), more, done.returncode, done.stderr)
+    line = done.stderr.split("again: ")[1].splitlines()[0].removesuffix(" --dry-run")
+    subprocess.run(["bash", "-c", line], cwd=sandbox.path, env=sandbox.env, capture_output=True, timeout=60)
+    seen = (sandbox.path / "bytes").read_text().splitlines()
+    check(len(seen) == 4 and set(seen) == {" ff 01 5c 78 34 31 63 61 66 e9 1b 5b 33 31 6d"}, seen, line)
+    print("ok the words of a rerun have the same bytes")
+
+
+def nothing_to_resume(sandbox):
+    """The exit code and the reports are those of the run."""
+    first, out, junit = sandbox.out(), sandbox.out(), sandbox.path / "resumed.xml"
+    sandbox.proctor("run", "--out", first, "--", "sh", "-c", "echo told; exit 3")
+    done = sandbox.proctor("run", "--resume", first, "--junit", junit, "--out", out, "--history", "history.sqlite")
+    check(done.returncode == 1 and "nothing to resume" in done.stdout, done.returncode, done.stdout, done.stderr)
+    check("<failure" in junit.read_text() and report(out)["run"]["exit_code"] == 1, "the reports", junit.read_text())
+    shown = sandbox.proctor("history", "show", "history.sqlite")
+    check("1 run" in shown.stdout, shown.stdout, shown.stderr)
+    print("ok a run that left nothing is what it was")
+
+
 def own_command_line(sandbox):
     """The words are those of main(): whoever cannot read /proc/self/cmdline records them too."""
     words = sandbox.command("run", "--out", sandbox.out(), "--", "sh", "-c", "exit 3")
@@ -316,7 +343,7 @@ def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
     for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, same_card, red_by_flaky, many, changed, other_card,
-                 old_journal, dry_run, own_command_line):
+                 old_journal, dry_run, same_bytes, nothing_to_resume, own_command_line):
         with Sandbox() as sandbox:
             test(sandbox)
 

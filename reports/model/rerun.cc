@@ -222,6 +222,17 @@ std::vector<std::string> variables_of(const RunModel& model, const std::vector<s
   return environment;
 }
 
+// A word with control characters, or bytes that are not UTF-8, needs a shell with $'...', such as bash.
+std::string quoted_word(const std::string& word) {
+  if (clean_text(word) == word) return shell_quote(word);
+  std::string text = "$'";
+  for (const char byte : word) {
+    const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '\\' && byte != '\'';
+    text += is_plain ? std::string(1, byte) : fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
+  }
+  return text + '\'';
+}
+
 RerunCommand command_of(const std::string& text, const std::string& directory) {
   RerunCommand command{.environment = {}, .words = {}, .directory = directory};
   auto words = shell_words(text);
@@ -302,14 +313,19 @@ std::string option_value(const std::vector<std::string>& words, std::string_view
   return {};
 }
 
+std::string directory_of_run(const RunPlanned& plan) {
+  const std::string out = option_value(plan.command_line, "--out");
+  return out.empty() ? "proctor-out/" + plan.run_id : out;
+}
+
 std::string command_text(const RerunCommand& command, const std::string& directory) {
   std::string out;
-  if (command.directory != directory) out += "cd " + shell_quote(command.directory) + " && ";
+  if (command.directory != directory) out += "cd " + quoted_word(command.directory) + " && ";
   for (const auto& variable : command.environment) {
     const std::size_t value = variable.find('=') + 1;
-    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
+    out += variable.substr(0, value) + quoted_word(variable.substr(value)) + ' ';
   }
-  for (const auto& word : command.words) out += shell_quote(word) + ' ';
+  for (const auto& word : command.words) out += quoted_word(word) + ' ';
   out.pop_back();
   return out;
 }

@@ -206,6 +206,46 @@ TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   EXPECT_EQ(rerun_command(model, model.cases()[0]), "proctor run --sim xpu:1x1 --case s/a");
 }
 
+TEST(RerunCommand, KeepsTheBytesOfItsWords) {
+  RunPlanned plan = plan_of({planned("s/a")});
+  plan.command_line = {"proctor", "run", "--env", "A=\xff'\\ \x01", "--", "caf\xc3\xa9", "\x1b[31mred"};
+  plan.narrowed =
+      Narrowed{.options = {}, .variables = {{.name = "GTEST_FILTER", .value = "\xe9*", .by = "caller"}}};
+  const auto event = parse_json_line(to_json_line(plan));
+  ASSERT_TRUE(event && *event);
+  const RunModel model = model_of({**event});
+  const RerunCommand again = rerun_of(model, {});
+  EXPECT_EQ(again.words, plan.command_line);
+  EXPECT_THAT(again.environment, ElementsAre("GTEST_FILTER=\xe9*"));
+  const std::string text = command_text(again, again.directory);
+  EXPECT_EQ(text,
+            "GTEST_FILTER=$'\\351*' proctor run --env $'A=\\377\\047\\134 \\001' -- 'caf\xc3\xa9' "
+            "$'\\033[31mred'");
+  const auto words = shell_words(text);
+  ASSERT_TRUE(words);
+  EXPECT_EQ(std::vector<std::string>(words->begin() + 1, words->end()), plan.command_line);
+}
+
+// Alone it passes.
+TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
+  RunPlanned plan = plan_of({planned("s/a"), planned("s/it's"), planned("s/c")});
+  plan.run_id = "20260101T000000Z-000000";
+  std::vector<Event> events = {plan};
+  for (const char* id : {"s/a", "s/it's"})
+    events.emplace_back(CaseEnded{.case_id = id,
+                                  .verdict = {Outcome::kPass, {}},
+                                  .marks = {Mark::kFlaky, Mark::kOrderDependent},
+                                  .known_failure = {},
+                                  .note = {}});
+  const RunModel model = model_of(events);
+  RerunCommands commands(model);
+  const std::string begin = "proctor bisect ", end = " proctor-out/20260101T000000Z-000000";
+  EXPECT_EQ(commands.of(model.cases()[0]), begin + "s/a" + end);
+  EXPECT_EQ(commands.of(model.cases()[1]), begin + "'s/it'\\''s'" + end);
+  EXPECT_EQ(rerun_command(model, model.cases()[0]), begin + "s/a" + end);
+  EXPECT_EQ(commands.of(model.cases()[2]), rerun_command(model, model.cases()[2]));
+}
+
 // Of many cases as of each.
 TEST(RerunCommand, IsMadeOnceForASuite) {
   RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a")});

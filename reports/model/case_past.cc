@@ -15,7 +15,7 @@ std::string name_of(const PastRun& run) {
 
 }  // namespace
 
-bool is_new(const CasePast& past) { return past.failing_runs == 0; }
+bool is_new(const CasePast& past) { return past.failing_runs == 0 && past.flaky_runs == 0; }
 
 CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
   const std::vector<PastOutcome> outcomes =
@@ -24,16 +24,15 @@ CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
   said.case_id = id;
   bool is_streak = true;
   for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
-    const bool failed = outcome->standing == Standing::kFailing;
-    if (!failed && outcome->standing != Standing::kPassing) {
-      is_streak = is_streak && outcome->standing == Standing::kUnrun;  // an expected failure ends it
+    if (outcome->standing == Standing::kUnrun) continue;
+    const bool passed = outcome->standing == Standing::kPassing;
+    ++said.runs;
+    if (passed && said.passed.empty()) said.passed = name_of(past.runs[outcome->run]);
+    is_streak = is_streak && outcome->standing == Standing::kFailing;  // an expected failure ends it
+    if (!is_streak) {
+      said.flaky_runs += !passed || outcome->flaky ? 1 : 0;
       continue;
     }
-    ++said.runs;
-    if (outcome->flaky) ++said.flaky_runs;
-    if (!failed && said.passed.empty()) said.passed = name_of(past.runs[outcome->run]);
-    is_streak = is_streak && failed;
-    if (!is_streak) continue;
     ++said.failing_runs;
     said.since = name_of(past.runs[outcome->run]);
   }
@@ -41,7 +40,9 @@ CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
 }
 
 std::string age_text(const CasePast& past) {
-  if (is_new(past)) return past.passed.empty() ? "NEW" : "NEW: passed in " + clean_text(past.passed);
+  const std::string passed = past.passed.empty() ? "" : "passed in " + clean_text(past.passed);
+  if (is_new(past)) return passed.empty() ? "NEW" : "NEW: " + passed;
+  if (past.failing_runs == 0) return flaky_text(past) + (passed.empty() ? "" : ", " + passed);
   const auto runs = static_cast<std::size_t>(past.failing_runs) + 1;  // with this one
   return fmt::format("first failed in {} ({})", clean_text(past.since), count_text(runs, "run"));
 }

@@ -17,10 +17,22 @@ CasePast past_with(const std::vector<PastOutcome>& outcomes) {
 }
 
 TEST(CasePast, AFailureAfterAPassIsNew) {
-  const CasePast past = past_with({outcome(0, Standing::kFailing), outcome(1, Standing::kPassing)});
+  const CasePast past = past_with({outcome(0, Standing::kPassing), outcome(1, Standing::kPassing)});
   EXPECT_TRUE(is_new(past));
   EXPECT_EQ(past.passed, "r1");
   EXPECT_EQ(age_text(past), "NEW: passed in r1");
+}
+
+TEST(CasePast, AFailureOfACaseThatFailedBeforeIsNotNew) {
+  const CasePast failed = past_with({outcome(0, Standing::kFailing), outcome(1, Standing::kPassing)});
+  EXPECT_FALSE(is_new(failed));
+  EXPECT_EQ(failed.failing_runs, 0);
+  EXPECT_EQ(age_text(failed), "flaky in 1 of 2 earlier runs, passed in r1");
+  const CasePast flaky = past_with({outcome(0, Standing::kPassing, true)});
+  EXPECT_FALSE(is_new(flaky));
+  const CasePast expected = past_with({outcome(0, Standing::kExpected), outcome(1, Standing::kUnrun)});
+  EXPECT_FALSE(is_new(expected));
+  EXPECT_EQ(age_text(expected), "flaky in 1 of 1 earlier run");
 }
 
 TEST(CasePast, AStreakGoesBackOverRunsThatSayNothing) {

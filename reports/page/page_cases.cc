@@ -52,7 +52,8 @@ void add_changes(const PageRun& run, std::vector<PageCase>& cases, std::size_t f
 bool is_new(const PageRun& run, const PageCase& test) {
   if (!test.bad) return false;
   if (run.changes) return test.change == Change::kRegression || test.change == Change::kNewFailing;
-  if (run.past != nullptr) return !run.past->runs.empty() && test.failing_runs == 1;
+  if (run.past != nullptr)
+    return !run.past->runs.empty() && proctor::is_new(case_past("", test.index, *run.past));
   const CasePast* past = run.model.past(run.model.cases()[test.index]);
   return past != nullptr && proctor::is_new(*past);
 }

@@ -133,7 +133,8 @@ std::string first_failed(const PageView& view, const CauseCases& cause) {
   std::optional<CasePast> oldest;
   for (const PageCase* test : cause.cases) {
     const auto past = test->bad && !test->is_new ? past_of(view.request, *test) : std::nullopt;
-    if (past && !is_new(*past) && (!oldest || past->failing_runs > oldest->failing_runs)) oldest = past;
+    if (past && past->failing_runs > 0 && (!oldest || past->failing_runs > oldest->failing_runs))
+      oldest = past;
   }
   return oldest ? age_text(*oldest) : "";
 }

@@ -510,7 +510,7 @@ class Details {
     }
     if (test.bad) json.member_if_any("where", page_text(where_to_look(run.model, record)));
     if (const auto past = past_of(request_, test)) {
-      if (test.bad && !is_new(*past)) json.member("age", page_text(age_text(*past)));
+      if (test.bad && past->failing_runs > 0) json.member("age", page_text(age_text(*past)));
       json.member_if_any("flaky", flaky_text(*past));
     }
     write_diagnosis(json, test);

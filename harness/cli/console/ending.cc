@@ -111,7 +111,7 @@ std::string past_text(const RunModel& model, const CaseRecord& record) {
   if (past == nullptr) return "";
   const std::string flaky = flaky_text(*past);
   if (is_flaky(model, record)) return flaky.empty() ? "not flaky before" : flaky;
-  return age_text(*past) + (flaky.empty() ? "" : ", " + flaky);
+  return age_text(*past) + (flaky.empty() || past->failing_runs == 0 ? "" : ", " + flaky);
 }
 
 std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir) {

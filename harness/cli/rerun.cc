@@ -17,13 +17,17 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
+#include "harness/cli/report_render.h"
 #include "harness/cli/rerun_changes.h"
 #include "harness/cli/run_command.h"
+#include "harness/cli/steps/finished.h"
+#include "harness/cli/steps/history_of_run.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/run/record/find_runner.h"
+#include "reports/history/history.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
 #include "reports/model/whole_plan.h"
@@ -271,16 +275,38 @@ Result<RerunCommand> resume_command(const std::string& run_dir, const RunModel& 
   return command;
 }
 
+Result<void> record_again(const std::string& run_dir, const RunModel& model, const std::string& file) {
+  const auto sha256 = run_journal_sha256(run_dir);
+  if (!sha256) return sha256.error();
+  auto history = History::open(file, kHistoryWait);
+  return history ? record_run(*history, model, *sha256) : history.error();
+}
+
+// The run left no case. Reports and exit code are those of the run.
+int report_again(const std::string& run_dir, const RunModel& model, const std::vector<std::string>& asked) {
+  std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
+  if (std::ranges::find(asked, "--dry-run") != asked.end()) return kExitGreen;
+  if (const std::string out = option_value(asked, "--out"); !out.empty()) {
+    if (const int code = render_again(run_dir, default_formats(), out); code != kExitGreen) return code;
+  }
+  if (const std::string junit = option_value(asked, "--junit"); !junit.empty()) {
+    if (auto written = write_junit_to(junit, model); !written) return fail(written.error());
+  }
+  if (const std::string history = option_value(asked, "--history"); !history.empty()) {
+    if (auto recorded = record_again(run_dir, model, history); !recorded) warn_not_recorded(recorded.error());
+  }
+  const int code = exit_code(model);
+  if (code != kExitGreen) std::printf("exit code %d is that of the run\n", code);
+  return code;
+}
+
 }  // namespace
 
 int resume_run(const std::string& run_dir, const std::vector<std::string>& more) {
   const auto model = load_run(run_dir);
   if (!model) return fail(Error::usage_of(model.error()));
   if (auto ended = check_ended(run_dir); !ended) return fail(ended.error());
-  if (cases_left_by(*model).empty()) {
-    std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
-    return kExitGreen;
-  }
+  if (cases_left_by(*model).empty()) return report_again(run_dir, *model, more);
   auto command = resume_command(run_dir, *model);
   if (!command) return fail(command.error());
   add_option(command->words, more);

@@ -78,16 +78,6 @@ void tell_hardware(const FoundDevices& devices, std::int64_t at_ms, EventSink& e
 
 // ---- Reports ----
 
-Result<void> write_junit_to(const std::string& path, const RunModel& model) {
-  auto file = FileReplacement::open(path);
-  if (!file) return file.error();
-  {
-    TextOutput output([&file](std::string_view piece) { file->add(piece); });
-    write_junit_run(model, output);
-  }
-  return file->put();
-}
-
 // A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
 Result<RenderedFiles> write_all(const RunModel& model, const std::string& run_dir, const RunOptions& typed) {
   const std::string& junit = typed.junit;
@@ -184,6 +174,16 @@ void set_callbacks(Prepared& prepared, RunMemory& memory, ConsoleOutput& output,
 }
 
 }  // namespace
+
+Result<void> write_junit_to(const std::string& path, const RunModel& model) {
+  auto file = FileReplacement::open(path);
+  if (!file) return file.error();
+  {
+    TextOutput output([&file](std::string_view piece) { file->add(piece); });
+    write_junit_run(model, output);
+  }
+  return file->put();
+}
 
 Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& manner) {
   write_first_record(checked, prepared);

@@ -1,7 +1,11 @@
 // The last step of a run: its cases are executed, and its reports are written.
 #pragma once
 
+#include <string>
+
 #include "harness/cli/steps/prepared.h"
+#include "harness/core/result.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 
@@ -9,6 +13,9 @@ struct Finished {
   int code = 0;    // of the shell
   int signal = 0;  // by which this process is to end itself; 0: by its code
 };
+
+// The file of --junit.
+Result<void> write_junit_to(const std::string& path, const RunModel& model);
 
 Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& manner);
 

@@ -124,6 +124,18 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
   return {};
 }
 
+// What an earlier rerun wrote for the devices that its cases had. On one device alone, nothing is compared.
+void leave_chosen_devices_out(const RunModel& model, RerunCommand& command) {
+  const auto leave_out = [&command](const std::string& option, const std::string& text) {
+    command.left_out.push_back(text);
+    command.words = without_options(command.words, {option});
+  };
+  if (!option_value(command.words, "--pin").empty()) leave_out("--pin", "--pin");
+  const std::string device = option_value(command.words, "--devices");
+  if (std::ranges::find(model.plan().devices, device, &PlannedDevice::id) != model.plan().devices.end())
+    leave_out("--devices", "--devices " + device);
+}
+
 std::string command_directory() {
   std::error_code ignored;  // then the line says where to go
   return std::filesystem::current_path(ignored).string();
@@ -195,6 +207,12 @@ void tell(const RerunCommand& command, const RunModel& model, const std::vector<
     std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
+  for (const std::string& id : ids) {
+    const CaseRecord* record = model.find(id);
+    if (record != nullptr && fails_only_after_others(*record))
+      std::fprintf(stderr, "proctor: %s fails only after other cases of its process; to repeat that: %s\n",
+                   shown(id).c_str(), shown(rerun_command(model, *record)).c_str());
+  }
   if (!command.on_others.empty())
     std::fprintf(stderr, "proctor: these may get other devices than they had: %s\n",
                  shown(joined(command.on_others, ", ")).c_str());
@@ -229,6 +247,7 @@ int rerun(const RerunOptions& options) {
   const RerunOn same_or_all = options.each_device ? RerunOn::kOfRun : RerunOn::kSame;
   RerunCommand command = rerun_of(*model, *ids, options.any_device ? RerunOn::kAny : same_or_all);
   if (command.words.empty()) return fail(ended_by_others(options.run_dir));
+  if (options.each_device) leave_chosen_devices_out(*model, command);
   const bool starts = !options.dry_run || has_dry_run(command, model->plan().exec);
   if (auto added = add_options(options, starts, command.words); !added) return fail(added.error());
   const std::string here = command_directory();

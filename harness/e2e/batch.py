@@ -110,6 +110,8 @@ def who_depends_on_whom(sandbox):
         check(marked(document, "order_dependent") == {ids[4]} == marked(document, "flaky"), name, outcomes(document))
         bad = {case["id"]: case["reason"] for case in document["cases"] if case["outcome"] != "pass"}
         check(bad == {ids[7]: "order"}, name, bad)
+        summary = (sandbox.last_out() / "summary.md").read_text()
+        check("proctor bisect " in summary and str(sandbox.last_out()) in summary, "the command that repeats it:", summary)
         for case, says in ((ids[4], "fails after"), (ids[7], "passes only after")):
             short = case.partition("/")[2]
             done = sandbox.proctor("bisect", *((sandbox.last_out(), case) if number else (short, sandbox.last_out())))

@@ -175,6 +175,14 @@ def same_card(sandbox):
         for case in report(out)["cases"]:
             had = [one for one in report(first)["cases"] if one["id"] == case["id"]][0]
             check(case["attempts"][0]["devices"] == had["attempts"][0]["devices"], words, case["attempts"], had["attempts"])
+    again = sandbox.out()
+    check("--pin" in sandbox.proctor("rerun", first, "--failed", "--out", again).stderr, "each is bound to its card")
+    for words, left_out in (((again, "--failed"), "left out: --pin"), ((out, "--case", "two/sh"), "left out: --devices ")):
+        each = sandbox.out()
+        done = sandbox.proctor("rerun", *words, "--each-device", "--out", each)
+        check(done.returncode == 1 and left_out in done.stderr, words, done.returncode, done.stderr)
+        for case in report(each)["cases"]:
+            check(len({attempt["devices"][0] for attempt in case["attempts"]}) == 2, "it had one card of two:", case)
     out = sandbox.out()
     done = sandbox.proctor("rerun", first, "--case", "two/sh", "--any-device", "--out", out)
     check(done.returncode == 1 and "--devices" not in done.stderr, done.returncode, done.stderr)

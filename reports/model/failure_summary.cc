@@ -112,6 +112,7 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
   return one_line(clean_text(text), kHeadlineBytes);
 }
 
+// Or else the first in which the framework ran the case again after a failure.
 const Attempt* first_bad_attempt(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     if (is_bad(verdict_of(attempt).outcome)) return &attempt;
@@ -374,6 +375,7 @@ std::string next_of_crash(const RunModel& model, const CaseRecord& record) {
 
 // With what it leaves out below it.
 std::string rerun_text(const RunModel& model, const CaseRecord& record) {
+  if (fails_only_after_others(record)) return rerun_command(model, record);
   const RerunCommand again = rerun_of(model, {record.planned.id});
   std::string text = command_text(again, model.plan().directory);
   if (!again.left_out.empty()) text += "\n               without " + joined(again.left_out, ", ");

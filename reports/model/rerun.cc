@@ -356,11 +356,32 @@ std::string command_of_part(const RunModel& model, const std::string& directory)
   return command_text(rerun_of(model, {}), directory);
 }
 
+namespace {
+
+// The options after which a command has the id of the case.
+constexpr std::string_view kCaseOption = " --case ";
+constexpr std::string_view kBisect = " bisect ";
+
+// What runs the case after those that ran before it. Alone it passes.
+std::string bisect_command(const RunModel& model, const CaseRecord& record) {
+  const Words& words = model.plan().command_line;
+  return shell_quote(words.empty() ? "proctor" : words.front()) + std::string(kBisect) +
+         shell_quote(record.planned.id) + ' ' + shell_quote(directory_of_run(model.plan()));
+}
+
+}  // namespace
+
+bool fails_only_after_others(const CaseRecord& record) {
+  return record.end && has_mark(record.end->marks, Mark::kOrderDependent);
+}
+
 std::string rerun_command(const RunModel& model, const CaseRecord& record) {
+  if (fails_only_after_others(record)) return bisect_command(model, record);
   return command_text(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
 std::string RerunCommands::key(const CaseRecord& record) {
+  if (fails_only_after_others(record)) return "bisect";
   return joined(devices_of(record), ",") + '\n' + record.planned.suite;
 }
 
@@ -368,7 +389,7 @@ const RerunCommands::Command& RerunCommands::around(const CaseRecord& record) {
   const auto [found, is_new] = by_key_.try_emplace(key(record));
   Command& command = found->second;
   if (is_new) {
-    const std::string selection = " --case ";
+    const std::string selection(fails_only_after_others(record) ? kBisect : kCaseOption);
     const std::string id = shell_quote(record.planned.id);
     command.before = rerun_command(model_, record);
     const std::size_t at = command.before.find(selection + id);

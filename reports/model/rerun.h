@@ -47,13 +47,20 @@ std::vector<std::string> without_options(const std::vector<std::string>& words,
 // The value of this option of `proctor run`, or "". What follows `--` has none.
 std::string option_value(const std::vector<std::string>& words, std::string_view option);
 
+// The run directory, for a shell in the directory where the run was started.
+std::string directory_of_run(const RunPlanned& plan);
+
 // For a shell in `directory`: `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
 std::string command_text(const RerunCommand& command, const std::string& directory);
 
 // How a run was started, without a selection of cases, for a shell in `directory`.
 std::string command_of_part(const RunModel& model, const std::string& directory);
 
-// The same for one case, quoted for a shell.
+// Whether the case fails only after the cases that ran before it in its process.
+bool fails_only_after_others(const CaseRecord& record);
+
+// What repeats the outcome of one case, quoted for a shell: the command of its rerun, or for a case that
+// fails_only_after_others() `proctor bisect CASE RUN_DIR`, which finds those.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
 // The same for many cases: all but the id depends on the suite and the devices alone, and is made once for them.

@@ -14,6 +14,7 @@
 #include "reports/model/device_shares.h"
 #include "reports/model/device_verdict.h"
 #include "reports/model/exit_code.h"
+#include "reports/model/rerun.h"
 #include "reports/model/run_problems.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
@@ -59,16 +60,6 @@ std::string_view code_meaning(int code, std::string_view verdict, const Tally& t
     default:
       return "";
   }
-}
-
-// The run directory for a shell in the directory where the run was started.
-std::string directory_of_run(const RunPlanned& plan) {
-  const std::vector<std::string>& words = plan.command_line;
-  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    if (words[i].starts_with("--out=")) return words[i].substr(6);
-    if (words[i] == "--out" && i + 1 < words.size()) return words[i + 1];
-  }
-  return "proctor-out/" + plan.run_id;
 }
 
 // What is wrong with a device of the run; of a page of several runs, each has its own.

@@ -198,6 +198,8 @@ void write_test(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   }
   json.open_array("suite").item(planned.suite).item(planned.backend).item(planned.classname).close();
   if (verdict.outcome != Outcome::kPass) write_failure(json, model, record);
+  if (verdict.outcome == Outcome::kPass && last != nullptr && passed_after_retry(*last))
+    json.member("message", headline(model, record, *last));
   if (is_flaky(model, record)) json.member("flaky", true);
   write_retries(json, model, record);
   if (last != nullptr && !last->start.devices.empty())

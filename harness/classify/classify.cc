@@ -241,6 +241,25 @@ Verdict corrected(const RuleSet& rules, const Diagnosis& diagnosis, const Verdic
   return may && rule && rule->becomes ? *rule->becomes : verdict;
 }
 
+std::vector<KernelError> kernel_errors(const RuleSet& rules, const std::vector<KernelLine>& lines,
+                                       const std::string& pci, std::string_view vendor) {
+  std::vector<KernelError> errors;
+  if (lines.empty() || pci.empty()) return errors;
+  LineMatcher matcher(rules, {Where::kKernelLog});
+  for (const KernelLine& line : lines) {
+    const bool is_named = names_one_of(line, {pci});
+    const auto& matching = matcher.match(line.text);
+    const auto counts = [&](const Rule* rule) {
+      return is_named || (rule->any_device && rule->severity == Gravity::kFatal && rule->vendor == vendor);
+    };
+    const auto rule = std::ranges::find_if(matching, counts);
+    if (rule == matching.end() || std::ranges::find(errors, *rule, &KernelError::rule) != errors.end())
+      continue;
+    errors.push_back({*rule, shortened(line.text)});
+  }
+  return errors;
+}
+
 std::vector<KernelLine> lines_about(const std::vector<KernelLine>& lines,
                                     const std::vector<std::string>& pci) {
   std::vector<KernelLine> about;

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/classify/kernel_subject.h"
@@ -34,6 +35,17 @@ Diagnosis classify(const RuleSet& rules, const Symptoms& symptoms);
 // The outcome that the diagnosis makes of `verdict`: device_lost or crash(oom_host) where its rule says so
 // and the attempt failed, crashed or hit a limit; else `verdict`.
 Verdict corrected(const RuleSet& rules, const Diagnosis& diagnosis, const Verdict& verdict);
+
+// An error of a device in the kernel log. It does not depend on the outcome of a case.
+struct KernelError {
+  const Rule* rule;
+  std::string line;
+};
+
+// Returns the first line of each rule that matches lines about this device. A fatal error of the links between the devices
+// of a vendor (Rule::any_device) counts for each of these devices. `vendor` has the values of Rule::vendor.
+std::vector<KernelError> kernel_errors(const RuleSet& rules, const std::vector<KernelLine>& lines,
+                                       const std::string& pci, std::string_view vendor);
 
 // The lines that name one of these devices.
 std::vector<KernelLine> lines_about(const std::vector<KernelLine>& lines,

@@ -9,6 +9,7 @@
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/devices/health/drained.h"
+#include "harness/evidence/kernel_log.h"
 #include "reports/accept/accept_json.h"
 #include "reports/accept/accept_table.h"
 #include "reports/accept/judge_acceptance.h"
@@ -55,6 +56,9 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
   question_.steps = accept.steps();
   question_.expected = accept.expected;
   question_.before = ask();
+  const KernelLog log = KernelLog::from_environment();
+  if (!log.problem().empty() && (log.is_stand_in() || checked.typed.machine.sim.empty()))
+    question_.problems.push_back(log.problem());
 }
 
 // A library that does not answer is no reason to judge nothing: the report says what it did not tell.

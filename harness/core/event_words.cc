@@ -107,6 +107,7 @@ constexpr auto kFacts = std::to_array<Spelled<HealthFact>>({
     {HealthFact::kL1Pass, "l1_pass"},
     {HealthFact::kL1Fail, "l1_fail"},
     {HealthFact::kReset, "reset"},
+    {HealthFact::kKernelLog, "kernel_log"},
     {HealthFact::kDrained, "drained"},
     {HealthFact::kBaseline, "baseline"},
 });

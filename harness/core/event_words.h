@@ -103,8 +103,9 @@ enum class HealthFact {
   kUnknown,        // nothing can tell its state; this never counts as healthy
   kL1Pass,         // the health probe copied, computed and compared
   kL1Fail,
-  kReset,     // it was sick and has been reset, as the policy allows
-  kDrained,   // it gets no more cases
+  kReset,      // it was sick and has been reset, as the policy allows
+  kKernelLog,  // the kernel logged an error of it
+  kDrained,    // it gets no more cases
   kBaseline,  // `bytes` were in use before the first case: not an incident, `proctor finish` compares with it
 };
 inline constexpr std::size_t kHealthFacts = static_cast<std::size_t>(HealthFact::kBaseline) + 1;

@@ -55,6 +55,42 @@ def kernel_log(sandbox):
     print("ok the kernel log decides whose problem it is")
 
 
+# What the kernel logs of a card, the rule that it matches, and whether it is the card's.
+LINES = {
+    "ecc": ("NVRM: Xid (PCI:$pci): 48, pid=1, name=a, DBE", "xid:48", True),
+    "contained": ("NVRM: Xid (PCI:$pci): 94, pid=1, name=a, Contained", "xid:94", True),
+    "bus": ("NVRM: Xid (PCI:$pci): 79, GPU has fallen off the bus.", "xid:79", True),
+    "wedged": ("xe $pci: [drm] *ERROR* CRITICAL: Xe has declared device $pci as wedged.", "xe:wedged", True),
+    "ras": ("xe $pci: [drm] *ERROR* [Hardware Error]: Tile0 reported FATAL error 0x2", "xe:hardware_error", True),
+    "aer": ("pcieport 0000:00:01.0: AER: Uncorrectable (Fatal) error message received from $pci", "pcie:uncorrected", True),
+    "hang": ("i915 $pci: [drm] GPU HANG: ecode 12:1:85dffffb, in nobody [999999]", "i915:hang", False),
+    "cat": ("xe $pci: [drm] GT0: Engine memory cat error: engine_class=ccs, guc_id=6", "xe:cat_error", False),
+    "remapped": ("NVRM: Xid (PCI:$pci): 63, Row Remapper: New row marked", "xid:63", False),
+}
+
+
+def passing(sandbox):
+    """A case that passes while the kernel reports an error of its device: the run says so, and the device is examined."""
+    suites = {name: suite(f'echo "{line}" >> "$PROCTOR_KERNEL_LOG"') for name, (line, _, _) in LINES.items()}
+    suites["other"] = suite('pci=ffff:ff:1f.0; ' + WEDGED)
+    suites["quiet"] = suite("true")
+    done, cases, out = run(sandbox, suites)
+    check(done.returncode == 0 and all(case["outcome"] == "pass" for case in cases.values()), done.stdout)
+    document = report(out)
+    told = [warning["text"] for warning in document["warnings"] if warning["code"] == "kernel_log"]
+    health = document["health"]
+    for name, (_, rule, by_machine) in LINES.items():
+        device = cases[name]["attempts"][0]["devices"][0]
+        mine = [text for text in told if f" at {cases[name]['id']}: " in text]
+        check(len(mine) == 1 and mine[0].startswith(device) and f"({rule})" in mine[0], name, told)
+        about = [entry["what"] for entry in health if entry["case"] == cases[name]["id"]]
+        check(about == (["kernel_log", "l1_pass"] if by_machine else []), name, health)
+        check(mine[0].split(" at ")[1][:40] in done.stdout + done.stderr, "the console:", name, done.stdout, done.stderr)
+    check(len(told) == len(LINES), "a line of another device, or none:", told)
+    check("the kernel logged an error of it" in done.stdout, done.stdout)
+    check("kernel_log" in (out / "summary.md").read_text(), "summary.md")
+
+
 def evidence(sandbox):
     """A hang shows what the kernel said meanwhile, before it is ended."""
     done, cases, out = run(sandbox, {"hang": suite(
@@ -96,7 +132,7 @@ def explained(sandbox):
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (kernel_log, evidence, unreadable, explained):
+    for test in (kernel_log, passing, evidence, unreadable, explained):
         with Sandbox() as sandbox:
             test(sandbox)
 

@@ -143,8 +143,9 @@ KernelLog::Position KernelLog::position() {
 KernelLog::Lines KernelLog::since(Position position) {
   read_new_lines();
   Lines found;
+  found.end = first_ + lines_.size();
   if (position < first_) found.lost = first_ - position;
-  for (Position at = std::max(position, first_); at < first_ + lines_.size(); ++at)
+  for (Position at = std::max(position, first_); at < found.end; ++at)
     found.lines.push_back(lines_[at - first_]);
   return found;
 }

@@ -49,6 +49,7 @@ class KernelLog {
   struct Lines {
     std::vector<KernelLine> lines;
     std::uint64_t lost = 0;  // overwritten before they were read, or too many
+    Position end = 0;        // behind the last of them
   };
   Lines since(Position position);
 

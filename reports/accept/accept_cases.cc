@@ -254,6 +254,12 @@ void judge_common(const std::string& name, const ValuesOfDevices& values, Judged
   }
 }
 
+// Returns the rule ("xid:48") of an error in the kernel log.
+std::string rule_of_kernel(const DeviceHealth& health) {
+  const bool is_logged = health.what == HealthFact::kKernelLog;
+  return is_logged ? health.evidence.substr(0, health.evidence.find(": ")) : "";
+}
+
 // Wrong bytes, or no answer.
 ActionRule rule_of_health(const DeviceHealth& health) {
   const bool is_wrong =
@@ -293,11 +299,11 @@ void judge_health(const RunModel& model, JudgedDevices& devices) {
     const std::string words =
         one_line(fmt::format("{}: {}", health.what.text(), health.evidence), kLongestWords);
     if (health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
-        health.what == HealthFact::kNotBack) {
+        health.what == HealthFact::kNotBack || health.what == HealthFact::kKernelLog) {
       device->second.findings.push_back({.step = "health",
                                          .case_id = health.case_id,
                                          .words = words,
-                                         .code = {},
+                                         .code = rule_of_kernel(health),
                                          .evidence = {},
                                          .rule = rule_of_health(health)});
     } else if (health.what == HealthFact::kForeignHolder) {

@@ -42,6 +42,7 @@ class Machine {
 
   void add(const Ran& ran) { ran_.push_back(ran); }
   void lose(const std::string& device) { without_.push_back(device); }
+  void find(const DeviceHealth& health) { health_.push_back(health); }
 
   RunModel model() const {
     std::vector<PlannedCase> cases;
@@ -72,12 +73,14 @@ class Machine {
           {.id = id, .backend = "cuda", .name = "H100", .simulated = simulated_, .uuid = "GPU-" + id});
     }
     events.insert(events.begin(), plan);
+    events.insert(events.end(), health_.begin(), health_.end());
     events.push_back(RunEnded{});
     return model_of(events);
   }
 
  private:
   std::vector<std::string> devices_;
+  std::vector<DeviceHealth> health_;
   bool simulated_;
   std::vector<Ran> ran_;
   std::vector<std::string> without_;
@@ -141,6 +144,16 @@ TEST(Acceptance, AnErrorOfTheMachineIsIncompleteAndNoRejection) {
   Machine machine({"a"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}, {Outcome::kError, Reason::kForeignHolder}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete"));
+}
+
+TEST(Acceptance, AnErrorInTheKernelLogRejectsTheDevice) {
+  Machine machine({"a", "b"});
+  machine.find(
+      {"a", HealthFact::kKernelLog, kGoodCases[1], 5, 0, 0, "xid:48: NVRM: Xid (PCI:0000:03:00): 48, DBE"});
+  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected reset", "b accepted"));
+  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  EXPECT_EQ(acceptance.devices[0].findings[0].code, "xid:48");
+  EXPECT_THAT(acceptance.devices[0].findings[0].words, HasSubstr("48, DBE"));
 }
 
 TEST(Acceptance, ACaseOfSeveralDevicesCountsAgainstTheOneThatFailsAlone) {

@@ -711,6 +711,14 @@ void add_ways_of_outcomes(WrongWays& ways) {
     scene.run().extra.emplace_back(Warning{WarningCode::kReportLost, "no space left"});
   });
 
+  ways.add(29, "an error of a card that the kernel logged while its case passed", "machine",
+           {"the kernel logged an error of xpu:0000:03:00.0 at memory.xpu/Copy.A", "[Hardware Error]"},
+           [](GateScene& scene) {
+             scene.run().extra.emplace_back(DeviceHealth{
+                 kFirstCard, HealthFact::kKernelLog, "memory.xpu/Copy.A", 50, 0, 0,
+                 "xe:hardware_error: xe 0000:03:00.0: [Hardware Error]: Tile0 reported FATAL error 0x2"});
+           });
+
   const auto known = [&ways](
                          const std::string& name, const std::string& rule, std::vector<std::string> says,
                          const std::vector<SceneEntry>& entries,

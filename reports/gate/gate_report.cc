@@ -455,6 +455,7 @@ GateReport gate_report_of(const RunModel& model) {
     const bool reset = health.what == HealthFact::kReset || health.what == HealthFact::kLost ||
                        health.what == HealthFact::kDrained;
     report.resets += reset ? 1 : 0;
+    if (health.what == HealthFact::kKernelLog) report.errors.push_back(health);
     if (health.what == HealthFact::kL1Pass) report.probed.insert(health.device);
   }
   for (const PlannedSuite& suite : model.plan().suites) {

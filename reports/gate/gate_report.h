@@ -116,8 +116,9 @@ struct GateReport {
   std::int64_t elapsed_ms = 0;
   std::string cut_short{};  // why it is not whole; ""
   std::vector<JournalFlaw> flaws{};
-  std::vector<Warning> warnings{};  // those that a rule reads
-  int resets = 0;                   // devices that were reset, lost or drained
+  std::vector<Warning> warnings{};     // those that a rule reads
+  std::vector<DeviceHealth> errors{};  // of devices in the kernel log
+  int resets = 0;                      // devices that were reset, lost or drained
   std::vector<GateProgram> programs{};
   std::vector<HardwareEvidence> evidence{};
   std::set<std::string> probed{};          // devices on which the health probe computed and compared

@@ -556,6 +556,10 @@ void machine_rule(const CellView& view, GateFinding& finding) {
         red(finding,
             fmt::format("{}: {}: {}", report->name(), warning.code.text(), clean_text(warning.text)));
     }
+    for (const DeviceHealth& health : report->errors)
+      red(finding, fmt::format("{}: the kernel logged an error of {}{}: {}", report->name(), health.device,
+                               health.case_id.empty() ? "" : " at " + clean_text(health.case_id),
+                               clean_text(health.evidence)));
   }
 }
 

@@ -30,6 +30,7 @@ struct Finding {
   std::string why{};
   std::string evidence{};
   bool is_lost = false;
+  bool is_logged = false;  // an error that the kernel logged
 };
 
 // In the order of RunPlanned::devices.
@@ -93,6 +94,18 @@ std::map<std::string, Finding> findings_of_health(const RunModel& model) {
       found.try_emplace(health.device, finding_of(model, health));
   }
   return found;
+}
+
+// Adds the first error of each device in the kernel log. A probe that passes later does not remove it.
+void add_logged(const RunModel& model, std::map<std::string, Finding>& found) {
+  for (const DeviceHealth& health : model.health()) {
+    if (health.what != HealthFact::kKernelLog) continue;
+    const std::string at = health.case_id.empty() ? "" : " at " + clean_text(health.case_id);
+    found.try_emplace(health.device, Finding{.device = health.device,
+                                             .why = "the kernel logged an error of it" + at,
+                                             .evidence = health.evidence,
+                                             .is_logged = true});
+  }
 }
 
 void add_lost(const RunModel& model, std::map<std::string, Finding>& found) {
@@ -198,12 +211,14 @@ Findings findings_of(const RunModel& model, const Rows& rows) {
   for (const auto& [device, against] : rows.blamed)
     bad.try_emplace(device, Finding{.device = device, .why = blamed_text(against)});
   std::map<std::string, Finding> suspect;
+  add_logged(model, suspect);
   for (const DeviceShare& share : device_shares(model)) {
     if (share.stands_out) suspect.try_emplace(share.device, Finding{.device = share.device});
   }
   for (const DeviceDoubtText& doubt : device_doubts(model)) {
     const auto found = suspect.find(doubt.device);
-    if (found != suspect.end()) found->second.why = doubt.sentence.substr(0, doubt.sentence.size() - 1);
+    if (found != suspect.end() && !found->second.is_logged)
+      found->second.why = doubt.sentence.substr(0, doubt.sentence.size() - 1);
   }
   for (const auto& [device, against] : moves_of(model))
     suspect.try_emplace(device, Finding{.device = device, .why = moved_text(against)});
@@ -328,7 +343,8 @@ void add_not_run(const RunModel& model, DeviceVerdict& verdict) {
                     without_device == 1 ? "1 case has" : fmt::format("{} cases have", without_device)));
 }
 
-std::string exit_words(const RunModel& model) {
+// `elsewhere`: the cases that passed did not use the devices that are shown.
+std::string exit_words(const RunModel& model, bool elsewhere) {
   if (model.plan().exec || ending_signal(model) != 0) return "";
   switch (exit_code(model)) {
     case kExitMachine:
@@ -336,7 +352,7 @@ std::string exit_words(const RunModel& model) {
     case kExitRed:
       return "Exit code 1: a failure counts against the code.";
     case kExitGreen:
-      return "Exit code 0: every case passed on another device.";
+      return "Exit code 0: every case passed" + std::string(elsewhere ? " on another device." : ".");
     default:
       return "";
   }
@@ -396,8 +412,9 @@ std::optional<DeviceVerdict> device_verdict(const RunModel& model, const std::st
   if (is_proven && !findings.suspect.empty()) verdict.more.push_back(accusation(findings.suspect, "suspect"));
   add_moves(model, verdict);
   add_not_run(model, verdict);
-  verdict.exit = exit_words(model);
-  if (is_proven) {
+  const bool is_logged = shown.front().is_logged;
+  verdict.exit = exit_words(model, !is_logged);
+  if (is_proven || is_logged) {
     advise(model, shown.front(), verdict);
   } else if (!model.plan().exec) {
     verdict.advice = "Code or device?";

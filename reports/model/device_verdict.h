@@ -5,8 +5,9 @@
 //   it was lost                     HealthFact::kLost, or a case that had it alone ended as device_lost
 //   it was drained otherwise        HealthFact::kDrained: memory did not come back, a process does not end
 //   cases fail there beyond chance  --each-device (device_table.h)
-// Less evidence makes a device suspect: more failures there than chance explains (device_shares.h), a case that failed
-// there and passed on another device, and a case of --each-device that failed there alone, but too seldom.
+// Less evidence makes a device suspect: an error of it in the kernel log (HealthFact::kKernelLog), more failures there
+// than chance explains (device_shares.h), a case that failed there and passed on another device, and a case of
+// --each-device that failed there alone, but too seldom.
 #pragma once
 
 #include <cstddef>

@@ -133,6 +133,19 @@ TEST(DeviceVerdict, AProbeBeforeACaseNamesItSo) {
   EXPECT_EQ(verdict_of(run).exit, "Exit code 0: every case passed on another device.");
 }
 
+TEST(DeviceVerdict, NamesADeviceWithAnErrorInTheKernelLog) {
+  MachineRun run({"s/a"});
+  run.attempt("s/a", 1, kPass).health(1, HealthFact::kKernelLog, "s/a", "xid:48: NVRM: Xid 48");
+  run.health(1, HealthFact::kL1Pass, "s/a", "").end("s/a", kPass);
+  const DeviceVerdict verdict = verdict_of(run);
+  EXPECT_EQ(verdict.sentence,
+            "GPU cuda-sim:1 is suspect: the kernel logged an error of it at s/a. No case passed on another "
+            "device.");
+  EXPECT_EQ(verdict.more, std::vector<std::string>{"cuda-sim:1: xid:48: NVRM: Xid 48"});
+  EXPECT_EQ(verdict.exit, "Exit code 0: every case passed.");
+  EXPECT_TRUE(verdict.command.starts_with("proctor accept --devices cuda-sim:1")) << verdict.command;
+}
+
 TEST(DeviceVerdict, AProbeThatPassesAfterAResetWithdrawsTheLoss) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kFail).health(1, HealthFact::kLost, "s/a", "wedged");

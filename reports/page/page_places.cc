@@ -175,7 +175,7 @@ std::vector<json> device_cells(const RunModel& model, const PlannedDevice& devic
   for (const DeviceHealth& health : model.health()) {
     if (health.device != device.id) continue;
     const bool sick = health.what == HealthFact::kDrained || health.what == HealthFact::kLost ||
-                      health.what == HealthFact::kL1Fail;
+                      health.what == HealthFact::kL1Fail || health.what == HealthFact::kKernelLog;
     if (!sick) continue;
     look = "bad";
     state = health.what == HealthFact::kDrained ? "drained" : "suspect";

@@ -196,6 +196,7 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
                                                              .backend = to_string(plan_.suite->backend),
                                                              .devices = plan_.devices,
                                                              .properties = event.properties});
+  context_.diagnoser.report_device_errors(open.kernel_position, addresses_, event);
   event.telemetry = take_telemetry(end);
   for (const auto& text : cases_.child().warnings())
     report(context_, cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "harness/classify/classify.h"
+#include "harness/core/backend.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
@@ -100,6 +101,42 @@ KernelEvidence Diagnoser::evidence(KernelLog::Position since, const Devices& dev
   for (const std::string& gap : gaps(window, devices, /*was_killed=*/false))
     evidence.gap += (evidence.gap.empty() ? "" : "; ") + gap;
   return evidence;
+}
+
+std::vector<DeviceError> Diagnoser::device_errors(KernelLog::Position since, const Devices& devices) {
+  std::vector<DeviceError> errors;
+  for (const LeasedAddress& device : devices) {
+    if (device.pci.empty()) continue;
+    Searched& searched = searched_.try_emplace(device.id, Searched{device.pci, since}).first->second;
+    const auto window = log_.since(searched.end);
+    searched.end = window.end;
+    const bool is_nvidia = device.id.starts_with(to_string(Backend::kCuda));
+    for (const auto& [rule, line] :
+         kernel_errors(rules(), window.lines, device.pci, is_nvidia ? "nvidia" : "intel")) {
+      const auto process = process_of(line);
+      const bool by_machine = rule->problem == Blame::kMachine;
+      if (!by_machine && process && is_of_somebody_else(*process)) continue;
+      errors.push_back({.device = device.id,
+                        .rule = rule->id,
+                        .by_machine = by_machine,
+                        .severity = rule->severity,
+                        .line = line,
+                        .next = rule->next});
+    }
+  }
+  return errors;
+}
+
+void Diagnoser::report_device_errors(KernelLog::Position since, const Devices& devices,
+                                     const AttemptEnded& event) {
+  if (!listener_) return;
+  for (const DeviceError& error : device_errors(since, devices)) listener_(error, event);
+}
+
+std::vector<DeviceError> Diagnoser::late_device_errors() {
+  Devices devices;
+  for (const auto& [id, searched] : searched_) devices.push_back({.id = id, .pci = searched.pci});
+  return device_errors(0, devices);
 }
 
 std::uint64_t count_oom_kills() {

@@ -1,14 +1,18 @@
 // Judges a bad attempt (harness/classify/) with data that only the runner has: the kernel log of its time,
-// the addresses of its devices, and the other processes here.
+// the addresses of its devices, and the other processes here. It finds the errors in the kernel
+// log of the devices of each attempt, good or bad.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/core/events.h"
 #include "harness/evidence/kernel_log.h"
+#include "harness/run/care/device_error.h"
 
 namespace proctor {
 
@@ -40,6 +44,16 @@ class Diagnoser {
 
   KernelEvidence evidence(KernelLog::Position since, const Devices& devices);
 
+  // Returns the errors of each device since the last call for this device, or else since `since`. Each device with an
+  // address costs one read of the log.
+  std::vector<DeviceError> device_errors(KernelLog::Position since, const Devices& devices);
+  // Calls `listener` for each of these errors.
+  void report_device_errors(KernelLog::Position since, const Devices& devices, const AttemptEnded& event);
+  using OnDeviceError = std::function<void(const DeviceError&, const AttemptEnded&)>;
+  void listen(OnDeviceError listener) { listener_ = std::move(listener); }
+  // Returns the errors since then of all devices that had a call.
+  std::vector<DeviceError> late_device_errors();
+
   // Fills in `event.diagnosis` and corrects its verdict, but only for a bad verdict that the runner did not
   // cause itself. If the kernel log cannot be read, this is reported once.
   // `oom_kills`: of the case's own cgroup.
@@ -52,7 +66,15 @@ class Diagnoser {
 
   std::string killed_for_memory(std::uint64_t oom_kills);
 
+  // The log has been searched for errors of the device up to `end`.
+  struct Searched {
+    std::string pci;
+    KernelLog::Position end = 0;
+  };
+
   KernelLog log_;
+  std::map<std::string, Searched> searched_;             // by id of the device
+  OnDeviceError listener_;                               // may be empty
   std::uint64_t machine_oom_kills_ = count_oom_kills();  // of which a SIGKILL has been explained
   bool told_ = false;
 };

@@ -97,6 +97,53 @@ TEST_F(DiagnoseTest, WhatIsGoodOrTheRunnersOwnDoingIsNotJudged) {
     EXPECT_FALSE(judged({outcome, reason_in_words("x")}, "").diagnosis) << to_string(outcome);
 }
 
+class DeviceErrorsTest : public DiagnoseTest {
+ protected:
+  std::vector<std::string> rules_since(KernelLog::Position mark, const std::string& devices = kDevices) {
+    std::vector<std::string> rules;
+    for (const DeviceError& error : diagnoser_.device_errors(mark, diagnoser_.devices_in({devices})))
+      rules.push_back(error.rule + (error.by_machine ? "" : " by code"));
+    return rules;
+  }
+
+  Diagnoser diagnoser_{KernelLog(path_)};
+};
+
+TEST_F(DeviceErrorsTest, AreIndependentOfTheOutcome) {
+  const auto mark = diagnoser_.position();
+  EXPECT_THAT(rules_since(mark), IsEmpty());
+  add("NVRM: Xid (PCI:0000:03:00): 48, pid=1, DBE");
+  add("NVRM: Xid (PCI:0000:03:00): 48, pid=1, DBE again");
+  add("xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.");
+  add("i915 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in test [1]");
+  add("pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:03:00.0");
+  EXPECT_THAT(rules_since(mark), ElementsAre("xid:48", "xe:wedged", "i915:hang by code", "pcie:uncorrected"));
+  EXPECT_THAT(rules_since(mark), IsEmpty()) << "each line once";
+}
+
+TEST_F(DeviceErrorsTest, IgnoreLinesOfAnotherDevice) {
+  const auto mark = diagnoser_.position();
+  add("NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.");
+  add("nvidia-nvswitch1: SXid (PCI:0000:c2:00.0): 20034, Fatal, Link 29 LTSSM Fault Up");
+  EXPECT_THAT(rules_since(mark), IsEmpty());
+}
+
+TEST_F(DeviceErrorsTest, IncludeFatalErrorsOfTheFabric) {
+  constexpr const char* kCuda = R"(PROCTOR_DEVICES=[{"id":"cuda:0","uuid":"a","pci":"0000:03:00.0"}])";
+  const auto mark = diagnoser_.position();
+  add("nvidia-nvswitch1: SXid (PCI:0000:c2:00.0): 20034, Fatal, Link 29 LTSSM Fault Up");
+  EXPECT_THAT(rules_since(mark, kCuda), ElementsAre("sxid:fatal"));
+}
+
+TEST_F(DeviceErrorsTest, AfterTheLastCaseAreLate) {
+  EXPECT_THAT(rules_since(diagnoser_.position()), IsEmpty());
+  add("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.");
+  const auto late = diagnoser_.late_device_errors();
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].device, "xpu:0000:03:00.0");
+  EXPECT_EQ(late[0].rule, "xid:79");
+}
+
 TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;

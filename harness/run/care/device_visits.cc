@@ -256,6 +256,21 @@ void DeviceVisits::leave_now(VisitIterator visit) {
   done(result);
 }
 
+// ---- the kernel log ----
+
+void DeviceVisits::error_logged(const DeviceError& error, const std::string& case_id, bool passed) {
+  if (!error.by_machine && !passed) return;  // the diagnosis has it
+  const bool is_new = news_.is_new(error.device, error.rule);
+  const std::string at = case_id.empty() ? "" : " at " + case_id;
+  if (is_new)
+    news_.warn({WarningCode::kKernelLog,
+                fmt::format("{}{}: {} ({}). {}", error.device, at, error.line, error.rule, error.next)});
+  if (!error.by_machine || error.severity == Gravity::kNote) return;
+  news_.note(error.device, HealthFact::kKernelLog, case_id, fmt::format("{}: {}", error.rule, error.line));
+  // A suspect line in each of a thousand cases costs one probe.
+  if (is_new || error.severity != Gravity::kSuspect) examinations_.doubt(error.device);
+}
+
 // ---- the end ----
 
 void DeviceVisits::give_up() {

@@ -4,7 +4,8 @@
 //                 case; others with memory on it are named.
 // After a case:   the devices must be back (device_care.h); a device in doubt is examined.
 //
-//   doubt: an attempt was bad, memory did not come back, or the driver did not answer when it was asked.
+//   doubt: an attempt was bad, memory did not come back, the driver did not answer when it was asked, or the kernel logged
+//   an error of the device.
 //   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
 //   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
 //   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
@@ -27,6 +28,7 @@
 #include "harness/devices/telemetry/device_monitor.h"
 #include "harness/plan/plan.h"
 #include "harness/run/care/device_care.h"
+#include "harness/run/care/device_error.h"
 #include "harness/run/care/device_news.h"
 #include "harness/run/care/examinations.h"
 
@@ -93,6 +95,10 @@ class DeviceVisits {
   void suspect(const std::vector<std::string>& devices, const std::string& why) {
     for (const auto& device : devices) examinations_.suspect(device, why);
   }
+
+  // Reports an error that the kernel logged by the end of a case. If the machine caused it, the device is examined after
+  // this case or before its next one. If the program caused it, only a case that passed gets a warning.
+  void error_logged(const DeviceError& error, const std::string& case_id, bool passed);
 
   // Watches the devices; null if nothing can.
   DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }

@@ -194,6 +194,31 @@ TEST_F(SilentDriver, ADeviceThatIsSickAsWellIsTakenOut) {
   EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_fail", "drained"));
 }
 
+TEST_F(SilentDriver, AnErrorInTheKernelLogCausesAProbe) {
+  begin(kAnswers, kWell);
+  visits_->error_logged(
+      {.device = "a", .rule = "xid:48", .by_machine = true, .line = "DBE", .next = "Reset."}, "case",
+      /*passed=*/true);
+  EXPECT_FALSE(leave().any_sick);
+  leave();
+  EXPECT_THAT(health_.found, ElementsAre("kernel_log", "l1_pass"));
+}
+
+TEST_F(SilentDriver, AnErrorOfTheProgramCausesNoProbe) {
+  begin(kAnswers, kWell);
+  visits_->error_logged({.device = "a", .rule = "i915:hang", .line = "GPU HANG", .next = "Read."}, "case",
+                        true);
+  visits_->error_logged({.device = "a",
+                         .rule = "xid:63",
+                         .by_machine = true,
+                         .severity = Gravity::kNote,
+                         .line = "",
+                         .next = ""},
+                        "case", true);
+  leave();
+  EXPECT_THAT(health_.found, ElementsAre());
+}
+
 TEST_F(SilentDriver, TelemetryThatHangsIsADoubtToo) {
   begin(kAnswers, kWell);
   leave();

@@ -51,6 +51,8 @@ class Examinations {
 
   // A driver did not answer when it was asked about the device. Once in a run, see DeviceVisits::suspect().
   void suspect(const std::string& device, const std::string& why);
+  // Has the device examined after its case or before its next one.
+  void doubt(const std::string& device) { suspects_.insert(device); }
   // Whether it is to be examined for that: true once.
   bool take_suspicion(const std::string& device) { return suspects_.erase(device) > 0; }
 

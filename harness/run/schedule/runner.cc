@@ -54,6 +54,9 @@ class Runner {
                                          const std::string& why) { visits_.suspect(devices, why); }},
                    sink) {
     attempts_.telemetry = &telemetry_;
+    attempts_.diagnoser.listen([this](const DeviceError& error, const AttemptEnded& ended) {
+      visits_.error_logged(error, ended.case_id, !is_bad(ended.verdict.outcome));
+    });
     // The terminal told the group of the case alone.
     attempts_.on_stopped = [this] { job_.suspend(JobSignals::Who::kGroup); };
   }
@@ -109,6 +112,8 @@ void Runner::tell_beginning() {
 }
 
 void Runner::tell_end() {
+  for (const auto& error : attempts_.diagnoser.late_device_errors())
+    visits_.error_logged(error, "", /*passed=*/true);
   attempts_.cores.remove_others();
   const auto since_start = [&] {
     return std::chrono::duration_cast<Milliseconds>(Clock::now() - attempts_.run_started);

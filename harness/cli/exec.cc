@@ -1,8 +1,11 @@
 // `proctor exec`: one command, started as it was typed, under containment, mask, limits and reports. It is a
 // run with a plan of one case; the command's output, its exit code and its signal are passed on.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <sstream>
 
@@ -17,6 +20,7 @@
 #include "harness/machine/installation.h"
 #include "harness/plan/opaque.h"
 #include "harness/plan/recognise.h"
+#include "harness/process/guard/protocol.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/model/exec_end.h"
 #include "reports/model/failure_summary.h"
@@ -178,11 +182,38 @@ Result<void> read_readiness(const RunOptions& typed, AttemptSetup& attempts) {
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
 }
 
+// The descriptors that the caller opened for the command: `<(...)` of a shell, the jobserver of make. Proctor's own
+// descriptors close on exec.
+std::vector<int> descriptors_of_caller() {
+  std::vector<int> found;
+  std::error_code unreadable;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", unreadable)) {
+    const std::string name = entry.path().filename().string();
+    int fd = -1;
+    std::from_chars(name.data(), name.data() + name.size(), fd);
+    const int flags = fd > STDERR_FILENO ? ::fcntl(fd, F_GETFD) : -1;
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) found.push_back(fd);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+Result<void> check_descriptors(const std::vector<int>& inherited) {
+  constexpr std::size_t kMost = guard::kMaxInherited;
+  if (inherited.size() <= kMost) return {};
+  return Error::refused(
+      fmt::format("The command would inherit {} open descriptors from 3 on, and at most {} are passed on",
+                  inherited.size(), kMost),
+      fmt::format("Close those that it does not need, for example {}: {}>&-", inherited.back(),
+                  inherited.back()));
+}
+
 Result<void> check_exec(RunOptions& typed, const AfterDashes& after_dashes) {
   if (!after_dashes) {
     return Error::refused("`proctor exec` needs a command",
                           "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
   }
+  if (auto checked = check_descriptors(typed.setup.attempts.inherited); !checked) return checked;
   return read_readiness(typed, typed.setup.attempts);
 }
 
@@ -267,6 +298,7 @@ void add_exec_command(CLI::App& app, Action& action, const std::vector<std::stri
     options->command_line = command_line;
     options->narrowing = narrowing_options(*command);
     action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
+    options->setup.attempts.inherited = descriptors_of_caller();
   });
 }
 

@@ -261,6 +261,42 @@ def environment(sandbox):
     check("CUDA_VISIBLE_DEVICES=" in lines, "no device was asked for, but CUDA is not hidden")
 
 
+def descriptors(sandbox):
+    """What a shell or make has opened for the command stays open under its number; a case of a run gets none of it."""
+    script = sandbox.path / "open.sh"
+    script.write_text('exec 3<<<three 4>four; "$@" -- bash -c "cat <&3; echo 4 >&4; cat \\$0" <(echo substituted)\n')
+    for layer in LAYERS:
+        if sandbox.why_not(layer):
+            continue
+        command = sandbox.command("exec", "--containment", layer, "--out", sandbox.out())
+        done = subprocess.run(["bash", script, *command], cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=60)
+        check((done.returncode, done.stdout) == (0, "three\nsubstituted\n"), layer, done.stdout, done.stderr)
+        check((sandbox.path / "four").read_text() == "4\n", layer, "not written")
+        # The command closes the only writing end that is left: the end of the pipe is seen while it runs.
+        reader, writer = os.pipe()
+        living = subprocess.Popen(
+            sandbox.command("exec", "--containment", layer, "--out", sandbox.out(), "--", "bash", "-c",
+                            f"exec {writer}>&-; read line"),
+            cwd=sandbox.path, env=sandbox.env, stdin=subprocess.PIPE, pass_fds=[writer])
+        os.close(writer)
+        check(os.read(reader, 1) == b"", layer, "no end")
+        living.communicate(b"go on\n", timeout=60)
+        check(living.returncode == 0, layer, living.returncode)
+        os.close(reader)
+    reader, writer = os.pipe()
+    listed = ["bash", "-c", f"[ ! -e /proc/self/fd/{writer} ]"]
+    check(sandbox.proctor("run", "--out", sandbox.out(), "--", *listed, pass_fds=[writer]).returncode == 0, "run")
+    check(run(sandbox, *listed)[0] == 0, "closed on exec by its caller")
+    if shutil.which("make"):
+        (sandbox.path / "Makefile").write_text("all:\n\t+@$(EXEC) -- $(MAKE) --no-print-directory -f inner\n")
+        (sandbox.path / "inner").write_text("all: a b\na b:\n\t@echo $@\n")
+        words = " ".join(str(word) for word in sandbox.command("exec", "--out", sandbox.out()))
+        made = subprocess.run(["make", "-j2", f"EXEC={words}"], cwd=sandbox.path, env=sandbox.env, capture_output=True,
+                              text=True, timeout=60)
+        check(made.returncode == 0 and "jobserver" not in made.stderr, made.stdout, made.stderr)
+
+
 def simulated(sandbox):
     """A suite's own binary below a mask: it must see what it was given and nothing else."""
     suite = BIN / "visibility_xpu"
@@ -324,5 +360,5 @@ def dumped(sandbox):
 
 if __name__ == "__main__":
     run_scenarios((codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
-                   bytes_and_order, live, readers, forwarded, environment, dumped),
+                   bytes_and_order, live, readers, forwarded, environment, descriptors, dumped),
                   own_tests=(evidence_of_device_nodes, simulated, leased))

@@ -157,6 +157,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     setup.reach = spec_.reach;
     setup.terminal = has_terminal();
     setup.leases = spec_.leases;
+    setup.inherited = spec_.inherited;
     CaseOutput::ChildEnds ends;
     if (auto error = output_->make_pipes(setup, ends)) return error;
     auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, setup);
@@ -464,6 +465,9 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
         return;
       case guard::ReportType::kLeaderStopped:
         if (spec_.on_stopped) spec_.on_stopped();
+        return;
+      case guard::ReportType::kLeaderStarted:
+        for (const int fd : std::exchange(spec_.inherited, {})) ::close(fd);
         return;
       case guard::ReportType::kObeyed:
         return on_obeyed();

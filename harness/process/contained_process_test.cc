@@ -576,6 +576,31 @@ TEST_P(ContainedProcessTest, AStopIsNeverAnsweredFromInside) {
   EXPECT_TRUE(ended && stopped);
 }
 
+// Number 3 is the guard's control socket, 6 is its first lease, and 200 is above all of its descriptors.
+TEST_P(ContainedProcessTest, InheritedDescriptorsKeepTheirNumbers) {
+  const std::string file = directory_ + "/lease";
+  std::ofstream(file) << "";
+  const UniqueFd lease(open(file.c_str(), O_RDWR | O_CLOEXEC));
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  const UniqueFd writer(ends[1]);
+  for (const int number : {3, 6, 200}) {
+    const bool is_free = fcntl(number, F_GETFD) < 0;
+    const int fd = is_free ? dup2(writer.get(), number) : fcntl(writer.get(), F_DUPFD, number);
+    ProcessSpec spec = shell("echo hi > /dev/fd/" + std::to_string(fd) + "; ls -l /proc/self/fd");
+    spec.keep_stdout = true;
+    spec.leases = {lease.get()};
+    spec.inherited = {fd};
+    const ProcessEnd end = run(spec);
+    EXPECT_THAT(end.exit_code, Optional(0)) << number;
+    char word[8] = {};
+    EXPECT_EQ(read(reader.get(), word, sizeof(word)), 3) << number;
+    EXPECT_THAT(end.kept_stdout, HasSubstr("-> " + file)) << "the lease";
+    EXPECT_LT(fcntl(fd, F_GETFD), 0) << "the end of the pipe is the command's";
+  }
+}
+
 // A loop that is used again must not see a stale readiness of an earlier case (boostorg/process #564).
 TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
   const auto open_fds = [] {

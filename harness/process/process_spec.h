@@ -49,6 +49,9 @@ struct ProcessSpec {
   Reach reach = Reach::kCase;
   // Locks that every process of the command inherits: they end with the last process. At most 32.
   std::vector<int> leases{};
+  // Descriptors of the runner that the command gets under the same numbers (`exec`). The runner closes its own when the
+  // command has started, so that the command alone determines their end. At most 64, and none with `events`.
+  std::vector<int> inherited{};
 
   // Its time limits.
   ProcessLimits limits;

@@ -55,6 +55,7 @@ std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   if (confined && recipe.signal_scope == guard::SignalScope::kFilter) flags += guard::kFlagFilter;
   if (setup.reach == Reach::kHostPids) flags += guard::kFlagKeepPrivileges;
   flags.append(setup.leases.size(), guard::kFlagLease);
+  for (const int fd : setup.inherited) flags += guard::kFlagInherited + std::to_string(fd);
   return flags;
 }
 
@@ -106,6 +107,7 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
               setup.events};
   spec.fds.insert(spec.fds.end(), setup.leases.begin(), setup.leases.end());
+  spec.fds.insert(spec.fds.end(), setup.inherited.begin(), setup.inherited.end());
   spec.pid_namespace = in_pid_namespace(recipe, setup.reach);
   spec.user_namespace = spec.pid_namespace && recipe.user_namespace;
   spec.fresh_proc = spec.pid_namespace && recipe.fresh_proc;

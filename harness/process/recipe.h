@@ -77,7 +77,8 @@ struct GuardSetup {
   int umask = -1;
   std::uint64_t core_limit = 0;
   Reach reach = Reach::kCase;
-  std::vector<int> leases{};  // at most guard::kMaxLeases
+  std::vector<int> leases{};     // at most guard::kMaxLeases
+  std::vector<int> inherited{};  // at most guard::kMaxInherited, and none if there are events
 };
 
 // Whether the guard is PID 1 of a namespace.

@@ -27,9 +27,8 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kStackBytes = 16 * 1024;
-constexpr int kMaxFds = guard::kFirstLeaseFd + guard::kMaxLeases;
-constexpr int kFirstScratchFd = 64;  // above every final number: moving down never overwrites a source
-static_assert(kFirstScratchFd >= kMaxFds);
+constexpr int kMaxFds = guard::kFirstLeaseFd + guard::kMaxLeases + guard::kMaxInherited;
+constexpr int kLeastScratchFd = 64;
 
 struct ChildPlan {
   char* const* argv;
@@ -73,11 +72,13 @@ PROCTOR_NO_SANITIZE void default_dispositions() {
 
 PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char*& step) {
   int moved[kMaxFds];
+  // This is above every final number: a move down never overwrites a source.
+  const int scratch = plan.fd_count > kLeastScratchFd ? plan.fd_count : kLeastScratchFd;
   step = "dup";
   for (int i = 0; i < plan.fd_count; ++i) {
     moved[i] = plan.fds[i];
     if (plan.fds[i] < 0) continue;
-    moved[i] = static_cast<int>(syscall(SYS_fcntl, plan.fds[i], F_DUPFD_CLOEXEC, kFirstScratchFd));
+    moved[i] = static_cast<int>(syscall(SYS_fcntl, plan.fds[i], F_DUPFD_CLOEXEC, scratch));
     if (moved[i] < 0) return false;
   }
   step = "dup3";

@@ -52,6 +52,8 @@ struct Options {
   SignalScope signal_scope = SignalScope::kNone;
   Protected who{};
   int leases = 0;
+  int inherited[kMaxInherited] = {};  // the leader's numbers
+  int inherited_count = 0;
   char* leaf = nullptr;
   char** command = nullptr;
 };
@@ -142,6 +144,47 @@ void share_leases(const Options& options, int pipe_fd) {
   }
 }
 
+// Gives the leader the inherited descriptors under their own numbers, and the leases under free numbers. Returns the new
+// number of the pipe. All of them move above the highest number first, so that no move overwrites a source.
+int restore_inherited(const Options& options, int pipe_fd) {
+  const int count = options.leases + options.inherited_count;
+  int above = kFirstLeaseFd + kMaxLeases + kMaxInherited;
+  for (int i = 0; i < options.inherited_count; ++i) {
+    if (options.inherited[i] >= above) above = options.inherited[i] + 1;
+  }
+  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, above);
+  if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
+  int moved[kMaxLeases + kMaxInherited];
+  for (int i = 0; i < count; ++i) {
+    moved[i] = fcntl(kFirstLeaseFd + i, F_DUPFD_CLOEXEC, above);
+    if (moved[i] < 0) fail_exec(moved_pipe, "dup", errno);
+  }
+  syscall(SYS_close_range, kControlFd, above - 1, 0);
+  for (int i = options.leases; i < count; ++i) {
+    if (dup2(moved[i], options.inherited[i - options.leases]) < 0) fail_exec(moved_pipe, "dup2", errno);
+  }
+  for (int i = 0; i < options.leases; ++i) {
+    if (fcntl(moved[i], F_DUPFD, kFirstLeaseFd) < 0) fail_exec(moved_pipe, "dup", errno);
+  }
+  return moved_pipe;
+}
+
+// Closes all descriptors of the leader but the standard ones, the events and the leases. Returns the new number of the
+// pipe.
+int keep_own_descriptors(const Options& options, int pipe_fd) {
+  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, kFirstLeaseFd + kMaxLeases);
+  if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
+  int first_unused = kChildEventsFd;
+  if (options.events) {
+    if (dup2(kEventsFd, kChildEventsFd) < 0) fail_exec(moved_pipe, "dup2", errno);
+    first_unused = kChildEventsFd + 1;
+  }
+  syscall(SYS_close_range, first_unused, kFirstLeaseFd - 1, 0);
+  syscall(SYS_close_range, kFirstLeaseFd + options.leases, moved_pipe - 1, 0);
+  syscall(SYS_close_range, moved_pipe + 1, ~0U, 0);
+  return moved_pipe;
+}
+
 // Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal scope
 // forbids nothing that is still to be done, the signal mask goes last so that no signal finds half a set-up.
 [[noreturn]] void become_leader(const Options& options, int pipe_fd) {
@@ -152,17 +195,9 @@ void share_leases(const Options& options, int pipe_fd) {
   } else if (setsid() < 0) {
     fail_exec(pipe_fd, "setsid", errno);
   }
-  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, kFirstLeaseFd + kMaxLeases);
-  if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
-  share_leases(options, moved_pipe);
-  int first_unused = kChildEventsFd;
-  if (options.events) {
-    if (dup2(kEventsFd, kChildEventsFd) < 0) fail_exec(moved_pipe, "dup2", errno);
-    first_unused = kChildEventsFd + 1;
-  }
-  syscall(SYS_close_range, first_unused, kFirstLeaseFd - 1, 0);
-  syscall(SYS_close_range, kFirstLeaseFd + options.leases, moved_pipe - 1, 0);
-  syscall(SYS_close_range, moved_pipe + 1, ~0U, 0);
+  share_leases(options, pipe_fd);
+  const int moved_pipe = options.inherited_count > 0 ? restore_inherited(options, pipe_fd)
+                                                     : keep_own_descriptors(options, pipe_fd);
   if (!confine_signals(options.signal_scope, options.who, options.keep_privileges))
     fail_exec(moved_pipe, kSignalScopeStep, errno);
   sigset_t none;
@@ -228,6 +263,8 @@ void drop_case_descriptors(const Options& options) {
     }
   }
   if (options.events) close(kEventsFd);
+  const int first_inherited = kFirstLeaseFd + options.leases;
+  for (int i = 0; i < options.inherited_count; ++i) close(first_inherited + i);
 }
 
 // As waitpid() would give it.
@@ -397,6 +434,7 @@ int guard_main(Options& options) {
   pid_t leader = start_leader(options);
   if (leader < 0) return 0;
   drop_case_descriptors(options);
+  if (options.inherited_count > 0) report(ReportType::kLeaderStarted, 0);
 
   Next next = can_wait ? Next::kGoOn : Next::kEnd;
   const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
@@ -445,7 +483,8 @@ int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return leave_daemon();
   if (argc <= kCommandArgument) return 70;
   Options options;
-  for (const char* flag = argv[kFlagsArgument]; *flag != '\0'; ++flag) {
+  const char* flags = argv[kFlagsArgument];
+  for (const char* flag = flags; *flag != '\0' && *flag != kFlagInherited; ++flag) {
     options.cgroup |= *flag == kFlagCgroup;
     options.init |= *flag == kFlagInit;
     options.terminal |= *flag == kFlagTerminal;
@@ -456,6 +495,10 @@ int main(int argc, char** argv) {
     if (*flag == kFlagLandlock) options.signal_scope = SignalScope::kLandlock;
     if (*flag == kFlagFilter) options.signal_scope = SignalScope::kFilter;
     options.leases += *flag == kFlagLease ? 1 : 0;
+  }
+  for (const char* at = strchr(flags, kFlagInherited); at != nullptr; at = strchr(at + 1, kFlagInherited)) {
+    if (options.inherited_count == kMaxInherited) return 70;
+    options.inherited[options.inherited_count++] = atoi(at + 1);
   }
   options.leaf = argv[kLeafArgument];
   options.command = argv + kCommandArgument;

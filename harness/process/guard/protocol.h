@@ -19,11 +19,15 @@ inline constexpr int kEventsFd = 5;  // write end of the events pipe
 inline constexpr int kFirstLeaseFd = 6;
 inline constexpr int kSharedLeaseByte = 1;
 inline constexpr int kMaxLeases = 32;
+// The descriptors that the command inherits from the caller of `exec` follow the leases. The leader has them under the
+// numbers in FLAGS. The leases of that leader have other numbers than these.
+inline constexpr int kMaxInherited = 64;
 
 // The number under which the case sees its events pipe.
 inline constexpr int kChildEventsFd = 3;
 
-// argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS... FLAGS is a string of letters. MARK is
+// argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS... FLAGS is a string of letters, followed by `:` and
+// the number of each inherited descriptor. MARK is
 // the containment id, for readers that cannot read the guard's environment (core/child_protocol.h,
 // kContainmentVariable). LEAF_PATH is "-" outside the cgroup layer.
 inline constexpr int kFlagsArgument = 1;
@@ -35,6 +39,7 @@ inline constexpr char kFlagInit = 'n';      // the guard is PID 1 of its own nam
 inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's foreground group
 inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
 inline constexpr char kFlagLease = 'l';     // once per lease
+inline constexpr char kFlagInherited = ':';
 inline constexpr char kFlagDumpable =
     'd';  // processes of its user may trace it; otherwise /proc hides it from the runner
 // The signal scope of the case (signal_scope.h): one of these, or none.
@@ -63,6 +68,7 @@ enum class ReportType : int32_t {
   kLeaderExited = 2,   // value: wait status as waitpid gives it
   kObeyed = 3,         // the answer to a command; to kKill, after the first round of SIGKILL
   kLeaderStopped = 4,  // only with kFlagTerminal: by Ctrl-Z, which only its group received
+  kLeaderStarted = 5,  // only with inherited descriptors: the guard has closed its copies
 };
 
 struct Report {

@@ -40,6 +40,7 @@ struct AttemptSetup {
   // `break_commands` says so (core/workflow_commands.h).
   bool pass_through = false;
   bool break_commands = false;
+  std::vector<int> inherited{};  // `exec`: the caller's open descriptors, for the command
   // What the process of a case writes, as it comes; may be empty.
   std::function<void(const std::string& case_id, Stream, std::string_view bytes)> on_output{};
   std::vector<std::string> debugger;              // put in front of the command; no limits then

@@ -77,6 +77,7 @@ ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptF
   if (voice == Voice::kEvents && !files.log.empty()) keep_captured(plan.kind(), spec);
   spec.inherit_stdio = setup.inherit_stdio;
   spec.leases = plan.leases;
+  spec.inherited = setup.inherited;
   spec.pass_through = setup.pass_through;
   spec.break_commands = setup.break_commands;
   spec.limits = limits_of(setup, first.policy);

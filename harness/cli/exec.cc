@@ -240,6 +240,7 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
                               .backend = typed.selection.backend,
                               .gpus = typed.selection.gpus,
                               .hierarchy = typed.selection.hierarchy,
+                              .mask = typed.selection.mask,
                               .mem_cap = typed.selection.mem_cap,
                               .host_pids = typed.selection.host_pids,
                               .is_server = checked.typed.ready_regex.has_value(),
@@ -297,8 +298,8 @@ void add_exec_command(CLI::App& app, Action& action, const std::vector<std::stri
   command->callback([options, command, &action, &command_line, &after_dashes] {
     options->command_line = command_line;
     options->narrowing = narrowing_options(*command);
-    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
     options->setup.attempts.inherited = descriptors_of_caller();
+    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
   });
 }
 

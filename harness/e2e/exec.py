@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from harness import (BIN, LAYERS, check, check_sums, killed, misbehaving, new_token, report,
+from harness import (BIN, CUDA_SIMULATOR, LAYERS, check, check_sums, killed, misbehaving, new_token, report,
                      run_scenarios, skip, survivors, wait_until)
 
 
@@ -297,6 +297,30 @@ def descriptors(sandbox):
         check(made.returncode == 0 and "jobserver" not in made.stderr, made.stdout, made.stderr)
 
 
+def masked(sandbox):
+    """Programs that read only numbers: --mask index, or a diagnosis that names it."""
+    if not CUDA_SIMULATOR.exists():
+        skip("needs:the CUDA simulator, which is not built")
+    numbers = [sys.executable, "-c", "import os; print([int(one) for one in os.environ['CUDA_VISIBLE_DEVICES'].split(',')])"]
+    two = ["--sim", "cuda:3", "--gpus", "2"]
+    code, done, _ = run(sandbox, *numbers, options=[*two, "--mask", "index"])
+    check((code, done.stdout) == (0, b"[0, 1]\n"), code, done.stdout, done.stderr)
+    code, done, case = run(sandbox, *numbers, options=[*two])
+    check(code == 1 and b"--mask index" in done.stderr, code, done.stderr)
+    check(case["attempts"][0]["diagnosis"]["rule"] == "mask:number", case["attempts"])
+    for words, said in ((["--mask", "index"], "a command that uses a device"),
+                        (["--sim", "xpu:1x1", "--gpus", "1", "--mask", "uuid"], "only numbers"),
+                        (["--mask", "number"], "must be uuid or index")):
+        done = sandbox.proctor("exec", *words, "--backend" if words[0] == "--mask" else "--keep",
+                               "none" if words[0] == "--mask" else "5", "--", "true")
+        check(done.returncode == 125 and said in done.stderr, words, done.returncode, done.stderr)
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--out", out, "--sim", "cuda:2", "--backend", "cuda", "--mask", "index", "--", *numbers)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--mask", "index", "--backend", "none", "--", "true")
+    check(done.returncode == 2 and "--mask index has no effect" in done.stderr, done.returncode, done.stderr)
+
+
 def simulated(sandbox):
     """A suite's own binary below a mask: it must see what it was given and nothing else."""
     suite = BIN / "visibility_xpu"
@@ -361,4 +385,4 @@ def dumped(sandbox):
 if __name__ == "__main__":
     run_scenarios((codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
                    bytes_and_order, live, readers, forwarded, environment, descriptors, dumped),
-                  own_tests=(evidence_of_device_nodes, simulated, leased))
+                  own_tests=(evidence_of_device_nodes, simulated, leased, masked))

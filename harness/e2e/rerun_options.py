@@ -47,7 +47,7 @@ ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture", "--sim-drive
              "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--stress": "stress.py", "--new-since": "stress.py", "--point": "of_our_suites",
              "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
              "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--rest-of": "lost_machines.py", "--plan": "of_a_plan", "--sim-state": "of_a_shared_machine",
-             "--pin": "pinned", "--hierarchy": "of_tiles", "--known-failures": "with_a_list"}
+             "--pin": "pinned", "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
 ROWS = {
     "--backend": ["--backend", "xpu"], "--filter": ["--filter", "*"], "--case": ["--case", "card", "--case", "first"],
     "--exclude": ["--exclude", "left*"], "--label": ["--label", "of_all"], "--config": ["--config", "other.toml"],
@@ -207,8 +207,8 @@ def variables(sandbox):
     check_again(sandbox, "--sim", "xpu:3x2", "--filter", "card*",
                 env={"ZE_AFFINITY_MASK": "3", "ZE_FLAT_DEVICE_HIERARCHY": "FLAT", "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})
     if CUDA_SIMULATOR.exists():
-        check_again(sandbox, "--sim", "cuda:4", "--backend", "cuda", "--name", "mine", "--", "false", case="mine/false",
-                    env={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+        check_again(sandbox, "--sim", "cuda:4", "--backend", "cuda", "--mask", "index", "--name", "mine", "--", "false",
+                    case="mine/false", env={"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
 
 
 SCENARIOS = (every_option, of_a_program, of_a_plan, of_a_shared_machine, of_tiles, pinned, with_a_list, needs_an_end,

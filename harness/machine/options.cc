@@ -195,6 +195,15 @@ void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {
       ->check(one_of({"composite", "flat", "combined"}));
 }
 
+void add_mask_option(CLI::App& command, SelectionOptions& selection) {
+  command
+      .add_option("--mask", selection.mask,
+                  "How CUDA_VISIBLE_DEVICES names the devices: uuid (default), or index for programs that "
+                  "read only numbers; ZE_AFFINITY_MASK always has numbers")
+      ->type_name("MODE")
+      ->check(one_of({"uuid", "index"}));
+}
+
 void add_mem_cap_option(CLI::App& command, SelectionOptions& selection) {
   command
       .add_option(
@@ -228,6 +237,7 @@ void add_extent_options(CLI::App& command, Extent& extent) {
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   add_hierarchy_option(command, options.selection);
+  add_mask_option(command, options.selection);
   add_mem_cap_option(command, options.selection);
   add_host_pids_option(command, options.selection);
   add_suite_options(command, options.selection);

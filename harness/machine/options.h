@@ -56,6 +56,7 @@ void add_extent_options(CLI::App& command, Extent& extent);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_verdict_options(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
+void add_mask_option(CLI::App& command, SelectionOptions& selection);
 void add_mem_cap_option(CLI::App& command, SelectionOptions& selection);
 void add_host_pids_option(CLI::App& command, SelectionOptions& selection);
 // For commands that list and run nothing.

@@ -27,6 +27,7 @@ Result<void> write_devices(const OpaqueCommand& options, Suite& suite) {
     return Error::refused(fmt::format("--gpus {} cannot be combined with --backend none", suite.devices));
   }
   suite.hierarchy = options.hierarchy;
+  if (!options.mask.empty()) suite.mask = options.mask;
   return read_mem_cap_option(options.mem_cap, suite);
 }
 
@@ -34,6 +35,11 @@ Result<void> check_devices(const OpaqueCommand& options, const Suite& suite) {
   if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
     return Error::refused(
         fmt::format("--hierarchy {} requires a command that uses an xpu device", options.hierarchy));
+  if (!options.mask.empty() && suite.devices == 0)
+    return Error::refused(fmt::format("--mask {} requires a command that uses a device", options.mask),
+                          "Add --gpus 1.");
+  if (options.mask == "uuid" && suite.backend == Backend::kXpu)
+    return Error::refused("--mask uuid has no effect on an xpu device: ZE_AFFINITY_MASK has only numbers");
   if (!options.mem_cap.empty() && suite.devices == 0) {
     return Error::refused(fmt::format("--mem-cap {} requires a command that uses a device", options.mem_cap),
                           "Add --gpus 1.");

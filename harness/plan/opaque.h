@@ -18,6 +18,7 @@ struct OpaqueCommand {
   std::string backend;      // --backend, as typed; "" = not given
   std::optional<int> gpus;  // --gpus
   std::string hierarchy;    // --hierarchy; "" = the caller's
+  std::string mask;         // --mask; "" = by UUID
   std::string mem_cap;      // --mem-cap; "" = none
   bool host_pids = false;   // --host-pids
   bool is_server = false;   // it may be silent for as long as it is idle

@@ -100,6 +100,19 @@ TEST(PlanOpaque, DevicesAndTheirBackend) {
   }
 }
 
+TEST(PlanOpaque, TheMaskIsByUuidUnlessItIsTyped) {
+  OpaqueCommand options = command("cuda");
+  EXPECT_EQ(plan_opaque(options, choose)->suites[0].mask, "uuid");
+  options.mask = "index";
+  EXPECT_EQ(plan_opaque(options, choose)->suites[0].mask, "index");
+  options.backend = "none";
+  EXPECT_THAT(refusal(options), HasSubstr("--mask index requires a command that uses a device"));
+  options.backend = "xpu";
+  EXPECT_EQ(refusal(options), "accepted") << "ZE_AFFINITY_MASK has numbers anyway";
+  options.mask = "uuid";
+  EXPECT_THAT(refusal(options), HasSubstr("only numbers"));
+}
+
 TEST(PlanOpaque, RefusesWhatContradictsItself) {
   EXPECT_THAT(refusal(command("", -1)), HasSubstr("must not be negative"));
   EXPECT_THAT(refusal(command("none", 1)), HasSubstr("--backend none"));

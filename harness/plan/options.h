@@ -25,6 +25,7 @@ struct SelectionOptions {
   std::string backend;                // --backend: cuda | xpu | none | all; "" = all, of each suite its own
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
   std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
+  std::string mask;                   // --mask: uuid | index, for suites with devices; "" = as configured
   std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured
   bool host_pids = false;             // --host-pids, for all suites
   std::string process;                // --process: case | file | suite; "" = as configured

@@ -216,6 +216,19 @@ Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& 
       fmt::format("--hierarchy {} has no effect: no selected suite has backend xpu", hierarchy));
 }
 
+Result<void> set_mask(std::vector<SuiteConfig>& suites, const std::string& mask) {
+  if (mask.empty()) return {};
+  bool used = false;
+  for (SuiteConfig& suite : suites) {
+    if (!may_use_devices(suite.suite) || (mask == "uuid" && suite.suite.backend == Backend::kXpu)) continue;
+    suite.suite.mask = mask;
+    used = true;
+  }
+  if (used) return {};
+  return Error::refused(fmt::format("--mask {} has no effect: no selected suite has such a mask", mask),
+                        "Add --backend cuda: Level Zero has only numbers.");
+}
+
 Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& mem_cap) {
   if (mem_cap.empty()) return {};
   bool used = false;
@@ -420,6 +433,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (!suites) return suites;
   if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
   if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
+  if (Result<void> set = set_mask(*suites, options.mask); !set) return set.error();
   if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
   for (SuiteConfig& suite : *suites) suite.suite.host_pids |= options.host_pids;
   if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();

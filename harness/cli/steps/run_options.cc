@@ -147,10 +147,11 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file, "Run the plan in this file (see `proctor plan`)")
           ->type_name("FILE");
-  for (const char* fixed : {"suites",      "--backend", "--gpus",  "--process",  "--batch",     "--verify",
-                            "--env",       "--kind",    "--name",  "--label",    "--config",    "--profile",
-                            "--size",      "--seed",    "--point", "--provider", "--hierarchy", "--mem-cap",
-                            "--host-pids", "--timeout", "--grace", "--stall",    "--retries",   "--leaks"}) {
+  for (const char* fixed :
+       {"suites",  "--backend",  "--gpus",      "--process", "--batch",   "--verify",    "--env",
+        "--kind",  "--name",     "--label",     "--config",  "--profile", "--size",      "--seed",
+        "--point", "--provider", "--hierarchy", "--mask",    "--mem-cap", "--host-pids", "--timeout",
+        "--grace", "--stall",    "--retries",   "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command
@@ -333,6 +334,7 @@ const std::vector<Heading>& headings() {
         {"--devices", kHarmless},
         {"--pin", kHarmless},
         {"--hierarchy", kHarmless},
+        {"--mask", kHarmless},
         {"--mem-cap", kPlanTells},
         {"--sim", kRuleTells},
         {"--sim-driver", kRuleTells},
@@ -481,6 +483,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
           "Backend of the devices: cuda, xpu or none (default: what --sim or the machine has, xpu first)")
       ->type_name("BACKEND");
   add_hierarchy_option(command, selection);
+  add_mask_option(command, selection);
   add_mem_cap_option(command, selection);
   add_host_pids_option(command, selection);
   add_machine_options(command, options.machine);

@@ -9,6 +9,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/named_file.h"
 #include "harness/core/slurm_job.h"
 #include "harness/core/toml_reader.h"
 #include "harness/run/record/run_directory.h"
@@ -72,7 +73,7 @@ void settle_level(RunOptions& typed) {
 // The file of --expect; none was given: none.
 Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
   if (file.empty()) return std::optional<ExpectedMachine>();
-  const auto text = read_text_file(file);
+  const auto text = read_typed_file(file);
   if (!text) return text.error();
   auto expected = parse_expected(*text, file);
   if (!expected) return expected.error();

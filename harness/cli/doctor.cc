@@ -13,6 +13,7 @@
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/named_file.h"
 #include "harness/core/outside_program.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -52,7 +53,7 @@ constexpr VendorLibrary kVendorLibraries[] = {
 Result<std::vector<KnownBad>> rules_of(const DoctorRequest& request) {
   auto rules = known_bad_rules();
   if (request.rules.empty()) return rules;
-  const auto text = read_text_file(request.rules);
+  const auto text = read_typed_file(request.rules);
   if (!text) return text.error();
   auto more = parse_known_bad(*text, request.rules);
   if (!more) return more.error();

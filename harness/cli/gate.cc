@@ -22,6 +22,7 @@
 #include "harness/cli/stack.h"
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/named_file.h"
 #include "harness/core/read_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -58,10 +59,6 @@ struct GateOptions {
 
 static_assert(kMostShardsOfAPlan == kMostShards);  // what `run --shard` accepts
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kLongestList = 16 * kMiB;
-constexpr std::size_t kLongestPlan = 2048 * kMiB;  // as a journal; 100,000 cases are about 100 MiB
-
 // Green needs a verdict: whatever else goes wrong is 2.
 int refuse(Error error) {
   error.what = in_one_line(error.what);
@@ -83,44 +80,8 @@ std::string beside(const GatePolicy& policy, const std::string& path) {
   return (fs::path(policy.file).parent_path() / path).string();
 }
 
-// A policy may name anything: what has no end does not fill the memory.
-Result<std::string> read_at_most(std::size_t longest, const std::string& file) {
-  errno = 0;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.is_open()) return read_text_file(file);  // says why
-  std::string text;
-  while (stream && text.size() <= longest) {
-    const std::size_t begin = text.size();
-    text.resize(begin + kMiB);
-    stream.read(text.data() + begin, static_cast<std::streamsize>(kMiB));
-    text.resize(begin + static_cast<std::size_t>(stream.gcount()));
-  }
-  if (text.size() > longest)
-    return Error::refused(fmt::format("{} is longer than {} MiB", file, longest / kMiB));
-  return text;
-}
-
-// Who writes a plan is done before the gate begins, so no pipe is waited for.
-Result<std::string> read_plan_file(const std::string& file) {
-  std::error_code error;
-  const fs::file_type type = fs::status(file, error).type();
-  if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
-  if (type != fs::file_type::regular) return Error::refused(file + " is not a regular file");
-  return read_at_most(kLongestPlan, file);
-}
-
-// Of a policy, or a list that it names: nobody writes as much by hand.
-Result<std::string> read_short_file(const std::string& file) {
-  std::error_code error;
-  const fs::file_type type = fs::status(file, error).type();
-  if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
-  if (type != fs::file_type::regular && type != fs::file_type::fifo)
-    return Error::refused(file + " is not a regular file or a pipe");
-  return read_at_most(kLongestList, file);
-}
-
 Result<GatePolicy> read_policy(const std::string& file) {
-  const auto text = read_short_file(file);
+  const auto text = read_typed_file(file);
   return text ? parse_gate_policy(*text, file) : text.error();
 }
 
@@ -128,7 +89,7 @@ Result<void> read_plans(GateInputs& inputs) {
   for (const GateCell& cell : inputs.policy.cells) {
     if (cell.plan.empty() || inputs.plans.contains(cell.plan)) continue;
     const std::string file = beside(inputs.policy, cell.plan);
-    const auto text = read_plan_file(file);
+    const auto text = read_found_file(file, kMostPlanFile);
     auto plan = text ? parse_gate_plan(*text, file) : text.error();
     if (!plan) {
       Error refused = Error::usage_of(plan.error());
@@ -160,7 +121,7 @@ GateKnownFailure gate_entry(const KnownFailure& entry) {
 Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   if (inputs.policy.known_failures.empty()) return {};
   const std::string file = beside(inputs.policy, inputs.policy.known_failures);
-  const auto text = read_short_file(file);
+  const auto text = read_typed_file(file);
   if (!text) return text.error();
   auto list = parse_known_failures(*text, file);
   if (!list) return list.error();
@@ -227,7 +188,7 @@ void judge_entries(const GateFiles& files, GateInputs& inputs) {
 // As sha256sum writes them: the first word of each line.
 Result<void> read_signed_digests(GateInputs& inputs) {
   if (inputs.policy.signed_digests.empty()) return {};
-  const auto text = read_short_file(beside(inputs.policy, inputs.policy.signed_digests));
+  const auto text = read_typed_file(beside(inputs.policy, inputs.policy.signed_digests));
   if (!text) return text.error();
   std::set<std::string> digests;
   for (const std::string_view line : lines_of(*text)) {

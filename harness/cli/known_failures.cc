@@ -19,7 +19,7 @@
 #include "harness/core/backend.h"
 #include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/read_file.h"
+#include "harness/core/named_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/known_failures_check.h"
@@ -44,7 +44,7 @@ struct SuggestOptions {
 };
 
 Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = read_typed_file(path, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + path + ": " + text.error().message(),
                           "Make it with `proctor plan -o FILE`.");

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "harness/cli/load_run.h"
-#include "harness/core/read_file.h"
+#include "harness/core/named_file.h"
 #include "harness/machine/installation.h"
 #include "reports/model/rerun.h"
 #include "reports/model/whole_plan.h"
@@ -66,7 +66,7 @@ Result<PlanFile> read_whole(const RunsOfPlan& runs, const std::string& file,
                             const PlanDirectories& directories) {
   if (file.empty())
     return Error::refused("None of these runs says where the whole plan is", "Name it with --plan FILE.");
-  const auto text = read_file(file);
+  const auto text = read_typed_file(file, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + file + ": " + text.error().message(), "Name it with --plan FILE.");
   auto whole = parse_plan_file(*text, file, directories);

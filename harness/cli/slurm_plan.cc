@@ -8,7 +8,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/usage_errors.h"
-#include "harness/core/read_file.h"
+#include "harness/core/named_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
@@ -19,7 +19,7 @@ namespace proctor::cli {
 namespace {
 
 Result<std::string> text_of_plan(const std::string& file) {
-  auto text = read_file(file);
+  auto text = read_typed_file(file, kMostPlanFile);
   if (text) return text;
   return Error::refused("--plan " + file + ": " + text.error().message(),
                         "Make it with `proctor plan -o FILE`.");

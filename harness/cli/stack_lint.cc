@@ -6,6 +6,7 @@
 
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/named_file.h"
 #include "harness/core/outside_program.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -16,7 +17,7 @@ namespace {
 
 // Whether the file is clean.
 Result<bool> lint(const std::string& file) {
-  const auto text = read_text_file(file);
+  const auto text = read_found_file(file);
   if (!text) return text.error();
   const auto findings = lint_dockerfile(*text);
   for (const auto& finding : findings) {

@@ -10,6 +10,7 @@
 #include "harness/cli/stack.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/named_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
@@ -91,7 +92,7 @@ Result<OutsideTools> tools_of(const VerifyRequest& request) {
   if (*timeout == Milliseconds(0))
     return Error::refused("`--timeout` must be greater than zero (got " + request.timeout + ")");
   for (const auto& keyring : request.keyrings) {
-    if (const auto text = read_text_file(keyring); !text) return text.error();
+    if (const auto text = read_found_file(keyring); !text) return text.error();
   }
   OutsideTools::Limits limits;
   limits.time = *timeout;
@@ -121,7 +122,7 @@ int say(const WorldReport& report) {
 Result<void> write_changes(const std::string& locks, const std::string& name,
                            const std::vector<LockChange>& changes) {
   const std::string file = (fs::path(locks) / (name + ".toml")).string();
-  const auto text = read_text_file(file);
+  const auto text = read_found_file(file);
   const auto changed = text ? change_lock(*text, file, changes) : text.error();
   if (!changed) return changed.error();
   if (const auto written = replace_file(file, *changed); !written) return written.error();

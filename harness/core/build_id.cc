@@ -4,7 +4,6 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/hex.h"
+#include "harness/core/regular_file.h"
 
 namespace proctor {
 namespace {
@@ -61,8 +61,9 @@ std::vector<ElfW(Phdr)> program_headers(std::ifstream& file) {
 }  // namespace
 
 Result<std::string> read_build_id(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error::system("read " + path, errno);
+  auto opened = open_file_stream(path, kAnySize);
+  if (!opened) return opened.error();
+  std::ifstream& file = *opened;
   const auto headers = program_headers(file);
   if (headers.empty())
     return Error{ErrorKind::kSystem, "read " + path + ": it is not an ELF file for this machine", {}, 0};

@@ -3,10 +3,16 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 
+#include "harness/core/regular_file.h"
+
 namespace proctor {
+namespace {
+
+constexpr std::uint64_t kMostProgram = std::uint64_t{16} << 30;
+
+}  // namespace
 
 Result<std::set<std::string_view>> find_texts(const std::string& path,
                                               const std::vector<std::string_view>& texts,
@@ -14,8 +20,9 @@ Result<std::set<std::string_view>> find_texts(const std::string& path,
   constexpr std::size_t kBlock = std::size_t{1}
                                  << 16;  // its pages are touched once for each file that is asked about
   std::set<std::string_view> found;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error::system("read " + path, errno);
+  auto opened = open_file_stream(path, kMostProgram);
+  if (!opened) return opened.error();
+  std::ifstream& file = *opened;
   std::size_t longest = 1;
   for (const std::string_view text : texts) longest = std::max(longest, text.size());
   std::vector<char> block(kBlock + longest);

@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+
+#include "harness/core/read_file.h"
 
 namespace proctor {
 namespace {
@@ -20,6 +21,13 @@ bool is_device(const std::string& path) {
   const bool device = ::lstat(path.c_str(), &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode));
   errno = EEXIST;
   return device;
+}
+
+Result<std::ifstream> stream_of(const Result<UniqueFd>& fd, const std::string& path) {
+  if (!fd) return fd.error();
+  std::ifstream stream("/proc/self/fd/" + std::to_string(fd->get()), std::ios::binary);
+  if (!stream) return Error::system("read " + path, errno);
+  return stream;
 }
 
 int write_everything(int fd, std::string_view text) {
@@ -48,29 +56,16 @@ Result<UniqueFd> open_regular(const std::string& path, std::uint64_t most) {
 }
 
 Result<std::ifstream> open_regular_stream(const std::string& path, std::uint64_t most) {
-  const auto fd = open_regular(path, most);
-  if (!fd) return fd.error();
-  std::ifstream stream("/proc/self/fd/" + std::to_string(fd->get()), std::ios::binary);
-  if (!stream) return Error::system("read " + path, errno);
-  return stream;
+  return stream_of(open_regular(path, most), path);
+}
+
+Result<std::ifstream> open_file_stream(const std::string& path, std::uint64_t most) {
+  return stream_of(open_file(path, most), path);
 }
 
 Result<std::string> read_regular(const std::string& path, std::uint64_t most) {
-  constexpr std::size_t kLeastPiece = 16 * 1024;
   const auto fd = open_regular(path, most);
-  if (!fd) return fd.error();
-  std::string text;
-  while (text.size() <= most) {
-    const std::size_t size = text.size();
-    text.resize(size + std::max(size, kLeastPiece));
-    const ssize_t got = ::read(fd->get(), text.data() + size, text.size() - size);
-    const int err = errno;
-    text.resize(size + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got < 0 && err == EINTR) continue;
-    if (got < 0) return Error::system("read " + path, err);
-    if (got == 0) return text;
-  }
-  return not_read(path, fmt::format("it grew beyond {} bytes", most), EFBIG);
+  return fd ? read_rest(fd->get(), path, most) : fd.error();
 }
 
 // Somebody may be putting things there all the time.

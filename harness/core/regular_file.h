@@ -24,6 +24,8 @@ inline constexpr std::uint64_t kAnySize = ~std::uint64_t{0};          // for who
 Result<UniqueFd> open_regular(const std::string& path, std::uint64_t most);
 // The same as a stream, which stays usable when the name goes away.
 Result<std::ifstream> open_regular_stream(const std::string& path, std::uint64_t most);
+// The last part of the path may be a link.
+Result<std::ifstream> open_file_stream(const std::string& path, std::uint64_t most);
 // All of it, also if it grows meanwhile: then up to `most`.
 Result<std::string> read_regular(const std::string& path, std::uint64_t most);
 

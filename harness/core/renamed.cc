@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/core/named_file.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 
@@ -124,7 +125,7 @@ Result<std::vector<Rename>> parse_renames(std::string_view text, const std::stri
 }
 
 Result<std::vector<Rename>> load_renames(const std::string& path) {
-  const Result<std::string> text = read_text_file(path);
+  const Result<std::string> text = read_typed_file(path);
   if (!text) return text.error();
   return parse_renames(*text, path);
 }

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // as the kernel's (path_resolution(7))
+constexpr int kMaxLinks = 40;                                        // as the kernel's (path_resolution(7))
+constexpr std::uint64_t kMostMachineFile = std::uint64_t{64} << 20;  // dpkg/status can have 10 MiB
 
 }  // namespace
 
@@ -58,11 +59,16 @@ std::optional<std::string> RootedFiles::resolve(const std::string& path) const {
 }
 
 Result<std::string> RootedFiles::contents(const std::string& path) const {
-  if (is_whole_machine()) return read_file(path);  // the kernel's own way: it also knows links of /proc
+  if (is_whole_machine())
+    return read_file(path, kMostMachineFile);  // the kernel's own way: it also knows links of /proc
   const auto file = follow(path);
   if (!file) return file.error();
-  auto text = read_file(root_ + *file);
-  return text ? std::move(text) : Error::system("open " + path, text.error().sys_errno);
+  auto text = read_file(root_ + *file, kMostMachineFile);
+  if (text) return text;
+  Error error = text.error();
+  const std::size_t at = error.what.find(root_ + *file);
+  if (at != std::string::npos) error.what.replace(at, root_.size() + file->size(), path);
+  return error;
 }
 
 std::optional<std::string> RootedFiles::read(const std::string& path) const {

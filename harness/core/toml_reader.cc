@@ -4,11 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "harness/core/document_limits.h"
@@ -18,17 +14,6 @@
 namespace proctor {
 
 namespace {
-
-std::vector<std::string> names_beside(const std::filesystem::path& path) {
-  std::vector<std::string> names;
-  std::error_code ignored;  // no suggestion is the worst that follows
-  const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::string type_text(const toml::node& node) {
   switch (node.type()) {
@@ -135,28 +120,6 @@ constexpr const char* kAnyDuration = R"({"type": "string", "pattern": "^[0-9]+([
 constexpr const char* kNulByte = "`{}` in {} contains a NUL byte";
 
 }  // namespace
-
-Result<std::string> read_text_file(const std::string& path) {
-  std::error_code ec;
-  if (std::filesystem::is_directory(path, ec)) {
-    return Error::refused(fmt::format("{} is a directory, not a file", path));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file && errno != 0) {
-    Error error = Error::system("read " + path, errno);
-    error.kind = ErrorKind::kUsage;
-    const std::filesystem::path asked(path);
-    const std::string near = near_miss(asked.filename().string(), names_beside(asked));
-    if (error.sys_errno == ENOENT && !near.empty()) {
-      error.hint = fmt::format("Did you mean `{}`?", (asked.parent_path() / near).string());
-    }
-    return error;
-  }
-  return text.str();
-}
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
   if (text.size() > kMostTomlBytes)

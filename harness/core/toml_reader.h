@@ -14,10 +14,6 @@
 
 namespace proctor {
 
-// Reads a whole file. A file that is missing or cannot be read is a usage error, whose hint is the most
-// similar name in the same directory.
-Result<std::string> read_text_file(const std::string& path);
-
 // Parses a text. Messages call it `name`.
 Result<toml::table> parse_toml(std::string_view text, const std::string& name);
 

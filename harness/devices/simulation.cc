@@ -10,7 +10,7 @@
 #include "fixtures/simgpu/spec/machine_file.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
-#include "harness/core/read_file.h"
+#include "harness/core/named_file.h"
 #include "harness/core/text.h"
 #include "harness/devices/library_search.h"
 
@@ -37,7 +37,7 @@ std::vector<std::string> driver_directories(const SimDriver& driver, std::string
 }
 
 Result<simgpu::Topology> read_machine(const std::string& path) {
-  const auto text = read_file(path);
+  const auto text = read_found_file(path);
   if (!text) {
     return Error::refused(fmt::format("--sim {}: {}", path, text.error().message()), text.error().hint);
   }

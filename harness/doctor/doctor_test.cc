@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "harness/core/named_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/doctor/simulated_host.h"
@@ -19,7 +20,7 @@ constexpr const char* kToday = "2026-11-21";
 
 toml::table read_table(const std::string& name) {
   const std::string path = std::string(PROCTOR_SOURCE_DIR) + "/harness/doctor/testdata/" + name;
-  const auto text = read_text_file(path);
+  const auto text = read_found_file(path);
   auto table = text ? parse_toml(*text, path) : text.error();
   if (!table) ADD_FAILURE() << table.error().what;
   return table ? *std::move(table) : toml::table();

@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "harness/core/named_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/doctor/simulated_host.h"
@@ -54,7 +55,7 @@ TEST(KnownBad, TheEmbeddedRulesAreRead) {
 
 TEST(KnownBad, EveryRuleHasAMachineThatMatchesAndOneThatDoesNot) {
   const std::string path = std::string(PROCTOR_SOURCE_DIR) + "/harness/doctor/testdata/known_bad_hosts.toml";
-  const auto hosts = parse_toml(*read_text_file(path), path);
+  const auto hosts = parse_toml(*read_found_file(path), path);
   ASSERT_TRUE(hosts) << hosts.error().what;
   std::set<std::string> seen;
   for (const auto& element : *(*hosts)["host"].as_array()) {

@@ -3,6 +3,7 @@
 results for the next case. Nothing of it blocks, leads elsewhere, passes or is lost."""
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -269,7 +270,65 @@ def a_reader_that_pauses_gets_the_verdict(sandbox):
     check(len(text) > 4096 and "exit 1 (" in text and "page: " in text, len(text), text[-300:])
 
 
+def endless(path, kind):
+    """What a checkout may hold in place of a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        with open(path, "wb") as file:
+            file.truncate(1 << 40)
+    return path
+
+
+def inputs_without_an_end(sandbox):
+    """No input blocks or fills the memory. A FIFO that nobody typed has no writer to wait for."""
+    check(sandbox.proctor("run", "--out", "good", "--", "true").returncode == 0, "run")
+    for kind in ("device", "holes", "fifo"):
+        place = sandbox.path / kind
+        project = endless(place / "proctor.toml", kind).parent
+        done = sandbox.proctor("run", "--dry-run", cwd=project, timeout=20)
+        words = "is longer than 16 MiB" if kind == "holes" else "is not a regular file"
+        check(done.returncode == 2 and f"proctor.toml {words}" in done.stderr, kind, done.returncode, done.stderr)
+        for name in ("etc/os-release", "var/lib/dpkg/status", "etc/debian_version"):
+            endless(place / "root" / name, kind)
+        for words in (["doctor", "--root", place / "root"], ["stack", "capture", "--root", place / "root"],
+                      ["run", "--stack-root", place / "root", "--out", place / "run", "--", "true"]):
+            done = sandbox.proctor(*words, timeout=20)
+            check(done.returncode in (0, 1, 2, 75) and "internal error" not in done.stderr, kind, words, done.stderr)
+    commands = (["run", "--dry-run", "--config", "{}", "--", "true"], ["run", "--known-failures", "{}", "--", "true"],
+                ["run", "--plan", "{}"], ["known-failures", "check", "{}"], ["doctor", "--rules", "{}"],
+                ["report", "diff", "good", "good", "--renamed", "{}"], ["report", "diff", "good", "{}"],
+                ["accept", "--expect", "{}"], ["gate", "--check", "{}"], ["stack", "lint", "{}"],
+                ["history", "list", "--db", "{}"], ["run", "--sim", "{}", "--", "true"])
+    for number, words in enumerate(commands):
+        for kind in ("device", "holes"):
+            file = endless(sandbox.path / f"{kind}{number}.toml", kind)
+            done = sandbox.proctor(*[word.format(file) for word in words], timeout=20)
+            check(done.returncode in (1, 2, 75) and "internal error" not in done.stderr and file.name in done.stderr,
+                  kind, words, done.returncode, done.stdout, done.stderr)
+
+
+def pipes_that_are_typed(sandbox):
+    """bash gives the name of a pipe for `<(...)`. What is in it comes once."""
+    (sandbox.path / "suite.toml").write_text('[suite.a]\ncommand = ["/bin/true"]\nkind = "command"\n')
+    (sandbox.path / "known.toml").write_text('[[known_failure]]\ncase = "nothing/*"\noutcome = "fail"\n'
+                                             'issue = "I-1"\nowner = "me"\nadded = "2026-11-01"\nexpires = "2030-01-01"\n')
+    out = sandbox.out()
+    line = (f"exec {BIN}/proctor run --config <(cat suite.toml) --known-failures <(sleep 0.1; cat known.toml) --out {out}")
+    done = subprocess.run(["bash", "-c", line], cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0 and "known_failure_unused" in (out / "journal.jsonl").read_text(), done.returncode,
+          done.stdout, done.stderr)
+    digests = [file["sha256"] for file in of_type(records(out), "run_planned")[0]["inputs"]]
+    check(digests == [hashlib.sha256((sandbox.path / "suite.toml").read_bytes()).hexdigest()], digests)
+
+
 if __name__ == "__main__":
     run_scenarios((fifos_for_logs, fifo_for_a_journal, holes_and_links_are_not_merged, results_planted_for_the_next,
-                   places_of_reports, an_answer_that_is_lost_is_no_green, a_reader_that_pauses_gets_the_verdict),
+                   places_of_reports, an_answer_that_is_lost_is_no_green, a_reader_that_pauses_gets_the_verdict,
+                   inputs_without_an_end, pipes_that_are_typed),
                   (a_mount_is_not_emptied, old_runs_with_a_mount, a_directory_of_records_that_another_user_made))

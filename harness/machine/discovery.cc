@@ -14,7 +14,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/duration.h"
 #include "harness/core/environment_list.h"
-#include "harness/core/read_file.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/default_devices.h"
@@ -99,11 +99,9 @@ Result<std::string> Listing::new_file() {
 
 // What a listing wrote to its file: a regular one, of a size that can be kept.
 std::string read_list_file(const std::string& file) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, unknown))) return {};
-  if (std::filesystem::file_size(file, unknown) > kMaxEventBytes) return {};
-  auto text = read_file(file);
-  std::filesystem::remove(file, unknown);
+  auto text = read_regular(file, kMaxEventBytes);
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
   return text ? *std::move(text) : std::string();
 }
 

@@ -67,7 +67,7 @@ struct Config {
   RunPolicy run;  // merged: the embedded defaults set every key
   Limits profile;
   Limits options;
-  std::vector<std::string> files;                   // the files that were read, weakest first
+  std::vector<InputFile> files;                     // the files that were read, weakest first
   std::vector<Warning> warnings;                    // of those that were not
   std::string directory;                            // as in ConfigOptions
   std::map<std::string, std::string> profile_env;   // [profile.NAME.env]

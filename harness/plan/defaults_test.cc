@@ -5,6 +5,7 @@
 
 #include <regex>
 
+#include "harness/core/named_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
@@ -40,7 +41,7 @@ TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
 
 TEST(ConfigPage, HasARowForEachKind) {
   const Result<std::string> page =
-      read_text_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
+      read_found_file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/config.md");
   ASSERT_TRUE(page) << page.error().what;
   for (const std::string& kind : kind_names()) EXPECT_THAT(*page, HasSubstr(fmt::format("\n| {} | ", kind)));
 }

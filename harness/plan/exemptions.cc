@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "harness/core/named_file.h"
 #include "harness/core/toml_reader.h"
 
 namespace proctor {
@@ -58,7 +59,7 @@ std::vector<Exemption> exemptions_of(std::string_view backend, const std::vector
 }
 
 Result<std::vector<Exemption>> load_exemptions(const std::string& path) {
-  const auto text = read_text_file(path);
+  const auto text = read_found_file(path);
   if (!text) return text.error();
   return parse_exemptions(*text, path);
 }

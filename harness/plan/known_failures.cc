@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/named_file.h"
 #include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -184,7 +185,7 @@ Result<KnownFailures> parse_known_failures(std::string_view text, const std::str
 }
 
 Result<KnownFailures> load_known_failures(const std::string& path) {
-  const Result<std::string> text = read_text_file(path);
+  const Result<std::string> text = read_typed_file(path);
   if (!text) return text.error();
   return parse_known_failures(*text, path);
 }

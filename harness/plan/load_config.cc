@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/core/digest.h"
+#include "harness/core/named_file.h"
 #include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -107,7 +109,7 @@ class Loader {
       // A directory on the way that may not be read is not the same as no file.
       if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
     }
-    const Result<std::string> text = read_text_file(file);
+    const Result<std::string> text = read_found_file(file);
     if (!text && text.error().sys_errno == EACCES && is_of_another(file)) {
       config_.warnings.push_back(
           {WarningCode::kUserConfig, fmt::format("failed to {}: it belongs to another user and is ignored. "
@@ -123,21 +125,21 @@ class Loader {
     const std::filesystem::path directory(where_.directory);
     if (!where_.config_file.empty()) {
       const std::filesystem::path file = directory / where_.config_file;
-      return add_file(read_text_file(file), where_.config_file,
+      return add_file(read_typed_file(file), where_.config_file,
                       std::filesystem::absolute(file).parent_path());
     }
     const auto found = find_project_file(directory);
     if (!found) return found.error();
     if (!*found) return {};
     const std::filesystem::path& file = **found;
-    return add_file(read_text_file(file), file.lexically_relative(directory).string(),
+    return add_file(read_found_file(file), file.lexically_relative(directory).string(),
                     file.parent_path().string());
   }
 
   std::optional<Error> add_file(const Result<std::string>& text, const std::string& name,
                                 const std::string& directory) {
     if (!text) return text.error();
-    config_.files.push_back(name);
+    config_.files.push_back({.file = name, .sha256 = sha256_hex(*text)});
     return add_text(*text, name, directory);
   }
 

@@ -15,8 +15,8 @@ namespace proctor {
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
-  RunPolicy run{};                   // as configured; empty for `exec`
-  std::vector<std::string> files{};  // the configuration files that were read
+  RunPolicy run{};                 // as configured; empty for `exec`
+  std::vector<InputFile> files{};  // the configuration files that were read
 };
 
 // `listers` start the listing commands, contained and with a deadline.

@@ -30,7 +30,7 @@ std::string base_name(const std::string& path) { return fs::path(path).filename(
 
 bool is_executable(const std::string& path) {
   struct stat status {};
-  return stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode) && access(path.c_str(), X_OK) == 0;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
 std::vector<std::string> executables_in(const fs::path& directory) {
@@ -180,6 +180,7 @@ std::optional<Obstacle> obstacle_to_execution(const std::string& file) {
     return Obstacle{fmt::format("is in a directory that {} cannot search", user), ""};
   }
   if (S_ISDIR(status.st_mode)) return Obstacle{"is a directory", ""};
+  if (!S_ISREG(status.st_mode)) return Obstacle{"is not a regular file", ""};
   if (access(file.c_str(), X_OK) == 0) return std::nullopt;
   if (!is_program(file)) return Obstacle{"is " + std::string(kNoProgram), ""};
   const bool of_nobody = (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) == 0;

@@ -94,8 +94,10 @@ Error unknown_suite(const std::string& name, const std::set<std::string>& all) {
 }
 
 Error no_suite(const Config& config, const std::set<std::string>& built_in) {
-  const std::string why = config.files.empty() ? "no proctor.toml was found"
-                                               : fmt::format("{} has none", fmt::join(config.files, ", "));
+  std::vector<std::string> files;
+  for (const InputFile& read : config.files) files.push_back(read.file);
+  const std::string why =
+      files.empty() ? "no proctor.toml was found" : fmt::format("{} has none", fmt::join(files, ", "));
   const std::string names =
       built_in.empty() ? "" : fmt::format(" Built-in suites: {}.", fmt::join(built_in, ", "));
   return Error::refused(

@@ -182,7 +182,7 @@ TEST(SelectSuites, BuiltInOnesWhereSomethingHasToNameThem) {
                                                          testing::EndsWith("Built-in suites: visibility.")));
   options.backend = "xpu";
   EXPECT_THAT(chosen(options, config)[0], testing::StartsWith("No suites here"));
-  config.files = {"proctor.toml"};
+  config.files = {{.file = "proctor.toml"}};
   EXPECT_THAT(chosen(options, config)[0], "No suites here: proctor.toml has none");
   options.suites = {"visibility"};
   EXPECT_THAT(chosen(options, config), ElementsAre("visibility.xpu:1"));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/named_file.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -414,7 +415,7 @@ Result<StackLock> read_stack_lock(const std::string& directory, const std::strin
                           suggestion(name, *names, "stacks"));
   }
   const std::string file = (std::filesystem::path(directory) / (name + ".toml")).string();
-  const auto text = read_text_file(file);
+  const auto text = read_found_file(file);
   return text ? parse_stack_lock(*text, file) : text.error();
 }
 

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <utility>
 
 #include "harness/core/json.h"
+#include "harness/core/named_file.h"
 
 namespace proctor {
 namespace {
@@ -122,24 +121,6 @@ Result<Content> parse_panel_file(std::string_view text, const std::string& name,
   return no_such(kind, name, mistake);
 }
 
-// At most what is read of it, also where it is a pipe or a device, which have no size.
-Result<std::string> read_some(const std::string& path) {
-  constexpr std::size_t kBlock = std::size_t{1} << 16;
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  while (file && text.size() <= kMostPanelFileBytes) {
-    const std::size_t before = text.size();
-    text.resize(before + kBlock);
-    file.read(text.data() + before, static_cast<std::streamsize>(kBlock));
-    text.resize(before + static_cast<std::size_t>(file.gcount()));
-  }
-  if (file.eof() || text.size() > kMostPanelFileBytes) return text;
-  Error error = Error::system("read " + path, errno);
-  error.kind = ErrorKind::kUsage;
-  return error;
-}
-
 // All rules, and those that did not hold with what they say.
 std::vector<PageGateState> read_rules(const Members& of, const std::string& cell,
                                       std::vector<PageGateRule>& red) {
@@ -209,12 +190,12 @@ Result<PageCoverage> parse_page_coverage(std::string_view text, const std::strin
 }
 
 Result<PageGate> read_page_gate(const std::string& file) {
-  const auto text = read_some(file);
+  const auto text = read_typed_file(file, kMostPanelFileBytes);
   return text ? parse_page_gate(*text, file) : text.error();
 }
 
 Result<PageCoverage> read_page_coverage(const std::string& file) {
-  const auto text = read_some(file);
+  const auto text = read_typed_file(file, kMostPanelFileBytes);
   return text ? parse_page_coverage(*text, file) : text.error();
 }
 

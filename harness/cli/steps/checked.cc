@@ -7,6 +7,7 @@
 #include "harness/cli/steps/new_since.h"
 #include "harness/core/digest.h"
 #include "harness/core/held_directory.h"
+#include "harness/core/named_file.h"
 #include "harness/core/read_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
@@ -79,7 +80,7 @@ Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
   std::vector<KnownFailure> entries;
   for (const auto& path : {file, shared_file(kBuiltinKnownFailures)}) {
     if (path.empty()) continue;
-    const auto text = read_text_file(path);
+    const auto text = read_typed_file(path);
     if (!text) return text.error();
     const auto list = parse_known_failures(*text, path);
     if (!list) return list.error();

@@ -9,7 +9,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/steps/rest.h"
 #include "harness/core/digest.h"
-#include "harness/core/read_file.h"
+#include "harness/core/named_file.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/known_listings.h"
@@ -21,7 +21,7 @@ namespace proctor::cli {
 namespace {
 
 Result<FoundPlan> read_plan(const RunOptions& typed) {
-  const auto text = read_file(typed.plan_file);
+  const auto text = read_typed_file(typed.plan_file, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + typed.plan_file + ": " + text.error().message(),
                           "Make it with `proctor plan -o FILE`.");
@@ -36,20 +36,27 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
       .outcome = {.plan = std::move(file->plan), .warnings = std::move(warnings), .run = file->run},
       .extent = file->extent,
       .source = std::move(file->source),
+      .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
       .rest = std::move(file->rest)};
 }
 
-Result<std::vector<InputFile>> read_inputs(const Checked& checked, std::vector<std::string> files) {
-  if (!checked.typed.plan_file.empty()) files.push_back(checked.typed.plan_file);
+// The digests are from the first reading, because a pipe can be read only once.
+Result<std::vector<InputFile>> inputs_of(const Checked& checked, const FoundPlan& found) {
+  std::vector<InputFile> inputs = found.outcome.files;
+  if (found.plan_file) inputs.push_back(*found.plan_file);
   const auto& simulation = checked.machine->simulation();
-  if (simulation && simulation->topology.described()) files.push_back(simulation->topology.name);
-  std::vector<InputFile> inputs;
-  for (const std::string& file : files) {
-    const auto text = read_file(file);
-    if (!text) return text.error();
-    inputs.push_back({.file = file, .sha256 = sha256_hex(*text)});
-  }
+  if (!simulation || !simulation->topology.described()) return inputs;
+  const std::string& file = simulation->topology.name;
+  const auto text = read_found_file(file);
+  if (!text) return text.error();
+  inputs.push_back({.file = file, .sha256 = sha256_hex(*text)});
   return inputs;
+}
+
+std::vector<std::string> names_of(const std::vector<InputFile>& files) {
+  std::vector<std::string> names;
+  for (const InputFile& one : files) names.push_back(one.file);
+  return names;
 }
 
 bool leaves_cases_out(const SelectionOptions& chosen) {
@@ -59,14 +66,16 @@ bool leaves_cases_out(const SelectionOptions& chosen) {
 
 // Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out. An entry
 // without a planned case is no mistake then: it may match a case that was left out.
-std::vector<Warning> known_failure_warnings(const RunOptions& typed, const Plan& plan) {
-  if (typed.known_failures.empty()) return {};
-  const auto list = load_known_failures(typed.known_failures);
-  if (!list) return {};
+std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& plan) {
+  const AllKnownFailures& all = checked.known_failures;
+  if (!all.file) return {};
+  const auto first = all.list.entries().begin();
+  const auto count = static_cast<std::ptrdiff_t>(all.file->entries.size());
+  const KnownFailures own(std::vector<KnownFailure>(first, first + count));
   std::vector<std::string> ids;
   for (const auto& test : plan.cases) ids.push_back(test.id);
-  std::vector<Warning> warnings = list->warnings(ids, today_utc());
-  if (leaves_cases_out(typed.plan.selection)) {
+  std::vector<Warning> warnings = own.warnings(ids, today_utc());
+  if (leaves_cases_out(checked.typed.plan.selection)) {
     std::erase_if(warnings,
                   [](const Warning& warning) { return warning.code == WarningCode::kKnownFailureUnused; });
   }
@@ -155,17 +164,17 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   auto found = manner.find_plan(checked);
   if (!found) return with_finding(found.error(), *checked.machine);
   PlanOutcome& outcome = found->outcome;
-  auto inputs = read_inputs(checked, outcome.files);
+  auto inputs = inputs_of(checked, *found);
   if (!inputs) return inputs.error();
   Planned planned{.plan = std::move(outcome.plan),
-                  .config_files = std::move(outcome.files),
+                  .config_files = names_of(outcome.files),
                   .inputs = *std::move(inputs),
                   .policy = outcome.run.under(checked.typed.policy),
                   .extent = found->extent,
                   .source = std::move(found->source),
                   .rest = std::move(found->rest),
                   .warnings = checked.warnings};
-  const auto known = known_failure_warnings(checked.typed, planned.plan);
+  const auto known = known_failure_warnings(checked, planned.plan);
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
   std::ranges::move(limit_warnings(checked.typed, planned.plan), std::back_inserter(planned.warnings));

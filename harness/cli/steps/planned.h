@@ -13,7 +13,8 @@ namespace proctor::cli {
 struct FoundPlan {
   PlanOutcome outcome;
   Extent extent;
-  std::string source{};  // the text of --plan (PlanFile::source)
+  std::string source{};                  // the text of --plan (PlanFile::source)
+  std::optional<InputFile> plan_file{};  // of --plan
   std::optional<PlannedRest> rest{};
 };
 

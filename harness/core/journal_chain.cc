@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "harness/core/unique_fd.h"
 
@@ -21,12 +22,13 @@ constexpr std::size_t kTail = kSumDigits + kSumEnd.size();
 
 // Adds up to `count` bytes of the file; false when it ends before.
 bool add_bytes(int fd, std::uint64_t count, JournalChain& chain) {
-  char buffer[64 * 1024];
+  constexpr std::size_t kPiece = 64 * 1024;
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
   while (count > 0) {
-    const ssize_t got = ::read(fd, buffer, std::min<std::uint64_t>(count, sizeof buffer));
+    const ssize_t got = ::read(fd, buffer.get(), std::min<std::uint64_t>(count, kPiece));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
-    chain.add({buffer, static_cast<std::size_t>(got)});
+    chain.add({buffer.get(), static_cast<std::size_t>(got)});
     count -= static_cast<std::uint64_t>(got);
   }
   return true;

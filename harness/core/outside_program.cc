@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <memory>
 
 #include "harness/core/system_names.h"
 
@@ -37,16 +38,17 @@ class Stream {
 
   // Takes what is in the pipe, and whether that was within the limit.
   bool take() {
-    std::array<char, 65536> buffer;
+    constexpr std::size_t kPiece = 65536;
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
     while (pipe_) {
-      const ssize_t got = ::read(pipe_.get(), buffer.data(), buffer.size());
+      const ssize_t got = ::read(pipe_.get(), buffer.get(), kPiece);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) break;
       if (got <= 0) {
         pipe_.reset();
         break;
       }
-      text_.append(buffer.data(), static_cast<std::size_t>(got));
+      text_.append(buffer.get(), static_cast<std::size_t>(got));
       if (text_.size() > limit_) return false;
     }
     return true;

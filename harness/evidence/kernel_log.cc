@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "harness/core/clock.h"
 
@@ -176,10 +177,11 @@ bool KernelLog::read_record() {
 }
 
 bool KernelLog::read_file_part() {
-  std::array<char, 65536> buffer;
-  const ssize_t got = ::read(fd_.get(), buffer.data(), buffer.size());
+  constexpr std::size_t kPiece = 65536;
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
+  const ssize_t got = ::read(fd_.get(), buffer.get(), kPiece);
   if (got <= 0) return got < 0 && errno == EINTR;
-  rest_.append(buffer.data(), static_cast<std::size_t>(got));
+  rest_.append(buffer.get(), static_cast<std::size_t>(got));
   std::size_t begin = 0;
   for (auto end = rest_.find('\n'); end != rest_.npos; end = rest_.find('\n', begin)) {
     take_text(std::string_view(rest_).substr(begin, end - begin));

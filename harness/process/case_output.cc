@@ -8,6 +8,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
+#include <memory>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/regular_file.h"
@@ -119,11 +120,11 @@ PassThrough* CaseOutput::reader_of(Source source) const {
   return source == Source::kOut ? out_reader_.get() : err_reader_.get();
 }
 
-// The buffer lives on the stack: one per stream would have to be zeroed and faulted in per case.
+// The buffer is on the heap, because the limit of the stack can be small. malloc() reuses it in the next call.
 ssize_t CaseOutput::read_once(Descriptor& descriptor, Source source) {
-  char buffer[kReadBytes];
-  const ssize_t got = read(descriptor.native_handle(), buffer, sizeof(buffer));
-  if (got > 0) take(source, {buffer, static_cast<std::size_t>(got)});
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  const ssize_t got = read(descriptor.native_handle(), buffer.get(), kReadBytes);
+  if (got > 0) take(source, {buffer.get(), static_cast<std::size_t>(got)});
   return got;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "harness/core/argv.h"
@@ -82,15 +83,15 @@ int RankProcess::start(const RankPlan& plan, const std::vector<std::string>& env
 }
 
 bool RankProcess::read_once(Source source) {
-  std::array<char, kReadBytes> bytes;
-  const ssize_t got = ::read(pipes_[source].get(), bytes.data(), bytes.size());
+  const auto bytes = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  const ssize_t got = ::read(pipes_[source].get(), bytes.get(), kReadBytes);
   if (got < 0) return errno == EINTR;
   if (got == 0) {
     lines_[source].finish([&](std::string_view line) { on_line_(source, line); });
     pipes_[source].reset();
     return false;
   }
-  take(source, {bytes.data(), static_cast<std::size_t>(got)});
+  take(source, {bytes.get(), static_cast<std::size_t>(got)});
   return true;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <map>
@@ -212,8 +211,8 @@ Result<std::string> journal_sha256(const std::filesystem::path& journal) {
   if (!opened) return opened.error();
   std::ifstream& file = *opened;
   Sha256 digest;
-  std::array<char, std::size_t{1} << 16> buffer{};
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+  std::string buffer(std::size_t{1} << 16, '\0');
+  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || file.gcount() > 0) {
     digest.add({buffer.data(), static_cast<std::size_t>(file.gcount())});
   }
   if (file.bad()) return Error::system("read " + journal.string(), errno);

@@ -9,6 +9,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include "harness/core/child_protocol.h"
@@ -140,10 +141,10 @@ void ResultConnection::watch(Connection& connection) {
 }
 
 bool ResultConnection::read_once(Connection& connection) {
-  char buffer[kMostOfATurn];
-  const ssize_t got = ::read(connection.descriptor.native_handle(), buffer, sizeof(buffer));
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kMostOfATurn);
+  const ssize_t got = ::read(connection.descriptor.native_handle(), buffer.get(), kMostOfATurn);
   if (got < 0) return errno == EAGAIN || errno == EINTR;
-  connection.lines.feed({buffer, static_cast<std::size_t>(got)},
+  connection.lines.feed({buffer.get(), static_cast<std::size_t>(got)},
                         [&](std::string_view line) { take(connection, line, true); });
   return got > 0;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/core/written_number.h"
 #include "harness/plan/kinds/xml_report.h"
 
 namespace proctor {
@@ -239,7 +240,7 @@ std::optional<std::string> failure_line(const XmlElement& element) {
   if (const XmlElement* context = element.child("Context")) {
     for (const XmlElement& frame : context->children) message += "\n" + frame.text;
   }
-  const int line = std::atoi(element.attribute("line").c_str());
+  const std::int64_t line = written_count(element.attribute("line")).value_or(0);
   if (line == 0) return event_line("fail", {{"message", message}});
   return event_line("fail", {{"file", element.attribute("file")}, {"line", line}, {"message", message}});
 }

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/core/written_number.h"
 #include "harness/plan/kinds/gtest_results.h"
 
 namespace proctor {
@@ -58,9 +60,8 @@ struct Part {
 Part part_of(std::string_view line) {
   Part part;
   part.file = decoded(between(line, "&file=", "&").value_or(""));
-  const std::string_view number = between(line, "&line=", "&").value_or("");
-  static_cast<void>(std::from_chars(number.data(), number.data() + number.size(), part.line));
-  part.line = std::max(0, part.line);
+  const auto number = written_count(decoded(between(line, "&line=", "&").value_or("")));
+  part.line = number && *number > 0 && *number <= INT_MAX ? static_cast<int>(*number) : 0;
   part.message = decoded(between(line, "&message=", "").value_or(""));
   return part;
 }

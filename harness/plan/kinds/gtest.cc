@@ -102,7 +102,7 @@ namespace {
 // The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
 // none, and then its words on stdout are the list.
 std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
-  const json list = parse_json(text);
+  const json list = parse_gtest_json(text);
   if (!list.is_object() || !list.contains("testsuites")) return {};
   std::vector<GtestName> names;
   for (const auto& group : array_of(list, "testsuites")) {

@@ -10,6 +10,8 @@
 
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
+#include "harness/core/written_number.h"
+#include "harness/plan/kinds/foreign_json.h"
 
 namespace proctor {
 
@@ -31,12 +33,10 @@ std::string failure_line(const std::string& text) {
   const auto colon = text.rfind(':', end_of_line);
   if (end_of_line == std::string::npos || colon == std::string::npos || colon == 0)
     return event_line("fail", {{"message", text}});
-  int line = 0;
-  const char* last = text.data() + end_of_line;
-  const auto [end, error] = std::from_chars(text.data() + colon + 1, last, line);
-  if (error != std::errc() || end != last) return event_line("fail", {{"message", text}});
+  const auto line = written_count(std::string_view(text).substr(colon + 1, end_of_line - colon - 1));
+  if (!line) return event_line("fail", {{"message", text}});
   return event_line(
-      "fail", {{"file", text.substr(0, colon)}, {"line", line}, {"message", text.substr(end_of_line + 1)}});
+      "fail", {{"file", text.substr(0, colon)}, {"line", *line}, {"message", text.substr(end_of_line + 1)}});
 }
 
 // The words of skips, from what GoogleTest prints of them: the file of 1.12 does not have them. One pass over the text.
@@ -126,16 +126,19 @@ std::string written_skip(const json& test) {
 // When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
 // they never began shows in their start, second 0 of its clock in local time.
 bool never_began(const json& test) {
-  const std::string start = text_at(test, "timestamp");
+  std::string start = text_at(test, "timestamp");
+  std::erase_if(start, [](char c) { return c == '.' || c == ','; });  // thousands separators: "1.970-01-01T"
   return text_at(test, "result") == "COMPLETED" &&
          (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
 }
 
-// "0.012s", "0s".
-std::int64_t milliseconds_in(const std::string& time) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), seconds);
-  return error == std::errc() && std::isfinite(seconds) ? std::llround(seconds * 1000) : 0;
+// "0.012s", "0s", "0,012s".
+std::int64_t milliseconds_in(std::string_view time) {
+  if (time.ends_with('s')) time.remove_suffix(1);
+  NumberForm form;
+  form.see(time);
+  const auto seconds = form.figure(time);
+  return seconds && *seconds < 1e12 ? std::llround(*seconds * 1000) : 0;
 }
 
 // What stands in a whole result file.
@@ -185,8 +188,45 @@ std::string with_comma(std::string text) {
   return text;
 }
 
+// Decodes a sequence of escapes such as `\u00C3\u00B6` at `at` if its bytes are valid UTF-8. Otherwise returns the escapes.
+// Moves `at` to the end of the sequence.
+std::string bytes_of_escapes(std::string_view text, std::size_t& at) {
+  constexpr std::size_t kEscape = 6;
+  std::string bytes;
+  const std::size_t begin = at;
+  for (; text.substr(at).starts_with("\\u00"); at += kEscape) {
+    unsigned char byte = 0;
+    const std::string_view digits = text.substr(at + 4, 2);
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() != 2 || read.ptr != digits.data() + 2 || byte < 0x80) break;
+    bytes += static_cast<char>(byte);
+  }
+  if (at == begin) at += 1;
+  if (!bytes.empty() && clean_text(bytes) == bytes) return bytes;
+  return std::string(text.substr(begin, at - begin));
+}
+
+// Where char is signed, GoogleTest up to 1.17 escapes each byte of UTF-8 as a character (googletest#5081). It has no other
+// escapes from \u0080 on.
+std::string with_bytes(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '\\') {
+      const std::size_t end = std::min(text.find('\\', at), text.size());
+      result += text.substr(at, end - at);
+      at = end;
+    } else if (text.substr(at).starts_with("\\u00")) {
+      result += bytes_of_escapes(text, at);
+    } else {
+      result += text.substr(at, 2);  // includes an escaped backslash
+      at += 2;
+    }
+  }
+  return result;
+}
+
 std::optional<Results> read_results(std::string_view text) {
-  const json report = parse_json(with_comma(std::string(text)));
+  const json report = parse_gtest_json(text);
   if (!report.is_object() || !report.contains("testsuites") || !report["testsuites"].is_array()) return {};
   Results results;
   for (const auto& group : report["testsuites"]) {
@@ -260,6 +300,10 @@ class ResultFile final : public Translator {
 };
 
 }  // namespace
+
+json parse_gtest_json(std::string_view text) {
+  return parse_foreign_json(with_bytes(with_comma(std::string(text))));
+}
 
 std::unique_ptr<Translator> gtest_result_file() { return std::make_unique<ResultFile>(); }
 

@@ -13,6 +13,9 @@
 
 namespace proctor {
 
+// Parses a list or a result file of GoogleTest, which is not always valid JSON, and restores its UTF-8 text.
+nlohmann::json parse_gtest_json(std::string_view text);
+
 // The member `key` of `object` if it is an array, else an empty one.
 const nlohmann::json& array_of(const nlohmann::json& object, const char* key);
 

@@ -364,6 +364,63 @@ TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
   EXPECT_EQ(report.failures()[1].message, "C++ exception with description \"a: 3\" thrown");
 }
 
+// Returns a result file with each member on its own line.
+std::string lines_of_result(const std::string& members) {
+  return "{\n  \"tests\": 1,\n  \"testsuites\": [\n    {\n      \"name\": \"G\",\n      \"testsuite\": [\n   "
+         "     {\n"
+         "          \"name\": \"N\",\n          \"status\": \"RUN\",\n          \"result\": "
+         "\"COMPLETED\",\n" +
+         members + "\n        }\n      ]\n    }\n  ]\n}\n";
+}
+
+std::string failure(const std::string& text) {
+  return "          \"failures\": [\n            {\n              \"failure\": \"" + text +
+         "\",\n              \"type\": \"\"\n            }\n          ]";
+}
+
+// Where char is signed, GoogleTest 1.12 to 1.17 write \u00C3\u00B6 for the two bytes of "ö".
+TEST(GtestResult, RestoresUtf8) {
+  const auto report =
+      read(lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
+                           failure("gr\\u00C3\\u00B6\\u00C3\\u009Fe/a.cc:12\\nMa\\u00C3\\u009F 5 "
+                                   "\\u00C2\\u00B5m \\\\u00C3\\u00B6 \\u000A\\u0041")));
+  EXPECT_EQ(report.properties().at(0).second, "Größe 中");
+  EXPECT_EQ(report.failures().at(0).file, "größe/a.cc");
+  EXPECT_EQ(report.failures().at(0).message, "Maß 5 µm \\u00C3¶ \nA");
+  const auto latin1 = read(lines_of_result(failure("a.cc:1\\n5 \\u00B5m")));
+  EXPECT_EQ(latin1.failures().at(0).message, "5 µm") << "its bytes are not UTF-8";
+}
+
+// Where char is unsigned, and from 1.18 on, GoogleTest writes the bytes without escapes.
+TEST(GtestResult, ReadsBytesThatJsonForbids) {
+  const auto report =
+      read(lines_of_result("          \"k\": \"Ã¶\",\n" + failure("a.cc:1\\n5 \xb5m \x1b[31mred\x01")));
+  EXPECT_EQ(report.result(), ChildResult::kFail);
+  EXPECT_EQ(report.properties().at(0).second, "Ã¶");
+  EXPECT_EQ(report.failures().at(0).message, "5 \\xB5m red\\x01");
+}
+
+// RecordProperty() does not escape keys.
+TEST(GtestResult, ReadsAQuoteInAKey) {
+  const auto report =
+      read(lines_of_result("          \"a\"b\": \"x \\\"quoted\\\": \\\"y\",\n          \"c\": \"\""));
+  EXPECT_EQ(report.result(), ChildResult::kPass);
+  const std::vector<std::pair<std::string, std::string>> expected = {{"a\"b", "x \"quoted\": \"y"},
+                                                                     {"c", ""}};
+  EXPECT_EQ(report.properties(), expected);
+}
+
+// GoogleTest writes these with std::locale::global(std::locale("de_DE.UTF-8")).
+TEST(GtestResult, ParsesNumbersInTheLocaleOfTheProgram) {
+  const auto report = read(lines_of_result(
+      "          \"line\": 1.204.000,\n          \"time\": \"0,25s\",\n" + failure("a.cc:1.204\\nno luck")));
+  EXPECT_EQ(report.failures().at(0).line, 1204);
+  EXPECT_EQ(report.failures().at(0).file, "a.cc");
+  EXPECT_EQ(report.took(), Milliseconds(250));
+  const auto named = read(lines_of_result(failure("a.cc:1.2\\nno luck")));
+  EXPECT_EQ(named.failures().at(0).message, "a.cc:1.2\nno luck") << "1.2 is not a line number";
+}
+
 TEST(GtestResult, WhatIsNoReportIsNoResult) {
   for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"testsuites":7})"})
     EXPECT_EQ(read(text).result(), std::nullopt) << text;

@@ -14,6 +14,8 @@
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/plan/kinds/equal_names.h"
+#include "harness/plan/kinds/foreign_json.h"
 
 namespace proctor {
 
@@ -74,20 +76,6 @@ namespace {
 
 // ---- its result file ----
 
-// The library writes each number in a line of its own, and some that JSON has not: these become null.
-std::string as_json(std::string_view text) {
-  static const std::set<std::string_view> kNotFinite{"NaN", "-NaN", "Infinity", "-Infinity"};
-  std::string result;
-  for (const std::string_view line : lines_of(text)) {
-    const std::string_view comma = line.ends_with(',') ? "," : "";
-    const std::string_view rest = line.substr(0, line.size() - comma.size());
-    const std::string_view before = rest.substr(0, rest.rfind(' ') + 1);
-    const bool finite = !kNotFinite.contains(rest.substr(before.size()));
-    result.append(finite ? rest : before).append(finite ? "" : "null").append(comma) += '\n';
-  }
-  return result;
-}
-
 bool is_true(const json& row, const char* key) { return row.contains(key) && row.at(key) == true; }
 
 double number_at(const json& row, const std::string& key) {
@@ -109,7 +97,7 @@ double deviation_of(const std::vector<double>& values) {
 class BenchmarkResults final : public Translator {
  public:
   std::vector<std::string> translate(std::string_view text) override {
-    const json report = parse_json(as_json(text));
+    const json report = parse_foreign_json(text);
     if (!report.is_object() || !report.contains("benchmarks")) return {};
     std::vector<json> repetitions;
     std::map<std::string, json> aggregates;
@@ -219,6 +207,8 @@ class BenchmarkKind final : public Kind {
       test.argv = with(suite.command, {std::string(kBenchmarkFilterOption) + benchmark_filter_for(name)});
       cases.push_back(std::move(test));
     }
+    join_equal_names(
+        cases, [](const Case& test) { return test.name; }, suite, warnings);
     return cases;
   }
 

@@ -228,6 +228,56 @@ TEST(BenchmarkResult, WhatIsNoReportIsNoResult) {
     ASSERT_EQ(read(whole.substr(0, size)).result(), std::nullopt) << whole.substr(0, size);
 }
 
+// Google Benchmark 1.7.1 does not escape these bytes.
+TEST(BenchmarkResult, ReadsBytesThatJsonForbids) {
+  for (const std::string label : {"\x1b[32mfast\x1b[0m", "5 \xb5s",
+                                  "a\x01"
+                                  "b",
+                                  "tab\tand \\\" \xc3"}) {
+    const auto report = read(file_of(repetition(kMeasured + ",\n\"label\": \"" + label + "\"")));
+    EXPECT_EQ(report.result(), ChildResult::kPass) << label;
+    ASSERT_NE(find(report, "real_time"), nullptr);
+    EXPECT_EQ(find(report, "real_time")->value, 2.5);
+  }
+  const auto failed =
+      read(file_of(repetition("\"error_occurred\": true,\n\"error_message\": \"5 \xb5s \x1b\"")));
+  EXPECT_EQ(failed.result(), ChildResult::kFail);
+  EXPECT_EQ(failed.failures().at(0).message, "5 \\xB5s \\x1B");
+}
+
+// Google Benchmark writes these with std::locale::global(std::locale("de_DE.UTF-8")).
+TEST(BenchmarkResult, ParsesFiguresInTheLocaleOfTheProgram) {
+  const auto report = read(file_of(repetition(
+      "\"iterations\": 1.000.000,\n\"real_time\": 2,5e+00,\n\"mine\": 1.234,\n\"time_unit\": \"us\"")));
+  EXPECT_EQ(report.result(), ChildResult::kPass);
+  EXPECT_EQ(find(report, "iterations")->value, 1e6);
+  EXPECT_EQ(find(report, "real_time")->value, 2.5);
+  EXPECT_EQ(find(report, "mine")->value, 1234);
+  const auto unclear =
+      read(file_of(repetition("\"iterations\": 8,\n\"real_time\": 2,5e+00,\n\"mine\": 1.5")));
+  EXPECT_EQ(unclear.result(), ChildResult::kPass);
+  EXPECT_EQ(find(unclear, "mine"), nullptr) << "the number is ambiguous";
+}
+
+TEST(BenchmarkList, MergesEqualNames) {
+  ScratchDirectory scratch;
+  Suite suite;
+  suite.name = "s";
+  suite.kind = &benchmark_kind();
+  suite.command = {scratch.write_script("twice", "printf 'BM_a\\nBM_b\\nBM_a\\n'")};
+  suite.directory = scratch.path();
+  std::vector<Warning> warnings;
+  const auto cases = discover(suite, 0, {.run = run_listing}, {}, warnings);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_THAT(*cases, SizeIs(2));
+  EXPECT_EQ(cases->at(0).argv.back(), "--benchmark_filter=^BM_a$");
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_THAT(warnings[0].text, HasSubstr("2 tests have the name `BM_a`"));
+  const auto both = read(file_of(repetition(kMeasured) + ",\n" + repetition(kMeasured)));
+  EXPECT_EQ(both.result(), ChildResult::kPass);
+  EXPECT_EQ(find(both, "real_time")->n, 2);
+}
+
 TEST(BenchmarkResult, AnotherNameIsNoResult) {
   const std::string other = row("\"run_type\": \"iteration\",\n" + kMeasured, "BM_b");
   const auto alone = read(file_of(other));

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/core/written_number.h"
+#include "harness/plan/kinds/equal_names.h"
 #include "harness/plan/kinds/xml_report.h"
 
 namespace proctor {
@@ -74,7 +76,10 @@ Choice choice_of(const std::string& pattern) {
 
 // A specification of exactly this name. Quotes keep '~' and '#' at its beginning from having a meaning.
 std::string specification(const std::string& name) {
-  return "\"" + escaped(pattern_of(name), "\\,[\"") + "\"";
+  std::string list;
+  for (const std::string& spelling : spellings_of(name))
+    list += (list.empty() ? "\"" : ",\"") + escaped(pattern_of(spelling), "\\,[\"") + "\"";
+  return list;
 }
 
 // ---- the list ----
@@ -100,56 +105,96 @@ std::optional<std::vector<Case>> read_xml_list(const std::string& text) {
   return tests;
 }
 
-// Version 2, for people: a name stands behind two blanks and its tags behind six; what stands behind four goes on
-// with the line before, which may end in a hyphen for it. What is read of a name is how it begins.
-std::vector<Case> read_text_list(std::string_view text) {
-  std::vector<Case> tests;
+// Version 2: the number of tests in the list for people, which ends with "3 test cases" or "1 matching test case".
+std::optional<std::size_t> count_in(std::string_view text) {
+  std::optional<std::size_t> count;
   for (const std::string_view line : lines_of(text)) {
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    if (indent == 2 && line.size() > indent) {
-      const std::string_view name = line.substr(indent);
-      tests.emplace_back().name = name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0));
-    }
-    if (indent < 6 || tests.empty()) continue;
-    for (std::string& tag : tags_of(line)) tests.back().tags.push_back(std::move(tag));
+    const auto words = split(line, ' ');
+    if (words.size() < 3 || !words.back().starts_with("case") || words[words.size() - 2] != "test") continue;
+    if (const auto number = written_count(words.front()); number && *number >= 0)
+      count = static_cast<std::size_t>(*number);
+  }
+  return count;
+}
+
+// Version 2: each line is a name, and the exit code is the number of names, up to 255. Catch2 ignores blanks around a name,
+// and its report does not contain them.
+Result<std::vector<Case>> read_names(const ListOutput& out, std::size_t count) {
+  std::vector<std::string_view> lines = lines_of(out.stdout_text);
+  if (lines.size() < count || out.exit_code != static_cast<int>(std::min<std::size_t>(count, 255))) {
+    return Error::usage(fmt::format("listed {} tests, then {} names, and exited with {}", count, lines.size(),
+                                    out.exit_code.value_or(-1)));
+  }
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));  // a banner
+  std::vector<Case> tests;
+  for (const std::string_view line : lines) {
+    std::string_view name = trimmed(line);
+    if (name.starts_with("\"#") && name.ends_with('"')) name = name.substr(1, name.size() - 2);
+    tests.emplace_back().name = name;
   }
   return tests;
 }
 
-// Version 2: the names stand alone, each on a line, and the exit code says how many there are, up to 255. `tests`
-// has how they begin. Blanks around a name count for nothing, and its report leaves them out.
-Result<void> read_names(const ListOutput& out, std::vector<Case>& tests) {
-  std::vector<std::string_view> lines = lines_of(out.stdout_text);
-  if (lines.size() < tests.size() ||
-      out.exit_code != static_cast<int>(std::min<std::size_t>(tests.size(), 255))) {
-    return Error::usage(fmt::format("listed {} tests, then {} names, and exited with {}", tests.size(),
-                                    lines.size(), out.exit_code.value_or(-1)));
-  }
-  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(tests.size()));  // a banner
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view name = trimmed(lines[i]);
-    if (name.starts_with("\"#") && name.ends_with('"')) name = name.substr(1, name.size() - 2);
-    if (!name.starts_with(trimmed(tests[i].name))) {
-      return Error::usage(fmt::format("listed a test `{}`, whose name is not the line `{}`",
-                                      clean_text(tests[i].name), clean_text(name)));
+// Version 2, the list for people: a name follows two blanks and its own leading blanks. It continues on lines with four
+// blanks, and a wrapped line can end with a hyphen. Tags follow six blanks. Both lists have the same order, so each line of
+// a name is compared with the next part of a known name.
+Result<void> read_tags(std::string_view text, std::vector<Case>& tests) {
+  std::size_t at = 0;     // number of tests whose name has begun
+  std::string_view rest;  // of the name of the last of them
+  bool begun = false;
+  for (const std::string_view line : lines_of(text)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (!begun) {
+      begun = line.ends_with(" test cases:");
+      continue;
     }
-    tests[i].name = name;
+    if (indent < 2 || indent == line.size()) continue;
+    if (rest.empty() && indent >= 6 && line[indent] == '[' && at > 0) {
+      for (std::string& tag : tags_of(line)) tests[at - 1].tags.push_back(std::move(tag));
+      continue;
+    }
+    std::string_view part = trimmed(line);
+    const bool begins = rest.empty() && at < tests.size();
+    std::string_view name = begins ? std::string_view(tests[at].name) : rest;
+    if (!name.starts_with(part) && part.ends_with('-')) part.remove_suffix(1);
+    const bool fits = !part.empty() && name.starts_with(part);
+    if (!fits && rest.empty() && indent >= 4) continue;  // a detail of `--verbosity high`
+    at += begins ? 1 : 0;
+    if (!fits) {
+      return Error::usage(fmt::format("listed a test `{}`, whose name is not the line `{}`",
+                                      clean_text(trimmed(line)),
+                                      at == 0 ? "" : clean_text(tests[at - 1].name)));
+    }
+    rest = trimmed(name.substr(part.size()));
   }
   return {};
 }
 
 // ---- the report ----
 
+// The numbers are in the locale of the program. All of them together determine the decimal point.
 std::string measure_line(const XmlElement& benchmark) {
-  const auto figure = [&](std::string_view name) {
+  NumberForm form;
+  for (const XmlElement& child : benchmark.children) {
+    for (const auto& [name, value] : child.attributes) form.see(value);
+  }
+  const auto written = [&](std::string_view name) {
     const XmlElement* child = benchmark.child(name);
-    return child == nullptr ? 0.0 : std::atof(child->attribute("value").c_str());
+    return child == nullptr ? std::string() : child->attribute("value");
   };
-  return event_line("measure", {{"name", benchmark.attribute("name")},
-                                {"value", figure("mean")},
+  const std::string name = benchmark.attribute("name");
+  const auto mean = form.figure(written("mean"));
+  if (!mean) {
+    return event_line(
+        "warn",
+        {{"message", fmt::format("benchmark `{}` has no figure: its mean `{}` is no number that can be read",
+                                 name, written("mean"))}});
+  }
+  return event_line("measure", {{"name", name},
+                                {"value", *mean},
                                 {"unit", "ns"},
-                                {"n", std::atoll(benchmark.attribute("samples").c_str())},
-                                {"spread", figure("standardDeviation")}});
+                                {"n", written_count(benchmark.attribute("samples")).value_or(1)},
+                                {"spread", form.figure(written("standardDeviation")).value_or(0)}});
 }
 
 void collect(const XmlElement& element, std::vector<std::string>& events, std::string& skipped) {
@@ -200,19 +245,21 @@ class Catch2Kind final : public Kind {
     return with(bare_command(suite, /*for_list=*/true), {"--list-tests", "--reporter", "xml"});
   }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
-                                      std::vector<Warning>&) const override {
+                                      std::vector<Warning>& warnings) const override {
     if (const auto listed = read_xml_list(out.stdout_text)) {
       if (out.exit_code != 0) return Error::usage(fmt::format("exited with {}", out.exit_code.value_or(-1)));
-      return cases_of(suite, *listed);
+      return cases_of(suite, *listed, warnings);
     }
     if (out.stdout_text.find(" test case") == std::string::npos)
       return Error::usage(
           fmt::format("did not print a Catch2 test list (exit code {})", out.exit_code.value_or(-1)));
     const auto names = ask(with(bare_command(suite, /*for_list=*/true), {"--list-test-names-only"}));
     if (!names) return names.error();
-    std::vector<Case> tests = read_text_list(out.stdout_text);
-    if (const auto read = read_names(*names, tests); !read) return read.error();
-    return cases_of(suite, tests);
+    const auto count = count_in(out.stdout_text);
+    auto tests = read_names(*names, count.value_or(0));
+    if (!tests) return tests;
+    if (const auto read = read_tags(out.stdout_text, *tests); !read) return read.error();
+    return cases_of(suite, *std::move(tests), warnings);
   }
 
   Result<void> check_alone(const std::vector<Case>& cases) const override {
@@ -227,10 +274,14 @@ class Catch2Kind final : public Kind {
     });
   }
 
-  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
-    return xml_translator({.section = "Section",
-                           .id = [](const XmlElement& test) { return test.attribute("name"); },
-                           .events = events_of});
+  std::unique_ptr<Translator> translator(const Suite&, const Case& first) const override {
+    const int tests = tests_of(first, "");
+    const std::string asked = tests > 1 ? std::string(framework_id(first)) : "";
+    const auto id = [asked](const XmlElement& test) {
+      const std::string name = test.attribute("name");
+      return !asked.empty() && lower_case(name) == lower_case(asked) ? asked : name;
+    };
+    return xml_translator({.section = "Section", .id = id, .events = events_of, .tests = tests});
   }
 
   std::string batch_file(const std::vector<const Case*>& cases) const override {
@@ -254,7 +305,8 @@ class Catch2Kind final : public Kind {
   }
 
  private:
-  static std::vector<Case> cases_of(const Suite& suite, std::vector<Case> tests) {
+  static std::vector<Case> cases_of(const Suite& suite, std::vector<Case> tests,
+                                    std::vector<Warning>& warnings) {
     for (Case& test : tests) {
       test.id = test.name;
       test.classname = suite.name;
@@ -263,6 +315,8 @@ class Catch2Kind final : public Kind {
       test.argv =
           with(bare_command(suite, /*for_list=*/false), {"--reporter", "xml", specification(test.name)});
     }
+    join_listed_names(
+        tests, [](const Case& test) { return lower_case(test.name); }, "", suite, warnings);
     return tests;
   }
 };

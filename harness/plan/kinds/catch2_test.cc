@@ -1,5 +1,6 @@
 #include "harness/plan/kinds/catch2.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +53,37 @@ TEST_F(Catch2Test, Version2IsAskedForNamesBesideItsListForPeople) {
   EXPECT_THAT(cases->at(1).tags, testing::IsEmpty());
 }
 
+// These are lists of Catch2 2.13.10.
+TEST_F(Catch2Test, Version2ListsNamesWithLeadingBlanks) {
+  const auto cases =
+      list(version2("All available test cases:\n   leading blank\n      [a]\n      three\n  plain\n      "
+                    "[b][c]\n4 test cases\n\n",
+                    " leading blank\n    three\nplain\n", 3));
+  EXPECT_THAT(names_of(cases), ElementsAre(HasSubstr("listed 4 tests, then 3 names")));
+  const auto three =
+      list(version2("All available test cases:\n   leading blank\n      [a]\n      three\n  plain\n      "
+                    "[b][c]\n3 test cases\n\n",
+                    " leading blank\n    three\nplain\n", 3));
+  ASSERT_TRUE(three) << three.error().what;
+  EXPECT_THAT(names_of(three), ElementsAre("leading blank", "three", "plain"));
+  EXPECT_THAT(three->at(0).tags, ElementsAre("a"));
+  EXPECT_THAT(three->at(1).tags, testing::IsEmpty());
+  EXPECT_THAT(three->at(2).tags, ElementsAre("b", "c"));
+}
+
+TEST_F(Catch2Test, Version2ListsDetailsAndCountsInALocale) {
+  std::string text = "Matching test cases:\n  one\n    one.cc:3\n    (NO DESCRIPTION)\n      [a]\n";
+  std::string names = "one\n";
+  for (int i = 0; i < 1203; ++i) {
+    text += fmt::format("  test {}\n", i);
+    names += fmt::format("test {}\n", i);
+  }
+  const auto cases = list(version2(text + "1.204 matching test cases\n\n", names, 255));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->size(), 1204u);
+  EXPECT_THAT(cases->at(0).tags, ElementsAre("a"));
+}
+
 TEST_F(Catch2Test, Version2ExitsWithAtMost255) {
   std::string text = "All available test cases:\n";
   std::string names;
@@ -95,17 +127,85 @@ TEST_F(Catch2Test, Version3ListsInXml) {
 }
 
 TEST_F(Catch2Test, NamesThatCatch2CannotTellApartAreRefused) {
-  EXPECT_THAT(refusal(version3(xml_list(test_element("Same") + test_element("same")))),
-              HasSubstr("cannot be run alone: `Same`"))
-      << "without regard to case";
   EXPECT_THAT(refusal(version3(xml_list(test_element("ab*") + test_element("abc")))),
               HasSubstr("would run `abc` too"));
   EXPECT_EQ(refusal(version3(xml_list(test_element("ab*") + test_element("xab")))), "accepted");
   EXPECT_EQ(refusal(version3(xml_list(test_element("is it?") + test_element("is it!")))), "accepted");
   EXPECT_EQ(refusal(version3(xml_list(test_element("a * b") + test_element("a x b")))), "accepted");
-  EXPECT_THAT(refusal(version3(xml_list(test_element("a", "[x]") + test_element("a", "[y]")))),
-              HasSubstr("two cases have the id s/a"));
   EXPECT_THAT(refusal(version3(xml_list(test_element("a\nb")))), HasSubstr("its name cannot be shown"));
+}
+
+// Translates the report of a case.
+ChildReport said(const Case& test, const std::string& xml) {
+  ChildReport report{std::string(framework_id(test))};
+  const auto translator = catch2_kind().translator({}, test);
+  for (const auto& line : translator->translate(xml)) report.add_line(line);
+  return report;
+}
+
+std::string result_element(const std::string& name, bool passes) {
+  return "<TestCase name=\"" + name + "\">" +
+         (passes ? "" : "<Failure filename=\"f.cc\" line=\"1.204\">no luck</Failure>") +
+         "<OverallResult success=\"" + (passes ? "true" : "false") + "\"/></TestCase>\n";
+}
+
+// Catch2 ignores case, and allows equal names with different tags.
+TEST_F(Catch2Test, MergesEqualNames) {
+  const auto cases = list(version3(xml_list(test_element("Same") + test_element("other") +
+                                            test_element("same") + test_element("same", "[x]"))));
+  EXPECT_THAT(names_of(cases), ElementsAre("Same", "other"));
+  EXPECT_EQ(cases->at(0).argv.back(), "\"Same\",\"Same\",\"Same\"");
+  EXPECT_THAT(cases->at(0).tags, ElementsAre("x"));
+  const Case& same = cases->at(0);
+  const auto all =
+      said(same, result_element("Same", true) + result_element("same", false) + result_element("same", true));
+  EXPECT_EQ(all.result(), ChildResult::kFail);
+  EXPECT_EQ(all.failures().at(0).line, 1204);
+  EXPECT_EQ(all.violations(), 0);
+  EXPECT_EQ(all.also_ran(), "");
+  EXPECT_EQ(said(same, result_element("Same", true) + result_element("same", false)).result(), std::nullopt)
+      << "the last one did not end";
+  EXPECT_EQ(said(cases->at(1), result_element("other", true) + result_element("other", true)).also_ran(),
+            "other");
+}
+
+// The XML has four characters for ESC. A name can also contain these characters.
+TEST_F(Catch2Test, SelectsBothSpellingsOfAName) {
+  const auto cases = list(version3(xml_list(test_element("a\\x1Bb") + test_element("\\x41\\xf6"))));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->at(0).argv.back(),
+            "\"a\\\\x1Bb\",\"a\x1B"
+            "b\"");
+  EXPECT_EQ(cases->at(1).argv.back(), "\"\\\\x41\\\\xf6\"") << "no report contains these escapes";
+}
+
+TEST_F(Catch2Test, ReportsThatNoTestRan) {
+  const auto cases = list(version3(xml_list(test_element("x"))));
+  const auto none =
+      said(cases->at(0), "<Catch2TestRun>\n<OverallResults successes=\"0\"/>\n<OverallResultsCases/>\n");
+  EXPECT_EQ(none.result(), ChildResult::kError);
+  EXPECT_EQ(none.failures().at(0).message, "no test ran: the framework found none of this name");
+  EXPECT_EQ(none.violations(), 0);
+}
+
+// Catch2 3 writes these with std::locale::global(std::locale("de_DE.UTF-8")).
+TEST_F(Catch2Test, ParsesFiguresInTheLocaleOfTheProgram) {
+  const auto cases = list(version3(xml_list(test_element("x"))));
+  const auto measured = [&](const std::string& mean, const std::string& bound) {
+    return said(cases->at(0),
+                "<TestCase name=\"x\"><BenchmarkResults name=\"b\" samples=\"1.000\"><mean value=\"" + mean +
+                    "\" lowerBound=\"" + bound + "\"/><standardDeviation value=\"0,5\"/>" +
+                    "</BenchmarkResults><OverallResult success=\"true\"/></TestCase>\n");
+  };
+  const auto german = measured("1.234", "17,6");
+  ASSERT_EQ(german.measures().size(), 1u);
+  EXPECT_EQ(german.measures()[0].value, 1234);
+  EXPECT_EQ(german.measures()[0].n, 1000);
+  EXPECT_EQ(german.measures()[0].spread, 0.5);
+  const auto unclear = measured("1.234", "17.6");  // beside 0,5
+  EXPECT_TRUE(unclear.measures().empty());
+  EXPECT_THAT(unclear.warnings(), ElementsAre(HasSubstr("benchmark `b` has no figure: its mean `1.234`")));
+  EXPECT_EQ(unclear.result(), ChildResult::kPass);
 }
 
 TEST_F(Catch2Test, TheCommandOfACaseHasItsOwnSpecificationAndReporter) {

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/plan/kinds/equal_names.h"
 #include "harness/plan/kinds/xml_report.h"
 
 namespace proctor {
 namespace {
 
 constexpr std::string_view kNameOption = "-tc=";
+constexpr std::string_view kNoSuite = "-tse=?*";  // excludes the tests of all suites
 constexpr std::size_t kMostNames = 100'000;  // bytes of names in one command: an argument has at most 128 KiB
 
 // -nss: nothing about tests that were not chosen; -nc: the exit code says whether a test failed; -cs: names differ
@@ -41,7 +45,12 @@ std::vector<std::string> bare_doctest_command(const Suite& suite, bool for_list)
   return words;
 }
 
-std::string argument_of(const std::string& name) { return escaped(name, ",\\"); }
+std::string argument_of(const std::string& name) {
+  std::string list;
+  for (const std::string& spelling : spellings_of(name))
+    list += (list.empty() ? "" : ",") + escaped(spelling, ",\\");
+  return list;
+}
 
 // The macro SCENARIO puts blanks in front.
 std::string shown_name(const XmlElement& test) { return std::string(trimmed(test.attribute("name"))); }
@@ -87,12 +96,13 @@ class DoctestKind final : public Kind {
   }
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
-                                      std::vector<Warning>&) const override {
+                                      std::vector<Warning>& warnings) const override {
     const auto root = find_xml(out.stdout_text, "doctest");
     if (!root) return Error::usage("did not print a doctest test list");
     const bool runs_skipped = std::any_of(suite.command.begin(), suite.command.end(), [](const auto& word) {
       return word == "-ns" || word == "--no-skip" || word == "-ns=true" || word == "--no-skip=true";
     });
+    const std::set<std::string> ambiguous = names_of_several_suites(*root);
     std::vector<Case> cases;
     std::size_t bytes = 0;
     for (const XmlElement& test : root->children) {
@@ -101,16 +111,18 @@ class DoctestKind final : public Kind {
         return Error::usage(
             "was built with doctest older than 2.4.7, which does not list skipped tests; build it with 2.4.7 "
             "or later");
-      cases.push_back(case_of(suite, test));
+      cases.push_back(case_of(suite, test, ambiguous.contains(test.attribute("name"))));
       Case& made = cases.back();
       made.disabled = test.attribute("skipped") == "true" && !runs_skipped;
       bytes += made.argv.back().size();
       if (!made.group.empty()) made.group += std::to_string(bytes / kMostNames);
     }
+    join_listed_names(
+        cases, [](const Case& test) { return test.id; }, kNameOption, suite, warnings);
     return cases;
   }
 
-  // It compares names, and in a process of one case the suite too, if there is one.
+  // doctest compares names, and also the suite if the command has an option for it.
   Result<void> check_alone(const std::vector<Case>& cases) const override {
     std::vector<std::string> names;
     std::vector<Choice> choices;
@@ -120,15 +132,19 @@ class DoctestKind final : public Kind {
       choices.push_back({.begin = test.name.substr(0, wildcard), .whole = wildcard == test.name.npos});
     }
     return check_each_alone(cases, names, choices, [&](std::size_t one, std::size_t other) {
-      const bool in_suite = !cases[one].tags.empty() && cases[one].group.empty();
+      const bool in_suite = std::ranges::any_of(
+          cases[one].argv, [](const auto& word) { return word.starts_with("-ts=") || word == kNoSuite; });
       return (!in_suite || cases[one].tags == cases[other].tags) &&
              glob_match(cases[one].name, cases[other].name);
     });
   }
 
-  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
-    return xml_translator(
-        {.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of_doctest});
+  std::unique_ptr<Translator> translator(const Suite&, const Case& first) const override {
+    return xml_translator({.group = "TestSuite",
+                           .section = "SubCase",
+                           .id = id_of,
+                           .events = events_of_doctest,
+                           .tests = tests_of(first, kNameOption)});
   }
 
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
@@ -146,7 +162,19 @@ class DoctestKind final : public Kind {
   }
 
  private:
-  static Case case_of(const Suite& suite, const XmlElement& test) {
+  // A command that selects one of these names needs an option for the suite.
+  static std::set<std::string> names_of_several_suites(const XmlElement& root) {
+    std::map<std::string, std::set<std::string>> suites;
+    for (const XmlElement& test : root.children)
+      suites[test.attribute("name")].insert(test.attribute("testsuite"));
+    std::set<std::string> names;
+    for (const auto& [name, of] : suites) {
+      if (of.size() > 1) names.insert(name);
+    }
+    return names;
+  }
+
+  static Case case_of(const Suite& suite, const XmlElement& test, bool is_ambiguous) {
     const std::string of_suite = test.attribute("testsuite");
     Case made;
     made.id = id_of(test);
@@ -154,9 +182,10 @@ class DoctestKind final : public Kind {
     made.classname = of_suite.empty() ? suite.name : of_suite;
     if (!of_suite.empty()) made.tags = {of_suite};
     made.devices = suite.devices;
-    made.group = group_of(suite);
+    made.group = is_ambiguous ? "" : group_of(suite);
     made.argv = with(with(bare_doctest_command(suite, /*for_list=*/false), our_options()), {"-ns=true"});
     if (!of_suite.empty() && made.group.empty()) made.argv.push_back("-ts=" + argument_of(of_suite));
+    if (of_suite.empty() && is_ambiguous) made.argv.emplace_back(kNoSuite);
     made.argv.push_back(std::string(kNameOption) + argument_of(test.attribute("name")));
     return made;
   }

@@ -58,15 +58,61 @@ TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
   EXPECT_EQ(refusal(listing(twice)), "accepted");
   Suite together = listing(twice);
   together.process = "suite";
-  EXPECT_THAT(refusal(together), HasSubstr("would run `b/x` too"));
-  EXPECT_THAT(refusal(listing(test_element("x") + test_element("x", "b"))), HasSubstr("would run `b/x` too"));
-  EXPECT_THAT(refusal(listing(test_element("x") + test_element("x"))),
-              HasSubstr("two cases have the id s/x"));
+  EXPECT_EQ(refusal(together), "accepted");
+  EXPECT_EQ(refusal(listing(test_element("x") + test_element("x", "b"))), "accepted");
   EXPECT_THAT(refusal(listing(test_element("x*") + test_element("xy"))), HasSubstr("would run `xy` too"));
   EXPECT_EQ(refusal(listing(test_element("push") + test_element("vector/push"))), "accepted");
   EXPECT_THAT(refusal(listing("<TestCase name=\"x\"/>")), HasSubstr("build it with 2.4.7 or later"));
   EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
   EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("did not print a doctest test list"));
+}
+
+TEST_F(DoctestTest, SelectsEqualNamesBySuite) {
+  Suite made = listing(test_element("x") + test_element("x", "b") + test_element("y"));
+  made.process = "suite";
+  const auto cases = list(made);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_THAT(cases->at(0).argv, testing::IsSupersetOf({"-tse=?*", "-tc=x"}));
+  EXPECT_THAT(cases->at(1).argv, testing::IsSupersetOf({"-ts=b", "-tc=x"}));
+  EXPECT_EQ(cases->at(0).group, "");
+  EXPECT_EQ(cases->at(1).group, "");
+  EXPECT_NE(cases->at(2).group, "");
+}
+
+std::string result_element(const std::string& name, const std::string& success) {
+  return "<TestCase name=\"" + name + "\"><OverallResultsAsserts test_case_success=\"" + success +
+         "\"/></TestCase>\n";
+}
+
+// The example program of doctest has two such pairs.
+TEST_F(DoctestTest, MergesEqualNames) {
+  Suite made = listing(test_element("x") + test_element("a, b") + test_element("x"));
+  made.process = "suite";
+  std::vector<Warning> warnings;
+  const auto cases = discover(made, 0, {.run = testing_support::run_listing}, std::nullopt, warnings);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 2u);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].text, HasSubstr("2 tests have the name `x`"));
+  EXPECT_EQ(cases->at(0).group, "");
+  EXPECT_EQ(cases->at(0).argv.back(), "-tc=x,x");
+  EXPECT_EQ(cases->at(1).argv.back(), "-tc=a\\, b");
+  const auto said = [&](const std::string& xml) {
+    ChildReport report("x");
+    for (const auto& line : doctest_kind().translator({}, cases->at(0))->translate(xml))
+      report.add_line(line);
+    return report;
+  };
+  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "true")).result(), ChildResult::kPass);
+  EXPECT_EQ(said(result_element("x", "false") + result_element("x", "true")).result(), ChildResult::kFail);
+  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "false")).result(), ChildResult::kFail);
+  EXPECT_EQ(said(result_element("x", "true")).result(), std::nullopt) << "the second one did not end";
+  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "true") + result_element("x", "true"))
+                .also_ran(),
+            "x");
+  const auto none = said("<OverallResultsAsserts successes=\"0\"/>\n<OverallResultsTestCases/>\n");
+  EXPECT_EQ(none.result(), ChildResult::kError);
+  EXPECT_EQ(none.failures().at(0).message, "no test ran: the framework found none of this name");
 }
 
 TEST_F(DoctestTest, ABatchNamesItsTestsAndIsNeverTooLongForAnArgument) {

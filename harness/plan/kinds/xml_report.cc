@@ -3,21 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <pugixml.hpp>
 
 #include "harness/core/document_limits.h"
+#include "harness/core/json_text.h"
 #include "harness/core/words.h"
+#include "harness/core/written_number.h"
 
 namespace proctor {
 namespace {
 
 constexpr std::string_view kOpen = "<TestCase";
 constexpr std::string_view kClose = "</TestCase>";
-constexpr std::size_t kMostText = 64 * 1024;          // between two tags
-constexpr std::size_t kMostShown = 200;               // of what is no report
-constexpr std::ptrdiff_t kMostElements = 2'000'000;   // of which each takes some 200 bytes
-constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;  // of the element of one test
+constexpr std::string_view kTotals = "<OverallResults";  // after the last test
+constexpr std::size_t kMostText = 64 * 1024;             // between two tags
+constexpr std::size_t kMostShown = 200;                  // of what is no report
+constexpr std::ptrdiff_t kMostElements = 2'000'000;      // of which each takes some 200 bytes
+constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;     // of the element of one test
 
 bool is_text(const pugi::xml_node& node) {
   return node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
@@ -94,7 +97,7 @@ void add_failures(const XmlElement& element, const std::string& section, std::ve
         if (inner.name == "Info") notes += "\n" + inner.text;
       }
       events.push_back(event_line("fail", {{"file", child.attribute("filename")},
-                                           {"line", std::atoi(child.attribute("line").c_str())},
+                                           {"line", written_count(child.attribute("line")).value_or(0)},
                                            {"message", *text + notes}}));
     }
     if (child.name == "Expression" || child.name == "Failure") notes.clear();
@@ -141,6 +144,9 @@ class XmlTranslator final : public Translator {
     } else if (!inside_ && !dialect_.group.empty() && is_tag(tag, "<" + dialect_.group)) {
       const auto element = parse_tag(tag);
       group_ = element ? element->attribute("name") : "";
+    } else if (!inside_ && opened_ == 0 && tag.starts_with(kTotals)) {
+      opened_ = 1;
+      add_none_ran(events);
     } else if (inside_ && tag == kClose) {
       close(events);
     } else if (inside_) {
@@ -195,7 +201,9 @@ class XmlTranslator final : public Translator {
     }
     if (!group_.empty()) element->attributes["testsuite"] = group_;
     id_ = dialect_.id(*element);
-    events.push_back(event_line("start", {{"case", id_}}));
+    const bool goes_on = opened_ > 0 && opened_ < dialect_.tests;  // another test with the same name
+    if (!goes_on) events.push_back(event_line("start", {{"case", id_}}));
+    ++opened_;
     if (tag.ends_with("/>")) close(events);
   }
 
@@ -213,7 +221,26 @@ class XmlTranslator final : public Translator {
     const std::size_t before = events.size();
     add_failures(*element, dialect_.section, events);
     for (std::string& event : dialect_.events(*element, events.size() > before))
-      events.push_back(std::move(event));
+      add(std::move(event), events);
+  }
+
+  // Only the last test ends a case that has several.
+  void add(std::string event, std::vector<std::string>& events) {
+    const auto fields = dialect_.tests > 1 ? parse_json(event) : nlohmann::json();
+    const bool is_end = text_at(fields, "event") == "end";
+    if (!is_end) return events.push_back(std::move(event));
+    const auto rank = [](const nlohmann::json& end) {
+      constexpr std::array<std::string_view, 4> kBetter = {"", "skip", "pass", "xfail"};
+      return std::ranges::find(kBetter, text_at(end, "result")) - kBetter.begin();  // "fail" is the worst
+    };
+    if (rank(fields) > rank(end_)) end_ = fields;
+    if (opened_ >= dialect_.tests) events.push_back(end_.dump());
+  }
+
+  // If no test has the name, the report contains totals only, and the exit code can be 0.
+  static void add_none_ran(std::vector<std::string>& events) {
+    events.push_back(event_line("fail", {{"message", "no test ran: the framework found none of this name"}}));
+    events.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
   }
 
   void step(const std::string& tag, std::vector<std::string>& events) {
@@ -230,6 +257,8 @@ class XmlTranslator final : public Translator {
   bool inside_ = false;            // a test has begun, and its element begins the buffer
   std::string id_;                 // of that test
   std::string group_;              // the name of the last group that was opened
+  int opened_ = 0;                 // tests
+  nlohmann::json end_;             // the worst result of a case with several tests
 };
 
 }  // namespace

@@ -49,6 +49,9 @@ struct XmlDialect {
   std::function<std::string(const XmlElement&)> id;
   // The last events of a case that has ended, with its `end`.
   std::function<std::vector<std::string>(const XmlElement&, bool any_failure)> events;
+  // The number of tests of the case: more than one if they have the same name. The last one ends the case, with the worst
+  // result of all.
+  int tests = 1;
 };
 
 std::unique_ptr<Translator> xml_translator(XmlDialect dialect);

@@ -58,20 +58,30 @@ struct Refusal {
 
   // Not the machine's, although that may be at fault: nothing has been started that could tell.
   Error because(const std::vector<std::string>& argv, const std::string& what,
-                const std::string& stderr_tail = {}) const {
+                const std::string& words = {}) const {
     std::string text = fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin,
                                    quoted(argv), what);
-    if (const std::string lines = last_lines(stderr_tail); !lines.empty()) text += "; it wrote: " + lines;
+    if (!words.empty()) text += "; it wrote: " + words;
     return {ErrorKind::kUnlisted, std::move(text), by_hand(suite, argv, listers, no_device), 0};
   }
 };
+
+// Returns the last lines of output. A program can print the reason on either stream, unless stdout is its list.
+std::string last_words(const Suite& suite, const ListOutput& out) {
+  const Kind::Traits& traits = suite.kind->traits();
+  const bool lists_elsewhere = traits.voice == Voice::kEvents || !traits.list_file.empty();
+  const std::string errors = last_lines(out.stderr_tail);
+  const std::string output = lists_elsewhere || errors.empty() ? last_lines(out.stdout_text) : "";
+  if (errors.empty() || output.empty()) return errors + output;
+  return fmt::format("{} (stdout); {} (stderr)", output, errors);
+}
 
 std::optional<Error> check_list(const Suite& suite, const std::vector<std::string>& argv,
                                 const ListOutput& out, const Listers& listers) {
   const Refusal refused{suite, listers, out.no_device};
   std::string said;
   if (const std::string problem = suite.kind->list_problem(out, said); !problem.empty())
-    return refused.because(argv, problem, said);
+    return refused.because(argv, problem, last_lines(said));
   std::string what;
   if (!out.spawn_error.empty()) {
     what = "could not be started: " + out.spawn_error;
@@ -86,8 +96,7 @@ std::optional<Error> check_list(const Suite& suite, const std::vector<std::strin
   } else {
     return {};
   }
-  const std::string& words = out.stderr_tail.empty() ? out.stdout_text : out.stderr_tail;
-  return refused.because(argv, what, words);
+  return refused.because(argv, what, last_words(suite, out));
 }
 
 // A name stands in lines that people and programs read: one with a line break would be a line of its own there.
@@ -158,7 +167,7 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   if (not_asked) return *not_asked;
   if (!cases) return refused.because(argv, cases.error().what);
   if (cases->empty() && !listers.may_list_nothing)
-    return refused.because(argv, "listed no case", out->stderr_tail);
+    return refused.because(argv, "listed no case", last_words(suite, *out));
   if (const auto alone = suite.kind->check_alone(*cases); !alone)
     return refused.because(argv, alone.error().what);
   if (const std::string problem = name_problem(*cases); !problem.empty())

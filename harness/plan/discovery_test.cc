@@ -127,6 +127,12 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
   const Suite exits = ours(good + "echo first >&2; echo; echo 'cannot open the driver' >&2; exit 3");
   EXPECT_EQ(refusal(exits), "list the cases of suite `s` (proctor.toml:1): `" + exits.command[0] +
                                 " --proctor-list` exited with 3; it wrote: first | cannot open the driver");
+  EXPECT_THAT(
+      refusal(ours("echo plugin loaded; echo FAIL the reason; echo a warning >&2; exit 1")),
+      HasSubstr("exited with 1; it wrote: plugin loaded | FAIL the reason (stdout); a warning (stderr)"))
+      << "stdout is not the list";
+  EXPECT_THAT(refusal(ours("echo nothing to do; exit 0")),
+              HasSubstr("listed no case; it wrote: nothing to do"));
   EXPECT_THAT(refusal(ours(good + "kill -SEGV $$")), HasSubstr("was killed by signal 11"));
   EXPECT_THAT(refusal(ours("echo no events")), HasSubstr("listed no case"));
   const auto ended = [&](ListOutput out) {

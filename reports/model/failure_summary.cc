@@ -444,7 +444,7 @@ std::string next_line(const Answers& answers) {
 }  // namespace
 
 std::string note_text(const CaseRecord& record) {
-  return record.end ? one_line(clean_text(record.end->note), 3 * kHeadlineBytes) : "";
+  return record.end ? both_ends(clean_text(record.end->note), 3 * kHeadlineBytes) : "";
 }
 
 std::string flaky_attempts_text(const RunModel& model, const CaseRecord& record) {

@@ -28,6 +28,15 @@ std::string one_line(std::string_view text, std::size_t limit) {
   return truncate(line, limit);
 }
 
+std::string both_ends(std::string_view text, std::size_t limit) {
+  const std::string line = one_line(text, text.size());
+  if (line.size() <= limit) return line;
+  const std::string head = truncate(line, limit / 3);
+  std::size_t tail = line.size() - (limit - head.size());
+  while (inside_character(line, tail)) ++tail;
+  return head + line.substr(tail);
+}
+
 std::string truncate(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   std::size_t end = limit - kMore.size();

@@ -12,6 +12,9 @@ namespace proctor {
 // when something is missing.
 std::string one_line(std::string_view text, std::size_t limit);
 
+// Keeps the beginning and the end on one line. The end is twice as long, because quoted output ends with the reason.
+std::string both_ends(std::string_view text, std::size_t limit);
+
 // The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
 std::string truncate(std::string_view text, std::size_t limit);
 

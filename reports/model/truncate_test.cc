@@ -12,6 +12,12 @@ TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
   EXPECT_EQ(one_line("", 10), "");
   EXPECT_EQ(one_line(" \n ", 10), "");
   EXPECT_EQ(one_line("\n a\r\n\tb  c \n", 10), "a b c");
+  EXPECT_EQ(both_ends("list  `./t`: it wrote", 100), "list `./t`: it wrote");
+  EXPECT_EQ(both_ends("a long command: warning: warning: the reason", 24), "a lon...ning: the reason");
+  EXPECT_EQ(both_ends("0123456789 0123456789\xe2\x82\xac"
+                      "0123456789",
+                      15),
+            "01...0123456789");
   EXPECT_EQ(one_line("0123456789", 10), "0123456789");
   EXPECT_EQ(one_line("0123456789a", 10), "0123456...");
   EXPECT_EQ(one_line("012345 \xe2\x82\xac", 10), "012345 \xe2\x82\xac");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -14,6 +13,8 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/core/written_number.h"
+#include "reports/compare/single_byte_text.h"
 #include "reports/model/cause.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/truncate.h"
@@ -48,14 +49,10 @@ std::optional<std::string> too_much(std::string_view text) {
   return std::nullopt;
 }
 
-// "1,234.567" seconds; whatever else is no time.
-std::int64_t milliseconds_of(std::string_view text) {
-  std::string digits;
-  std::ranges::copy_if(text.substr(0, 32), std::back_inserter(digits), [](char c) { return c != ','; });
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-  const bool is_time = error == std::errc() && seconds >= 0 && seconds < 1e9;
-  return is_time ? std::llround(seconds * 1000) : 0;
+// Parses "1,234.567" seconds, or "0,012" of a program in another locale. Other text is 0.
+std::int64_t milliseconds_of(std::string_view text, const NumberForm& form) {
+  const auto seconds = form.figure(text);
+  return seconds && *seconds >= 0 && *seconds < 1e9 ? std::llround(*seconds * 1000) : 0;
 }
 
 // The outcome in "proctor.crash", "proctor.xfail: reason".
@@ -130,6 +127,18 @@ Read read_test(const pugi::xml_node& test) {
   return read;
 }
 
+class TimesSeen final : public pugi::xml_tree_walker {
+ public:
+  explicit TimesSeen(NumberForm& form) : form_(form) {}
+  bool for_each(pugi::xml_node& node) override {
+    form_.see(node.attribute("time").value());
+    return true;
+  }
+
+ private:
+  NumberForm& form_;
+};
+
 class Reader {
  public:
   explicit Reader(const std::string& name) : name_(name) {
@@ -141,7 +150,9 @@ class Reader {
     results_.subject = {unknown, unknown, unknown, unknown, unknown, ""};
   }
 
-  Result<RunResults> read(const pugi::xml_document& document) {
+  Result<RunResults> read(pugi::xml_document& document) {
+    TimesSeen seen(times_);
+    document.traverse(seen);
     int elements = 0;
     for (const pugi::xml_node& node : document.children()) {
       if (node.type() == pugi::node_element && ++elements == 2) {
@@ -189,7 +200,7 @@ class Reader {
     result.standing = meaning_of(read.verdict, read.kind).standing;
     result.attempts = read.attempts;
     result.flaky = read.flaky;
-    result.duration_ms = milliseconds_of(test.attribute("time").value());
+    result.duration_ms = milliseconds_of(test.attribute("time").value(), times_);
     if (result.standing != Standing::kPassing || read.flaky) add_cause(read, result);
     result.verdict = std::move(read.verdict);
     results_.cases.push_back(std::move(result));
@@ -207,8 +218,39 @@ class Reader {
   const std::string& name_;
   RunResults results_;
   JunitIds ids_;
+  NumberForm times_;
   std::map<std::string, std::uint32_t> causes_;
 };
+
+// Returns the encoding of the XML declaration, or "". UTF-16 and UTF-32 are not searched.
+std::string declared_encoding(std::string_view text) {
+  if (!text.starts_with("<?xml")) return "";
+  const std::string_view declaration = text.substr(0, text.find("?>"));
+  const std::size_t key = declaration.find("encoding");
+  const std::size_t begin = std::min(declaration.find_first_of("\"'", key), declaration.size());
+  const std::size_t end = std::min(declaration.find_first_of("\"'", begin + 1), declaration.size());
+  return begin < end ? std::string(declaration.substr(begin + 1, end - begin - 1)) : "";
+}
+
+Result<std::string> in_utf8(std::string text, const std::string& name) {
+  const std::string encoding = cleaned(declared_encoding(text), kTextBytes);
+  if (encoding.empty() || is_utf8(encoding)) return text;
+  if (auto converted = utf8_of(text, encoding)) return *std::move(converted);
+  return bad_file(name, fmt::format("its encoding `{}` is not known", encoding),
+                  fmt::format("Convert it to UTF-8 first: iconv -f {} -t UTF-8.", encoding));
+}
+
+Result<RunResults> parse_utf8(std::string text, pugi::xml_encoding encoding, const std::string& name) {
+  if (const auto what = too_much(text)) return bad_file(name, "it has " + *what);
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer_inplace(text.data(), text.size(),
+                                                   pugi::parse_default | pugi::parse_doctype, encoding);
+  if (!parsed) {
+    return bad_file(name, fmt::format("at byte {}: {}", parsed.offset, parsed.description()),
+                    "A file that was cut short ends in the middle of an element.");
+  }
+  return Reader(name).read(document);
+}
 
 }  // namespace
 
@@ -228,15 +270,10 @@ std::string JunitIds::next(std::string_view classname, std::string_view name) {
 Result<RunResults> parse_junit(std::string text, const std::string& name) {
   if (text.size() > kMostJunitBytes)
     return bad_file(name, fmt::format("it has {} bytes, and {} are read", text.size(), kMostJunitBytes));
-  if (const auto what = too_much(text)) return bad_file(name, "it has " + *what);
-  pugi::xml_document document;
-  const auto parsed =
-      document.load_buffer_inplace(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype);
-  if (!parsed) {
-    return bad_file(name, fmt::format("at byte {}: {}", parsed.offset, parsed.description()),
-                    "A file that was cut short ends in the middle of an element.");
-  }
-  return Reader(name).read(document);
+  const bool is_declared = !declared_encoding(text).empty();
+  auto utf8 = in_utf8(std::move(text), name);
+  if (!utf8) return utf8.error();
+  return parse_utf8(*std::move(utf8), is_declared ? pugi::encoding_utf8 : pugi::encoding_auto, name);
 }
 
 Result<RunResults> load_junit(const std::string& path) {
@@ -248,7 +285,7 @@ Result<RunResults> load_junit(const std::string& path) {
   const auto size = std::filesystem::file_size(path, error);
   if (!error && size > kMostJunitBytes)
     return bad_file(path, fmt::format("it has {} bytes, and {} are read", size, kMostJunitBytes));
-  auto text = read_file(path);
+  auto text = read_file(path, kMostJunitBytes);
   if (!text) return bad_file(path, text.error().what);
   return parse_junit(*std::move(text), path);
 }

@@ -136,6 +136,37 @@ TEST(JunitResultsTest, Surefire) {
   EXPECT_FALSE(results.cases[2].flaky);
 }
 
+std::string in_encoding(const std::string& encoding, const std::string& name) {
+  return "<?xml version='1.0' encoding='" + encoding + "'?>\n<testsuite><testcase name=\"" + name +
+         "\"/></testsuite>";
+}
+
+TEST(JunitResultsTest, ConvertsTheDeclaredEncoding) {
+  EXPECT_THAT(lines_of(read(in_encoding("windows-1252",
+                                        "gr\xF6\xDF"
+                                        "er \x80"))),
+              ElementsAre("größer €: pass"));
+  EXPECT_THAT(lines_of(read(in_encoding("ISO-8859-15", "\xBC \xA4"))), ElementsAre("Œ €: pass"));
+  EXPECT_THAT(lines_of(read(in_encoding("iso-8859-1", "\xF6"))), ElementsAre("ö: pass"));
+  EXPECT_THAT(lines_of(read(in_encoding("UTF-8", "ö"))), ElementsAre("ö: pass"));
+  EXPECT_THAT(lines_of(read(in_encoding("utf-16", "ö"))), ElementsAre("ö: pass")) << "as .NET writes strings";
+  EXPECT_THAT(lines_of(read("\xEF\xBB\xBF" + in_encoding("utf-8", "ö"))), ElementsAre("ö: pass"));
+  const auto unknown = parse_junit(in_encoding("Shift_JIS", "\x83\x65"), "a.xml");
+  EXPECT_EQ(unknown.error().what, "read a.xml as JUnit: its encoding `Shift_JIS` is not known");
+  EXPECT_EQ(unknown.error().hint, "Convert it to UTF-8 first: iconv -f Shift_JIS -t UTF-8.");
+}
+
+TEST(JunitResultsTest, ParsesTimesWithADecimalComma) {
+  const RunResults german = read(
+      "<testsuite><testcase name='a' time='0,25'/><testcase name='b' time='1,234'/><testcase name='c' "
+      "time='x'/>"
+      "</testsuite>");
+  EXPECT_EQ(german.cases[0].duration_ms, 250);
+  EXPECT_EQ(german.cases[1].duration_ms, 1234);
+  EXPECT_EQ(german.cases[2].duration_ms, 0);
+  EXPECT_EQ(read("<testsuite><testcase name='a' time='1.234'/></testsuite>").cases[0].duration_ms, 1234);
+}
+
 TEST(JunitResultsTest, Nextest) {
   EXPECT_THAT(lines_of(read(kNextest)),
               ElementsAre("core::bin/a.mod::one: pass", "core::bin/a.mod::two: fail"));

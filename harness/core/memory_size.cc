@@ -15,8 +15,9 @@ namespace {
 constexpr std::string_view kUnits = "KMGT";
 constexpr std::uint64_t kLeast = 1ull << 20, kMost = 1ull << 50;
 
-Error bad_size(std::string_view text, std::string_view why,
-               std::string hint = "Sizes are written as 512M or 4G.") {
+constexpr const char* kForm = "Sizes are written as 512M or 4G.";
+
+Error bad_size(std::string_view text, std::string_view why, std::string hint = kForm) {
   return Error::refused(fmt::format("'{}' is not a size: {}", text, why), std::move(hint));
 }
 
@@ -27,16 +28,25 @@ std::optional<int> power_of(std::string_view unit) {
   return found == kUnits.npos ? std::nullopt : std::optional(static_cast<int>(found) + 1);
 }
 
+// Suggests only sizes that are valid.
+std::string suggested(std::string_view number, std::string_view letters) {
+  std::string words;
+  for (const char letter : letters) {
+    const std::string size = std::string(number) + letter;
+    if (parse_memory_size(size)) words += fmt::format("{}'{}'", words.empty() ? "" : " or ", size);
+  }
+  return words.empty() ? kForm : fmt::format("Did you mean {}?", words);
+}
+
 // `gb`, `GB`, `Gi` and `mib` are no units; what they begin with is.
 std::string meant(std::string_view number, std::string_view unit) {
   const std::string word = lower_case(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
   for (const char letter : kUnits) {
     const std::string lower = lower_case(std::string(1, letter));
     if (word == lower || word == lower + "b" || word == lower + "i" || word == lower + "ib")
-      return fmt::format("Did you mean '{}{}'?", number, letter);
+      return suggested(number, std::string(1, letter));
   }
-  if (word.empty()) return fmt::format("Did you mean '{0}M' or '{0}G'?", number);
-  return "Sizes are written as 512M or 4G.";
+  return word.empty() ? suggested(number, "MG") : kForm;
 }
 
 }  // namespace
@@ -50,6 +60,8 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   if (number < 0) return bad_size(text, "it is below zero");
   const auto digits = static_cast<std::size_t>(end - text.data());
   const auto power = power_of(text.substr(digits));
+  if (!power && number == 0)
+    return bad_size(text, "it is less than 1M", "Without this limit, a process may take all of the memory.");
   if (!power) {
     return bad_size(text, text.size() == digits ? "it has no unit" : "it has an unknown unit",
                     meant(text.substr(0, digits), text.substr(digits)));

@@ -192,6 +192,13 @@ class PolicyReader {
       reader.fail(key, fmt::format("`{}` names no file", key));
   }
 
+  void read_name(TableReader& reader, const char* key, std::string& out) {
+    reader.read(key, out);
+    if (reader.wanted(key) != nullptr && out.empty())
+      reader.fail(key, fmt::format("`{}` in [[cell]] is empty", key),
+                  std::string_view(key) == "suite" ? "Name the suite." : "Leave it out, or give it a value.");
+  }
+
   void read_known_failures(TableReader& reader) {
     read_path(reader, "known_failures", policy_.known_failures);
     if (const toml::node* node = reader.wanted("known_failures"))
@@ -272,10 +279,10 @@ class PolicyReader {
     for (const auto& [key, out] : {std::pair{"name", &cell.name},
                                    {"suite", &cell.suite},
                                    {"stack", &cell.stack},
-                                   {"device", &cell.device},
-                                   {"plan", &cell.plan}}) {
-      read_path(*reader, key, *out);
+                                   {"device", &cell.device}}) {
+      read_name(*reader, key, *out);
     }
+    read_path(*reader, "plan", cell.plan);
     if (!cell.device.empty() && matches_anything(cell.device))
       reader->fail("device", "`device` covers every model", "If any model is allowed, leave it out.");
     read_devices(*reader, cell);

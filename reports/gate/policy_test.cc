@@ -115,6 +115,12 @@ TEST(GatePolicy, MistakesHaveTheirLineAndTheNearestWord) {
   EXPECT_THAT(refusal("[gate]\nbaseline = \"requierd\"\n" + kCell), HasSubstr("Did you mean `required`?"));
   EXPECT_THAT(refusal(kCell + "program = \"abc\"\n"), HasSubstr("64 hexadecimal digits"));
   EXPECT_THAT(refusal(kCell + "plan = \"\"\n"), HasSubstr("`plan` names no file"));
+  for (const char* key : {"device", "name", "stack"}) {
+    EXPECT_THAT(refusal(kCell + key + " = \"\"\n"),
+                HasSubstr(fmt::format("`{}` in [[cell]] is empty | Leave it out, or give it a value.", key)));
+  }
+  EXPECT_THAT(refusal("[[cell]]\nsuite = \"\"\nbackend = \"xpu\"\n"),
+              HasSubstr("`suite` in [[cell]] is empty"));
   EXPECT_THAT(refusal(kCell + "soak = { device_hour = 1 }\n"), HasSubstr("Did you mean `device_hours`?"));
   EXPECT_THAT(refusal(kCell + "device = \"*\"\n"), HasSubstr("covers every model"));
 }

@@ -31,7 +31,8 @@ namespace {
 // to. Put something there on which reads end and writes fail (EBADF, which is reported like any other loss).
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDONLY));
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    if (::open("/dev/null", O_RDONLY) < 0) static_cast<void>(::open("/", O_RDONLY | O_DIRECTORY));
   }
 }
 

@@ -67,7 +67,10 @@ class Stream {
 
 // In memory: a program that ends before it has read all leaves no half-written pipe behind.
 Result<UniqueFd> stdin_of(const std::string& input) {
-  if (input.empty()) return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (input.empty()) {
+    UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return null ? Result<UniqueFd>(std::move(null)) : Error::system("open /dev/null", errno);
+  }
   UniqueFd file(::memfd_create("input", MFD_CLOEXEC));
   for (std::size_t done = 0; file && done < input.size();) {
     const ssize_t written = ::write(file.get(), input.data() + done, input.size() - done);

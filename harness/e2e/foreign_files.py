@@ -144,6 +144,25 @@ esac
 """
 
 
+def a_dev_without_null(sandbox):
+    """It is named, and no layer is tried."""
+    if subprocess.run(in_own_mounts(["true"]), capture_output=True).returncode != 0:
+        skip("needs root and mounts of its own")
+    empty = "mount -t tmpfs none /dev; "
+    devs = {"empty": empty, "a file": empty + "echo text >/dev/null; ", "a directory": empty + "mkdir /dev/null; ",
+            "another device": empty + "mknod /dev/null c 1 5; ", "no input": empty + "exec <&-; "}
+    for name, script in devs.items():
+        for words in (["run", "--out", sandbox.out(), "--", "true"], ["exec", "--out", sandbox.out(), "--", "true"],
+                      ["list", "--", "true"]):
+            began = time.monotonic()
+            done = subprocess.run(in_own_mounts(["sh", "-ec", script + 'exec "$@"', "sh", *sandbox.command(*words)]),
+                                  cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=120)
+            check(done.returncode in (75, 125) and "/dev/null" in done.stderr and "mknod" in done.stderr, name, words,
+                  done.returncode, done.stdout, done.stderr)
+            check(time.monotonic() - began < 10, name, words, "took", time.monotonic() - began)
+
+
 def a_mount_is_not_emptied(sandbox):
     """A case of root mounts what is dear to somebody below its directory, on it, and on the one above."""
     if subprocess.run(in_own_mounts(["true"]), capture_output=True).returncode != 0:
@@ -331,4 +350,4 @@ if __name__ == "__main__":
     run_scenarios((fifos_for_logs, fifo_for_a_journal, holes_and_links_are_not_merged, results_planted_for_the_next,
                    places_of_reports, an_answer_that_is_lost_is_no_green, a_reader_that_pauses_gets_the_verdict,
                    inputs_without_an_end, pipes_that_are_typed),
-                  (a_mount_is_not_emptied, old_runs_with_a_mount, a_directory_of_records_that_another_user_made))
+                  (a_dev_without_null, a_mount_is_not_emptied, old_runs_with_a_mount, a_directory_of_records_that_another_user_made))

@@ -1,20 +1,38 @@
 #include "harness/process/containment.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <sstream>
 
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
+#include "harness/core/unique_fd.h"
 #include "harness/process/recipe.h"
 #include "harness/process/sweep.h"
 
 namespace proctor {
 namespace {
+
+// Guards, cases and helper programs start with it as descriptors 0 to 2.
+Result<void> check_null_device() {
+  constexpr const char* kNull = "/dev/null";
+  const UniqueFd null(::open(kNull, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  const int why = errno;
+  struct stat info {};
+  if (null && ::fstat(null.get(), &info) == 0 && S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3))
+    return {};
+  Error error = null ? Error{ErrorKind::kSystem, "use /dev/null: it is not the null device", "", 0}
+                     : Error::system(std::string("open ") + kNull, why);
+  error.hint = "Mount /dev, or make the device: mknod -m 666 /dev/null c 1 3.";
+  return error;
+}
 
 // Everything on which the result of a probe depends, as one line. "": some of it is not known.
 std::string surroundings(std::optional<Layer> wanted, const std::string& guard) {
@@ -80,6 +98,7 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
                                                        const std::string& known_file) {
   const auto guard = guard_path();
   if (!guard) return guard.error();
+  if (auto usable = check_null_device(); !usable) return usable.error();
   // Orphans of a guard that a test killed come to the runner instead of the machine's init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // A test of the same user cannot trace this process, nor read its memory. Root can, where no signal scope is.
@@ -109,9 +128,11 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
 std::vector<LayerProbe> Containment::probe_all() {
   std::vector<LayerProbe> probes;
   const auto guard = guard_path();
+  const auto usable = check_null_device();
   for (const Layer layer : kAllLayers) {
-    probes.push_back(guard ? try_layer(layer, *guard, "probe-" + std::to_string(getpid())).probe
-                           : refused_layer(layer, guard.error().what));
+    probes.push_back(!guard    ? refused_layer(layer, guard.error().what)
+                     : !usable ? refused_layer(layer, usable.error().what)
+                               : try_layer(layer, *guard, "probe-" + std::to_string(getpid())).probe);
   }
   return probes;
 }

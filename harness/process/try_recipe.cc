@@ -94,6 +94,7 @@ std::string check_kill(GuardProcess& guard) {
 
 std::string try_recipe(Recipe& recipe) {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return Error::system("open /dev/null", errno).what;
   GuardSetup setup;
   setup.in = setup.out = setup.err = null.get();
   auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", setup);

@@ -32,7 +32,7 @@ Result<RunModel> write_journal(const std::vector<Event>& events, const std::stri
     (*journal)->on(event);
     model.on(event);
   }
-  if (!(*journal)->complete()) return Error{ErrorKind::kSystem, "write " + path, {}, 0};
+  if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
   return model;
 }
 

@@ -110,7 +110,7 @@ Result<RunModel> write_whole(const Merge& merged, const std::string& path) {
   both.add(**journal);
   both.add(model);
   if (auto written = merged.write(both); !written) return written.error();
-  if (!(*journal)->complete()) return Error{ErrorKind::kSystem, "write " + path, {}, 0};
+  if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
   return model;
 }
 

@@ -42,6 +42,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kGuardSlow, "guard_slow"},
     {WarningCode::kHistory, "history"},
     {WarningCode::kJournalChanged, "journal_changed"},
+    {WarningCode::kJournalFull, "journal_full"},
     {WarningCode::kJournalLost, "journal_lost"},
     {WarningCode::kJournalSeal, "journal_seal"},
     {WarningCode::kJournalSecondPlan, "journal_second_plan"},

@@ -40,6 +40,7 @@ enum class WarningCode {
   kGuardSlow,
   kHistory,
   kJournalChanged,  // the journal is not what its runner wrote
+  kJournalFull,     // no more cases started, as nobody reads a longer journal
   kJournalLost,
   kJournalSeal,
   kJournalSecondPlan,  // the journal holds another plan, which is ignored

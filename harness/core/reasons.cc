@@ -98,7 +98,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kDevice, "device:*", only(kDeviceLost), kMachine, kOfMachine, kByOutcome, ""},
 
     ReasonMeaning{R::kBudget, "budget", only(kNotrun), kSetup, kAnywhere, kExecTimeout,
-                  "not run to its end before --deadline"},
+                  "not run to its end before --deadline, or before the journal was full"},
     ReasonMeaning{R::kInterrupted, "interrupted", only(kNotrun), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kFailFast, "fail_fast", only(kNotrun), kSetup, kAnywhere, kByOutcome,
                   "not run: an earlier case failed and --fail-fast was given"},

@@ -20,6 +20,7 @@ constexpr auto kStops = std::to_array<StopRow>({
     {StopCause::kDeadline, "deadline", Reason::kBudget},
     {StopCause::kFailFast, "fail_fast", Reason::kFailFast},
     {StopCause::kBreaker, "breaker", Reason::kBreaker},
+    {StopCause::kJournal, "journal", Reason::kBudget},
 });
 
 static_assert(is_whole(kStops, kStopCauses));

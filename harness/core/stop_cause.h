@@ -9,8 +9,8 @@
 
 namespace proctor {
 
-enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kBreaker };
-inline constexpr std::size_t kStopCauses = static_cast<std::size_t>(StopCause::kBreaker) + 1;
+enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kBreaker, kJournal };
+inline constexpr std::size_t kStopCauses = static_cast<std::size_t>(StopCause::kJournal) + 1;
 std::string_view to_string(StopCause cause);
 
 using StopWord = Word<StopCause>;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "harness/core/regular_file.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/report_place.h"
 
@@ -133,7 +134,6 @@ std::string why_cut_short(const RunModel& model) {
 // ---- how a journal is read ----
 
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
-constexpr std::uintmax_t kLongestJournal = 2'000'000'000;
 constexpr std::int64_t kClockGrainMs = 1000;
 
 // Lines of a file, of which none fills the memory.
@@ -476,7 +476,7 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
   if (status.type() == fs::file_type::symlink)
     return error.at(0, "it is a link", "Give the run directory itself.");
   if (status.type() != fs::file_type::regular) return error.at(0, "it is not a regular file");
-  if (fs::file_size(journal, ignored) > kLongestJournal) return error.at(0, "it is longer than 2 GB");
+  if (fs::file_size(journal, ignored) > kMostJournal) return error.at(0, "it is longer than 2 GB");
   errno = 0;
   Lines lines(journal);
   if (!lines.is_open()) return error.at(0, "failed to " + Error::system("open it", errno).what);

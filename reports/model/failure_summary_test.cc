@@ -48,7 +48,8 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOEXEC"),
             "could not be started: it is neither ELF for this machine nor a script with `#!`");
-  EXPECT_EQ(of(Outcome::kNotrun, "budget"), "not run to its end before --deadline");
+  EXPECT_EQ(of(Outcome::kNotrun, "budget"),
+            "not run to its end before --deadline, or before the journal was full");
   EXPECT_THAT(of(Outcome::kXfail, "signal:11"), testing::EndsWith(": signal:11"));
   EXPECT_THAT(of(Outcome::kSkip, "not_ready"), testing::EndsWith(": not_ready"));
   EXPECT_THAT(of(Outcome::kXpass, "after_end"), HasSubstr("passed although"));

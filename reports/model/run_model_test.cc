@@ -72,6 +72,7 @@ TEST(RunModel, WhatWasNeverStartedSaysWhy) {
   EXPECT_EQ(why(0, StopCause::kDeadline), "budget");
   EXPECT_EQ(why(0, StopCause::kFailFast), "fail_fast");
   EXPECT_EQ(why(0, StopCause::kBreaker), "breaker");
+  EXPECT_EQ(why(0, StopCause::kJournal), "budget");
   EXPECT_EQ(why(0, StopWord()), "interrupted");
   EXPECT_EQ(why(0, StopWord::in_text("of_a_later_version")), "of_a_later_version");
   EXPECT_EQ(

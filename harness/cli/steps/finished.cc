@@ -165,6 +165,7 @@ void set_callbacks(Prepared& prepared, RunMemory& memory, ConsoleOutput& output,
       display.output(case_id, stream == Stream::kErr, bytes);
     };
   }
+  setup.stop.journal_is_full = [&] { return prepared.journal->nears_limit(); };
   setup.extras.at_end = [&] { before_end(prepared, memory, output, history, events); };
   setup.extras.on_tick = [&] {
     prepared.journal->sync_if_due();

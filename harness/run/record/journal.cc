@@ -14,11 +14,12 @@ constexpr std::size_t kMaxBacklogBytes = 4 * 1024 * 1024;
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, bool allow_existing) {
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, bool allow_existing,
+                                               std::uint64_t most) {
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | (allow_existing ? 0 : O_EXCL);
   const int fd = ::open(path.c_str(), flags, 0644);
   if (fd < 0) return Error::system("create " + path, errno);
-  return std::unique_ptr<Journal>(new Journal(fd, path));
+  return std::unique_ptr<Journal>(new Journal(fd, path, most));
 }
 
 Journal::~Journal() {
@@ -31,6 +32,7 @@ int Journal::write_record(const std::string& record) {
   std::string text = torn_ ? "\n" : "";
   next.add(text);
   text += next.append(record);
+  if (written_.bytes + text.size() > most_) return EFBIG;
   const JournalSeal seal{.before = written_, .after = next.state()};
   if (keep_seal_) keep_seal_(seal);
   ssize_t written;
@@ -59,8 +61,8 @@ std::string Journal::difference() const {
 }
 
 void Journal::lose(int err) {
-  if (told_) return;
-  told_ = true;
+  if (lost_ != 0) return;
+  lost_ = err;
   if (on_lost_) {
     on_lost_(
         {WarningCode::kJournalLost, std::string("failed to write journal.jsonl: ") + std::strerror(err) +

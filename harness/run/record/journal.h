@@ -5,6 +5,8 @@
 // written are kept (up to a bound) and tried again, in order, before the next one. A record is on disk whole
 // or not at all.
 //
+// It never grows beyond what its readers read. nears_limit() says so before, while there is room for the end of the run.
+//
 // What is written is remembered, by its length and its digest: difference() tells what somebody else did to the file.
 #pragma once
 
@@ -17,6 +19,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/core/journal_chain.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/result.h"
 
 namespace proctor {
@@ -29,7 +32,9 @@ class Journal : public EventSink {
   using KeepSeal = std::function<void(const JournalSeal&)>;
 
   // Creates the file, which must not exist; `allow_existing` is for special files such as /dev/full.
-  static Result<std::unique_ptr<Journal>> open(const std::string& path, bool allow_existing = false);
+  // `most`: bytes.
+  static Result<std::unique_ptr<Journal>> open(const std::string& path, bool allow_existing = false,
+                                               std::uint64_t most = kMostJournal);
   ~Journal() override;
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -45,11 +50,15 @@ class Journal : public EventSink {
   std::string difference() const;
   // Syncs records that are older than a second. Call it now and then while no event comes.
   void sync_if_due();
+  // Whether nine tenths are used: no more cases should start. The rest is for those that run, and for the end of the run.
+  bool nears_limit() const { return written_.bytes + backlog_bytes_ > most_ - most_ / 10; }
   // Whether every record so far has reached the file.
   bool complete() const { return backlog_.empty() && dropped_ == 0; }
+  // Why one did not: errno.
+  int why_incomplete() const { return lost_; }
 
  private:
-  Journal(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  Journal(int fd, std::string path, std::uint64_t most) : fd_(fd), path_(std::move(path)), most_(most) {}
   int write_record(const std::string& line);  // 0 or errno
   void seal_end();
   void sync();
@@ -57,12 +66,13 @@ class Journal : public EventSink {
 
   int fd_;
   std::string path_;
+  std::uint64_t most_;
   JournalChain chain_;
   JournalState written_ = chain_.state();
   KeepSeal keep_seal_;
   bool torn_ = false;  // an incomplete record could not be cut off again
   bool dirty_ = false;
-  bool told_ = false;
+  int lost_ = 0;  // errno of the first record that could not be written
   bool plan_written_ = false;
   Clock::time_point last_sync_{};
   std::deque<std::string> backlog_;

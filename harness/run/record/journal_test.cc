@@ -154,6 +154,27 @@ TEST_F(JournalTest, APartlyWrittenRecordIsCutOffAndTriedAgain) {
   EXPECT_THAT(ids, testing::ElementsAre("first", "second", "third"));
 }
 
+// A journal that is too long is read by nobody.
+TEST_F(JournalTest, NeverGrowsBeyondWhatIsRead) {
+  constexpr std::uint64_t kMost = 4'000;
+  auto journal = Journal::open(path_, /*allow_existing=*/false, kMost);
+  ASSERT_TRUE(journal.ok());
+  std::vector<Warning> warnings;
+  (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
+  (*journal)->on(RunPlanned{});
+  EXPECT_FALSE((*journal)->nears_limit());
+  while (!(*journal)->nears_limit()) (*journal)->on(started("a"));
+  EXPECT_TRUE((*journal)->complete()) << "it says so while there is room";
+  EXPECT_GT(std::filesystem::file_size(path_), kMost * 8 / 10);
+  for (int i = 0; i < 100; ++i) (*journal)->on(started("a"));
+  EXPECT_LE(std::filesystem::file_size(path_), kMost);
+  EXPECT_FALSE((*journal)->complete());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].text, testing::HasSubstr("File too large"));
+  EXPECT_EQ((*journal)->difference(), "");
+  for (const auto& line : lines_of(path_)) EXPECT_TRUE(parse_json_line(line).ok()) << line;
+}
+
 struct Recorder : EventSink {
   void on(const Event& event) override { seen.push_back(event.index()); }
   std::vector<std::size_t> seen;

@@ -57,8 +57,9 @@ struct RepeatSetup {
 // What ends a run early.
 struct StopSetup {
   bool fail_fast = false;
-  std::optional<Milliseconds> deadline;  // for the whole run
-  bool watch_parent = false;             // CI=true: the parent's death stops the run
+  std::optional<Milliseconds> deadline;     // for the whole run
+  bool watch_parent = false;                // CI=true: the parent's death stops the run
+  std::function<bool()> journal_is_full{};  // then no more cases start. May be empty
 };
 
 // Additional events and callbacks.

@@ -80,6 +80,18 @@ void RunStop::on_stress_over() {
   if (groups_.empty()) over_();
 }
 
+void RunStop::look_at_journal() {
+  const auto& is_full = run_.setup.stop.journal_is_full;
+  if (run_.stopping || run_.finishing || !is_full || !is_full()) return;
+  tell(0, StopCause::kJournal);
+  run_.sink.on(
+      Warning{WarningCode::kJournalFull,
+              "the journal is nearly as long as its readers allow (2 GB): no more cases start; shorten "
+              "--stress or --repeat, or divide the run into several"});
+  begin_no_more(reason_of_rest(StopCause::kJournal), "the journal was full");
+  if (groups_.empty()) over_();
+}
+
 // ---- stopping and killing ----
 
 void RunStop::on_signal(int signal, bool parent_died) {

@@ -21,6 +21,8 @@ class RunStop {
   void begin();
   // The final word on a case: too many of the machine, or the first bad one, finish the run.
   void case_ended(std::size_t index, const CaseEnded& ended);
+  // Call it a few times a second: before the journal is too long for its readers, the run finishes.
+  void look_at_journal();
 
  private:
   void finish(StopCause cause, const std::string& why);

@@ -130,6 +130,7 @@ void Runner::arm_tick() {
   tick_.async_wait([this](const auto& error) {
     if (error) return;
     run_.setup.extras.on_tick();
+    stop_.look_at_journal();
     arm_tick();
   });
 }

@@ -22,6 +22,7 @@
 #include "harness/machine/installation.h"
 #include "harness/machine/machine.h"
 #include "harness/process/guard/tree.h"
+#include "harness/run/record/find_runner.h"
 #include "harness/run/record/run_record.h"
 #include "reports/model/run_model.h"
 
@@ -139,8 +140,6 @@ void print(const Tree& tree, const std::string& run_dir) {
   std::printf("  all of it: %s/%s\n", shown(run_dir).c_str(), tree.file.c_str());
 }
 
-std::string named(const std::string& host) { return host.empty() ? "" : ", " + host; }
-
 // The run's record, if its runner lives and can be seen.
 Result<RunRecord> living_run(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
@@ -154,21 +153,22 @@ Result<RunRecord> living_run(const std::string& run_dir) {
     return Error::refused("The run in " + run_dir + " has ended",
                           "The evidence of its cases is in report.json.");
   }
-  switch (runner_state(**record)) {
-    case RunnerState::kAlive:
-      return **record;
-    case RunnerState::kGone:
-      return Error::refused(
-          "The runner of " + run_dir + " has ended without finishing the run",
-          "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
-    case RunnerState::kElsewhere:
-      return Error::refused("The runner of " + run_dir + " is on another machine" + named((*record)->host),
-                            "Run this command there.");
-    case RunnerState::kUnknown:
-      break;
+  const RunnerLook look = look_at_runner(**record);
+  if (look.state == RunnerState::kGone) {
+    return Error::refused("The runner of " + run_dir + " has ended without finishing the run",
+                          "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
   }
-  return Error::refused("The runner of " + run_dir + " is in another PID namespace",
-                        "Run this command in the same container.");
+  if (look.state == RunnerState::kUnknown) {
+    return Error::refused("The runner of " + run_dir + " cannot be looked at from here: " + look.why,
+                          "Run this command where the run was started, on " + (*record)->host + ".");
+  }
+  const auto runner = find_runner(**record);
+  if (!runner || runner->pid() != (*record)->pid) {
+    return Error::refused(
+        "The runner of " + run_dir + " is in another PID namespace, or /proc does not show it",
+        "Run this command in the same container.");
+  }
+  return **record;
 }
 
 int dump(const std::string& run_dir) {

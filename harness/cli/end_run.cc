@@ -11,6 +11,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/run/record/dead_runs.h"
 #include "harness/run/record/find_runner.h"
 
 namespace proctor::cli {
@@ -71,48 +72,59 @@ void print_sentences(const std::vector<std::string>& sentences) {
 
 namespace {
 
-Error still_alive(const std::string& run_dir, const FoundRunner& found) {
-  return Error::refused("The runner of " + run_dir + " (pid " + std::to_string(found.process->pid()) +
+Error still_alive(const std::string& run_dir, const ProcessHandle& runner) {
+  return Error::refused("The runner of " + run_dir + " (pid " + std::to_string(runner.pid()) +
                             ") is still alive, and its parent process, too",
                         "Use --stop to stop it: it ends its cases and writes its reports.");
 }
 
-// Its processes and devices are not here to be looked at, and it may be writing its own reports.
-Error is_elsewhere(const std::string& run_dir, const RunRecord& record) {
+Error still_alive_elsewhere(const std::string& run_dir, const RunRecord& record) {
+  return Error::refused("The runner of " + run_dir +
+                            " is still alive, and /proc does not show it here (pid " +
+                            std::to_string(record.pid) + " in PID namespace " + record.pid_namespace + ")",
+                        "Use --stop where the run was started, or as root outside of all containers.");
+}
+
+// It may be alive, and write its own reports.
+Error not_proven(const std::string& run_dir, const RunRecord& record, const RunnerLook& look) {
+  const std::string host = record.host.empty() ? "a machine that its record does not name" : record.host;
   return {ErrorKind::kSystem,
-          "finish " + run_dir + ": its runner was started on " +
-              (record.host.empty() ? "a machine that its record does not name" : record.host) +
-              " and cannot be looked at from here, " + host_name(),
-          "Run finish there. If that machine is lost: proctor report render " + run_dir, 0};
+          "finish " + run_dir + ": its runner was started on " + host +
+              " and may be alive, which cannot be looked at from here, " + host_name() + ": " + look.why,
+          "Run finish there. If the runner is gone: proctor report render " + run_dir, 0};
+}
+
+struct Ending {
+  const std::string& run_dir;  // as the user calls it
+  const RunRecord& record;
+  bool stop;
+  bool confirmed;  // else whoever wrote the record may mean another process
+};
+
+Result<bool> end_runner(const Ending& run, const Limit& limit, std::vector<std::string>& said) {
+  const RunnerLook look = look_at_runner(run.record);
+  if (look.state == RunnerState::kUnknown) return not_proven(run.run_dir, run.record, look);
+  if (look.state == RunnerState::kGone) return true;
+  const auto runner = run.confirmed ? find_runner(run.record) : std::nullopt;
+  if (!runner) return still_alive_elsewhere(run.run_dir, run.record);
+  if (!run.stop && !step_is_over(run.record, *runner)) return still_alive(run.run_dir, *runner);
+  return stop_runner(*runner, limit.left() / 2, said);
 }
 
 }  // namespace
 
 Result<bool> end_run(const std::string& run_dir, const RunRecord& record, bool stop, const Limit& limit) {
   limit.doing("its runner is looked for and ended");
-  const FoundRunner found = find_runner(record);
-  if (found.state == RunnerState::kElsewhere) return is_elsewhere(run_dir, record);
   std::vector<std::string> said;
-  bool ended = true;
-  if (record.boot_id != boot_id()) {
-    said.push_back("the machine was restarted since: no process of the run is alive");
-    if (is_confirmed(record)) ended = sweep_run(record, said);
-    print_sentences(said);
-    return ended;
-  }
-  if (found.state == RunnerState::kAlive) {
-    if (!stop && !step_is_over(record)) return still_alive(run_dir, found);
-    ended = stop_runner(*found.process, limit.left() / 2, said);
-  } else if (found.state == RunnerState::kUnknown) {
-    ended = false;
-    said.push_back(
-        "the runner is in another PID namespace, " + record.pid_namespace +
-        ", which cannot be seen from here; run finish there, or as root outside of all containers");
-  }
-  if (ended) {
+  const Ending run{.run_dir = run_dir, .record = record, .stop = stop, .confirmed = is_confirmed(record)};
+  auto ended = end_runner(run, limit, said);
+  if (!ended) return ended;
+  if (!run.confirmed) {
+    said.push_back("the private copy of its record is not here: no process was looked for");
+  } else if (*ended) {
     limit.doing("what it left is killed");
     ended = kill_leftovers(record, limit.left() / 4, said);
-    ended = sweep_run(record, said) && ended;
+    ended = sweep_run(record, said) && *ended;
   }
   print_sentences(said);
   return ended;

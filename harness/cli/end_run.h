@@ -27,8 +27,9 @@ class Limit {
 // One line each.
 void print_sentences(const std::vector<std::string>& sentences);
 
-// Ends the runner and everything of the run, and says what was done. False: something may be left. An error: the runner
-// is on another machine, or it is alive, its parent too, and `stop` is not set. `run_dir`: as the user calls it.
+// Ends the runner and everything of the run, and says what was done. False: something may be left. An error, and nothing
+// was touched: the runner may be alive, which nothing here proves; or it is alive, and /proc does not show it here, or its
+// parent is alive too and `stop` is not set. `run_dir`: as the user calls it.
 Result<bool> end_run(const std::string& run_dir, const RunRecord& record, bool stop, const Limit& limit);
 
 }  // namespace proctor::cli

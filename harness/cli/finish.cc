@@ -24,6 +24,7 @@
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/machine.h"
 #include "harness/run/care/device_care.h"
+#include "harness/run/record/dead_runs.h"
 #include "harness/run/record/run_record.h"
 #include "reports/model/run_model.h"
 

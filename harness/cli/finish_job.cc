@@ -56,7 +56,7 @@ bool finish_recorded(const RunRecord& record, const Limit& limit) {
   const auto ended = end_run(record.run_dir, record, /*stop=*/true, limit);
   if (!ended) {
     fail(ended.error());
-    return true;
+    return is_of_another_machine(record);  // else something of it may be left here
   }
   if (is_still_of(record)) {
     limit.doing("the reports are rendered");

@@ -17,7 +17,6 @@
 #include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
-#include "harness/run/record/process_handle.h"
 #include "harness/run/record/run_record.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/log_text.h"
@@ -106,7 +105,7 @@ bool show_more(int fd, bool times, bool last, LogReader& reader, off_t& offset) 
 
 bool is_over(const LogOptions& options, const std::string& case_id, const std::string& log) {
   const auto runner = read_run_record(options.run_dir);
-  if (!runner || !*runner || runner_state(**runner) != RunnerState::kAlive) return true;
+  if (!runner || !*runner || look_at_runner(**runner).state != RunnerState::kAlive) return true;
   const auto model = load_run(options.run_dir);
   if (!model || model->ended()) return true;
   const CaseRecord* record = model->find(case_id);

@@ -26,7 +26,7 @@
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "harness/run/record/find_runner.h"
+#include "harness/run/record/run_record.h"
 #include "reports/history/history.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
@@ -269,7 +269,7 @@ int rerun(const RerunOptions& options) {
 // Two runners would have the same cases.
 Result<void> check_ended(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
-  if (!record || !*record || find_runner(**record).state != RunnerState::kAlive) return {};
+  if (!record || !*record || look_at_runner(**record).state != RunnerState::kAlive) return {};
   return Error::refused("The run in " + run_dir + " has not ended",
                         "Stop it with `proctor finish --stop " + run_dir + "`, or wait for its end.");
 }

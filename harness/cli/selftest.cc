@@ -16,6 +16,7 @@
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/sim_faults.h"
+#include "harness/run/record/dead_runs.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
 #include "harness/run/schedule/planned.h"
@@ -119,7 +120,7 @@ Result<void> SelftestCommand::check() {
 
 Result<void> SelftestCommand::prepare() {
   for (auto& sentence : sweep_dead_runs()) {
-    std::fprintf(stderr, "proctor: warning: left by killed %s\n", shown(sentence).c_str());
+    std::fprintf(stderr, "proctor: warning: %s\n", shown(sentence).c_str());
   }
   for (const Error& error : sweep_held_directories().failed) {
     std::fprintf(stderr, "proctor: warning: left by a killed run: failed to %s\n", shown(error.what).c_str());

@@ -27,18 +27,6 @@ constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN
 constexpr std::size_t kRandomPart = 6;
 constexpr int kMostTries = 100;
 
-// File systems of one machine. On others, a lock may be valid on the machine that took it and nowhere else: there
-// another machine would sweep what a living run uses.
-bool has_locks_of_one_machine(int directory) {
-  constexpr std::uint32_t kZfs = 0x2fc12fc1;
-  constexpr std::uint32_t kXfs = 0x58465342;
-  struct statfs info {};
-  if (::fstatfs(directory, &info) != 0) return false;
-  const std::array<std::uint32_t, 8> known{TMPFS_MAGIC,       RAMFS_MAGIC,           EXT4_SUPER_MAGIC, kXfs,
-                                           BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, kZfs};
-  return std::ranges::find(known, static_cast<std::uint32_t>(info.f_type)) != known.end();
-}
-
 std::string random_name(std::string_view prefix) {
   std::array<std::uint8_t, kRandomPart> random{};
   static_cast<void>(!::getrandom(random.data(), random.size(), 0));
@@ -123,6 +111,28 @@ void sweep_base(const std::string& base, SweptDirectories& swept) {
 }
 
 }  // namespace
+
+bool has_locks_of_one_machine(int fd) {
+  constexpr std::uint32_t kZfs = 0x2fc12fc1;
+  constexpr std::uint32_t kXfs = 0x58465342;
+  struct statfs info {};
+  if (::fstatfs(fd, &info) != 0) return false;
+  const std::array<std::uint32_t, 8> known{TMPFS_MAGIC,       RAMFS_MAGIC,           EXT4_SUPER_MAGIC, kXfs,
+                                           BTRFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, kZfs};
+  return std::ranges::find(known, static_cast<std::uint32_t>(info.f_type)) != known.end();
+}
+
+Result<bool> sweep_held_directory(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return false;
+  UniqueFd held;
+  if (is_ours_and_marked(info)) {
+    held = UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!lock(held)) return false;
+  }
+  if (const auto removed = remove_tree(path); !removed) return removed.error();
+  return true;
+}
 
 Result<HeldDirectory> make_held_directory(const std::string& base, std::string_view prefix) {
   const std::string shown = base + "/" + std::string(prefix) + "XXXXXX";

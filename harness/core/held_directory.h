@@ -35,6 +35,14 @@ struct SweptDirectories {
   std::vector<Error> failed;
 };
 
+// Whether a lock in this file system is valid on one machine, and on all of it. On others, a lock may be valid on the
+// machine that took it and nowhere else: there another machine would sweep what a living run uses.
+bool has_locks_of_one_machine(int fd);
+
+// Removes one that the record of a dead runner names. One with the mark must be unlocked as well. False: there is no such
+// directory of this user, or a process holds it.
+Result<bool> sweep_held_directory(const std::string& path);
+
 // Removes what dead processes of this user left in `bases`.
 SweptDirectories sweep_held_directories(const std::vector<std::string>& bases);
 // The same wherever runs of this environment make theirs: /tmp, /dev/shm and TMPDIR.

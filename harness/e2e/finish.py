@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -216,29 +215,40 @@ def change_record(out, **change):
 
 
 def change_records(sandbox, out, **change):
-    """Both copies: as the record of another machine's run."""
+    """Both copies, in new files without locks: as the record of another machine's run."""
     change_record(out, **change)
     run_id = json.loads((out / "run.json").read_text())["run_id"]
-    shutil.copy(out / "run.json", sandbox.path / "state/proctor/runs" / f"{run_id}.json")
+    for path in (out / "run.json", sandbox.path / "state/proctor/runs" / f"{run_id}.json"):
+        shutil.copy(out / "run.json", out / "run.json.new")
+        (out / "run.json.new").rename(path)
 
 
 def other_machine(sandbox):
-    """A run directory that machines share: nothing is done to a run that may live elsewhere; a reboot is the end."""
+    """A run directory that machines share: nothing is done to a run that may live elsewhere. A lock that the kernel has
+    dropped is the end, as after a reboot."""
     token = new_token()
     process, out = start_run(sandbox, token)
     change_records(sandbox, out, boot_id="another", host="gpu-07")
     done = sandbox.proctor("dump", out)
-    check(done.returncode == 2 and "another machine, gpu-07" in done.stderr, done)
-    finish(sandbox, out, "--stop", code=75, says=["started on gpu-07", "cannot be looked at from here", "Run finish there"])
+    check(done.returncode == 2 and "cannot be looked at from here" in done.stderr and "gpu-07" in done.stderr, done)
+    finish(sandbox, out, "--stop", code=75, says=["started on gpu-07", "may be alive", "Run finish there"])
     check(process.poll() is None and survivors(token) and not (out / "report.json").exists(), "it was touched")
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", "true")
+    check(done.returncode == 0 and "is left alone" in done.stdout + done.stderr, "it is not named:", done)
+    check(process.poll() is None and survivors(token), "it was touched")
     process.kill()
     sandbox.finish(process)
     wait_until(lambda: not survivors(token), 30, "end of the case")
-    if socket.gethostname().startswith("localhost"):
-        print("this machine has no name: a reboot is not told from another machine")
-        return
-    change_records(sandbox, out, host=socket.gethostname())
-    finish(sandbox, out, says=["restarted since", "the run's exit code is 3"])
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    private = sandbox.path / "state/proctor/runs" / f"{json.loads((out / 'run.json').read_text())['run_id']}.json"
+    change_record(out, boot_id="another")
+    private.write_bytes((out / "run.json").read_bytes())  # the locked files themselves
+    finish(sandbox, out, code=2, says=["still alive"])
+    process.kill()
+    sandbox.finish(process)
+    wait_until(lambda: not survivors(token), 30, "end of the case")
+    finish(sandbox, out, says=["the run's exit code is 3"])
     all_there(out, token)
 
 

@@ -13,8 +13,8 @@
 #include "harness/doctor/examine_host.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/scheduler_shard.h"
+#include "harness/run/record/dead_runs.h"
 #include "harness/run/record/run_directory.h"
-#include "harness/run/record/run_record.h"
 #include "harness/run/schedule/open_files.h"
 #include "harness/stack/fingerprint.h"
 
@@ -96,8 +96,7 @@ Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
 
 std::vector<Warning> sweep_dead() {
   std::vector<Warning> warnings;
-  for (const std::string& sentence : sweep_dead_runs())
-    warnings.push_back({WarningCode::kSwept, "left by killed " + sentence});
+  for (const std::string& sentence : sweep_dead_runs()) warnings.push_back({WarningCode::kSwept, sentence});
   for (const Error& error : sweep_held_directories().failed)
     warnings.push_back({WarningCode::kSwept, "left by a killed run: failed to " + error.what});
   return warnings;

@@ -226,7 +226,9 @@ Result<void> write_record(int fd, const LeaseRecord& record, const std::string& 
 std::optional<std::string> why_dirty(const Reading& last, const std::string& path) {
   if (!last.problem.empty()) return path + " " + last.problem;
   if (!last.record || !last.record->dirty) return std::nullopt;
-  if (last.record->boot_id != boot_id()) return std::nullopt;  // the machine was started anew since
+  const bool restarted =
+      !last.record->boot_id.empty() && !boot_id().empty() && last.record->boot_id != boot_id();
+  if (restarted) return std::nullopt;
   return fmt::format("run {} (pid {}, since {}) ended without reporting the device healthy",
                      last.record->holder.run, last.record->pid, last.record->since);
 }
@@ -369,7 +371,7 @@ Result<std::variant<Lease, LeaseConflict>> LeaseDirectory::take(const std::strin
   lease.record_.since = utc_now();
   lease.record_.boot_id = boot_id();
   lease.record_.dirty = true;
-  if (last.record && last.record->boot_id == lease.record_.boot_id)
+  if (last.record && !boot_id().empty() && last.record->boot_id == boot_id())
     lease.record_.endured = last.record->endured;
   if (auto written = write_record(lease.fd(), lease.record_, device); !written) return written.error();
   return std::variant<Lease, LeaseConflict>(std::move(lease));

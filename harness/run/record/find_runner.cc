@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The initial PID namespace, which shows every process (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
-constexpr const char* kInitialNamespace = "pid:[4026531836]";
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 std::vector<int> all_pids() {
@@ -58,17 +56,20 @@ std::string namespace_of(int pid, std::error_code& error) {
   return fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error).string();
 }
 
-// The pid in the innermost namespace: the last number of the line `NSpid:` (proc_pid_status(5)).
-int innermost_pid(int pid) {
+// The last number of a line of proc_pid_status(5); -1: there is none.
+int number_in_status(int pid, const std::string& name) {
   const std::string status = read_of(pid, "status");
-  const auto line = status.find("\nNSpid:");
-  if (line == status.npos) return 0;
-  const auto end = status.find('\n', line + 1);
+  const auto line = status.find("\n" + name + ":");
+  if (line == status.npos) return -1;
+  const auto end = std::min(status.find('\n', line + 1), status.size());
   const auto last = status.find_last_of("\t ", end);
-  int inner = 0;
-  std::from_chars(status.data() + last + 1, status.data() + std::min(end, status.size()), inner);
-  return inner;
+  int number = -1;
+  std::from_chars(status.data() + last + 1, status.data() + end, number);
+  return number;
 }
+
+// The pid in the innermost namespace.
+int innermost_pid(int pid) { return number_in_status(pid, "NSpid"); }
 
 bool has_variable(const std::string& environment, const std::string& variable) {
   const std::string entry = variable + '\0';
@@ -102,10 +103,19 @@ bool is_marked(ProcReader& reader, int pid, const std::string& run_id) {
              environment.npos;
 }
 
-bool is_named(int pid, const std::vector<LeftProcess>& named) {
-  if (named.empty()) return false;
+// Start times mean nothing after a reboot, nor in another time namespace. An id that cannot be read equals no other.
+bool has_our_times(const RunRecord& record) {
+  std::error_code error;
+  return !record.boot_id.empty() && record.boot_id == boot_id() && !record.pid_namespace.empty() &&
+         record.time_namespace == fs::read_symlink("/proc/self/ns/time", error);
+}
+
+bool is_named(int pid, const RunRecord& record) {
+  std::error_code error;
+  if (record.left.empty() || !has_our_times(record) || namespace_of(pid, error) != record.pid_namespace)
+    return false;
   const auto start = start_time_of(pid);
-  return std::ranges::any_of(named, [&](const LeftProcess& left) {
+  return std::ranges::any_of(record.left, [&](const LeftProcess& left) {
     return left.start_time == start && left.pid == innermost_pid(pid);
   });
 }
@@ -121,7 +131,7 @@ struct Leftovers {
 };
 
 // Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
-Leftovers processes_of(ProcReader& reader, const RunRecord& record, const std::vector<LeftProcess>& named) {
+Leftovers processes_of(ProcReader& reader, const RunRecord& record) {
   const std::string& run_id = record.run_id;
   Leftovers left;
   for (const int pid : all_pids()) {
@@ -129,7 +139,7 @@ Leftovers processes_of(ProcReader& reader, const RunRecord& record, const std::v
     auto held = ProcessHandle::open(pid, start_time_of(pid));
     if (!held) continue;
     const bool ours = is_marked(reader, pid, run_id) || is_in_cgroup(read_of(pid, "cgroup"), run_id) ||
-                      is_named(pid, named) || is_guard_of(read_of(reader, pid, "cmdline"), run_id);
+                      is_named(pid, record) || is_guard_of(read_of(reader, pid, "cmdline"), run_id);
     if (ours && !held->gone()) {
       left.found.push_back(*std::move(held));
     } else if (!ours && start_time_of(pid) >= record.start_time && is_silent(reader, pid)) {
@@ -141,36 +151,23 @@ Leftovers processes_of(ProcReader& reader, const RunRecord& record, const std::v
 
 }  // namespace
 
-FoundRunner find_runner(const RunRecord& record) {
-  const RunnerState state = runner_state(record);
-  if (state == RunnerState::kAlive) {
-    auto held = ProcessHandle::open(record.pid, record.start_time);
-    return {held ? RunnerState::kAlive : RunnerState::kGone, std::move(held)};
-  }
-  if (state != RunnerState::kUnknown) return {.state = state};
-  bool below = false;   // its namespace is one below ours, so that all its processes are to be seen
-  bool hidden = false;  // somebody has its pid and start time, and does not let us look at its namespace
-  for (const int pid : all_pids()) {
-    std::error_code error;
-    const std::string its = namespace_of(pid, error);
-    if (error == std::errc::permission_denied && innermost_pid(pid) == record.pid)
-      hidden = hidden || start_time_of(pid) == record.start_time;
-    if (error || its != record.pid_namespace) continue;
-    below = true;
-    if (innermost_pid(pid) != record.pid) continue;
-    if (auto held = ProcessHandle::open(pid, record.start_time))
-      return {RunnerState::kAlive, std::move(held)};
-  }
+std::optional<ProcessHandle> find_runner(const RunRecord& record) {
+  if (record.pid_namespace.empty()) return std::nullopt;
   std::error_code error;
-  below = below || fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
-  return {.state = below && !hidden ? RunnerState::kGone : RunnerState::kUnknown};
+  if (record.pid_namespace == fs::read_symlink("/proc/self/ns/pid", error))
+    return ProcessHandle::open(record.pid, record.start_time);
+  for (const int pid : all_pids()) {
+    if (namespace_of(pid, error) != record.pid_namespace || innermost_pid(pid) != record.pid) continue;
+    if (auto held = ProcessHandle::open(pid, record.start_time)) return held;
+  }
+  return std::nullopt;
 }
 
-bool step_is_over(const RunRecord& record) {
+bool step_is_over(const RunRecord& record, const ProcessHandle& runner) {
   std::error_code error;
   const bool same_namespace = fs::read_symlink("/proc/self/ns/pid", error) == record.pid_namespace;
-  return same_namespace && record.parent_pid > 0 &&
-         start_time_of(record.parent_pid) != record.parent_start_time;
+  const int parent = number_in_status(runner.pid(), "PPid");
+  return same_namespace && record.parent_pid > 0 && parent >= 0 && parent != record.parent_pid;
 }
 
 bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<std::string>& said) {
@@ -197,13 +194,11 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 }
 
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
-  // A pid and a start time mean nothing after a reboot.
-  const auto named = record.boot_id == boot_id() ? record.left : std::vector<LeftProcess>();
   ProcReader reader;
   std::set<int> told;
   KillWait wait(limit);
   for (;;) {
-    const auto left = processes_of(reader, record, named);
+    const auto left = processes_of(reader, record);
     if (left.found.empty() && left.silent.empty()) return true;
     for (const ProcessHandle& process : left.found) {
       const std::string command = command_of(reader, process.pid());

@@ -12,20 +12,14 @@
 
 namespace proctor {
 
-struct FoundRunner {
-  RunnerState state = RunnerState::kUnknown;
-  std::optional<ProcessHandle> process{};  // only if alive; its pid is the one that this process sees
-};
+// The process of a living runner (runner_lock.h). Its pid is the one that this process sees. None if /proc does not show
+// the runner here, or shows it with another start time, as from another time namespace.
+std::optional<ProcessHandle> find_runner(const RunRecord& record);
 
-// That the runner is gone must be proven: in the same PID namespace, or in one that shows all processes of
-// the runner's namespace. That is a namespace above it (some process of the runner's namespace is visible),
-// or the one of the whole machine.
-FoundRunner find_runner(const RunRecord& record);
-
-// Whether the process that started the runner has ended, so that nobody waits for the runner any more. False
-// if that cannot be known, because the runner was started from outside of its PID namespace (`docker exec`)
-// or is meant to outlive its step.
-bool step_is_over(const RunRecord& record);
+// Whether the process that started the runner has ended, so that nobody waits for the runner any more: the kernel has given
+// the runner another parent. False if that cannot be known, because the runner was started from outside of its PID namespace
+// (`docker exec`) or is meant to outlive its step.
+bool step_is_over(const RunRecord& record, const ProcessHandle& runner);
 
 // Ends a living runner. After the first SIGTERM it stops its cases and writes its reports; after a second one
 // it kills them; then comes SIGKILL. All this takes at most `limit`. `said` gets what was done. False if the

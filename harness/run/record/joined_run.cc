@@ -1,9 +1,12 @@
 #include "harness/run/record/joined_run.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 
 #include "harness/core/replace_file.h"
@@ -20,7 +23,7 @@ constexpr std::string_view kOpen = ".open-";
 constexpr const char* kParts = "parts";
 
 std::string link_name(const Starter& starter) {
-  return fmt::format("{}{}-{}", kOpen, starter.pid, starter.start_time);
+  return fmt::format("{}{}-{}-{}", kOpen, starter.pid, starter.start_time, starter.namespaces);
 }
 
 template <typename Number>
@@ -31,21 +34,49 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// Of starters that have ended nothing more comes.
+std::uint64_t inode_of(const char* path) {
+  struct stat info {};
+  return ::stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+std::optional<Starter> parse_link_name(std::string_view name) {
+  if (!name.starts_with(kOpen)) return std::nullopt;
+  std::string_view rest = name.substr(kOpen.size());
+  const auto take = [&rest] {
+    const std::string_view part = rest.substr(0, rest.find('-'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    return part;
+  };
+  const auto pid = number<int>(take());
+  const auto start = number<std::uint64_t>(take());
+  if (!pid || *pid <= 0 || !start) return std::nullopt;
+  return Starter{.pid = *pid, .start_time = *start, .namespaces = std::string(rest)};
+}
+
+// What /proc does not show may live: it may be hidden, or its numbers may be of other namespaces.
+bool has_ended(const Starter& starter) {
+  if (starter.namespaces != Starter::own_namespaces()) return false;
+  if (::kill(starter.pid, 0) != 0) return errno == ESRCH;
+  const std::uint64_t now = start_time_of(starter.pid);
+  return now != 0 && now != starter.start_time;  // another process has this pid
+}
+
+// Of starters that have ended nothing more comes, and nothing comes to a run that is closed or removed.
 void forget_ended_starters(const fs::path& root) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kOpen)) continue;
-    const std::string_view who = std::string_view(name).substr(kOpen.size());
-    const std::size_t dash = who.find('-');
-    const auto pid = number<int>(who.substr(0, dash));
-    const auto start = dash == who.npos ? std::nullopt : number<std::uint64_t>(who.substr(dash + 1));
-    if (pid && start && start_time_of(*pid) != *start) fs::remove(entry.path(), ignored);
+    const auto starter = parse_link_name(entry.path().filename().string());
+    if (!starter) continue;
+    if (has_ended(*starter) || is_closed(entry.path()) || !fs::exists(entry.path(), ignored))
+      fs::remove(entry.path(), ignored);
   }
 }
 
 }  // namespace
+
+std::string Starter::own_namespaces() {
+  return fmt::format("{}-{}", inode_of("/proc/self/ns/pid"), inode_of("/proc/self/ns/time"));
+}
 
 Starter parent_of_this_process() {
   const int pid = static_cast<int>(::getppid());

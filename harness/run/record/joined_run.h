@@ -4,7 +4,9 @@
 //
 //   ROOT/20260131T120000Z-1a2b3c/parts/1/        the run directory of the first test
 //   ROOT/latest -> 20260131T120000Z-1a2b3c
-//   ROOT/.open-4711-88213 -> 20260131T120000Z-1a2b3c     for what process 4711 starts, which began at tick 88213
+//   ROOT/.open-4711-88213-4026531836-4026531834 -> 20260131T120000Z-1a2b3c
+//                                                for what process 4711 starts, which began at tick 88213, by the pids and
+//                                                the clock of these namespaces (PID, time)
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,9 @@ void leave_refusal(const std::filesystem::path& part, const Error& error);
 struct Starter {
   int pid = 0;
   std::uint64_t start_time = 0;
+  std::string namespaces = own_namespaces();  // in which the numbers above mean something
+
+  static std::string own_namespaces();
 };
 Starter parent_of_this_process();
 

@@ -54,6 +54,18 @@ TEST(JoinedRun, OneThatIsClosedIsNotTakenAgain) {
   EXPECT_NE(*open_joined_run(root.path(), myself()), *first);
 }
 
+TEST(JoinedRun, WhoMayBeAliveIsNotForgotten) {
+  const TempDir root;
+  Starter elsewhere{.pid = ::getpid(), .start_time = start_time_of(::getpid()) + 1};
+  elsewhere.namespaces = "1-2";
+  const auto theirs = open_joined_run(root.path(), elsewhere);
+  ASSERT_TRUE(theirs && open_joined_run(root.path(), myself()));
+  EXPECT_EQ(find_joined_run(root.path(), elsewhere), *theirs);
+  std::ofstream(*theirs / "journal.jsonl") << "\n";
+  ASSERT_TRUE(open_joined_run(root.path(), parent_of_this_process()));
+  EXPECT_FALSE(find_joined_run(root.path(), elsewhere)) << "it is closed: nothing more comes";
+}
+
 TEST(JoinedRun, NothingIsLeftOfStartersThatHaveEnded) {
   const TempDir root;
   const Starter ended{.pid = ::getpid(), .start_time = start_time_of(::getpid()) + 1};
@@ -75,8 +87,9 @@ TEST(JoinedRun, OneWithoutReportsGoesWithTheOldOnes) {
   const fs::path stopped = run("20200101T000000Z-000001");
   const fs::path lives = run("20200101T000000Z-000002");
   const fs::path recorded = run("20200101T000000Z-000003");
-  fs::create_directory_symlink(lives.filename(), root / (".open-" + std::to_string(myself().pid) + "-" +
-                                                         std::to_string(myself().start_time)));
+  fs::create_directory_symlink(lives.filename(),
+                               root / (".open-" + std::to_string(myself().pid) + "-" +
+                                       std::to_string(myself().start_time) + "-" + myself().namespaces));
   std::ofstream(recorded / "parts/1/run.json") << "{}";
   for (int i = 0; i < kKeptRuns; ++i) {
     char name[32];

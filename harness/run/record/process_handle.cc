@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -16,6 +17,12 @@ namespace proctor {
 namespace {
 
 constexpr auto kPollWithoutPidfd = std::chrono::milliseconds(20);  // only without a pidfd
+
+// A /proc of another PID namespace shows other processes under these pids.
+bool has_own_proc() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self", error) == std::to_string(::getpid());
+}
 
 }  // namespace
 
@@ -31,7 +38,7 @@ std::optional<ProcessHandle> ProcessHandle::open(int pid, std::uint64_t start_ti
   if (pid <= 0 || start_time == 0) return std::nullopt;  // 0 and below are groups to kill(2)
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd && errno != ENOSYS && errno != EPERM) return std::nullopt;
-  if (start_time_of(pid) != start_time) return std::nullopt;
+  if (!has_own_proc() || start_time_of(pid) != start_time) return std::nullopt;
   return ProcessHandle(pid, start_time, std::move(pidfd));
 }
 

@@ -17,7 +17,7 @@ std::uint64_t start_time_of(int pid);
 
 class ProcessHandle {
  public:
-  // None if no living process has that pid and that start time.
+  // None if no living process has that pid and that start time, or if /proc is of another PID namespace.
   static std::optional<ProcessHandle> open(int pid, std::uint64_t start_time);
 
   int pid() const { return pid_; }

@@ -58,6 +58,20 @@ TEST(ProcessHandle, OnlyWithThatPidAndThatStartTime) {
   EXPECT_FALSE(ProcessHandle::open(child, start));
 }
 
+// Without a /proc of its own a PID namespace has other pids than /proc shows.
+TEST(ProcessHandle, NoneWhereProcShowsOtherPids) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(77);
+    const pid_t inner = ::fork();
+    if (inner == 0) ::_exit(ProcessHandle::open(1, start_time_of(1)) ? 1 : 0);
+    ::_exit(WEXITSTATUS(reap(inner)));
+  }
+  const int status = reap(child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no PID namespace can be made here";
+  EXPECT_EQ(status, 0) << "process 1 of /proc is another one";
+}
+
 TEST(ProcessHandle, AProcessIsAliveAsLongAsAnyOfItsThreads) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,28 +1,20 @@
 #include "harness/run/record/run_record.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <ranges>
 #include <string_view>
-#include <thread>
 
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/regular_file.h"
-#include "harness/core/remove_tree.h"
 #include "harness/core/unique_fd.h"
-#include "harness/core/user_name.h"
-#include "harness/process/cgroup.h"
-#include "harness/process/fair_time.h"
 #include "harness/run/record/process_handle.h"
 
 namespace proctor {
@@ -34,9 +26,7 @@ using nlohmann::json;
 constexpr const char* kRecordFile = "run.json";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr const char* kPidNamespace = "/proc/self/ns/pid";
-constexpr const char* kCgroupKill = "cgroup.kill";
-constexpr Milliseconds kKillWait{1'000};
-constexpr Milliseconds kKillPoll{5};
+constexpr const char* kTimeNamespace = "/proc/self/ns/time";
 
 // "" when it is gone, as files of other runs and processes are.
 std::string read_text(const fs::path& path) {
@@ -98,11 +88,11 @@ Result<std::string> base_in_tmp() {
   return path;
 }
 
-Result<void> write_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  if (auto written = write_new_file(draft, text + '\n'); !written) return written;
-  if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
-  return {};
+std::string draft_of(const std::string& path) { return path + ".new"; }
+
+Result<void> write_to(const UniqueFd& file, const std::string& path, const std::string& text) {
+  if (::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+  return Error::system("write " + path, errno);
 }
 
 bool same_directory(const std::string& a, const std::string& b) {
@@ -135,10 +125,8 @@ Result<std::optional<RunRecord>> read_as_it_is(const std::string& path) {
   return std::optional<RunRecord>(std::move(*record));
 }
 
-// Also below our own directory: there a test of the same user may have put anything.
-Result<RunRecord> read_private_copy(const fs::path& path) {
-  const auto text = read_regular(path.string(), kMostRecord);
-  return text ? parse_run_record(*text) : text.error();
+std::string private_path(const std::string& directory, const RunRecord& record) {
+  return directory + "/" + record.run_id + ".json";
 }
 
 enum class PrivateCopy { kEqual, kOther, kNone };
@@ -146,123 +134,12 @@ enum class PrivateCopy { kEqual, kOther, kNone };
 PrivateCopy private_copy_of(const RunRecord& record) {
   PrivateCopy found = PrivateCopy::kNone;
   for (const auto& directory : run_record_directories()) {
-    const auto copy = read_private_copy(fs::path(directory) / (record.run_id + ".json"));
+    const auto copy = read_private_record(private_path(directory, record));
     if (!copy) continue;
-    if (to_json(*copy) == to_json(record)) return PrivateCopy::kEqual;
+    if (to_json(copy->record) == to_json(record)) return PrivateCopy::kEqual;
     found = PrivateCopy::kOther;
   }
   return found;
-}
-
-// Machines that nobody has named are all called localhost.
-bool names_a_machine(const std::string& host) { return !host.empty() && !host.starts_with("localhost"); }
-
-bool is_populated(const fs::path& cgroup) {
-  return read_text(cgroup / "cgroup.events").find("populated 1") != std::string::npos;
-}
-
-// Here and below.
-std::vector<pid_t> members_of(const fs::path& cgroup) {
-  std::vector<pid_t> pids;
-  const auto add = [&pids](const fs::path& directory) {
-    std::ifstream list(directory / "cgroup.procs");
-    for (pid_t pid = 0; list >> pid;) pids.push_back(pid);
-  };
-  add(cgroup);
-  std::error_code error;
-  for (auto at = fs::recursive_directory_iterator(cgroup, error);
-       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    if (at->is_directory(error)) add(at->path());
-  }
-  return pids;
-}
-
-void kill_cgroup(const fs::path& cgroup) {
-  std::ofstream(cgroup / kCgroupKill) << "1";
-  KillWait wait(kKillWait);
-  while (is_populated(cgroup) && !wait.is_over(members_of(cgroup))) std::this_thread::sleep_for(kKillPoll);
-}
-
-// Leaves first: a cgroup with children cannot be removed.
-void remove_cgroup(const fs::path& cgroup) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(cgroup, ignored)) {
-    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) remove_cgroup(entry.path());
-  }
-  ::rmdir(cgroup.c_str());
-}
-
-// Where the run's cgroup is as seen from here. In a container, and from outside of one, it has another path
-// than in the record; its name is the same.
-std::optional<fs::path> find_cgroup(const RunRecord& record) {
-  const fs::path recorded = record.cgroup;
-  // The id in the name makes a mistaken or forged record harmless.
-  if (recorded.filename().string().find(record.run_id) == std::string::npos) return std::nullopt;
-  std::error_code error;
-  if (fs::exists(recorded / kCgroupKill, error)) return recorded;
-  const auto mount = cgroup2_mount();
-  if (!mount || record.pid_namespace == read_link(kPidNamespace)) return std::nullopt;
-  for (auto at =
-           fs::recursive_directory_iterator(*mount, fs::directory_options::skip_permission_denied, error);
-       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    if (at->path().filename() == recorded.filename() && fs::exists(at->path() / kCgroupKill, error))
-      return at->path();
-  }
-  return std::nullopt;
-}
-
-bool sweep_cgroup(const RunRecord& record, std::vector<std::string>& swept) {
-  const auto cgroup = find_cgroup(record);
-  if (!cgroup) return true;
-  const bool alive = is_populated(*cgroup);
-  if (alive) kill_cgroup(*cgroup);
-  remove_cgroup(*cgroup);
-  std::error_code error;
-  const bool left = fs::exists(*cgroup, error);
-  swept.push_back((alive ? "killed the processes in and removed cgroup " : "removed cgroup ") +
-                  cgroup->string() + (left ? ", which the kernel still holds" : ""));
-  return !left;
-}
-
-// Only where the pids are those of the record. From elsewhere, kill_leftovers() finds them (find_runner.h). A process that
-// several records name is killed and reported once. `surviving` gets the processes that could not be ended.
-bool sweep_left(const RunRecord& record, std::vector<LeftProcess>& surviving,
-                std::vector<std::string>& swept) {
-  if (record.boot_id != first_line(kBootId) || record.pid_namespace != read_link(kPidNamespace)) return true;
-  bool gone = true;
-  for (const LeftProcess& process : record.left) {
-    if (std::ranges::find(surviving, process) != surviving.end()) {
-      gone = false;
-      continue;
-    }
-    const auto held = ProcessHandle::open(process.pid, process.start_time);
-    if (!held) continue;
-    const auto killed = held->signal(SIGKILL);
-    KillWait wait(kKillWait);
-    bool ended = false;
-    while (!(ended = held->wait_until_gone(kKillPoll)) && !wait.is_over({process.pid})) {
-    }
-    swept.push_back((ended ? "killed process " : "failed to kill process ") + std::to_string(process.pid) +
-                    (killed ? "" : ": " + killed.error().what));
-    gone = gone && ended;
-    if (!ended) surviving.push_back(process);
-  }
-  return gone;
-}
-
-void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {
-  if (fs::path(scratch).filename().string().rfind("pr-", 0) != 0) return;
-  struct stat info {};
-  if (::lstat(scratch.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
-  const auto removed = remove_tree(scratch);
-  swept.push_back(removed ? "removed scratch directory " + scratch : "failed to " + removed.error().what);
-}
-
-bool sweep_of(const RunRecord& record, std::vector<LeftProcess>& surviving, std::vector<std::string>& said) {
-  const bool ended = sweep_left(record, surviving, said);
-  const bool swept = sweep_cgroup(record, said);
-  for (const auto& directory : record.scratch) sweep_scratch(directory, said);
-  return ended && swept;
 }
 
 }  // namespace
@@ -291,10 +168,10 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
           .pid = ::getpid(),
           .start_time = start_time_of(::getpid()),
           .parent_pid = ::getppid(),
-          .parent_start_time = start_time_of(::getppid()),
           .host = host_name(),
           .boot_id = proctor::boot_id(),
           .pid_namespace = read_link(kPidNamespace),
+          .time_namespace = read_link(kTimeNamespace),
           .cgroup = std::move(cgroup),
           .scratch = std::move(scratch),
           .slurm = own_slurm_job()};
@@ -304,18 +181,22 @@ std::string to_json(const RunRecord& record) {
   json left = json::array();
   for (const LeftProcess& process : record.left)
     left.push_back({{"pid", process.pid}, {"start_time", process.start_time}});
+  json locked = json::array();
+  for (const LockedFile& file : record.locked)
+    locked.push_back({{"file_system", file.file_system}, {"device", file.device}, {"inode", file.inode}});
   json object{{"run_id", record.run_id},
               {"run_dir", record.run_dir},
               {"pid", record.pid},
               {"start_time", record.start_time},
               {"parent_pid", record.parent_pid},
-              {"parent_start_time", record.parent_start_time},
               {"host", record.host},
               {"boot_id", record.boot_id},
               {"pid_namespace", record.pid_namespace},
+              {"time_namespace", record.time_namespace},
               {"cgroup", record.cgroup},
               {"scratch", record.scratch},
-              {"left", left}};
+              {"left", left},
+              {"locked", locked}};
   if (record.slurm) {
     object["slurm"] = {
         {"job", record.slurm->id}, {"cluster", record.slurm->cluster}, {"node", record.slurm->node}};
@@ -332,14 +213,18 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .pid = object.at("pid"),
                      .start_time = object.at("start_time"),
                      .parent_pid = object.value("parent_pid", 0),
-                     .parent_start_time = object.value("parent_start_time", std::uint64_t{0}),
                      .host = object.value("host", ""),
                      .boot_id = object.at("boot_id"),
                      .pid_namespace = object.at("pid_namespace"),
+                     .time_namespace = object.value("time_namespace", ""),
                      .cgroup = object.at("cgroup"),
                      .scratch = object.at("scratch")};
     for (const json& process : object.value("left", json::array()))
       record.left.push_back({.pid = process.at("pid"), .start_time = process.at("start_time")});
+    for (const json& file : object.value("locked", json::array())) {
+      record.locked.push_back(
+          {.file_system = file.at("file_system"), .device = file.at("device"), .inode = file.at("inode")});
+    }
     if (const auto slurm = object.find("slurm"); slurm != object.end()) {
       record.slurm = {
           .id = slurm->at("job"), .cluster = slurm->value("cluster", ""), .node = slurm->value("node", "")};
@@ -357,13 +242,13 @@ Result<RunRecord> parse_run_record(const std::string& text) {
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   const std::string path = fs::path(run_dir) / kRecordFile;
   auto record = read_as_it_is(path);
-  if (!record || !*record || runner_state(**record) == RunnerState::kElsewhere) return record;
-  if (!same_directory((*record)->run_dir, run_dir))
-    return distrusted(path, "it is the record of another directory, " + (*record)->run_dir);
-  const bool since_boot = (*record)->boot_id == boot_id();
+  if (!record || !*record) return record;
   const PrivateCopy copy = private_copy_of(**record);
-  if (copy == PrivateCopy::kEqual || (copy == PrivateCopy::kNone && !since_boot)) return record;
+  const bool far = is_of_another_machine(**record);  // which may have the directory mounted elsewhere
+  if (!far && !same_directory((*record)->run_dir, run_dir))
+    return distrusted(path, "it is the record of another directory, " + (*record)->run_dir);
   if (copy == PrivateCopy::kOther) return distrusted(path, "it differs from the private copy of its runner");
+  if (copy == PrivateCopy::kEqual || (*record)->boot_id != boot_id()) return record;
   // A run that ends takes its record away before the copy.
   if (const auto again = read_as_it_is(path); again && !*again) return again;
   Error error = distrusted(path, "the runners of this user have no copy of it");
@@ -373,6 +258,15 @@ Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   return error;
 }
 
+Result<PrivateRecord> read_private_record(const std::string& path) {
+  const auto file = open_regular(path, kMostRecord);
+  if (!file) return file.error();
+  auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file->get())));
+  if (!record) return record.error();
+  RunnerLook runner = look_at_lock(*file, record->locked);
+  return PrivateRecord{.record = *std::move(record), .runner = std::move(runner)};
+}
+
 bool is_confirmed(const RunRecord& record) { return private_copy_of(record) == PrivateCopy::kEqual; }
 
 void remove_run_record(const RunRecord& record) {
@@ -380,8 +274,7 @@ void remove_run_record(const RunRecord& record) {
   const std::string path = record.run_dir + "/" + kRecordFile;
   const auto there = read_as_it_is(path);
   if (there && *there && (*there)->run_id == record.run_id) ::unlink(path.c_str());
-  for (const auto& directory : run_record_directories())
-    ::unlink((directory + "/" + record.run_id + ".json").c_str());
+  for (const auto& directory : run_record_directories()) ::unlink(private_path(directory, record).c_str());
 }
 
 std::vector<std::string> run_record_directories() {
@@ -407,10 +300,11 @@ std::vector<RunRecord> run_records_of(const SlurmJob& job) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(directory, ignored)) {
       if (entry.path().extension() != ".json") continue;
-      auto record = read_private_copy(entry.path());
-      if (!record || !record->slurm || record->slurm->id != job.id) continue;
-      if (agree(record->slurm->cluster, job.cluster) && agree(record->slurm->node, job.node))
-        records.push_back(*std::move(record));
+      auto found = read_private_record(entry.path());
+      if (!found || !found->record.slurm || found->record.slurm->id != job.id) continue;
+      const SlurmJob& its = *found->record.slurm;
+      if (agree(its.cluster, job.cluster) && agree(its.node, job.node))
+        records.push_back(std::move(found->record));
     }
   }
   return records;
@@ -453,10 +347,22 @@ Result<RunRecordFiles> RunRecordFiles::write(const RunRecord& record) {
   return files;
 }
 
-Result<void> RunRecordFiles::write() const {
+// A copy appears under its name with its lock: nobody sees a living run without one.
+Result<void> RunRecordFiles::write() {
+  std::vector<UniqueFd> files;
+  record_.locked.clear();
   for (const auto& path : paths_) {
-    if (auto written = write_file(path, to_json(record_)); !written) return written.error();
+    auto draft = create_file(draft_of(path), 0644);
+    if (!draft) return draft.error();
+    if (const LockedFile locked = lock_for_life(*draft); locked.inode != 0) record_.locked.push_back(locked);
+    files.push_back(*std::move(draft));
   }
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (auto written = write_to(files[i], paths_[i], to_json(record_) + '\n'); !written) return written;
+    if (::rename(draft_of(paths_[i]).c_str(), paths_[i].c_str()) != 0)
+      return Error::system("write " + paths_[i], errno);
+  }
+  held_ = std::move(files);
   return {};
 }
 
@@ -468,43 +374,33 @@ Result<void> RunRecordFiles::keep(const std::vector<int>& pids) {
 }
 
 RunRecordFiles::~RunRecordFiles() {
-  for (const auto& path : std::views::reverse(paths_))
-    ::unlink(path.c_str());  // the copy last, as it came first
-}
-
-// The boot comes first: the containers of a machine have names of their own, and its boot id.
-RunnerState runner_state(const RunRecord& record) {
-  if (record.boot_id != boot_id()) {
-    const bool same_machine = names_a_machine(record.host) && record.host == host_name();
-    return same_machine ? RunnerState::kGone : RunnerState::kElsewhere;
+  for (const auto& path : std::views::reverse(paths_)) {  // the copy last, as it came first
+    ::unlink(draft_of(path).c_str());
+    ::unlink(path.c_str());
   }
-  if (record.pid_namespace != read_link(kPidNamespace)) return RunnerState::kUnknown;
-  return record.start_time != 0 && start_time_of(record.pid) == record.start_time ? RunnerState::kAlive
-                                                                                  : RunnerState::kGone;
 }
 
-bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
-  std::vector<LeftProcess> surviving;
-  return sweep_of(record, surviving, said);
+bool has_our_pids(const RunRecord& record) {
+  return !record.boot_id.empty() && record.boot_id == boot_id() && !record.pid_namespace.empty() &&
+         record.pid_namespace == read_link(kPidNamespace) &&
+         record.time_namespace == read_link(kTimeNamespace);
 }
 
-std::vector<std::string> sweep_dead_runs() {
-  std::vector<std::string> swept;
-  std::vector<LeftProcess> surviving;
-  for (const auto& directory : run_record_directories()) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-      if (entry.path().extension() != ".json") continue;
-      const auto record = read_private_copy(entry.path());
-      if (!record || runner_state(*record) != RunnerState::kGone) continue;
-      std::vector<std::string> said;
-      if (sweep_of(*record, surviving, said)) remove_run_record(*record);
-      for (const std::string& sentence : said)
-        swept.push_back("run " + record->run_id + " of " + user_name(::geteuid()) + " in " + record->run_dir +
-                        ": " + sentence);
-    }
+bool is_of_another_machine(const RunRecord& record) {
+  return record.boot_id != boot_id() && record.host != host_name();
+}
+
+RunnerLook look_at_runner(const RunRecord& record) {
+  std::vector<std::string> paths{record.run_dir + "/" + kRecordFile};
+  for (const auto& directory : run_record_directories()) paths.push_back(private_path(directory, record));
+  RunnerLook look{.why = "its record cannot be read"};
+  for (const auto& path : paths) {
+    auto copy = read_private_record(path);
+    if (!copy || to_json(copy->record) != to_json(record)) continue;
+    if (copy->runner.state == RunnerState::kAlive) return std::move(copy->runner);
+    if (look.state != RunnerState::kGone) look = std::move(copy->runner);
   }
-  return swept;
+  return look;
 }
 
 }  // namespace proctor

@@ -1,11 +1,10 @@
 // A list of what a run leaves behind if its runner is killed. It is written before the first case starts; the
-// next run and `proctor finish` sweep what it lists. One copy is in the run directory (run.json), one in a
+// next run and `proctor finish` sweep what it lists (dead_runs.h). One copy is in the run directory (run.json), one in a
 // per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs, or where that is another user's
 // /tmp/proctor-UID.RANDOM/runs), so that the next run finds it. The first lies where tests write: it is believed only where it says what the second one says.
 //
-// A record is acted upon only if its runner is provably gone: the record is from an earlier boot of this
-// machine, or no process in the same PID namespace has that pid *and* that start time. A run directory may be
-// on a file system that other machines share, so a different boot on a different host proves nothing.
+// The runner locks both copies for its life (runner_lock.h). A record is acted upon only if a free lock proves that the
+// runner has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +17,8 @@
 
 #include "harness/core/result.h"
 #include "harness/core/slurm_job.h"
+#include "harness/core/unique_fd.h"
+#include "harness/run/record/runner_lock.h"
 
 namespace proctor {
 
@@ -37,14 +38,15 @@ struct RunRecord {
   // The process that started it, in the same PID namespace; 0 if that was outside, or if the run is meant to
   // outlive it.
   int parent_pid = 0;
-  std::uint64_t parent_start_time = 0;
   std::string host;  // host name; that of its container, if it is in one
   std::string boot_id;
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
+  std::string time_namespace{};      // readlink of /proc/self/ns/time; start times mean something in it only
   std::string cgroup;                // the run's cgroup directory, or ""
   std::vector<std::string> scratch;  // the run's scratch directories
   std::vector<LeftProcess> left{};
-  std::optional<SlurmJob> slurm{};  // the job that it is of
+  std::optional<SlurmJob> slurm{};   // the job that it is of
+  std::vector<LockedFile> locked{};  // the copies
 };
 
 // Whether it has the form of new_run_id() (run_directory.h). It becomes part of paths, and decides who is killed.
@@ -52,6 +54,11 @@ bool is_run_id(std::string_view text);
 
 std::string host_name();
 std::string boot_id();
+
+// Whether the pids and start times of the record mean the same to this process.
+bool has_our_pids(const RunRecord& record);
+// Whether neither the boot nor the host name is ours. For messages: it proves nothing.
+bool is_of_another_machine(const RunRecord& record);
 
 // Describes this process.
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
@@ -62,8 +69,7 @@ Result<RunRecord> parse_run_record(const std::string& text);
 
 // The copy in a run directory; none if the run ended by itself. A reader of the record kills what it names,
 // so the record is refused unless it is a file of this user or of root, has the form of a record, and, if it
-// was written on this machine since its boot, names the directory that it is in and has an equal private copy. What was
-// written before the boot names nothing that lives.
+// was written on this machine since its boot, names the directory that it is in and has an equal private copy.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
 // Whether it has an equal private copy.
 bool is_confirmed(const RunRecord& record);
@@ -82,17 +88,24 @@ struct RecordOwner {
   gid_t gid = 0;
 };
 std::vector<RecordOwner> others_with_run_records();
+// A private copy, which a test of the same user may have replaced by anything.
+struct PrivateRecord {
+  RunRecord record;
+  RunnerLook runner;
+};
+Result<PrivateRecord> read_private_record(const std::string& path);
+
 // Wherever runs of this user may have put theirs; only directories that nobody else may write to.
 std::vector<std::string> run_record_directories();
 
-// Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then,
+// Holds and locks both copies while the run lasts; destroying it removes them, because nothing is left to sweep then,
 // unless it was told of something.
 class RunRecordFiles {
  public:
   static Result<RunRecordFiles> write(const RunRecord& record);
   ~RunRecordFiles();
   RunRecordFiles(RunRecordFiles&& other) noexcept
-      : record_(std::move(other.record_)), paths_(std::move(other.paths_)) {
+      : record_(std::move(other.record_)), paths_(std::move(other.paths_)), held_(std::move(other.held_)) {
     other.paths_.clear();
   }
   RunRecordFiles& operator=(RunRecordFiles&&) = delete;
@@ -103,27 +116,14 @@ class RunRecordFiles {
  private:
   RunRecordFiles(RunRecord record, std::vector<std::string> paths)
       : record_(std::move(record)), paths_(std::move(paths)) {}
-  Result<void> write() const;
+  Result<void> write();
 
   RunRecord record_;
   std::vector<std::string> paths_;
+  std::vector<UniqueFd> held_;
 };
 
-enum class RunnerState {
-  kAlive,
-  kGone,
-  kUnknown,    // its PID namespace is not ours
-  kElsewhere,  // it was started on another machine, or it is not certain that it was on this one
-};
-RunnerState runner_state(const RunRecord& record);
-
-// Ends what is left of a run after the caller has found that its runner is gone: kills the processes that its
-// record names and those in its cgroups, removes these, and removes its scratch directories. `said` gets one
-// sentence for each thing that was found and swept. False if something is still there.
-bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
-
-// Sweeps every dead run of this user and removes its records, unless something of it is still there. Each sentence names
-// the run.
-std::vector<std::string> sweep_dead_runs();
+// By the locks of both copies. One lock that is held is enough for "alive", and one proof is enough for "gone".
+RunnerLook look_at_runner(const RunRecord& record);
 
 }  // namespace proctor

@@ -13,6 +13,8 @@
 
 #include "harness/core/user_name.h"
 #include "harness/machine/scratch.h"
+#include "harness/run/record/dead_runs.h"
+#include "harness/run/record/process_handle.h"
 #include "harness/run/record/run_directory.h"
 
 namespace proctor {
@@ -45,13 +47,19 @@ class RunRecordTest : public testing::Test {
     old_runtime_ ? ::setenv("XDG_RUNTIME_DIR", old_runtime_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR");
   }
 
-  // A pid that was ours and is dead.
-  static int dead_pid() {
+  // As a runner that is killed: its records stay, and its locks go. `left`: processes that it could not end.
+  static void write_and_die(const RunRecord& record, const std::vector<int>& left = {}) {
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(0);
-    ::waitpid(child, nullptr, 0);
-    return child;
+    if (child == 0) {
+      auto files = RunRecordFiles::write(record);
+      const bool written = files.ok() && (left.empty() || files->keep(left).ok());
+      ::_exit(written ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
   }
+  std::string private_path() const { return root_->path() + "/proctor/runs/" + kId + ".json"; }
 
   std::unique_ptr<ScratchRoot> root_;
   std::string run_dir_;
@@ -78,7 +86,7 @@ TEST_F(RunRecordTest, IsFoundByItsSlurmJobAndByNoOther) {
   ASSERT_TRUE(files.ok());
   const auto found = run_records_of({.id = "5", .cluster = "c1", .node = "node7"});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(to_json(found.front()), to_json(record));
+  EXPECT_EQ(found.front().run_id, kId);
   EXPECT_EQ(run_records_of({.id = "5"}).size(), 1u) << "what is not said is not compared";
   EXPECT_THAT(run_records_of({.id = "4", .cluster = "c1", .node = "node7"}), IsEmpty());
   EXPECT_THAT(run_records_of({.id = "5", .cluster = "c2", .node = "node7"}), IsEmpty());
@@ -131,19 +139,20 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
   const std::string copy = root_->path() + "/copy";
   fs::copy(run_dir_, copy);
   EXPECT_THAT(refused(copy), HasSubstr("another directory, " + run_dir_));
+  fs::remove(private_path());
   auto far = record;
   far.boot_id = far.host = "another";
   write(far);
   fs::copy_file(run_dir_ + "/run.json", copy + "/run.json", fs::copy_options::overwrite_existing);
   EXPECT_TRUE(read_run_record(copy).ok()) << "another machine may have it mounted elsewhere";
-  if (!record.host.starts_with("localhost")) {
-    fs::remove(*run_record_directory() + "/" + kId + ".json");
-    auto before = record;
-    before.boot_id = "another";
-    write(before);
-    EXPECT_TRUE(read_run_record(run_dir_).ok()) << "nothing that it names can be alive";
-    write_copy(record);
-  }
+  auto before = record;
+  before.boot_id = "another";
+  write(before);
+  EXPECT_TRUE(read_run_record(run_dir_).ok()) << "a restart may have removed the private copy";
+  EXPECT_FALSE(is_confirmed(before));
+  write_copy(record);
+  write(before);
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it differs from"));
 
   write(record);
   fs::rename(run_dir_ + "/run.json", run_dir_ + "/other.json");
@@ -158,11 +167,9 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
 }
 
 TEST_F(RunRecordTest, ADeadRunsRecordGoesNotThatOfTheNextOneInItsDirectory) {
-  auto dead = describe_this_run(kId, run_dir_, "", {});
-  dead.pid = dead_pid();
-  const auto old = RunRecordFiles::write(dead);
+  write_and_die(describe_this_run(kId, run_dir_, "", {}));
   const auto next = RunRecordFiles::write(describe_this_run("20260131T120001Z-00ab12", run_dir_, "", {}));
-  ASSERT_TRUE(old.ok() && next.ok());
+  ASSERT_TRUE(next.ok());
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
   EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
 }
@@ -185,13 +192,7 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
   if (left == 0) {
     for (;;) ::pause();
   }
-  auto record = describe_this_run(kId, run_dir_, "", {});
-  record.pid = dead_pid();
-  {
-    auto files = RunRecordFiles::write(record);
-    ASSERT_TRUE(files.ok());
-    EXPECT_TRUE(files->keep({left}).ok());
-  }
+  write_and_die(describe_this_run(kId, run_dir_, "", {}), {left});
   const auto kept = read_run_record(run_dir_);
   ASSERT_TRUE(kept.ok() && *kept);
   ASSERT_EQ((*kept)->left.size(), 1U);
@@ -201,10 +202,14 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
   another.left[0].start_time += 1;
   std::vector<std::string> said;
   EXPECT_TRUE(sweep_run(another, said));
-  another = **kept;
-  another.boot_id = "another";
-  EXPECT_TRUE(sweep_run(another, said)) << "its pids are of another boot";
   EXPECT_THAT(said, IsEmpty());
+  for (const auto change : {&RunRecord::pid_namespace, &RunRecord::time_namespace, &RunRecord::boot_id}) {
+    another = **kept;
+    another.*change = "another";
+    said.clear();
+    EXPECT_EQ(sweep_run(another, said), change == &RunRecord::boot_id) << "who has these pids may sweep them";
+    EXPECT_THAT(said, ElementsAre(HasSubstr("left its processes " + std::to_string(left) + " alone")));
+  }
   EXPECT_EQ(::waitpid(left, nullptr, WNOHANG), 0) << "somebody else was killed";
 
   EXPECT_THAT(sweep_dead_runs(),
@@ -226,9 +231,7 @@ TEST_F(RunRecordTest, WhatCannotBeKilledIsToldOnceAndKeepsBothRecords) {
   if (child == 0) {
     if (::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(2);
     for (const std::string id : {kId, "20260131T120001Z-00ab12"}) {
-      auto record = describe_this_run(id, run_dir_, "", {});
-      record.pid = dead_pid();
-      auto files = RunRecordFiles::write(record);
+      auto files = RunRecordFiles::write(describe_this_run(id, run_dir_, "", {}));
       if (!files || !files->keep({::getppid()})) ::_exit(3);
     }
     for (int round = 0; round < 2; ++round) {
@@ -250,46 +253,87 @@ TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
 }
 
 TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
-  auto record = describe_this_run(kId, run_dir_, "", {scratch_});
-  record.pid = dead_pid();
-  const auto files = RunRecordFiles::write(record);
-  ASSERT_TRUE(files.ok());
+  write_and_die(describe_this_run(kId, run_dir_, "", {scratch_}));
   EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
   EXPECT_FALSE(fs::exists(scratch_));
   EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
 }
 
-TEST_F(RunRecordTest, StateNeedsPidStartTimeMachineBootAndNamespace) {
-  const auto self = describe_this_run(kId, run_dir_, "", {scratch_});
-  EXPECT_EQ(runner_state(self), RunnerState::kAlive);
-  auto reused_pid = self;
-  reused_pid.start_time += 1;
-  EXPECT_EQ(runner_state(reused_pid), RunnerState::kGone);
-  auto other_boot = self;
-  other_boot.boot_id = "another";
-  const bool named = !self.host.starts_with("localhost");
-  EXPECT_EQ(runner_state(other_boot), named ? RunnerState::kGone : RunnerState::kElsewhere);
-  // A run directory on a shared file system: the run may live on its own machine.
-  auto other_machine = other_boot;
-  other_machine.host += "2";
-  EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere);
-  for (const char* nobody : {"", "localhost", "localhost.localdomain"}) {
-    other_machine.host = nobody;
-    EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere) << nobody;
+RunRecord with_other_ids(RunRecord record) {
+  record.boot_id = record.host = record.pid_namespace = record.time_namespace = "another";
+  record.pid = 1;
+  record.start_time = 0;
+  return record;
+}
+
+// As a reader in other namespaces, with another boot id, or without a boot id sees it.
+TEST_F(RunRecordTest, NoIdOfAnyKindMakesALivingRunADeadOne) {
+  const auto files = RunRecordFiles::write(with_other_ids(describe_this_run(kId, run_dir_, "", {scratch_})));
+  ASSERT_TRUE(files.ok());
+  const auto record = read_run_record(run_dir_);
+  ASSERT_TRUE(record.ok() && *record);
+  EXPECT_EQ(look_at_runner(**record).state, RunnerState::kAlive);
+  fs::remove(private_path());
+  EXPECT_EQ(look_at_runner(**record).state, RunnerState::kAlive) << "by the copy in the run directory";
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+  EXPECT_TRUE(fs::exists(scratch_));
+}
+
+TEST_F(RunRecordTest, NoIdOfAnyKindMakesADeadRunALivingOne) {
+  auto record = with_other_ids(describe_this_run(kId, run_dir_, "", {scratch_}));
+  record.boot_id = boot_id();
+  record.pid = ::getpid();
+  record.start_time = start_time_of(::getpid());
+  write_and_die(record);
+  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
+  EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
+  EXPECT_FALSE(fs::exists(private_path()));
+}
+
+// The lock passes from the old file to the new one, which another process must not see without it.
+TEST_F(RunRecordTest, ARunThatKeepsItsRecordIsAliveUntilItsEnd) {
+  {
+    auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {}));
+    ASSERT_TRUE(files.ok() && files->keep({::getppid()}).ok());
+    EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kAlive);
   }
-  auto in_container = self;  // it has a host name of its own, and the boot of its machine
-  in_container.host = "0c4f0ffee";
-  EXPECT_EQ(runner_state(in_container), RunnerState::kAlive);
-  auto other_namespace = self;
-  other_namespace.pid_namespace = "pid:[1]";
-  other_namespace.pid = dead_pid();
-  EXPECT_EQ(runner_state(other_namespace), RunnerState::kUnknown);
+  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
+}
+
+// Of an older version, on a file system without locks, or copied together with its directory.
+TEST_F(RunRecordTest, WhatIsNotProvenDeadIsLeftAloneAndNamed) {
+  const auto left_alone = [&](const std::string& why) {
+    EXPECT_THAT(sweep_dead_runs(), ElementsAre(AllOf(HasSubstr(kId), HasSubstr("is left alone: " + why),
+                                                     HasSubstr("remove " + private_path()))));
+    EXPECT_TRUE(fs::exists(scratch_) && fs::exists(private_path()));
+  };
+  write_and_die(describe_this_run(kId, run_dir_, "", {scratch_}));
+  const auto locked = read_private_record(private_path());
+  ASSERT_TRUE(locked.ok());
+  fs::copy_file(private_path(), private_path() + ".copy");
+  fs::rename(private_path() + ".copy", private_path());
+  fs::remove(run_dir_ + "/run.json");
+  left_alone("its record is not the file that its runner locked");
+  EXPECT_EQ(look_at_runner(locked->record).state, RunnerState::kUnknown);
+  auto unlocked = locked->record;
+  unlocked.locked.clear();
+  std::ofstream(private_path()) << to_json(unlocked);
+  left_alone("its runner has no lock on its record");
+}
+
+// A record does not outweigh the lock of a directory.
+TEST_F(RunRecordTest, AScratchDirectoryThatIsHeldStays) {
+  const std::string held = root_->path();
+  auto record = describe_this_run(kId, run_dir_, "", {held});
+  std::vector<std::string> said;
+  EXPECT_TRUE(sweep_run(record, said));
+  EXPECT_THAT(said, IsEmpty());
+  EXPECT_TRUE(fs::exists(scratch_));
 }
 
 TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
   auto record = describe_this_run(kId, run_dir_, run_dir_, {run_dir_});
-  record.pid = dead_pid();
   std::vector<std::string> said;
   EXPECT_TRUE(sweep_run(record, said));
   EXPECT_TRUE(fs::exists(run_dir_));

@@ -101,7 +101,9 @@ Milliseconds LimitClock::left_of(Milliseconds limit, const Begin& begin) const {
 
 void LimitClock::hit(EndCause cause, Milliseconds limit, const Begin& begin) {
   const Pressure now = gauge_.now();
-  on_hit_(cause, {.window = limit, .during = now - begin.before.value_or(now)});
+  Pressure during = now - begin.before.value_or(now);
+  during.cpu = std::min<Microseconds>(during.cpu, limit);
+  on_hit_(cause, {.window = limit, .during = std::move(during)});
 }
 
 }  // namespace proctor

@@ -1,11 +1,9 @@
 #include "harness/process/pressure.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
 #include <string_view>
 
 #include "harness/core/read_file.h"
@@ -35,37 +33,50 @@ Microseconds cpu_time_of(pid_t pid) {
   return Microseconds((stat ? stat->cpu_ticks : 0) * 1'000'000 / sysconf(_SC_CLK_TCK));
 }
 
-// The second number of a task's schedstat, in nanoseconds.
-Microseconds waits_of(const std::string& process) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir((process + "/task").c_str()), closedir);
-  std::int64_t waited = 0;
-  while (const dirent* task = tasks ? readdir(tasks.get()) : nullptr) {
-    if (task->d_name[0] == '.') continue;
-    waited += number_after(read_file_or_empty(process + "/task/" + task->d_name + "/schedstat"), " ");
+// The second number of a thread's schedstat, in nanoseconds.
+void add_waits_of(pid_t pid, std::map<pid_t, Microseconds>& waits) {
+  guard::PidList threads;
+  guard::append_threads(pid, threads);
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
+  for (const pid_t thread : threads)
+    waits[thread] = Microseconds(
+        number_after(read_file_or_empty(tasks + std::to_string(thread) + "/schedstat"), " ") / 1000);
+}
+
+// Zero where no thread is named.
+Microseconds longest_wait(const std::map<pid_t, Microseconds>& later,
+                          const std::map<pid_t, Microseconds>& earlier) {
+  Microseconds longest{0};
+  for (const auto& [thread, waited] : later) {
+    const auto before = earlier.find(thread);
+    longest = std::max(longest, waited - (before == earlier.end() ? Microseconds(0) : before->second));
   }
-  return Microseconds(waited / 1000);
+  return longest;
 }
 
 }  // namespace
 
 Pressure operator-(const Pressure& later, const Pressure& earlier) {
   const auto since = [](Microseconds to, Microseconds from) { return std::max(to - from, Microseconds(0)); };
-  return {since(later.cpu, earlier.cpu), since(later.used, earlier.used), since(later.memory, earlier.memory),
-          since(later.disk, earlier.disk)};
+  return {.cpu = std::max(since(later.cpu, earlier.cpu), longest_wait(later.threads, earlier.threads)),
+          .used = since(later.used, earlier.used),
+          .memory = since(later.memory, earlier.memory),
+          .disk = since(later.disk, earlier.disk)};
 }
 
 PressureGauge::PressureGauge(std::string leaf, pid_t guard) : leaf_(std::move(leaf)), guard_(guard) {}
 
 Pressure PressureGauge::now() const {
   if (!leaf_.empty())
-    return {some_total(leaf_ + "/cpu.pressure"),
-            Microseconds(number_after(read_file_or_empty(leaf_ + "/cpu.stat"), "usage_usec ")),
-            some_total(leaf_ + "/memory.pressure"), some_total(leaf_ + "/io.pressure")};
+    return {.cpu = some_total(leaf_ + "/cpu.pressure"),
+            .used = Microseconds(number_after(read_file_or_empty(leaf_ + "/cpu.stat"), "usage_usec ")),
+            .memory = some_total(leaf_ + "/memory.pressure"),
+            .disk = some_total(leaf_ + "/io.pressure")};
   Pressure found = without_tree();
   found.used = cpu_time_of(guard_);
   for (const pid_t pid : guard::descendants(guard_)) {
     found.used += cpu_time_of(pid);
-    found.cpu += waits_of("/proc/" + std::to_string(pid));
+    add_waits_of(pid, found.threads);
   }
   return found;
 }

@@ -1,12 +1,14 @@
 // How long the processes of a case waited for CPU, memory and disk, and their CPU time. The source is the
 // kernel's pressure stall information (Documentation/accounting/psi.rst) of their cgroup. Without a cgroup,
-// the CPU waits of all tasks are added up (Documentation/scheduler/sched-stats.rst). Ended tasks are missing,
-// so the sum can be too small but not too large. Memory and disk are then the values of the whole machine.
+// it is the wait of the one thread that waited longest (Documentation/scheduler/sched-stats.rst). The waits of
+// threads overlap, so their sum has no meaning. Ended threads are missing, so the value can be too small but
+// not too large. Memory and disk are then the values of the whole machine.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "harness/core/clock.h"
@@ -17,13 +19,14 @@ namespace proctor {
 using Microseconds = std::chrono::microseconds;
 
 struct Pressure {
-  Microseconds cpu{0};     // in which at least one task waited for a CPU
-  Microseconds used{0};    // CPU time of all tasks
-  Microseconds memory{0};  // in which at least one task waited for memory
-  Microseconds disk{0};    // in which at least one task waited for a disk
+  Microseconds cpu{0};                      // in which at least one task waited for a CPU
+  Microseconds used{0};                     // CPU time of all tasks
+  Microseconds memory{0};                   // in which at least one task waited for memory
+  Microseconds disk{0};                     // in which at least one task waited for a disk
+  std::map<pid_t, Microseconds> threads{};  // without a cgroup: how long each waited for a CPU
 };
 
-// The difference of each value, at least 0.
+// The difference of each value, at least 0. `cpu` then includes the longest wait of one thread.
 Pressure operator-(const Pressure& later, const Pressure& earlier);
 
 class PressureGauge {

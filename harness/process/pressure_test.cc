@@ -1,6 +1,8 @@
 #include "harness/process/pressure.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -33,6 +35,30 @@ TEST_F(PressureTest, ACgroupTellsWhatItsTasksWaitedForAndGot) {
   EXPECT_EQ(now.memory, Microseconds(7));
   EXPECT_EQ(now.disk, Microseconds(8));
   EXPECT_TRUE(tells_pressure(directory_));
+}
+
+// The waits of threads overlap, so their sum is not the time in which one thread could not run.
+TEST_F(PressureTest, WithoutACgroupUsesTheLongestWaitOfAThread) {
+  Pressure before;
+  before.threads = {{1, Microseconds(500)}, {2, Microseconds(0)}, {3, Microseconds(40)}};
+  Pressure after;
+  after.threads = {{1, Microseconds(510)}, {2, Microseconds(20)}, {4, Microseconds(15)}};
+  EXPECT_EQ((after - before).cpu, Microseconds(20));
+  after.threads.emplace(5, Microseconds(30));
+  EXPECT_EQ((after - before).cpu, Microseconds(30)) << "a new one";
+  EXPECT_EQ((before - before).cpu, Microseconds(0));
+}
+
+TEST_F(PressureTest, ReadsTheThreadsOfATree) {
+  if (!tells_pressure("")) GTEST_SKIP() << "the kernel has no schedstat";
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  const auto threads = PressureGauge("", getpid()).now().threads;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(threads.contains(child));
 }
 
 TEST_F(PressureTest, AKernelWithoutPressureFilesTellsNothing) {

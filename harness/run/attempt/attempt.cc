@@ -12,6 +12,7 @@
 #include "harness/run/attempt/attempt_spec.h"
 #include "harness/run/attempt/ranks_of_case.h"
 #include "harness/run/attempt/result_file.h"
+#include "harness/run/attempt/shared_memory.h"
 
 namespace proctor {
 namespace {
@@ -308,6 +309,7 @@ void RunningAttempt::settle_told(const ProcessEnd& end) {
 
 void RunningAttempt::finish(const ProcessEnd& end) {
   for (const auto& warning : warnings_of(end, cases_, take_frozen(context_))) context_.sink.on(warning);
+  if (const auto left = shared_memory_left(end, cases_.blamed().test->id)) context_.sink.on(*left);
   if (readiness_ && !cases_.is_ending()) readiness_->streams_ended(Clock::now());
   const auto& open = cases_.open();
   auto fate = ProcessFate::kEnded;

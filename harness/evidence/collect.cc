@@ -17,6 +17,7 @@ constexpr std::size_t kMaxTraced = 16;       // processes; a debugger each, all 
 constexpr Milliseconds kReserve{300};        // for writing it all down
 constexpr std::size_t kMaxOddOutput = 4096;  // bytes that are shown of what is no stack
 constexpr Milliseconds kPatience{250};       // with a process that does not let its files be read
+constexpr Milliseconds kFilesLimit{1'000};   // all files of all processes
 constexpr Milliseconds kPythonLimit{2'000};  // py-spy takes 0.1 s; the rest is for native stacks
 
 bool has_names(const std::vector<ThreadStack>& threads) {
@@ -34,7 +35,7 @@ class Collection {
       : request_(request),
         containment_(containment),
         text_(text),
-        end_(Clock::now() + request.budget - kReserve),
+        left_(request.budget - kReserve),
         tools_(tool_settings(request.environment, request.more_tools)) {
     findings_.devices = request.devices;
     findings_.kernel_lines = request.kernel_lines;
@@ -50,8 +51,11 @@ class Collection {
   }
 
  private:
-  Milliseconds left() const {
-    return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
+  std::vector<ToolRun> run(const std::vector<std::vector<std::string>>& commands, Milliseconds limit);
+  // A step uses up at most its limit, which does not count the waits for a CPU.
+  void use_up(Clock::time_point since, Milliseconds limit) {
+    const auto took = std::chrono::duration_cast<Milliseconds>(Clock::now() - since);
+    left_ = std::max(Milliseconds(0), left_ - std::min(took, limit));
   }
   std::vector<ProcessFinding*> traced();
   std::vector<ProcessFinding*> pythons();
@@ -65,13 +69,22 @@ class Collection {
   const CollectRequest& request_;
   Containment& containment_;
   std::ostream& text_;
-  Clock::time_point end_;
+  Milliseconds left_;
   ToolSettings tools_;
   ProcReader reader_{kPatience};
   Findings findings_;
 };
 
+std::vector<ToolRun> Collection::run(const std::vector<std::vector<std::string>>& commands,
+                                     Milliseconds limit) {
+  const Clock::time_point begin = Clock::now();
+  auto runs = run_tools(containment_, commands, tools_.environment, limit);
+  use_up(begin, limit);
+  return runs;
+}
+
 void Collection::collect_processes() {
+  const Clock::time_point begin = Clock::now();
   for (const std::string& device : request_.devices) text_ << "device " << clean_text(device) << '\n';
   for (const std::string& line : request_.kernel_lines) text_ << "kernel log: " << clean_text(line) << '\n';
   if (!request_.kernel_gap.empty()) add_gap(request_.kernel_gap);
@@ -85,6 +98,7 @@ void Collection::collect_processes() {
       add_gap("stacks: not permitted; " + how_to_allow_tracing(read_trace_permission()));
     findings_.processes.push_back(std::move(process));
   }
+  use_up(begin, kFilesLimit);
   const bool kernel_stacks =
       std::any_of(findings_.processes.begin(), findings_.processes.end(),
                   [](const auto& process) { return !process.facts.threads.front().kernel_stack.empty(); });
@@ -109,7 +123,7 @@ void Collection::collect_python_stacks() {
   std::vector<std::vector<std::string>> commands;
   for (const ProcessFinding* process : processes)
     commands.push_back(py_spy_command(tool, process->facts.pid));
-  const auto runs = run_tools(containment_, commands, tools_.environment, std::min(left(), kPythonLimit));
+  const auto runs = run(commands, std::min(left_, kPythonLimit));
   for (std::size_t i = 0; i < runs.size(); ++i) take_python(*processes[i], runs[i]);
 }
 
@@ -141,7 +155,7 @@ void Collection::collect_native_stacks() {
   std::vector<std::vector<std::string>> commands;
   for (const ProcessFinding* process : processes)
     commands.push_back(stack_command(*tool, process->facts.pid));
-  const auto runs = run_tools(containment_, commands, tools_.environment, left());
+  const auto runs = run(commands, left_);
   for (std::size_t i = 0; i < runs.size(); ++i) take_native(*processes[i], runs[i], tool->path);
 }
 

@@ -33,8 +33,7 @@ class Crash {
       : request_(request),
         containment_(containment),
         text_(text),
-        tools_end_(Clock::now() + (request.budget - kCrashReserve) * 3 / 4),
-        end_(Clock::now() + request.budget - kCrashReserve),
+        copy_limit_((request.budget - kCrashReserve) / 4),
         tools_(tool_settings(request.environment, request.more_tools)) {}
 
   bool find_its_core();
@@ -53,8 +52,7 @@ class Crash {
   const CrashRequest& request_;
   Containment& containment_;
   std::ostream& text_;
-  Clock::time_point tools_end_;  // the rest is for the copy
-  Clock::time_point end_;
+  Milliseconds copy_limit_;  // the rest is for the tools
   ToolSettings tools_;
   std::optional<FoundCore> core_;
   EvidenceDigest digest_;
@@ -91,7 +89,8 @@ void Crash::keep_core() {
     return say(fmt::format("core: {}, {}: there is room for {} more in the run directory", size_text(bytes),
                            where, size_text(request_.room)));
   const bool is_kept = core_->path == request_.core;
-  if (auto moved = is_kept ? Result<void>() : move_core(*core_, request_.core, end_); !moved)
+  const auto end = Clock::now() + copy_limit_;
+  if (auto moved = is_kept ? Result<void>() : move_core(*core_, request_.core, end); !moved)
     return say("core: " + where + ": failed to " + clean_text(moved.error().what));
   text_ << "core of process " << request_.owner.pid << " (" << clean_text(digest_.core_program)
         << "): " << clean_text(request_.core) << ", " << size_text(bytes) << '\n'
@@ -101,9 +100,8 @@ void Crash::keep_core() {
 void Crash::read_stacks() {
   const auto tool = find_stack_tool(tools_.search);
   if (!tool) return say("stack: neither gdb nor eu-stack is on PATH; apt-get install gdb (or elfutils)");
-  const auto left = std::chrono::duration_cast<Milliseconds>(tools_end_ - Clock::now());
   const auto runs = run_tools(containment_, {core_stack_command(*tool, core_->path, digest_.core_program)},
-                              tools_.environment, std::max(left, Milliseconds(0)));
+                              tools_.environment, 3 * copy_limit_);
   const ToolRun& run = runs.front();
   text_ << "== " << tool->path << '\n' << clean_text(run.output) << '\n' << std::flush;
   const auto threads = parse_native_stacks(run.output);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kMaxKernelLines = 50;  // the newest; an argument each
 constexpr std::size_t kMaxKernelBytes = 1000;
-constexpr Milliseconds kOwnBudget{4'500};  // of the child, which then says itself what it could not finish
+constexpr Milliseconds kReapEvidence{2'000};  // the case waits for it
+constexpr Milliseconds kOwnBudget{4'500};     // of the child, which then says itself what it could not finish
 
 std::string problem_of(const ProcessEnd& end) {
   if (end.spawn_error)
@@ -40,6 +41,8 @@ std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment
   spec.reach = Reach::kMachine;
   spec.keep_stdout = true;
   spec.limits.timeout = kEvidenceLimit;
+  spec.limits.fair = true;
+  spec.reap = kReapEvidence;
   spec.limits.grace = Milliseconds(0);
   return ContainedProcess::start(
       io, containment, std::move(spec),

@@ -21,7 +21,7 @@ namespace proctor {
 class ContainedProcess;
 class Containment;
 
-inline constexpr Milliseconds kEvidenceLimit{5'000};
+inline constexpr Milliseconds kEvidenceLimit{5'000};  // without waits for a CPU; ten times that with them
 
 struct GatherRequest {
   std::string program;  // proctor itself

@@ -54,6 +54,7 @@ std::vector<ToolRun> run_tools(Containment& containment,
     spec.env = environment;
     spec.directory = "/";
     spec.limits.timeout = limit;
+    spec.limits.fair = true;
     spec.limits.grace = Milliseconds(0);
     spec.keep_stdout = true;
     spec.reach = Reach::kMachine;

@@ -55,9 +55,9 @@ struct ProcessSpec {
 
   // Its time limits.
   ProcessLimits limits;
-  Milliseconds drain{200};         // from the leader's exit to SIGKILL of leaked processes
-  Milliseconds reap{30'000};       // from SIGKILL until the processes count as unreapable
-  Milliseconds limit_hook{5'500};  // limit of `on_limit`; a little more than that of evidence
+  Milliseconds drain{200};          // from the leader's exit to SIGKILL of leaked processes
+  Milliseconds reap{30'000};        // from SIGKILL until the processes count as unreapable
+  Milliseconds limit_hook{75'000};  // limit of `on_limit`; a little more than the most that evidence takes
 
   // Its output.
   std::string log_path;  // both streams in one log (process/capture.h); "": no log on disk

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>  // any header of the C library defines its version
+#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <optional>
 #include <string_view>
 
@@ -172,8 +174,28 @@ int run_main(int argc, char** argv) {
   return all_said(action());
 }
 
+// A test of the same user may lower these limits of this process (prlimit).
+class MemoryLimits {
+ public:
+  bool were_lowered() const { return of<RLIMIT_DATA>() < data_ || of<RLIMIT_AS>() < address_space_; }
+
+ private:
+  template <auto kResource>
+  static rlim_t of() {
+    rlimit limit{};
+    ::getrlimit(kResource, &limit);
+    return limit.rlim_cur;
+  }
+  const rlim_t data_ = of<RLIMIT_DATA>();
+  const rlim_t address_space_ = of<RLIMIT_AS>();
+};
+
 }  // namespace
 }  // namespace proctor::cli
+
+constexpr const char* kLowered =
+    ": another process lowered this process's limit of memory (prlimit). Run `proctor finish RUN_DIR` for "
+    "the reports.";
 
 // A suite of `proctor run -- COMMAND` is no suite to be asked for its cases (harness/plan/recognise.h).
 extern const volatile char kLauncherMark[];
@@ -183,8 +205,12 @@ int main(int argc, char** argv) {
   static_cast<void>(kLauncherMark[0]);
   // Where the caller ignored it, the kernel would reap our children, and nobody would hear how they ended.
   std::signal(SIGCHLD, SIG_DFL);
+  const proctor::cli::MemoryLimits limits;
   try {
     return proctor::cli::run_main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "proctor: no memory%s\n", limits.were_lowered() ? kLowered : "");
+    return proctor::kExitMachine;
   } catch (const std::exception& error) {  // a defect of ours, or no memory
     std::fprintf(stderr, "proctor: internal error: %s\n", error.what());
     return proctor::kExitMachine;

@@ -283,7 +283,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   void kill_everything() {
     if (guard_gone_) return finish();
-    restore_open_files(recipe_);
+    restore_limits(recipe_);
     end_.termination.strays =
         find_strays(recipe_.reader, guard_pid_, leader_status_ ? 0 : leader_pid(), guard_children_.get());
     start_killing();
@@ -580,7 +580,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void end() {
     if (phase_ == Phase::kEnded) return;
     phase_ = Phase::kEnded;
-    restore_open_files(recipe_);
+    restore_limits(recipe_);
     output_->abandon_readers();
     output_->finish(end_);
     end_.usage = cgroup_usage(leaf_ ? leaf_->path() : "");

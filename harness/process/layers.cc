@@ -94,8 +94,8 @@ constexpr Caveat kOutlives{
 constexpr Caveat kPidfd{
     "a test can signal the runner through a pidfd; kill() of -1 and of the runner is refused", has_filter,
     mend_signals};
-constexpr Caveat kSignals{"a test can signal the runner and all other processes of its user", has_no_scope,
-                          mend_signals};
+constexpr Caveat kSignals{"a test can signal and limit the runner and all other processes of its user",
+                          has_no_scope, mend_signals};
 constexpr Caveat kRootInLeaf{
     "a root test can leave its cgroup, which alone does not help it, and can make the guard report by ptrace "
     "that no process is left",

@@ -1,6 +1,7 @@
 #include "harness/process/recipe.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,17 +27,19 @@ Result<std::string> guard_path() {
   return path;
 }
 
-rlimit limit_of_open_files() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return limit;
+Limits limits_now() {
+  Limits limits{};
+  for (std::size_t i = 0; i < limits.size(); ++i) syscall(SYS_prlimit64, 0, i, nullptr, &limits[i]);
+  return limits;
 }
 
-void restore_open_files(const Recipe& recipe) {
-  const rlimit now = limit_of_open_files();
-  const rlimit& wanted = recipe.open_files;
-  if (now.rlim_cur >= wanted.rlim_cur && now.rlim_max >= wanted.rlim_max) return;
-  setrlimit(RLIMIT_NOFILE, &wanted);
+void restore_limits(const Recipe& recipe) {
+  const Limits now = limits_now();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const rlimit& wanted = recipe.limits[i];
+    if (now[i].rlim_cur >= wanted.rlim_cur && now[i].rlim_max >= wanted.rlim_max) continue;
+    syscall(SYS_prlimit64, 0, i, &wanted, nullptr);
+  }
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <sys/resource.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,7 +30,8 @@ namespace proctor {
 // Path of the guard, beside the running executable. An error if it does not exist.
 Result<std::string> guard_path();
 
-rlimit limit_of_open_files();
+using Limits = std::array<rlimit, RLIM_NLIMITS>;
+Limits limits_now();
 
 // The result of the probe of a layer. It applies to every spawn in the same surroundings.
 struct ProbedLayer {
@@ -48,7 +50,7 @@ struct Recipe : ProbedLayer {
   int next_case = 0;
   OwnChildren children;  // of the runner
   ProcReader reader;
-  rlimit open_files = limit_of_open_files();  // of the runner, at its start; a test may lower it later
+  Limits limits = limits_now();  // of the runner, at its start; a test may lower them later
   // Living guards. Any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
   std::unique_ptr<FrozenTime> frozen;  // of a recipe in use
@@ -56,9 +58,9 @@ struct Recipe : ProbedLayer {
   bool unfinished = false;  // a case could not be killed: try again at the end of the run
 };
 
-// Restores the runner's limit of open files, which a test may have lowered (prlimit). If the hard limit was
-// lowered too, this requires CAP_SYS_RESOURCE.
-void restore_open_files(const Recipe& recipe);
+// Restores the runner's own limits, which a test may have lowered (prlimit). If a hard limit was lowered too, this
+// requires CAP_SYS_RESOURCE.
+void restore_limits(const Recipe& recipe);
 
 struct GuardProcess {
   Spawned process;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -38,6 +39,8 @@ constexpr int kLookAtRunnerMs = 1000;
 constexpr long kFirstPauseNs = 500'000;
 constexpr long kLongestPauseNs = 50'000'000;
 constexpr int kRoundsOfAPause = 8;
+// A round of signals reaches at most this number of processes; the next round reaches others.
+constexpr size_t kMostPids = 65'536;
 // Without PATH; the runner looks for a suite's program there too (machine/installation.cc).
 constexpr const char* kDefaultSearchPath = "/usr/bin:/bin";
 
@@ -58,8 +61,9 @@ struct Options {
   char** command = nullptr;
 };
 
-// Opened before the case starts: a test may lower the limit of open files of its guard to 0.
+// Taken before the case starts: a test may lower the limits of open files and of memory of its guard to 0.
 struct Means {
+  pid_t* pids = nullptr;
   int own_children = -1;
   int cgroup_kill = -1;
   int cgroup_freeze = -1;
@@ -297,7 +301,8 @@ Children reap(pid_t& leader) {
 // As PID 1: every process of the namespace but this one, unless a filter above this one refuses -1.
 void signal_all(const Options& options, const Means& means, int signal) {
   if (options.init && (kill(-1, signal) == 0 || errno == ESRCH)) return;
-  signal_descendants(getpid(), signal, means.own_children);
+  signal_descendants(getpid(), signal, means.own_children,
+                     means.pids == nullptr ? PidList() : PidList(means.pids, kMostPids));
 }
 
 // Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
@@ -389,12 +394,19 @@ bool await_maps() {
 // Outside of a PID namespace: there the case sees neither.
 Protected protected_processes(const Options& options) {
   if (options.init) return {};
-  return {getppid(), getpgid(getppid()), getpid(), getpgrp()};
+  Protected who{getppid(), getpgid(getppid()), getpid(), getpgrp(), {}};
+  if (options.signal_scope == SignalScope::kNone) return who;
+  PidList threads(who.threads, kMostThreads);
+  append_threads(who.runner, threads);
+  return who;
 }
 
 // What cannot be opened is missing later; then the runner ends what this guard cannot.
 Means open_means(const Options& options) {
   Means means;
+  void* const pids =
+      mmap(nullptr, kMostPids * sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pids != MAP_FAILED) means.pids = static_cast<pid_t*>(pids);
   if (!options.init) means.own_children = open_children(getpid());
   if (options.cgroup) means.cgroup_kill = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
   if (options.cgroup) means.cgroup_freeze = openat(kCgroupFd, "cgroup.freeze", O_WRONLY | O_CLOEXEC);

@@ -1,9 +1,9 @@
 #include "harness/process/guard/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -40,29 +40,41 @@ void append_pids(int fd, PidList& out) {
   }
 }
 
-// Children hang below the thread that forked them, so every thread is asked.
-void append_children(pid_t pid, PidList& out) {
+// An entry of getdents64(2): its length is at 16, and its name at 19. Not readdir(), which allocates.
+constexpr long kLengthAt = 16;
+constexpr long kNameAt = 19;
+
+template <typename Use>
+void for_each_thread(pid_t pid, PidList& out, Use use) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/task", pid);
-  DIR* tasks = opendir(path);
-  if (tasks == nullptr) return note_failure(out);
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(tasks);
-    if (entry == nullptr) break;
-    if (entry->d_name[0] == '.') continue;
-    char file[352];
-    snprintf(file, sizeof(file), "%s/%s/children", path, entry->d_name);
-    const int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-      note_failure(out);
-      continue;
+  const int tasks = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return note_failure(out);
+  char entries[2048];
+  long got = 0;
+  while ((got = syscall(SYS_getdents64, tasks, entries, sizeof(entries))) > 0) {
+    for (long at = 0; at < got;) {
+      const int thread = atoi(entries + at + kNameAt);
+      if (thread > 0) use(thread);
+      uint16_t length = 0;
+      memcpy(&length, entries + at + kLengthAt, sizeof(length));
+      at += length;
     }
+  }
+  if (got < 0) note_failure(out);
+  close(tasks);
+}
+
+// The kernel lists children below the thread that forked them, so this function reads the list of every thread.
+void append_children(pid_t pid, PidList& out) {
+  for_each_thread(pid, out, [pid, &out](pid_t thread) {
+    char file[64];
+    snprintf(file, sizeof(file), "/proc/%d/task/%d/children", pid, thread);
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return note_failure(out);
     append_pids(fd, out);
     close(fd);
-  }
-  if (errno != 0) note_failure(out);
-  closedir(tasks);
+  });
 }
 
 // Field 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
@@ -94,6 +106,7 @@ bool is_descendant(pid_t pid, pid_t root) {
 
 void PidList::push(pid_t pid) {
   if (size_ == capacity_) {
+    if (!grows_) return miss(ENOMEM);
     const size_t wanted = capacity_ == 0 ? 64 : 2 * capacity_;
     auto* grown = static_cast<pid_t*>(realloc(pids_, wanted * sizeof(pid_t)));
     if (grown == nullptr) return miss(ENOMEM);
@@ -115,8 +128,7 @@ PidList read_children(int children_fd) {
   return found;
 }
 
-PidList descendants(pid_t root, int children_fd) {
-  PidList found;
+PidList descendants(pid_t root, int children_fd, PidList found) {
   if (children_fd >= 0) {
     append_pids(children_fd, found);
   } else {
@@ -126,8 +138,13 @@ PidList descendants(pid_t root, int children_fd) {
   return found;
 }
 
-void signal_descendants(pid_t root, int signal, int children_fd) {
-  for (const pid_t pid : descendants(root, children_fd)) {
+void append_threads(pid_t pid, PidList& out) {
+  for_each_thread(pid, out, [&out](pid_t thread) { out.push(thread); });
+}
+
+void signal_descendants(pid_t root, int signal, int children_fd, PidList memory) {
+  const PidList found = descendants(root, children_fd, static_cast<PidList&&>(memory));
+  for (const pid_t pid : found) {
     if (is_own_child(pid)) {
       kill(pid, signal);
       continue;

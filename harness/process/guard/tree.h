@@ -5,7 +5,8 @@
 // A list that cannot be read does not count as empty: it records whether it is complete. A case may lower the
 // limit of open files of its guard and its runner (prlimit), so both open the list of their own children
 // before the case starts. This list is enough to kill all processes, because the subreaper adopts the
-// children of killed ones.
+// children of killed ones. A case may also lower the limit of memory of its guard, which therefore has the memory of its
+// lists before the case starts.
 #pragma once
 
 #include <stddef.h>
@@ -17,11 +18,19 @@ namespace proctor::guard {
 class PidList {
  public:
   PidList() = default;
-  ~PidList() { free(pids_); }
-  PidList(PidList&& other) noexcept : pids_(other.pids_), size_(other.size_), capacity_(other.capacity_) {
+  // In memory of the caller, which outlives the list. It never allocates.
+  PidList(pid_t* memory, size_t capacity) : pids_(memory), capacity_(capacity), grows_(false) {}
+  ~PidList() {
+    if (grows_) free(pids_);
+  }
+  PidList(PidList&& other) noexcept
+      : pids_(other.pids_),
+        size_(other.size_),
+        capacity_(other.capacity_),
+        grows_(other.grows_),
+        why_not_whole_(other.why_not_whole_) {
     other.pids_ = nullptr;
     other.size_ = other.capacity_ = 0;
-    why_not_whole_ = other.why_not_whole_;
   }
   PidList(const PidList&) = delete;
   PidList& operator=(const PidList&) = delete;
@@ -41,6 +50,7 @@ class PidList {
   pid_t* pids_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  bool grows_ = true;
   int why_not_whole_ = 0;
 };
 
@@ -54,13 +64,16 @@ PidList read_children(int children_fd);
 // All living or unreaped descendants of `root`, parents before children. It can miss a process that forks at
 // the same time, so callers repeat it until the list is empty. Needs CONFIG_PROC_CHILDREN (probed with the
 // layer). If `children_fd` is given, it lists the children of `root`; those of other threads are then not
-// included.
-PidList descendants(pid_t root, int children_fd = -1);
+// included. They are added to `found`, which is empty.
+PidList descendants(pid_t root, int children_fd = -1, PidList found = {});
 
 // Sends `signal` to every descendant of `root`. A reused pid is not signalled: a pidfd holds the process, and
 // it must still be a descendant. A child of the caller keeps its pid until it is reaped, so it is signalled
-// even if no file can be opened.
-void signal_descendants(pid_t root, int signal, int children_fd = -1);
+// even if no file can be opened. `memory`: an empty list, which gets their pids.
+void signal_descendants(pid_t root, int signal, int children_fd = -1, PidList memory = {});
+
+// Adds the thread ids of `pid`.
+void append_threads(pid_t pid, PidList& out);
 
 // Whether `pid` is a child of this process that has not been reaped. Any other pid could have been reused.
 bool is_own_child(pid_t pid);

@@ -67,7 +67,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kSpawn, "spawn:*", only(kError), kMachine, kOfMachine, kExecNotExecutable,
                   "could not be started: {}"},
     ReasonMeaning{R::kGuardLost, "guard_lost", only(kError), kMachine, kOfMachine, kByOutcome,
-                  "the process that guards the case died"},
+                  "its guard died, or another process killed or froze its cgroup"},
     ReasonMeaning{R::kForeignHolder, "foreign_holder", only(kError), kMachine, kOfMachine, kByOutcome,
                   "not started: other processes hold memory on its device"},
     ReasonMeaning{R::kMaskMismatch, "mask_mismatch", only(kError), kMachine, kOfMachine, kByOutcome,

@@ -193,6 +193,102 @@ def hidden_proc(sandbox):
             check(("hidepid" in done.stdout) == (layer == "subreaper"), layer, "says:", done.stdout)
 
 
+# Waits until another case runs, and then writes to files of the cgroups of the run; "done" comes last.
+HARM = """
+run=$1$(sed -n 's/^0:://p' /proc/self/cgroup)
+run=${run%/*}
+own=$(sed -n 's/^0:://p' /proc/self/cgroup)
+until [ -e up ]; do sleep 0.02; done
+for leaf in $run/*/; do
+    [ "${leaf%/}" = "$1$own" ] && continue
+    echo 1 >$leaf/$2 && echo "wrote to $leaf"
+done
+[ $2 = cgroup.freeze ] || { echo 1 >$run/$2 && echo "wrote to $run"; }
+touch done
+exit 0
+"""
+VICTIM = "touch up; until [ -e done ]; do sleep 0.02; done"
+
+
+def neighbours(sandbox):
+    """A case cannot write to the cgroups of others, or the run says that it can; what it ends there is no fault of theirs."""
+    mount = cgroup2_mount()
+    for layer in (layer for layer in LAYERS if "cgroup" in layer):
+        if why := sandbox.why_not(layer):
+            print(f"not under {layer}: {why}")
+            continue
+        for file in ("cgroup.kill", "cgroup.freeze"):
+            for name in ("up", "done"):
+                (sandbox.path / name).unlink(missing_ok=True)
+            write_config(sandbox.path / "harm.toml", {
+                "harm": {"kind": "command", "command": ["sh", "-c", HARM, "sh", str(mount), file]},
+                "victim": {"kind": "command", "command": ["sh", "-c", VICTIM], "timeout": "3s", "grace": "5s"}})
+            out = sandbox.out()
+            done = sandbox.proctor("run", "--config", sandbox.path / "harm.toml", "--containment", layer, "--jobs", 2,
+                                   "--out", out)
+            cases = {case["suite"]: case for case in report(out)["cases"]}
+            ends = {name: (case["outcome"], case["reason"] or "", case["problem"]) for name, case in cases.items()}
+            told = " ".join(of_type(records(out), "run_planned")[0]["containment"]["not_guaranteed"])
+            if layer == "cgroup+pidns":
+                check(all(end[0] == "pass" for end in ends.values()), layer, file, ends, done.stdout, done.stderr)
+                check("limit the other cases" not in told, layer, told)
+                continue
+            check("limit the other cases" in told, layer, "does not say it:", told)
+            check(ends["victim"] == ("error", "guard_lost", "machine"), layer, file, ends)
+            check(done.returncode == 75, layer, file, done.returncode, done.stdout, done.stderr)
+            warned = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "guard_lost"]
+            check(any("victim" in text and file in text for text in warned), layer, file, warned)
+
+
+def killed_by_itself(sandbox):
+    """SIGKILL that a case sends to itself is the code's."""
+    for layer in LAYERS:
+        if why := sandbox.why_not(layer):
+            print(f"not under {layer}: {why}")
+            continue
+        out = sandbox.out()
+        done = sandbox.proctor("run", "--containment", layer, "--out", out, "--", "sh", "-c", "kill -9 $$")
+        case = report(out)["cases"][0]
+        check((case["outcome"], case["reason"], done.returncode) == ("crash", "signal:9", 1), layer, case["outcome"],
+              case["reason"], done.returncode)
+
+
+def own_pids(sandbox):
+    """Cases at the same time have different pids, and so have their child processes."""
+    script = "echo $$ >>pids; sh -c 'echo $$ >>pids; true'; echo up >>up; until [ $(wc -l <up) -ge 12 ]; do sleep 0.05; done"
+    write_config(sandbox.path / "pids.toml", {f"t{number}": {"kind": "command", "command": ["sh", "-c", script]}
+                                              for number in range(6)})
+    for layer in LAYERS:
+        if why := sandbox.why_not(layer):
+            print(f"not under {layer}: {why}")
+            continue
+        for name in ("pids", "up"):
+            (sandbox.path / name).unlink(missing_ok=True)
+        runs = [sandbox.start("run", "--config", sandbox.path / "pids.toml", "--containment", layer, "--jobs", 6, "--out",
+                              sandbox.out()) for _ in range(2)]
+        for run in runs:
+            errors = sandbox.finish(run)
+            check(run.returncode == 0, layer, run.returncode, errors)
+        pids = (sandbox.path / "pids").read_text().split()
+        check(len(pids) == 24 and len(set(pids)) == 24, layer, "not 24 pids:", sorted(pids))
+
+
+def shared_memory(sandbox):
+    """What a killed case leaves in /dev/shm is named with the command that removes it; what another holds is not."""
+    name = f"/dev/shm/e2e-{secrets.token_hex(8)}"
+    with contextlib.ExitStack() as ends, open(f"{name}-held", "w", encoding="ascii") as held:
+        ends.callback(lambda: [os.unlink(f"{name}{end}") for end in ("", "-held")])
+        held.write("x")
+        out = sandbox.out()
+        sandbox.proctor("run", "--timeout", "500ms", "--grace", "100ms", "--out", out, "--", "sh", "-c",
+                        f"echo x >{name}; echo y >>{name}-held; sleep 60")
+        warned = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_left"]
+        check(len(warned) == 1 and f"rm {name}" in warned[0] and "-held" not in warned[0], warned)
+        out = sandbox.out()
+        sandbox.proctor("run", "--out", out, "--", "sh", "-c", f"echo x >{name}")
+        check(not of_type(records(out), "warning"), "it was not killed:", of_type(records(out), "warning"))
+
+
 STUCK = {"timeout": "2s", "grace": "300ms"}
 
 
@@ -271,5 +367,5 @@ def stuck_for_ever(sandbox):
 
 if __name__ == "__main__":
     enter_pid_namespace()
-    run_scenarios((abandoned, before_the_cgroup, host_pids),
+    run_scenarios((abandoned, before_the_cgroup, host_pids, neighbours, killed_by_itself, own_pids, shared_memory),
                   own_tests=(interrupted_while_held, runner_as_pid_1, hidden_proc, stuck_in_mmap, stuck_for_ever))

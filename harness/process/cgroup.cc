@@ -68,7 +68,8 @@ bool lists(const std::string& path, const std::string& word) {
 
 // Fields of a mountinfo line up to " - " vary in number; the file system type stands
 // right after it (proc(5)).
-std::optional<std::string> cgroup2_mount() {
+std::vector<std::string> cgroup2_mounts() {
+  std::vector<std::string> found;
   std::ifstream mounts("/proc/self/mountinfo");
   std::string line;
   while (std::getline(mounts, line)) {
@@ -78,9 +79,15 @@ std::optional<std::string> cgroup2_mount() {
     std::string skipped;
     std::string mount_point;
     fields >> skipped >> skipped >> skipped >> skipped >> mount_point;
-    return mount_point;
+    found.push_back(std::move(mount_point));
   }
-  return std::nullopt;
+  return found;
+}
+
+std::optional<std::string> cgroup2_mount() {
+  std::vector<std::string> mounts = cgroup2_mounts();
+  if (mounts.empty()) return std::nullopt;
+  return std::move(mounts.front());
 }
 
 Result<std::string> own_cgroup_directory() {
@@ -137,6 +144,11 @@ bool Cgroup::empty() const {
     if (key == "populated") return value == 0;
   }
   return false;
+}
+
+bool Cgroup::frozen() const {
+  const auto text = read_again(open_in(fd_.get(), "cgroup.freeze", O_RDONLY));
+  return text && text->starts_with("1");
 }
 
 std::vector<pid_t> Cgroup::members() const {

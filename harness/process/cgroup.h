@@ -16,6 +16,9 @@ namespace proctor {
 
 std::optional<std::string> cgroup2_mount();
 
+// All of them.
+std::vector<std::string> cgroup2_mounts();
+
 // Where this process may create cgroups: its own path below the cgroup2 mount, which /proc/self/mountinfo
 // names. An error if there is no cgroup2 mount, or no entry in /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();
@@ -37,6 +40,8 @@ class Cgroup {
   // True if cgroup.events has `populated 0`, which proves that no member is left, also in nested cgroups. A
   // file that cannot be read counts as not empty.
   bool empty() const;
+  // True if cgroup.freeze contains 1. A file that cannot be read counts as not frozen.
+  bool frozen() const;
   // Members of this cgroup itself, for messages. Some may be missing.
   std::vector<pid_t> members() const;
 

@@ -122,6 +122,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void freeze() override {
     if (phase_ != Phase::kRunning && phase_ != Phase::kTerminating) return;
     if (has_terminal()) take_terminal_back();
+    holds_ = true;
     order(guard::CommandType::kFreeze, 1);
   }
 
@@ -131,6 +132,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
       if (const int leader = leader_pid(); leader != 0) set_foreground(leader);
       order(guard::CommandType::kSignal, SIGCONT);
     }
+    holds_ = false;
     order(guard::CommandType::kFreeze, 0);
   }
 
@@ -179,6 +181,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     guard_gone_ = false;
     guard_children_ = UniqueFd(guard::open_children(guard_pid_));
     leaf_ = std::move(guard.leaf);
+    watched_ = guard.watched;
     containment_id_ = std::move(guard.containment_id);
     control_.assign(guard.control.release());
     if (guard.process.pidfd) guard_watch_.assign(guard.process.pidfd.release());
@@ -210,6 +213,10 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   void hit_limit(EndCause cause, const Starvation& seen) {
     end_.cause = cause;
+    if (leaf_ && !holds_ && leaf_->frozen()) {
+      lose_cgroup("another process froze its cgroup (cgroup.freeze)");
+      order(guard::CommandType::kFreeze, 0);
+    }
     end_.at_limit = seen;
     end_.at_limit.throttled = recipe_.quota.throttled() > throttled_before_;
     if (!spec_.on_limit) return terminate(SIGTERM, spec_.limits.grace);
@@ -262,6 +269,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void start_draining() {
     phase_ = Phase::kDraining;
     arm_drain(std::min(spec_.drain, kQuickDrain), [this] {
+      check_done();
+      if (phase_ != Phase::kDraining) return;
       fair_.emplace(gauge_, *recipe_.frozen);
       drain();
     });
@@ -282,6 +291,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void kill_everything() {
+    if (phase_ == Phase::kDraining) awaits_report_of_kill();  // the guard kills by the same file
     if (guard_gone_) return finish();
     restore_limits(recipe_);
     end_.termination.strays =
@@ -383,6 +393,26 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (phase_ != Phase::kTerminating) return;
     guard::signal_descendants(guard_pid_, end_.termination.signal_sent);
     guard::signal_descendants(guard_pid_, SIGCONT);
+  }
+
+  // ---- when another process ends the case ----
+
+  void lose_cgroup(const std::string& why) {
+    end_.cause = EndCause::kGuardLost;
+    end_.cgroup_lost = true;
+    lose_guard(why);
+  }
+
+  // The kernel reports a write to cgroup.kill after the kill, so the end of the leader may come first.
+  bool awaits_report_of_kill() {
+    const bool killed =
+        leader_status_ && WIFSIGNALED(*leader_status_) && WTERMSIG(*leader_status_) == SIGKILL;
+    if (!leaf_ || !killed || end_.cause != EndCause::kExited) return false;
+    if (recipe_.cgroup_watch->was_killed(watched_)) {
+      lose_cgroup("another process killed its cgroup (cgroup.kill)");
+      return false;
+    }
+    return Clock::now() - end_.leader_ended < kQuickDrain;
   }
 
   // ---- when the guard does not end the case: the runner does ----
@@ -534,6 +564,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error) return;
     if (sweep_ && !swept_) return;
     if (waits_for_retry_ || phase_ == Phase::kLimitHook) return;
+    if (phase_ == Phase::kDraining && awaits_report_of_kill()) return;
     if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
   }
@@ -550,6 +581,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     answer_timer_.cancel();
     sweep_timer_.cancel();
     sweep_.reset();
+    if (leaf_) recipe_.cgroup_watch->end(watched_);
     leaf_.reset();
     guard_children_.reset();
   }
@@ -616,6 +648,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;
   std::optional<Cgroup> leaf_;
+  CgroupWatch::Leaf watched_;
+  bool holds_ = false;  // freeze() was called, and thaw() not yet
   std::string containment_id_;
   int unanswered_ = 0;  // orders
   bool held_ = false;   // the guard: it has missed one

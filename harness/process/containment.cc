@@ -56,8 +56,9 @@ std::string surroundings(std::optional<Layer> wanted, const std::string& guard) 
 }
 
 std::string to_text(const ProbedLayer& probed) {
-  return fmt::format("{} {:d} {:d} {:d} {}", to_string(probed.layer), probed.user_namespace,
-                     probed.fresh_proc, probed.dumpable_guard, static_cast<int>(probed.signal_scope));
+  return fmt::format("{} {:d} {:d} {:d} {:d} {:d} {}", to_string(probed.layer), probed.user_namespace,
+                     probed.fresh_proc, probed.own_pids, probed.held_cgroups, probed.dumpable_guard,
+                     static_cast<int>(probed.signal_scope));
 }
 
 // None: the file is of other surroundings, or not complete.
@@ -69,7 +70,8 @@ std::optional<ProbedLayer> read_known(const std::string& file, const std::string
   ProbedLayer probed;
   int scope = -1;
   if (!std::getline(text, line) || line != where) return std::nullopt;
-  text >> layer >> probed.user_namespace >> probed.fresh_proc >> probed.dumpable_guard >> scope;
+  text >> layer >> probed.user_namespace >> probed.fresh_proc >> probed.own_pids >> probed.held_cgroups >>
+      probed.dumpable_guard >> scope;
   const auto parsed = parse_layer(layer);
   if (!text || !parsed || scope < 0 || scope > static_cast<int>(guard::SignalScope::kFilter))
     return std::nullopt;

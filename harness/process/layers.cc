@@ -52,6 +52,7 @@ std::string mend_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= o
 std::string mend_masked_proc() { return "unmask /proc: docker run --security-opt systempaths=unconfined"; }
 std::string mend_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
 std::string mend_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
+std::string mend_shared_cgroups() { return "run with --containment cgroup+pidns, on Linux 5.12 or newer"; }
 std::string mend_root() { return "run as a user other than root, or with --containment pidns"; }
 
 // ---- what a layer does not guarantee ----
@@ -72,6 +73,8 @@ bool is_root_without_landlock(const Recipe& recipe) {
   return geteuid() == 0 && recipe.signal_scope != SignalScope::kLandlock;
 }
 bool is_user_without_scope(const Recipe& recipe) { return geteuid() != 0 && has_no_scope(recipe); }
+bool shares_pids(const Recipe& recipe) { return !recipe.own_pids; }
+bool shares_cgroups(const Recipe& recipe) { return !recipe.held_cgroups || !has_pid_namespace(recipe.layer); }
 bool has_no_pids_limit(const Recipe& recipe) { return !recipe.run_cgroup->has_pids_limit(); }
 
 constexpr std::string_view kForkBomb =
@@ -105,6 +108,12 @@ constexpr Caveat kRoot{"a root test can make the guard report by ptrace that no 
 constexpr Caveat kSetUid{
     "a set-uid program that becomes root cannot be killed: it is reported, and it survives",
     is_user_without_scope, mend_pidns};
+constexpr Caveat kSharedPids{
+    "every case has the pid 2: tests that name files or ports by their pid disturb each other", shares_pids,
+    mend_masked_proc};
+constexpr Caveat kSharedCgroups{
+    "a test that may write to the cgroup of the run can kill, freeze and limit the other cases",
+    shares_cgroups, mend_shared_cgroups};
 constexpr Caveat kNoPidsController{kForkBomb, has_no_pids_limit, mend_pids_controller};
 constexpr Caveat kNoPidsLimit{kForkBomb, always, mend_cgroup};
 constexpr Caveat kForkRace{"killing a process that forks all the time is a race without a proven end", always,
@@ -133,15 +142,16 @@ constexpr std::array<LayerRow, kLayers.size()> kRows{{
     {Layer::kCgroupPidns,
      try_pid_namespaces,
      {mend_cgroup, mend_pidns},
-     {&kTracedGuard, &kHostProc, &kUserNamespace, &kNoPidsController}},
+     {&kTracedGuard, &kHostProc, &kUserNamespace, &kSharedPids, &kSharedCgroups, &kNoPidsController}},
     {Layer::kCgroup,
      try_signal_scopes,
      {mend_cgroup},
-     {&kTracedGuard, &kOutlivesInLeaf, &kPidfd, &kSignals, &kRootInLeaf, &kNoPidsController}},
+     {&kTracedGuard, &kOutlivesInLeaf, &kPidfd, &kSignals, &kRootInLeaf, &kSharedCgroups,
+      &kNoPidsController}},
     {Layer::kPidns,
      try_pid_namespaces,
      {mend_pidns},
-     {&kTracedGuard, &kHostProc, &kUserNamespace, &kNoPidsLimit}},
+     {&kTracedGuard, &kHostProc, &kUserNamespace, &kSharedPids, &kNoPidsLimit}},
     {Layer::kSubreaper,
      try_signal_scopes,
      {},
@@ -211,6 +221,7 @@ LayerTrial try_layer(Layer layer, const std::string& guard, const std::string& r
     auto run = RunCgroup::create(*parent, run_id);
     if (!run) return {refused_layer(layer, run.error().what), nullptr};
     recipe->run_cgroup.emplace(*std::move(run));
+    recipe->cgroup_watch.emplace(recipe->run_cgroup->path());
   }
   if (known != nullptr) {
     static_cast<ProbedLayer&>(*recipe) = *known;

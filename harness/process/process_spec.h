@@ -105,6 +105,7 @@ struct ProcessEnd {
   int leader = 0;  // its pid as seen by itself, in its own PID namespace if it had one
   std::string
       containment_id{};  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
+  bool cgroup_lost = false;  // another process killed or froze it, as termination.guard_lost says
   bool core_dumped = false;  // the kernel reports that it wrote the leader's core, or passed it to a program
   Termination termination;
   OutputInfo output;

@@ -114,6 +114,11 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.pid_namespace = in_pid_namespace(recipe, setup.reach);
   spec.user_namespace = spec.pid_namespace && recipe.user_namespace;
   spec.fresh_proc = spec.pid_namespace && recipe.fresh_proc;
+  if (spec.pid_namespace) spec.pids = recipe.pids;
+  if (spec.pid_namespace && guard.leaf && recipe.held_cgroups) {
+    spec.read_only = recipe.cgroup_mounts;
+    spec.writable = guard.leaf->path();
+  }
   auto spawned = spawn(spec);
   if (auto* error = std::get_if<SpawnError>(&spawned)) return *error;
   guard.process = std::get<Spawned>(std::move(spawned));
@@ -121,6 +126,7 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   if (spec.user_namespace) {
     if (auto error = map_ids(guard)) return *error;
   }
+  if (guard.leaf) guard.watched = recipe.cgroup_watch->begin(guard.leaf->path());
   recipe.guards.insert(guard.process.pid);
   return guard;
 }

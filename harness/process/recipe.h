@@ -15,7 +15,9 @@
 #include "harness/core/containment_layer.h"
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
+#include "harness/process/case_pids.h"
 #include "harness/process/cgroup.h"
+#include "harness/process/cgroup_watch.h"
 #include "harness/process/frozen_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"
@@ -38,6 +40,8 @@ struct ProbedLayer {
   Layer layer = Layer::kSubreaper;
   bool user_namespace = false;
   bool fresh_proc = false;
+  bool own_pids = false;     // each case has a pid of its own (case_pids.h)
+  bool held_cgroups = true;  // a case can write only to its own cgroup, if it has a PID namespace
   // The case can trace the guard. Needed if /proc hides processes that its reader may not trace (hidepid).
   bool dumpable_guard = false;
   guard::SignalScope signal_scope = guard::SignalScope::kNone;
@@ -47,6 +51,9 @@ struct Recipe : ProbedLayer {
   std::string guard;
   std::string run_id;
   std::optional<RunCgroup> run_cgroup;
+  std::optional<CgroupWatch> cgroup_watch;  // of run_cgroup
+  std::vector<std::string> cgroup_mounts = cgroup2_mounts();
+  CasePids pids = case_pids_here();
   int next_case = 0;
   OwnChildren children;  // of the runner
   ProcReader reader;
@@ -66,6 +73,7 @@ struct GuardProcess {
   Spawned process;
   UniqueFd control;  // SOCK_SEQPACKET, non-blocking
   std::optional<Cgroup> leaf;
+  CgroupWatch::Leaf watched{};
   std::string
       containment_id;  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
 };

@@ -27,6 +27,7 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kStackBytes = 16 * 1024;
+constexpr long kMountSetattr = 442;  // Linux 5.12; the same number on every processor
 constexpr int kMaxFds = guard::kFirstLeaseFd + guard::kMaxLeases + guard::kMaxInherited;
 constexpr int kLeastScratchFd = 64;
 
@@ -39,16 +40,74 @@ struct ChildPlan {
   const int* fds;
   int fd_count;
   bool fresh_proc;
+  char* const* read_only;  // ends with a null pointer
+  const char* writable;
+  const CasePids* pids;
   // Written by the child.
+  bool chose_pid;
   const char* failed_step;
   int failed_errno;
 };
 
-PROCTOR_NO_SANITIZE bool mount_proc(const char*& step) {
+// The struct mount_attr of <linux/mount.h>. Older distributions do not have it.
+struct MountAttributes {
+  std::uint64_t set;
+  std::uint64_t clear;
+  std::uint64_t propagation;
+  std::uint64_t user_namespace;
+};
+constexpr std::uint64_t kReadOnly = 1;
+
+// The directory that stays writable is mounted over itself before the mount above it becomes read-only.
+PROCTOR_NO_SANITIZE bool hold_mounts(const ChildPlan& plan) {
+  if (syscall(SYS_mount, plan.writable, plan.writable, nullptr, MS_BIND, nullptr) != 0) return false;
+  const MountAttributes attributes{kReadOnly, 0, 0, 0};
+  for (char* const* path = plan.read_only; *path != nullptr; ++path) {
+    if (syscall(kMountSetattr, AT_FDCWD, *path, 0, &attributes, sizeof(attributes)) == 0) continue;
+    if (errno != EACCES && errno != ENOENT) return false;  // what cannot be reached needs no change
+  }
+  return true;
+}
+
+PROCTOR_NO_SANITIZE bool make_mounts(const ChildPlan& plan, const char*& step) {
+  const bool holds = *plan.read_only != nullptr;
   step = "mount(slave)";
-  if (syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+  if ((plan.fresh_proc || holds) && syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return false;
   step = "mount(proc)";
-  return syscall(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+  if (plan.fresh_proc &&
+      syscall(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return false;
+  step = kReadOnlyStep;
+  return !holds || hold_mounts(plan);
+}
+
+// The kernel shows the pid of the runner's namespace, because /proc is still the mount of the runner.
+PROCTOR_NO_SANITIZE std::uint64_t pid_outside() {
+  char text[24];
+  const long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", text, sizeof(text));
+  std::uint64_t pid = 0;
+  for (long i = 0; i < size; ++i) {
+    if (text[i] < '0' || text[i] > '9') return 0;
+    pid = pid * 10 + static_cast<std::uint64_t>(text[i] - '0');
+  }
+  return pid;
+}
+
+// The kernel gives the next process of this PID namespace the number after the one that is written. It allows this to
+// the owner of the namespace, before the exec drops the capabilities.
+PROCTOR_NO_SANITIZE bool choose_next_pid(std::uint64_t pid) {
+  if (pid == 0) return false;
+  char text[24];
+  char* begin = text + sizeof(text);
+  for (std::uint64_t rest = pid - 1; rest > 0 || begin == text + sizeof(text); rest /= 10)
+    *--begin = static_cast<char>('0' + rest % 10);
+  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const long size = text + sizeof(text) - begin;
+  const bool written = syscall(SYS_write, file, begin, size) == size;
+  syscall(SYS_close, file);
+  return written;
 }
 
 // A disposition that was ignored stays ignored over exec: a test would never see its own SIGPIPE, SIGALRM,
@@ -109,7 +168,9 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
   auto* plan = static_cast<ChildPlan*>(raw);
   const char* step = "";
   const bool ready = [&]() PROCTOR_NO_SANITIZE {
-    if (plan->fresh_proc && !mount_proc(step)) return false;
+    const std::uint64_t pid = plan->pids->of(pid_outside());
+    if (!make_mounts(*plan, step)) return false;
+    plan->chose_pid = choose_next_pid(pid);
     default_dispositions();
     if (!duplicate_descriptors(*plan, step)) return false;
     if (plan->umask >= 0) syscall(SYS_umask, plan->umask);
@@ -148,7 +209,7 @@ int clone_flags(const SpawnSpec& spec) {
   int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
   if (spec.pid_namespace) flags |= CLONE_NEWPID;
   if (spec.user_namespace) flags |= CLONE_NEWUSER;
-  if (spec.fresh_proc) flags |= CLONE_NEWNS;
+  if (spec.fresh_proc || !spec.read_only.empty()) flags |= CLONE_NEWNS;
   return flags;
 }
 
@@ -189,6 +250,10 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   plan.fds = spec.fds.data();
   plan.fd_count = static_cast<int>(spec.fds.size());
   plan.fresh_proc = spec.fresh_proc;
+  const std::vector<char*> read_only = argv_of(spec.read_only);
+  plan.read_only = read_only.data();
+  plan.writable = spec.writable.c_str();
+  plan.pids = &spec.pids;
 
   Spawned spawned;
   int pidfd = -1;
@@ -207,6 +272,7 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
     reap_failed(spawned.pid);
     return SpawnError{plan.failed_step, plan.failed_errno};
   }
+  spawned.chose_pid = plan.chose_pid;
   return spawned;
 }
 

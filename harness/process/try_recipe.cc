@@ -100,6 +100,7 @@ std::string try_recipe(Recipe& recipe) {
   auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", setup);
   if (auto* error = std::get_if<SpawnError>(&started)) return Error::system(error->step, error->err).what;
   auto& guard = std::get<GuardProcess>(started);
+  recipe.own_pids = guard.process.chose_pid;
   const std::string problem = check_kill(guard);
   if (!problem.empty()) {
     Sweep sweep(recipe, guard.process.pid, guard.leaf ? &*guard.leaf : nullptr, guard.containment_id);
@@ -109,6 +110,7 @@ std::string try_recipe(Recipe& recipe) {
       (void)poll(nullptr, 0, 1);
     }
   }
+  if (guard.leaf) recipe.cgroup_watch->end(guard.watched);
   recipe.guards.erase(guard.process.pid);
   return problem;
 }
@@ -142,7 +144,12 @@ std::string try_pid_namespaces(Recipe& recipe) {
     for (const bool fresh_proc : {true, false}) {
       recipe.user_namespace = user_namespace;
       recipe.fresh_proc = fresh_proc;
+      recipe.held_cgroups = true;
       problem = try_signal_scopes(recipe);
+      if (problem.find(kReadOnlyStep) != std::string::npos) {
+        recipe.held_cgroups = false;
+        problem = try_signal_scopes(recipe);
+      }
       if (problem.empty()) return problem;
     }
   }

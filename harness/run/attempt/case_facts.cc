@@ -192,12 +192,16 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases
     warnings.push_back(
         Warning{WarningCode::kGuardSlow, fmt::format("the guard of {} took {} to answer: the machine is busy",
                                                      case_id, human_duration(end.guard_late))});
-  if (!termination.guard_lost.empty())
+  if (end.cgroup_lost) {
+    warnings.push_back(Warning{WarningCode::kGuardLost, fmt::format("{} was not ended by its own fault: {}",
+                                                                    case_id, termination.guard_lost)});
+  } else if (!termination.guard_lost.empty()) {
     warnings.push_back(Warning{
         WarningCode::kGuardLost,
         fmt::format("the guard of {} failed ({}){}", case_id, termination.guard_lost,
                     termination.unreapable ? "; the runner could not kill all of its processes"
                                            : "; the runner killed the case, and no process is left")});
+  }
   if (is_leaky(end) && !is_left_by_one(cases))
     warnings.push_back({WarningCode::kSharedLeak,
                         fmt::format("the process that ended with {} left {} behind, killed now: any of its "

@@ -126,6 +126,7 @@ Json suite_json(const Suite& suite) {
   if (suite.host_pids) json["host_pids"] = true;
   if (suite.batch != 0) json["batch"] = suite.batch;
   if (suite.verify != Suite{}.verify) json["verify"] = suite.verify;
+  if (suite.skip_code != 0) json["skip_code"] = suite.skip_code;
   if (suite.mem_cap != 0) json["mem_cap"] = suite.mem_cap;  // the digests of other plans stay what they were
   return json;
 }
@@ -160,6 +161,7 @@ Suite suite_from(const Json& json) {
   if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
   suite.mem_cap = json.value("mem_cap", std::uint64_t{0});
   suite.host_pids = json.value("host_pids", false);
+  suite.skip_code = json.value("skip_code", 0);
   suite.policy = policy_from(json.at("policy"));
   suite.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [name, value] : suite.env) {
@@ -191,6 +193,7 @@ Json case_json(const Case& test) {
                {"sizes_unit", test.sizes_unit},
                {"faults", test.faults},
                {"expects", test.expects}};
+  if (test.expected_failures != 0) json["expected_failures"] = test.expected_failures;
   if (test.shard != 0) json["shard"] = test.shard;
   return json;
 }
@@ -209,6 +212,7 @@ Case case_from(const Json& json, const Plan& plan) {
   test.ranks = json.at("ranks");
   test.policy = policy_from(json.at("policy"));
   test.disabled = json.at("disabled");
+  test.expected_failures = json.value("expected_failures", 0);
   test.rule = json.at("rule");
   test.source = json.at("source");
   test.severity = SeverityWord::in_text(json.at("severity"));

@@ -44,6 +44,7 @@ PlanFile full() {
   suite.hierarchy = "flat";
   suite.mem_cap = 3u << 30;
   suite.host_pids = true;
+  suite.skip_code = 77;
   suite.filters = {{"PYTEST_ADDOPTS", "-k fast"}};
   suite.labels = {"slow"};
   suite.origin = "proctor.toml:3";
@@ -58,6 +59,7 @@ PlanFile full() {
   test.ranks = 2;
   test.policy = {Milliseconds(5), std::nullopt, Milliseconds(6), 8};
   test.disabled = true;
+  test.expected_failures = 2;
   test.rule = "M-1";
   test.source = "s";
   test.severity = SeverityWord::in_text("must");
@@ -107,6 +109,8 @@ TEST(PlanFile, ComesBackWhole) {
   EXPECT_EQ(back->extent.size, "full");
   EXPECT_EQ(back->extent.seed, 7U);
   EXPECT_EQ(back->plan.shards, 4);
+  EXPECT_EQ(back->plan.suites[0].skip_code, 77);
+  EXPECT_EQ(back->plan.cases[0].expected_failures, 2);
   EXPECT_EQ(back->plan.cases[0].shard, 3);
   ASSERT_TRUE(back->rest);
   EXPECT_THAT(back->rest->runs, ElementsAre("run1", "run2"));

@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -77,9 +80,11 @@ bool has_filter(const Suite& suite) {
 struct Unit {
   std::string path;  // "suite/case"; "" for the program's own suite
   std::string name;
+  std::string number;  // "tu65536"
   std::size_t parent = 0;
   bool is_suite = false;
   bool enabled = true;
+  int expected_failures = 0;
   std::vector<std::string> labels = {};
   std::vector<std::size_t> needs = {};  // depends_on()
 };
@@ -93,32 +98,53 @@ std::string_view cut_from(std::string_view& text, std::string_view mark) {
   return rest;
 }
 
+// The number behind the last `mark`, which is cut off with it; 0 if the text does not end with them.
+int cut_number(std::string_view& text, std::string_view mark) {
+  std::string_view before = text;
+  const std::string_view digits = cut_from(before, mark);
+  int number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return 0;
+  text = before;
+  return number;
+}
+
+// "FILE(LINE)"
+bool is_place(std::string_view text) {
+  if (!text.ends_with(')')) return false;
+  text.remove_suffix(1);
+  const std::string_view line = text.substr(text.rfind('(') + 1);
+  return line.size() < text.size() && !line.empty() &&
+         std::ranges::all_of(line, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 // The lines of the graph, as Boost.Test writes it (boost/test/impl/unit_test_main.ipp, dot_content_reporter):
 //
+//   digraph G {rankdir=LR;
 //   tu2[shape=Mrecord,...,color=green,label="NAME|FILE(LINE)|timeout=1|expected failures=2|labels: @a @b"];
-//   tu1 -> tu2;                   which suite it is in
-//   tu3 -> tu2[color=red,...];    what it depends on
+//   tu1 -> tu2;                   which suite it is in; not of the first unit, the program's own suite
+//   tu2 -> tu3[color=red,...];    what it depends on
 //   {                             what follows is in the suite before
+//   }
+//
+// A list with any other line is refused: a name with a line break has such lines, and could hide tests.
 class Graph {
  public:
-  // Whether it came to its end.
-  bool read(std::string_view text) {
-    const std::size_t begin = text.find("digraph G {");
-    if (begin == text.npos) return false;
-    for (const std::string_view line : lines_of(text.substr(begin))) {
-      if (line == "{" && !units_.empty()) {
-        units_.back().is_suite = true;
-        inside_.push_back(units_.size() - 1);
-      } else if (line == "}") {
-        if (inside_.empty()) return connect();
-        inside_.pop_back();
-      } else if (line.find(" -> ") != line.npos && line.find('"') == line.npos) {
-        read_edge(line);
-      } else if (line.starts_with("tu")) {
-        read_unit(line);
-      }
+  // An error completes "`COMMAND` ...".
+  Result<void> read(std::string_view text) {
+    const std::size_t begin = text.find(kBegin);
+    if (begin == text.npos) return Error::usage("did not print a Boost.Test test list");
+    std::vector<std::string_view> lines = lines_of(text.substr(begin));
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const bool understood = ended_ ? !is_of_graph(lines[i]) : take(lines[i]);
+      if (understood) continue;
+      return Error::usage(fmt::format(
+          "listed its tests with a line that no list of Boost.Test has: line {} is `{}`. A name with a line "
+          "break has such lines",
+          i + 1, clean_text(lines[i].substr(0, kShownOfLine))));
     }
-    return false;
+    if (!ended_ || units_.empty()) return Error::usage("printed a Boost.Test test list without its end");
+    return connect();
   }
 
   const std::vector<Unit>& units() const { return units_; }
@@ -148,57 +174,109 @@ class Graph {
   }
 
  private:
+  static constexpr std::string_view kBegin = "digraph G {";
+  static constexpr std::string_view kArrow = " -> ";
+  static constexpr std::size_t kShownOfLine = 100;
+
+  static bool is_of_graph(std::string_view line) {
+    return line.size() > 2 && line.starts_with("tu") && line[2] >= '0' && line[2] <= '9';
+  }
+
   void add_members(std::size_t suite, std::vector<std::size_t>& open) const {
     for (std::size_t i = suite + 1; i < units_.size() && units_[i].path.starts_with(units_[suite].path + "/");
          ++i)
       open.push_back(i);
   }
 
-  void read_unit(std::string_view line) {
+  bool take(std::string_view line) {
+    if (!wanted_.empty()) return line == std::exchange(wanted_, {});
+    if (line == "{") {
+      if (!may_open_) return false;
+      units_.back().is_suite = true;
+      inside_.push_back(units_.size() - 1);
+    } else if (line == "}") {
+      ended_ = inside_.empty();
+      if (!ended_) inside_.pop_back();
+    } else {
+      may_open_ =
+          line.find(kArrow) != line.npos && line.find('"') == line.npos ? read_need(line) : read_unit(line);
+      return may_open_;
+    }
+    may_open_ = false;
+    return true;
+  }
+
+  bool read_unit(std::string_view line) {
     constexpr std::string_view kLabel = ",label=\"";
     const std::size_t label = line.find(kLabel);
-    if (label == line.npos || !line.ends_with("\"];")) return;
+    if (!is_of_graph(line) || label == line.npos || !line.ends_with("\"];")) return false;
     std::string_view text = line.substr(label + kLabel.size());
     text.remove_suffix(3);
-    Unit unit{.path = {}, .name = {}};
+    Unit unit{.path = {}, .name = {}, .number = std::string(line.substr(0, line.find('[')))};
     unit.enabled = line.substr(0, label).find("color=green") != line.npos;
-    const std::string_view labels = cut_from(text, "|labels:");
-    cut_from(text, "|expected failures=");
-    cut_from(text, "|timeout=");
-    if (!units_.empty()) cut_from(text, "|");  // the place
+    if (inside_.empty() != units_.empty() || !numbers_.emplace(unit.number, units_.size()).second)
+      return false;
+    if (!units_.empty() && !read_member(text, unit)) return false;
     unit.name = text;
-    if (!inside_.empty()) {
-      const Unit& parent = units_[unit.parent = inside_.back()];
-      unit.path = parent.path + (parent.path.empty() ? "" : "/") + unit.name;
-      unit.labels = parent.labels;
+    if (!inside_.empty()) unit.path += unit.name;
+    units_.push_back(std::move(unit));
+    return true;
+  }
+
+  // Of one in a suite: leaves its name in `text`.
+  bool read_member(std::string_view& text, Unit& unit) {
+    const std::string_view whole = text;
+    std::string_view labels = cut_from(text, "|labels:");
+    bool has_place = cut_details(text, unit);
+    if (!has_place && !labels.empty()) {  // the mark stands in the name
+      labels = {};
+      has_place = cut_details(text = whole, unit);
     }
+    if (!has_place) return false;
+    const Unit& parent = units_[unit.parent = inside_.back()];
+    unit.path = parent.path + (parent.path.empty() ? "" : "/");
+    unit.labels = parent.labels;
     for (const std::string_view word : split(labels, ' ')) {
       if (word.starts_with('@')) unit.labels.emplace_back(word.substr(1));
     }
-    numbers_[std::string(line.substr(0, line.find('[')))] = units_.size();
-    units_.push_back(std::move(unit));
+    wanted_ = fmt::format("{}{}{};", parent.number, kArrow, unit.number);
+    return true;
+  }
+
+  static bool cut_details(std::string_view& text, Unit& unit) {
+    unit.expected_failures = cut_number(text, "|expected failures=");
+    cut_number(text, "|timeout=");
+    return is_place(cut_from(text, "|"));
   }
 
   // What it depends on may come later in the list.
-  void read_edge(std::string_view line) {
-    if (!line.ends_with("];")) return;
-    const std::size_t arrow = line.find(" -> ");
-    const std::string_view to = line.substr(arrow + 4);
-    edges_.emplace_back(line.substr(0, arrow), to.substr(0, to.find('[')));
+  bool read_need(std::string_view line) {
+    const std::size_t arrow = line.find(kArrow);
+    const std::string_view to = line.substr(arrow + kArrow.size());
+    if (!line.ends_with("];") || units_.empty() || line.substr(0, arrow) != units_.back().number)
+      return false;
+    edges_.emplace_back(units_.size() - 1, to.substr(0, to.find('[')));
+    return true;
   }
 
-  bool connect() {
+  Result<void> connect() {
     for (const auto& [from, to] : edges_) {
-      if (numbers_.contains(from) && numbers_.contains(to))
-        units_[numbers_[from]].needs.push_back(numbers_[to]);
+      const auto found = numbers_.find(to);
+      if (found == numbers_.end())
+        return Error::usage(fmt::format("listed a test that depends on one that is not in its list: `{}`",
+                                        clean_text(units_[from].path)));
+      units_[from].needs.push_back(found->second);
     }
-    return !units_.empty();
+    return {};
   }
 
   std::vector<Unit> units_;
   std::vector<std::size_t> inside_;  // the suites around the next line
-  std::map<std::string, std::size_t> numbers_;
-  std::vector<std::pair<std::string, std::string>> edges_;
+  std::string wanted_;               // the only line that may be next; "" = any
+  bool may_open_ = false;            // the next line may begin the content of the last unit
+  bool ended_ = false;
+  std::map<std::string, std::size_t, std::less<>> numbers_;
+  std::vector<std::pair<std::size_t, std::string>> edges_;
 };
 
 Result<std::vector<Case>> cases_in(const Suite& suite, const Graph& graph) {
@@ -217,6 +295,7 @@ Result<std::vector<Case>> cases_in(const Suite& suite, const Graph& graph) {
     test.devices = suite.devices;
     test.disabled = !unit.enabled;
     test.tags = unit.labels;
+    test.expected_failures = unit.expected_failures;
     std::string choice = fmt::format("{}{}", kRunTest, fmt::join(names, ":"));
     bytes += choice.size();
     if (choice.size() > kMostNamed || bytes > kMostOfAll) {
@@ -245,9 +324,15 @@ std::optional<std::string> failure_line(const XmlElement& element) {
   return event_line("fail", {{"file", element.attribute("file")}, {"line", line}, {"message", message}});
 }
 
+// What a test did, by its element.
+struct Deeds {
+  std::vector<std::string> failures = {};  // event lines
+  bool aborted = false;  // by a failed requirement or an exception, which no number of them excuses
+};
+
 class LogFile final : public Translator {
  public:
-  explicit LogFile(const Case& test) : own_(framework_id(test)) {
+  explicit LogFile(const Case& test) : own_(framework_id(test)), expected_failures_(test.expected_failures) {
     for (const std::string& word : test.argv) {
       if (!word.starts_with(kRunTest)) continue;
       for (const std::string_view name : split(std::string_view(word).substr(kRunTest.size()), ':'))
@@ -263,7 +348,7 @@ class LogFile final : public Translator {
       if (auto failure = failure_line(child)) outside_.push_back(*std::move(failure));
     }
     std::vector<std::string> lines;
-    for (const auto& [path, failures] : ran_) tell(path, failures, lines);
+    for (const auto& [path, deeds] : ran_) tell(path, deeds, lines);
     if (!ran_.empty()) return lines;
     if (!outside_.empty())
       return with(outside_, {event_line("end", {{"result", "fail"}, {"reason", kOutside}})});
@@ -274,16 +359,24 @@ class LogFile final : public Translator {
 
  private:
   // Of a global fixture's failure each test knows that ran.
-  void tell(const std::string& path, const std::vector<std::string>& failures,
-            std::vector<std::string>& lines) const {
+  void tell(const std::string& path, const Deeds& deeds, std::vector<std::string>& lines) const {
     lines.push_back(event_line("start", {{"case", path}}));
-    lines.insert(lines.end(), failures.begin(), failures.end());
+    lines.insert(lines.end(), deeds.failures.begin(), deeds.failures.end());
     lines.insert(lines.end(), outside_.begin(), outside_.end());
-    if (outside_.empty()) {
-      lines.push_back(event_line("end", {{"case", path}, {"result", failures.empty() ? "pass" : "fail"}}));
-    } else {
+    if (!outside_.empty()) {
       lines.push_back(event_line("end", {{"case", path}, {"result", "fail"}, {"reason", kOutside}}));
+    } else if (is_expected(deeds)) {
+      lines.push_back(
+          event_line("end", {{"case", path}, {"result", "xfail"}, {"reason", "expected_failures"}}));
+    } else {
+      lines.push_back(
+          event_line("end", {{"case", path}, {"result", deeds.failures.empty() ? "pass" : "fail"}}));
     }
+  }
+
+  bool is_expected(const Deeds& deeds) const {
+    return !deeds.failures.empty() && !deeds.aborted &&
+           deeds.failures.size() <= static_cast<std::size_t>(std::max(0, expected_failures_));
   }
 
   void walk(const XmlElement& suite, const std::string& path) {
@@ -294,7 +387,7 @@ class LogFile final : public Translator {
       } else if (child.name == "TestSuite") {
         walk(child, name + "/");
       } else if (child.name == "TestCase") {
-        if (name == own_ || !is_prerequisite(name)) ran_.emplace_back(name, failures_of(child));
+        if (name == own_ || !is_prerequisite(name)) ran_.emplace_back(name, deeds_of(child));
       } else if (auto failure = failure_line(child)) {
         outside_.push_back(*std::move(failure));
       }
@@ -313,19 +406,23 @@ class LogFile final : public Translator {
     });
   }
 
-  static std::vector<std::string> failures_of(const XmlElement& test) {
-    std::vector<std::string> lines;
+  static Deeds deeds_of(const XmlElement& test) {
+    Deeds deeds;
     for (const XmlElement& child : test.children) {
-      if (auto failure = failure_line(child)) lines.push_back(*std::move(failure));
+      auto failure = failure_line(child);
+      if (!failure) continue;
+      deeds.failures.push_back(*std::move(failure));
+      deeds.aborted = deeds.aborted || child.name != "Error";
     }
-    return lines;
+    return deeds;
   }
 
   const std::string own_;
+  const int expected_failures_;
   std::vector<std::string> prerequisites_;
-  std::vector<std::pair<std::string, std::vector<std::string>>> ran_;  // tests, and their failures
-  std::vector<std::string> outside_;                                   // failures of no test
-  std::string skipped_;                                                // why the own test is
+  std::vector<std::pair<std::string, Deeds>> ran_;
+  std::vector<std::string> outside_;  // failures of no test
+  std::string skipped_;               // why the own test is
 };
 
 // ---- the kind ----
@@ -359,7 +456,7 @@ class BoostKind final : public Kind {
       return Error::usage(
           "lists all of its tests even with --run_test; select them with --filter, --case or --tag");
     Graph graph;
-    if (!graph.read(out.stdout_text)) return Error::usage("did not print a Boost.Test test list");
+    if (const auto read = graph.read(out.stdout_text); !read) return read.error();
     return cases_in(suite, graph);
   }
 
@@ -391,14 +488,12 @@ class BoostKind final : public Kind {
     if (result == ChildResult::kSkip &&
         std::ranges::find(kFailedCodes, end.exit_code) != std::end(kFailedCodes))
       judged.exit_code = 0;
-    const Verdict verdict = judge_reported(judged, false);
-    if (result != ChildResult::kFail || end.went_on || !end.child.also_ran().empty() ||
-        end.child.violations() > 0)
-      return verdict;
-    // The program counts all of its expected failures, those of other tests too, against one outside of its tests.
-    if (end.child.reason().text() == kOutside) return {Outcome::kFail, {}};
-    if (end.exit_code == 0) return {Outcome::kXfail, Reason::kExpectedFailures};
-    return verdict;
+    // The program counts all of its expected failures, those of other tests too, against one outside of its tests: its
+    // exit code says nothing of it.
+    const bool is_outside = result == ChildResult::kFail && end.child.reason().text() == kOutside;
+    if (is_outside && end.child.also_ran().empty() && end.child.violations() == 0)
+      return {Outcome::kFail, {}};
+    return judge_reported(judged, false);
   }
 };
 

@@ -12,7 +12,9 @@
 // command names them, and what the report says of them counts for nothing; the time limit and a crash are those of the
 // process. A test that is neither asked for nor a prerequisite is another one that ran.
 //
-//   failed assertions, and the program exits with 0: expected_failures(N) covers them     xfail(expected_failures)
+// What a list declares and a report has is the result; the exit code can only contradict it.
+//
+//   1 to N failed checks of a case that is listed with N expected failures, exit 0        xfail(expected_failures)
 //   a prerequisite failed, precondition() is false                                        skip(as Boost.Test says)
 //   a global fixture failed                                                               fail
 //   else                                                                                  as kind.h says of judge_reported

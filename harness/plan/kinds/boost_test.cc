@@ -20,9 +20,10 @@ class BoostTest : public KindTest {
  protected:
   BoostTest() : KindTest(boost_kind()) {}
 
-  static std::string unit(const std::string& id, const std::string& label, bool enabled = true) {
+  static std::string unit(const std::string& id, const std::string& label, const std::string& in = "tu1",
+                          bool enabled = true) {
     return id + "[shape=Mrecord,fontname=Helvetica,color=" + (enabled ? "green" : "yellow") + ",label=\"" +
-           label + "\"];\n";
+           label + "\"];\n" + in + " -> " + id + ";\n";
   }
   Suite listing(const std::string& units) {
     const std::string graph =
@@ -39,28 +40,29 @@ class BoostTest : public KindTest {
 };
 
 TEST_F(BoostTest, ATestIsCalledAfterItsSuitesAndHasTheirLabels) {
-  const auto cases =
-      list(listing(unit("tu65536", "first|a.cc(3)|timeout=1|expected failures=2|labels: @x") +
-                   unit("tu2", "s|a.cc(4)|labels: @y") + "tu1 -> tu2;\n{\n" +
-                   unit("tu65537", "t<a|b>|a(1).cc(5)|labels: @z", false) + "tu2 -> tu65537;\n}\n"));
+  const auto cases = list(listing(unit("tu65536", "first|a.cc(3)|timeout=1|expected failures=2|labels: @x") +
+                                  unit("tu2", "s|a.cc(4)|labels: @y") + "{\n" +
+                                  unit("tu65537", "t<a|b>|a(1).cc(5)|labels: @z", "tu2", false) + "}\n"));
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 2u);
   EXPECT_EQ(cases->at(0).id, "s/first");
   EXPECT_EQ(cases->at(0).classname, "s");
   EXPECT_THAT(cases->at(0).tags, ElementsAre("x"));
+  EXPECT_EQ(cases->at(0).expected_failures, 2);
   EXPECT_EQ(cases->at(1).id, "s/s/t<a|b>");
   EXPECT_EQ(cases->at(1).name, "t<a|b>");
   EXPECT_EQ(cases->at(1).classname, "s");
   EXPECT_THAT(cases->at(1).tags, ElementsAre("y", "z"));
   EXPECT_TRUE(cases->at(1).disabled);
+  EXPECT_EQ(cases->at(1).expected_failures, 0);
   EXPECT_EQ(chosen(cases->at(1)), "--run_test=s/t<a|b>");
 }
 
 TEST_F(BoostTest, TheCommandOfACaseNamesItsPrerequisites) {
   const std::string dotted = "[color=red,style=dotted,constraint=false];\n";
   const auto cases = list(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "b|f(1)") + "tu65537 -> tu2" +
-                                  dotted + unit("tu2", "s|f(1)") + "{\n" + unit("tu65538", "c|f(1)") +
-                                  unit("tu65539", "d|f(1)") + "tu65539 -> tu65536" + dotted + "}\n"));
+                                  dotted + unit("tu2", "s|f(1)") + "{\n" + unit("tu65538", "c|f(1)", "tu2") +
+                                  unit("tu65539", "d|f(1)", "tu2") + "tu65539 -> tu65536" + dotted + "}\n"));
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 4u);
   EXPECT_EQ(chosen(cases->at(0)), "--run_test=a");
@@ -94,6 +96,60 @@ TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
     chosen.command.insert(chosen.command.end(), filter.begin(), filter.end());
     EXPECT_THAT(refusal(chosen), HasSubstr("select them with --filter")) << filter[0];
   }
+}
+
+TEST_F(BoostTest, AListWithALineThatIsNoneOfItsOwnIsRefused) {
+  const std::string good = unit("tu65536", "a|f(1)");
+  const std::string number = "tu65537[shape=Mrecord,fontname=Helvetica,color=green,label=\"";
+  for (const std::string& name : {"b\nc", "b\n}\n}", "b\n}\n}\nx", "b|f(1)\"];\ntu1 -> tu65537;\n}\n}\nc",
+                                  "b|f(1)\"];\ntu1 -> tu65537;\ntu65537[,label=\"c",
+                                  "b|f(1)\"];\ntu1 -> tu65537;\ntu7[,label=\"c", "b\n\nc"}) {
+    const std::string units = good + number + name + "|f(2)\"];\ntu1 -> tu65537;\n";
+    EXPECT_THAT(refusal(listing(units)), HasSubstr("a line that no list of Boost.Test has: line ")) << name;
+  }
+  for (const char* line : {"some words", "tu65536 -> tu1;", "tu9 -> tu1[color=red];", "{\n{"})
+    EXPECT_THAT(refusal(listing(good + line + "\n")), HasSubstr("no list of Boost.Test has")) << line;
+  EXPECT_THAT(refusal(listing(good + "tu65536 -> tu9[color=red];\n")), HasSubstr("not in its list: `a`"));
+  EXPECT_THAT(refusal(suite({"/bin/echo", "digraph G {rankdir=LR;"})), HasSubstr("without its end"));
+}
+
+TEST_F(BoostTest, MarksOfTheListMayStandInAName) {
+  const auto cases = list(listing(unit("tu65536", "a|expected failures=9|f(1)") +
+                                  unit("tu65537", "b|labels: x|f(1)|labels: @c") +
+                                  unit("tu65538", "d|labels: x|f(1)|timeout=7")));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->at(0).name, "a|expected failures=9");
+  EXPECT_EQ(cases->at(0).expected_failures, 0);
+  EXPECT_EQ(cases->at(1).name, "b|labels: x");
+  EXPECT_THAT(cases->at(1).tags, ElementsAre("c"));
+  EXPECT_EQ(cases->at(2).name, "d|labels: x");
+}
+
+// A program may drop what unit_test_main() returns.
+TEST_F(BoostTest, OnlyAsManyFailuresAsItDeclaredAreExpected) {
+  const auto verdict = [](int declared, const std::string& elements, int code) {
+    Case test;
+    test.id = "s/a";
+    test.expected_failures = declared;
+    ChildReport report("a");
+    const std::string log = "<TestLog><TestSuite name=\"m\"><TestCase name=\"a\">" + elements +
+                            "</TestCase></TestSuite></TestLog>";
+    for (const auto& line : boost_kind().translator({}, test)->translate(log)) report.add_line(line);
+    return to_string(boost_kind().judge({.child = report, .exit_code = code}));
+  };
+  const std::string error = "<Error file=\"f\" line=\"1\">no</Error>";
+  EXPECT_EQ(verdict(0, error, 0), "error(result_mismatch)");
+  EXPECT_EQ(verdict(0, error, 201), "fail");
+  EXPECT_EQ(verdict(2, error, 0), "xfail(expected_failures)");
+  EXPECT_EQ(verdict(2, error + error, 0), "xfail(expected_failures)");
+  EXPECT_EQ(verdict(2, error + error + error, 0), "error(result_mismatch)");
+  EXPECT_EQ(verdict(2, error + error + error, 200), "fail");
+  EXPECT_EQ(verdict(2, "<FatalError file=\"f\" line=\"1\">no</FatalError>", 200), "fail");
+  EXPECT_EQ(verdict(2, "<FatalError file=\"f\" line=\"1\">no</FatalError>", 0), "error(result_mismatch)");
+  EXPECT_EQ(verdict(2, "<Exception>no</Exception>", 0), "error(result_mismatch)");
+  EXPECT_EQ(verdict(2, error, 3), "fail(exit:3)");
+  EXPECT_EQ(verdict(2, "", 0), "pass");
+  EXPECT_EQ(verdict(-1, error, 0), "error(result_mismatch)");
 }
 
 TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
@@ -160,6 +216,24 @@ TEST_F(BoostTest, AGlobalFixtureThatFailsIsTheFailureOfEach) {
     EXPECT_THAT(report.failures().at(0).message,
                 HasSubstr(mode == "setup" ? "no device for any" : "something is left"));
   }
+}
+
+TEST_F(BoostTest, AnExitCodeThatIsDroppedHidesNoFailure) {
+  const auto cases = list(suite({"/usr/bin/env", "SAMPLE_FIXTURE=drop_code", PLAN_SAMPLE_BOOST}));
+  ASSERT_TRUE(cases) << cases.error().what;
+  const std::map<std::string, std::string> expected{{"fails_at_a_place", "error(result_mismatch)"},
+                                                    {"throws", "error(result_mismatch)"},
+                                                    {"expects_two_failures", "xfail(expected_failures)"},
+                                                    {"expects_one_of_two", "error(result_mismatch)"}};
+  std::size_t found = 0;
+  for (const Case& test : *cases) {
+    const auto verdict = expected.find(std::string(framework_id(test)));
+    if (verdict == expected.end()) continue;
+    ChildReport report;
+    EXPECT_EQ(to_string(run(test, report)), verdict->second) << test.id;
+    ++found;
+  }
+  EXPECT_EQ(found, expected.size());
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ struct Suite {
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite
   std::uint64_t mem_cap = 0;  // bytes of each device that a process may take; 0: no such limit
   bool host_pids = false;     // its processes get no PID and no user namespace, whatever the layer
+  int skip_code = 0;          // kind command: the exit code of a skip; 0: none is
   CasePolicy policy;
   std::map<std::string, std::string> env;
   // What selects its tests besides its command and the options of a run, and is part of the plan: "PYTEST_ADDOPTS", or
@@ -82,6 +83,7 @@ struct Case {
   int ranks = 0;    // processes that execute it together and share the devices equally; 0: one, not a rank
   CasePolicy policy;
   bool disabled = false;          // the framework itself does not run it: skip(disabled)
+  int expected_failures = 0;      // with which it still counts as expected, by its framework's list
   std::vector<std::string> tags;  // as its framework names them
   std::string rule;               // as the suite listed them; empty for foreign suites
   std::string source;

@@ -82,13 +82,14 @@ BOOST_AUTO_TEST_CASE(leaks) {
 }
 BOOST_AUTO_TEST_SUITE_END()
 
-// As SAMPLE_FIXTURE says, it fails before the tests or behind them.
+// As SAMPLE_FIXTURE says, it fails before the tests or behind them, or drops the exit code.
 struct Fixture {
   static std::string mode() {
     const char* value = std::getenv("SAMPLE_FIXTURE");
     return value == nullptr ? "" : value;
   }
   void setup() {
+    if (mode() == "drop_code") std::atexit([] { _exit(0); });
     if (mode() == "setup") throw std::runtime_error("no device for any");
   }
   void teardown() {

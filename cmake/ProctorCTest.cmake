@@ -4,7 +4,7 @@
 #   find_package(Proctor REQUIRED)
 #   proctor_discover_tests(TARGET [KIND gtest] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
 #       Each case of the program TARGET is one test. Cases are listed when CTest starts: a build needs no device.
-#   proctor_add_suite(NAME COMMAND word... [KIND command] [BACKEND ...] ...)
+#   proctor_add_suite(NAME COMMAND word... [KIND command] [SKIP_CODE 77] [BACKEND ...] ...)
 #       One test for the whole suite.
 #   target_link_libraries(TARGET PRIVATE Proctor::gtest_listener)
 #       TARGET tells of its cases as they happen; then they can share a process (docs/reference/frameworks/gtest.md).
@@ -20,7 +20,7 @@ set(_PROCTOR_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 set(_PROCTOR_ONE_VALUE BACKEND DEVICES TIMEOUT KIND WORKING_DIRECTORY)
 set(_PROCTOR_VALUES LABELS ENVIRONMENT EXTRA_ARGS OPTIONS)
 # What no property of a test is called.
-set(_PROCTOR_OWN BACKEND DEVICES KIND EXTRA_ARGS OPTIONS COMMAND TEST_PREFIX TEST_SUFFIX TEST_FILTER)
+set(_PROCTOR_OWN BACKEND DEVICES KIND EXTRA_ARGS OPTIONS COMMAND SKIP_CODE TEST_PREFIX TEST_SUFFIX TEST_FILTER)
 # Properties by which CTest makes a verdict of its own, which the joined report would contradict.
 set(_PROCTOR_OTHER_VERDICTS WILL_FAIL PASS_REGULAR_EXPRESSION FAIL_REGULAR_EXPRESSION SKIP_REGULAR_EXPRESSION
     SKIP_RETURN_CODE)
@@ -243,6 +243,11 @@ macro(_proctor_suite)
   if(NOT "${arg_TIMEOUT}" STREQUAL "")
     string(APPEND toml "timeout = ${toml_TIMEOUT}\n")
   endif()
+  if("${arg_SKIP_CODE}" MATCHES "^[0-9]+$")
+    string(APPEND toml "skip_code = ${arg_SKIP_CODE}\n")
+  elseif(NOT "${arg_SKIP_CODE}" STREQUAL "")
+    message(FATAL_ERROR "${CMAKE_CURRENT_FUNCTION}(${name}): SKIP_CODE takes an exit code, not '${arg_SKIP_CODE}'")
+  endif()
   foreach(variable IN LISTS arg_ENVIRONMENT)
     _proctor_decode(variable "${variable}")
     if(NOT "${variable}" MATCHES "^([^=]+)=((.|\n)*)$")
@@ -324,8 +329,8 @@ endmacro()
 
 function(proctor_add_suite name)
   _proctor_take_arguments(_PROCTOR_OWN)
-  cmake_parse_arguments(arg "" "${_PROCTOR_ONE_VALUE}" "${_PROCTOR_VALUES};COMMAND" ${given})
-  _proctor_decode_values(${_PROCTOR_ONE_VALUE})
+  cmake_parse_arguments(arg "" "${_PROCTOR_ONE_VALUE};SKIP_CODE" "${_PROCTOR_VALUES};COMMAND" ${given})
+  _proctor_decode_values(${_PROCTOR_ONE_VALUE} SKIP_CODE)
   _proctor_decode(command "${arg_COMMAND}")
   if(command STREQUAL "")
     message(FATAL_ERROR "proctor_add_suite(${name}): COMMAND is missing")

@@ -24,7 +24,8 @@ foreach(i RANGE 1 6)
   proctor_add_suite(gpu${i} COMMAND "@PYTHON@" "@DIR@/hold.py" "@DIR@/order" BACKEND xpu
                     OPTIONS --sim xpu:2x1 --sim-state "@DIR@/machine")
 endforeach()
-proctor_add_suite(skips COMMAND /bin/sh -c "exit 77")
+proctor_add_suite(skips COMMAND /bin/sh -c "exit 77" SKIP_CODE 77)
+proctor_add_suite(exits COMMAND /bin/sh -c "exit 77")
 """
 FIXTURE = {"proctor.open": "Passed", "proctor.report": "Passed"}
 HOLD = """import os, sys, time
@@ -72,7 +73,7 @@ def cases(build, directory):
     check(found.get("sample/Plain.Fails") == "Failed", found)
     check(found.get("sample/Plain.DISABLED_Broken") == "Not Run (Disabled)", found)
     check(found.get("gone_NOT_DISCOVERED") == "Failed", found)
-    check(found.get("skips") == "Skipped", found)
+    check(found.get("skips") == "Skipped" and found.get("exits") == "Failed", found)
     check(found.get("proctor.report") == "Passed", found)
     check(all(found.get(f"gpu{i}") == "Passed" for i in range(1, 7)), found)
     exclusive(directory / "order")

@@ -194,6 +194,7 @@ def wrong_words(sandbox):
                       ("proctor_discover_tests(x ENVIRONMENT A)", "ENVIRONMENT takes NAME=VALUE"),
                       ("proctor_discover_tests(x KIND command)", "a command lists no tests"),
                       ("proctor_add_suite(x)", "COMMAND is missing"),
+                      ("proctor_add_suite(x COMMAND a SKIP_CODE x)", "SKIP_CODE takes an exit code, not 'x'"),
                       ('proctor_add_suite(x COMMAND "")', "COMMAND is missing"),
                       ("proctor_discover_tests(x off)", "unknown argument 'off'"),
                       *((f"proctor_add_suite(x COMMAND a PROPERTIES COST 1 {name} a)", f"{name} changes what CTest says")

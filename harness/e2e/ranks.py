@@ -173,6 +173,20 @@ say '"event":"end","result":"pass"'
     print("ok", found)
 
 
+def who_kills_all_is_the_code(sandbox):
+    """Supervisor and siblings are processes of the case; a skip needs the code that the suite declares."""
+    scripts = {"all": "[ $RANK = 1 ] && kill -9 $PPID; exec sleep 60", "sibling": "[ $RANK = 1 ] && pkill -9 -P $PPID; exec sleep 60",
+               "skips": "exit 77", "fails": "exit 77"}
+    more = {"skips": {"skip_code": 77}}
+    done, cases, _ = run(sandbox, {name: {"command": shell(script), "ranks": 2, "timeout": "30s", "grace": "200ms", **more.get(name, {})}
+                                   for name, script in scripts.items()})
+    found = {name: (verdict(case), case["problem"]) for name, case in cases.items()}
+    check({name: said for name, (said, _) in found.items()} == {
+        "all": "crash(signal:9)", "sibling": "crash(signal:9)", "skips": "skip(exit:77)", "fails": "fail(exit:77)"}, found)
+    check(done.returncode == 1 and {found[name][1] for name in ("all", "sibling", "fails")} == {"code"}, found, done.stdout)
+    print("ok", found)
+
+
 def bad_input(sandbox):
     for keys, words in (({"kind": "gtest", "ranks": 2}, 'ranks with kind "gtest"'), ({"ranks": -1}, "ranks"),
                         ({"ranks": 1000}, "1000"), ({"rank": 2}, "ranks")):
@@ -190,6 +204,7 @@ def main():
         first_bad_rank_answers_before_the_grace_is_over(sandbox)
         limit_names_who_had_not_ended(sandbox)
         leaving(sandbox)
+        who_kills_all_is_the_code(sandbox)
         bad_input(sandbox)
         too_few_cards_are_refused(sandbox)
         a_card_each(sandbox)

@@ -136,6 +136,23 @@ say '"event":"start"'; say '"event":"end","result":"pass"'; exit 1
     print("ok errors that another machine would have as well")
 
 
+def skip_by_exit_code(sandbox):
+    """Only with the code that the suite declares."""
+    suites = {"declared": command("sh", "-c", "exit 77", skip_code=77), "other": command("sh", "-c", "exit 77", skip_code=4),
+              "none": command("sh", "-c", "exit 77")}
+    done, document = run(sandbox, suites)
+    check(outcomes(document) == {"declared/sh": "skip(exit:77)", "other/sh": "fail(exit:77)", "none/sh": "fail(exit:77)"},
+          outcomes(document))
+    check(done.returncode == 1, done.returncode, done.stdout)
+    for suite, says in ((command("true", skip_code=0), "`skip_code`"), ({"kind": "pytest", "command": ["pytest"], "skip_code": 5},
+                                                                   'skip_code with kind "pytest"')):
+        config = sandbox.path / "bad.toml"
+        write_config(config, {"bad": suite})
+        done = sandbox.proctor("run", "--config", config, "--out", sandbox.out())
+        check(done.returncode == 2 and says in done.stderr, done.returncode, done.stderr)
+    print("ok exit codes that are skips")
+
+
 def unexpected_pass(sandbox):
     """Of a foreign suite it is not red in any place."""
     test = sandbox.path / "test_x.py"
@@ -315,6 +332,6 @@ def stand_in_intel(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((unlisted, selected_beside_unlisted, shards_of_unlisted, same_on_every_machine, no_report_no_green,
+    run_scenarios((unlisted, selected_beside_unlisted, shards_of_unlisted, same_on_every_machine, skip_by_exit_code, no_report_no_green,
                    old_junit, junit_is_red, clocks),
                   own_tests=(unexpected_pass, no_journal_no_green, stand_in_xpu, stand_in_cuda, stand_in_intel))

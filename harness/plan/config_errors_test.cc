@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
             "kind, labels, "
             "leaks, mask, mem_cap, "
             "process, ranks, "
-            "retries, shutdown, stall, startup, "
+            "retries, shutdown, skip_code, stall, startup, "
             "timeout, verify."},
         BadConfig{"NulInAnArgument", "[suite.a]\ncommand = [\"sh\", \"-c\", \"true\\u0000; false\"]\n",
                   "proctor.toml:2: `command` in [suite.a] contains a NUL byte", ""},
@@ -185,6 +185,14 @@ TEST_F(ConfigTest, TheHierarchyIsAKeyOfXpuSuites) {
   EXPECT_THAT(load(suite + "backend = \"cuda\"\n").error().what,
               HasSubstr("`hierarchy`, but its backend is \"cuda\""));
   EXPECT_THAT(load("[suite.a]\nhierarchy = \"FLAT\"\n").error().what, HasSubstr("hierarchy"));
+}
+
+TEST_F(ConfigTest, TheCodeOfASkipIsAnExitCodeOfAFailure) {
+  for (const char* code : {"0", "256", "-1", "\"77\"", "7.5"}) {
+    const auto config = load(std::string("[suite.a]\nskip_code = ") + code + "\n");
+    ASSERT_FALSE(config) << code;
+    EXPECT_THAT(config.error().what, HasSubstr("proctor.toml:2: `skip_code`")) << code;
+  }
 }
 
 TEST_F(ConfigTest, AMemoryCapIsASizeOfSuitesWithDevices) {

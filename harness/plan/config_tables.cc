@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kMaxDevices = 1024;
 constexpr int kMaxRetries = 100;
+constexpr int kMaxExitCode = 255;
 constexpr int kMaxBreaker = 1'000'000;
 constexpr std::string_view kMarkerPrefix = "marker:";
 
@@ -221,6 +222,9 @@ class FileReader {
     if (hierarchy) suite.hierarchy = *hierarchy;
     read_mem_cap(reader, suite);
     reader.read("host_pids", suite.host_pids);
+    std::optional<int> skip_code;
+    reader.read("skip_code", skip_code, 1, kMaxExitCode);
+    if (skip_code) suite.skip_code = *skip_code;
     std::optional<std::vector<std::string>> labels;
     reader.read("labels", labels);
     if (labels) suite.labels = std::move(*labels);
@@ -452,7 +456,7 @@ std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
     return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "batch",
-                       "verify", "mask", "hierarchy", "mem_cap", "host_pids", "env", "labels",
+                       "verify", "mask", "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels",
                        "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});

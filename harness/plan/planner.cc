@@ -36,6 +36,10 @@ Result<void> check_supported(const Suite& suite) {
                            : "Write kind = \"command\": the whole command is one case, and each rank's exit "
                              "code counts.");
   }
+  if (suite.skip_code != 0 && !kind.one_case) {
+    return unsupported(suite, of_kind("skip_code"),
+                       "Remove it: this framework reports which of its tests were skipped.");
+  }
   const auto& processes = kind.processes;
   if (std::find(processes.begin(), processes.end(), suite.process) == processes.end()) {
     return unsupported(

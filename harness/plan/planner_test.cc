@@ -301,6 +301,16 @@ TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   EXPECT_EQ(configured->plan.cases.at(0).name, "/plugin:/suites");
 }
 
+TEST_F(PlannerTest, OnlyACommandSkipsByItsExitCode) {
+  const auto outcome = plan("[suite.a]\nkind = \"gtest\"\nskip_code = 77\ncommand = [\"true\"]\n");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().what,
+            "plan suite `a` (proctor.toml:1): skip_code with kind \"gtest\" is not supported yet");
+  const auto command = plan("[suite.a]\nkind = \"command\"\nskip_code = 77\ncommand = [\"true\"]\n");
+  ASSERT_TRUE(command) << command.error().what;
+  EXPECT_EQ(command->plan.suites.at(0).skip_code, 77);
+}
+
 TEST_F(PlannerTest, BenchmarksInOneProcessAreRefused) {
   const Result<PlanOutcome> outcome =
       plan("[suite.a]\nkind = \"benchmark\"\nprocess = \"suite\"\ncommand = [\"true\"]\n");

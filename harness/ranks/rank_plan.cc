@@ -50,11 +50,9 @@ std::vector<std::string> list_of(const json& texts) {
 }  // namespace
 
 std::string to_text(const RankPlan& plan) {
-  json document = {{"argv", texts_of(plan.argv)},
-                   {"rendezvous", text_of(plan.rendezvous)},
-                   {"events", plan.events},
-                   {"grace_ms", plan.grace.count()},
-                   {"ranks", json::array()}};
+  json document = {{"argv", texts_of(plan.argv)},    {"rendezvous", text_of(plan.rendezvous)},
+                   {"events", plan.events},          {"skip_code", plan.skip_code},
+                   {"grace_ms", plan.grace.count()}, {"ranks", json::array()}};
   for (const RankSpec& rank : plan.ranks)
     document["ranks"].push_back({{"env", texts_of(rank.env)}, {"log", text_of(rank.log)}});
   return document.dump();
@@ -75,6 +73,7 @@ Result<RankPlan> parse_rank_plan(std::string_view text) {
     plan.argv = list_of(document.at("argv"));
     plan.rendezvous = bytes_of(document.at("rendezvous"));
     plan.events = document.at("events");
+    plan.skip_code = document.at("skip_code");
     plan.grace = Milliseconds(document.at("grace_ms").get<std::int64_t>());
     for (const json& rank : document.at("ranks"))
       plan.ranks.push_back({.env = list_of(rank.at("env")), .log = bytes_of(rank.at("log"))});

@@ -19,6 +19,7 @@ struct RankPlan {
   std::vector<std::string> argv;  // of every rank; argv[0] is looked up in PATH when it has no slash
   std::string rendezvous;         // the directory that they share
   bool events = false;            // each rank gets PROCTOR_EVENTS_FD
+  int skip_code = 0;              // the exit code of a rank that was skipped, besides 0; 0: none
   Milliseconds grace{10'000};     // the time in which the others must end by themselves after one ended badly
   std::vector<RankSpec> ranks;
 };

@@ -26,7 +26,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kSkipExitCode = 77;
 constexpr const char* kEndedByRunner = "ended";  // of `leave`
 
 // Whether a status of waitpid is what `leaves` announced.
@@ -35,9 +34,9 @@ bool is_as_announced(int status, const std::string& leaves) {
   return leaves == "exit:" + std::to_string(WEXITSTATUS(status));
 }
 
-bool ended_well(int status, const std::string& leaves) {
+bool ended_well(int status, const std::string& leaves, int skip_code) {
   if (!leaves.empty()) return is_as_announced(status, leaves);
-  return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kSkipExitCode);
+  return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == skip_code);
 }
 
 // So much that both streams fit into one event, however each byte is written there.
@@ -184,7 +183,7 @@ class RankSupervisor {
       if (rank.status || waitpid(rank.pid(), &status, WNOHANG) != rank.pid()) continue;
       rank.status = status;
       rank.read_rest();
-      const bool badly = !rank.killed && !ended_well(status, rank.leaves);
+      const bool badly = !rank.killed && !ended_well(status, rank.leaves, plan_.skip_code);
       if (badly) limit_the_rest();
       const OutputInfo output = rank.finish_log();
       json fields = {{"exit", WIFEXITED(status) ? json(WEXITSTATUS(status)) : json()},

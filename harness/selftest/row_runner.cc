@@ -102,6 +102,7 @@ class RowAttempt {
     RankPlan plan{.argv = std::move(spec.argv),
                   .rendezvous = rendezvous_,
                   .events = true,
+                  .skip_code = proctor_kind().traits().skip_code,
                   .grace = kGrace,
                   .ranks = {}};
     for (int rank = 0; rank < test_.ranks; ++rank) {

@@ -3,8 +3,6 @@
 namespace proctor {
 namespace {
 
-constexpr int kSkippedCode = 77;
-
 class CommandKind final : public Kind {
  public:
   CommandKind() : Kind({.name = "command", .framework = "one case", .one_case = true, .ranks = true}) {}
@@ -17,7 +15,7 @@ class CommandKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     if (end.exit_code == 0) return {Outcome::kPass, {}};
-    if (end.exit_code == kSkippedCode) return {Outcome::kSkip, {Reason::kExit, end.exit_code}};
+    if (end.exit_code == end.skip_code) return {Outcome::kSkip, {Reason::kExit, end.exit_code}};
     return {Outcome::kFail, {Reason::kExit, end.exit_code}};
   }
 };

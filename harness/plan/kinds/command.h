@@ -1,5 +1,5 @@
-// Any command: the whole of it is one case, judged by its exit code: 0 is a pass and 77 a skip, the convention
-// of automake's test driver and of CTest's SKIP_RETURN_CODE users.
+// Any command: the whole of it is one case, judged by its exit code: 0 is a pass, Suite::skip_code a skip, and any other
+// one a failure.
 #pragma once
 
 #include "harness/plan/kinds/kind.h"

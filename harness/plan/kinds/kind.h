@@ -100,6 +100,7 @@ struct CaseEnd {
   int exit_code = 0;             // 0 when the process went on
   bool went_on = false;          // the process began another case: its exit code is not about this one
   bool another_was_bad = false;  // a case before it in the same process
+  int skip_code = 0;             // Suite::skip_code
 };
 
 class Kind {
@@ -120,6 +121,7 @@ class Kind {
     bool classnames = false;           // JUnit's classname is the framework's own, and not that of the suite
     bool one_case = false;             // the whole command is one case, so that there is nothing to list
     bool ranks = false;                // a suite may say how many ranks its cases have
+    int skip_code = 0;                 // with which a process also exits that reported a skip; 0: none
     // What it lists, or whether it comes to that, may depend on the devices that it sees.
     bool lists_with_devices = false;
     // Before the name of a file to which a listing program writes its list too: "--gtest_output=json:".

@@ -106,6 +106,7 @@ class ProctorKind final : public Kind {
               .framework = "checks of its own",
               .markers = {child::kListOption},
               .ours = true,
+              .skip_code = kSkipExitCode,
               .voice = Voice::kEvents}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {

@@ -82,8 +82,8 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
         ToldCases::Listener{.on_event = [this](std::string_view event) { on_event(event); },
                             .on_doubt = [this] { stop(SIGTERM, plan_.suite->policy.grace, std::nullopt); }});
   if (!plan_.ranks.empty())
-    ranks_ =
-        std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind, plan_.ranks.size());
+    ranks_ = std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind, plan_.ranks.size(),
+                                           plan_.suite->skip_code);
   if (!plan_.is_batch()) begin(0, Clock::now());
   process_ = ContainedProcess::start(
       context_.io, context_.containment, make_process(), alive_.guard([this](const ProcessEnd& end) {

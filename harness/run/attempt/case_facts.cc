@@ -59,6 +59,7 @@ Verdict judge_case(const CaseFacts& facts) {
                            .starting = facts.cases.is_starting(),
                            .starved = end != nullptr && end->at_limit.is_starved(),
                            .not_ready = facts.readiness && !ready,
+                           .skip_code = facts.plan.suite->skip_code,
                            .told_to_end = ready ? facts.stop.signal() : 0};
   if (end) {
     evidence.cause = end->cause;

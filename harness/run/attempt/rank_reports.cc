@@ -24,7 +24,8 @@ constexpr const char* kEndedByRunner = "ended";
 
 }  // namespace
 
-RankReports::RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks) : kind_(kind) {
+RankReports::RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks, int skip_code)
+    : kind_(kind), skip_code_(skip_code) {
   for (std::size_t i = 0; i < ranks; ++i) {
     ranks_.push_back({.child = ChildReport(case_name), .end = {}});
     ranks_.back().end.rank = static_cast<int>(i);
@@ -61,7 +62,7 @@ void RankReports::end(Rank& rank, const json& event) {
 Verdict RankReports::judge_rank(const Rank& rank) const {
   if (rank.refused) return {Outcome::kError, {Reason::kSpawn, errno_name(*rank.refused)}};
   if (!rank.child.leaves().empty()) return judge_left(rank);
-  AttemptEvidence evidence{.kind = &kind_, .child = rank.child};
+  AttemptEvidence evidence{.kind = &kind_, .child = rank.child, .skip_code = skip_code_};
   evidence.exit_code = rank.end.exit_code;
   evidence.exit_signal = rank.end.exit_signal;
   if (rank.end.ended_by_runner) return {Outcome::kTimeout, Reason::kEndedByRunner};
@@ -103,6 +104,11 @@ Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
 }
 
 Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
+  // Neither its guard nor the runner ended it: it was a process of the case.
+  if (supervisor.exit_signal) {
+    const Rank* rank = first_bad();
+    return rank ? judge_rank(*rank) : Verdict{Outcome::kCrash, {Reason::kSignal, *supervisor.exit_signal}};
+  }
   const bool all_told = order_.size() == ranks_.size();
   if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty())
     return {Outcome::kError, Reason::kRanks};

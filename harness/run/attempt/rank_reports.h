@@ -2,7 +2,8 @@
 // reports it.
 //
 // The case's verdict is that of the rank that ended badly first: the failures of the others may come from it.
-// That holds as well when a limit ends the others. It is a pass when every rank passed or left as its check had announced, and a skip when all of them skip
+// That holds as well when a limit ends the others. If a rank kills the supervisor as well, before any rank ended badly, it
+// is crash(signal:N), like that of a case without ranks. It is a pass when every rank passed or left as its check had announced, and a skip when all of them skip
 // for the same reason; if only some skip, they disagree about the machine: error(ranks_disagree).
 #pragma once
 
@@ -27,7 +28,7 @@ struct CrashedProcessEnd {
 
 class RankReports {
  public:
-  RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks);
+  RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks, int skip_code = 0);
 
   void add_line(std::string_view line);
 
@@ -80,6 +81,7 @@ class RankReports {
   Verdict judge_left(const Rank& rank) const;
 
   const Kind& kind_;
+  const int skip_code_;  // Suite::skip_code
   std::vector<Rank> ranks_;
   std::vector<std::size_t> order_;  // the order in which they ended
   std::string stray_line_;          // the first line that belongs to no rank

@@ -65,6 +65,32 @@ TEST(RankVerdict, TheFirstBadEndAnswers) {
   EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
 }
 
+// kill(-1, SIGKILL), for example.
+TEST(RankVerdict, WhoKillsTheSupervisorIsTheCode) {
+  AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
+  supervisor.exit_signal = 9;
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "crash(signal:9)");
+  EXPECT_EQ(to_string(Ranks(3).passes(0).dies(1, 9).reports.judge(supervisor)), "crash(signal:9)");
+  EXPECT_EQ(to_string(Ranks(3).passes(0).fails(1, "wrong").reports.judge(supervisor)), "fail");
+  supervisor.cause = EndCause::kGuardLost;
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(guard_lost)");
+  supervisor = {.kind = &proctor_kind(), .cause = EndCause::kExited, .exit_code = 1};
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(ranks)");
+}
+
+TEST(RankVerdict, TheSkipCodeOfACommandIsThatOfItsSuite) {
+  const auto verdict = [](int skip_code) {
+    RankReports reports("c", command_kind(), 2, skip_code);
+    for (const int rank : {0, 1})
+      reports.add_line(
+          fmt::format(R"({{"rank":{},"v":1,"event":"rank_end","exit":77,"signal":null}})", rank));
+    AttemptEvidence supervisor{.kind = &command_kind(), .exit_code = 0};
+    return to_string(reports.judge(supervisor));
+  };
+  EXPECT_EQ(verdict(77), "skip(exit:77)");
+  EXPECT_EQ(verdict(0), "fail(exit:77)");
+}
+
 TEST(RankVerdict, TheProcessThatCrashedIsThatOfTheRankThatAnswers) {
   Ranks ranks(3);
   ranks.passes(0).dies(2, 11).dies(1, 6);

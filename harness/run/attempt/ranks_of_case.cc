@@ -17,6 +17,7 @@ void make_rank_supervisor(AttemptContext& context, const AttemptPlan& plan, Atte
   RankPlan ranks;
   ranks.argv = std::move(spec.argv);
   ranks.events = spec.events;
+  ranks.skip_code = plan.kind().ours() ? plan.kind().traits().skip_code : plan.suite->skip_code;
   ranks.grace = plan.first().test->policy.grace;
   auto rendezvous = context.scratch.new_directory();
   if (rendezvous) ranks.rendezvous = files.rendezvous = *rendezvous;

@@ -15,7 +15,8 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
   return evidence.kind->judge({.child = evidence.child,
                                .exit_code = evidence.went_on ? 0 : *evidence.exit_code,
                                .went_on = evidence.went_on,
-                               .another_was_bad = evidence.another_was_bad});
+                               .another_was_bad = evidence.another_was_bad,
+                               .skip_code = evidence.skip_code});
 }
 
 Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {

@@ -53,6 +53,7 @@ struct AttemptEvidence {
   bool starting = false;                      // no case had begun, and its start-up clock ran
   bool starved = false;                       // at its limit: the machine had not let it run
   bool not_ready = false;                     // exec: no line had said that it was ready
+  int skip_code = 0;                          // Suite::skip_code
   bool forbidden_leak = false;                // it left processes behind, and its policy forbids that
   int told_to_end = 0;                        // exec: the signal that was sent to a server that was ready
 };

@@ -58,13 +58,13 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
 TEST(Verdict, ALeakThatIsForbiddenReddensWhatIsGood) {
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(leaky)"}, {5, "fail(exit:5)"}, {77, "fail(leaky)"}}) {
-    EXPECT_EQ(to_string(judge({.exit_code = code, .forbidden_leak = true})), verdict);
+    EXPECT_EQ(to_string(judge({.exit_code = code, .skip_code = 77, .forbidden_leak = true})), verdict);
   }
   EXPECT_EQ(to_string(judge({.cause = EndCause::kTimeout, .forbidden_leak = true})), "timeout");
 }
 
 TEST(Verdict, WhatWasNotReady) {
-  AttemptEvidence evidence{.not_ready = true};
+  AttemptEvidence evidence{.not_ready = true, .skip_code = 77};
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(not_ready)"}, {5, "fail(exit:5)"}, {77, "skip(exit:77)"}}) {
     evidence.exit_code = code;
@@ -144,13 +144,15 @@ TEST(Verdict, OwnSignalIsACrashForEveryKind) {
 }
 
 TEST(Verdict, CommandByEveryExitCode) {
-  for (int code = 0; code < 256; ++code) {
-    AttemptEvidence evidence{.kind = &command_kind()};
-    evidence.exit_code = code;
-    const std::string number = std::to_string(code);
-    EXPECT_EQ(to_string(judge(evidence)), code == 0    ? "pass"
-                                          : code == 77 ? "skip(exit:77)"
-                                                       : "fail(exit:" + number + ")");
+  for (const int skip_code : {0, 1, 77, 255}) {
+    for (int code = 0; code < 256; ++code) {
+      AttemptEvidence evidence{.kind = &command_kind(), .skip_code = skip_code};
+      evidence.exit_code = code;
+      const std::string number = std::to_string(code);
+      EXPECT_EQ(to_string(judge(evidence)), code == 0           ? "pass"
+                                            : code == skip_code ? "skip(exit:" + number + ")"
+                                                                : "fail(exit:" + number + ")");
+    }
   }
 }
 
@@ -246,12 +248,12 @@ constexpr auto kEndXfail = R"({"v":1,"case":"G.N","event":"end","result":"xfail"
 constexpr auto kEndXpass = R"({"v":1,"case":"G.N","event":"end","result":"xpass"})";
 
 TEST(Verdict, ProctorAfterOneThatFailed) {
-  for (const auto& [code, line, verdict] : std::vector<std::tuple<int, std::string, std::string>>{
-           {1, kEndPass, "pass"},
-           {1, kEndFail, "fail"},
-           {1, kEndSkip, "error(skip_without_reason)"},
-           {2, kEndPass, "error(result_mismatch)"},
-           {0, kEndFail, "error(result_mismatch)"}}) {
+  for (const auto& [code, line, verdict] :
+       std::vector<std::tuple<int, std::string, std::string>>{{1, kEndPass, "pass"},
+                                                              {1, kEndFail, "fail"},
+                                                              {1, kEndSkip, "error(skip_without_reason)"},
+                                                              {2, kEndPass, "error(result_mismatch)"},
+                                                              {0, kEndFail, "error(result_mismatch)"}}) {
     AttemptEvidence evidence{.kind = &proctor_kind()};
     evidence.exit_code = code;
     evidence.child = said({kStartLine, line});

@@ -10,6 +10,7 @@
 
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/core/written_number.h"
 #include "harness/plan/kinds/foreign_json.h"
 
@@ -39,24 +40,30 @@ std::string failure_line(const std::string& text) {
       "fail", {{"file", text.substr(0, colon)}, {"line", *line}, {"message", text.substr(end_of_line + 1)}});
 }
 
-// The words of skips, from what GoogleTest prints of them: the file of 1.12 does not have them. One pass over the text.
+// What GoogleTest prints and the file of 1.12 does not have: the words of skips, and failures outside of all tests, such
+// as those of SetUpTestSuite(). One pass over the text.
 //
+//   file.cc:12: Failure
+//   Expected equality of these values:
+//     ...
 //   [ RUN      ] Suite.Name
 //   file.cc:69: Skipped
 //   no such card
 //   [  SKIPPED ] Suite.Name (0 ms)      GTEST_PRINT_TIME=0: without the time
 //
 // A test may print what another program printed, with marks of its own: what stands between those is not the test's.
-class PrintedSkips {
+class PrintedWords {
  public:
-  explicit PrintedSkips(std::string_view printed) : text_(clean_text(printed)) {  // without colours
+  explicit PrintedWords(std::string_view printed) : text_(clean_text(printed)) {  // without colours
     std::string_view rest = text_;
     while (!rest.empty()) read(take_line(rest), rest);
   }
-  PrintedSkips(const PrintedSkips&) = delete;  // what it knows points into its text
-  PrintedSkips& operator=(const PrintedSkips&) = delete;
+  PrintedWords(const PrintedWords&) = delete;  // what it knows points into its text
+  PrintedWords& operator=(const PrintedWords&) = delete;
 
-  std::string of(const std::string& test) const {
+  const std::vector<std::string>& failures_outside() const { return failures_; }  // event lines
+
+  std::string of_skip(const std::string& test) const {
     const auto known = words_.find(test);
     if (known != words_.end()) return std::string(known->second);
     // Where an environment skips all of them, there are no marks.
@@ -78,6 +85,10 @@ class PrintedSkips {
 
   void read(std::string_view line, std::string_view rest) {
     constexpr std::string_view kRun = "[ RUN      ] ";
+    constexpr std::string_view kFailure = ": Failure";
+    if (open_.size() == 1 && line.ends_with(kFailure))
+      failures_.push_back(
+          failure_line(std::string(line.substr(0, line.size() - kFailure.size())) + "\n" + message_in(rest)));
     if (line.ends_with(": Skipped")) open_.back().words = rest.substr(0, rest.find('\n'));
     if (const std::size_t at = line.rfind(kRun); at != line.npos) {
       marked_ = true;
@@ -88,6 +99,19 @@ class PrintedSkips {
       if (const std::size_t at = line.rfind(mark); at != line.npos) return end(line.substr(at + mark.size()));
     }
     in_summary_ = false;
+  }
+
+  // Up to the next line that GoogleTest begins.
+  static std::string message_in(std::string_view rest) {
+    std::string message;
+    while (!rest.empty()) {
+      const std::string_view line = take_line(rest);
+      const bool is_next = line.starts_with("[ ") || line.starts_with("[--") || line.starts_with("[==") ||
+                           line.ends_with(": Failure") || line.ends_with(": Skipped");
+      if (is_next) break;
+      message += (message.empty() ? "" : "\n") + std::string(line);
+    }
+    return std::string(trimmed(message));
   }
 
   void end(std::string_view what) {
@@ -110,6 +134,7 @@ class PrintedSkips {
   std::vector<Open> open_ =
       std::vector<Open>(1);  // the tests that have no end yet, below what is outside of them
   std::map<std::string_view, std::string_view> words_;
+  std::vector<std::string> failures_;
   bool marked_ = false;      // a test has begun or ended
   bool in_summary_ = false;  // the names at the end, which have no test before them
 };
@@ -150,6 +175,8 @@ struct Results {
     std::int64_t took_ms = 0;
     std::vector<std::string> recorded = {};  // event lines, as the next
     std::vector<std::string> failures = {};
+    std::vector<std::string> printed =
+        {};  // failures of its surroundings, for people: the exit code says that it failed
   };
   std::vector<Test> ran;
   std::vector<std::string>
@@ -256,7 +283,7 @@ std::vector<std::string> tell_each(const Results& results) {
     lines.push_back(event_line("start", {{"case", test.name}}));
     lines.insert(lines.end(), test.recorded.begin(), test.recorded.end());
     const bool failed = !test.failures.empty() || !results.failures.empty();
-    for (const auto& failures : {results.failures, test.failures})
+    for (const auto& failures : {results.failures, test.failures, test.printed})
       lines.insert(lines.end(), failures.begin(), failures.end());
     const char* result = failed ? "fail" : test.skipped ? "skip" : "pass";
     json end = {{"case", test.name}, {"result", result}, {"took_ms", test.took_ms}};
@@ -289,10 +316,14 @@ class ResultFile final : public Translator {
     const auto has_no_words = [](const Results::Test& test) {
       return test.skipped && test.skip_words.empty();
     };
-    if (std::ranges::none_of(results.ran, has_no_words)) return;
-    const PrintedSkips printed(printed_);
+    // In the summary: "[  FAILED  ] Suite: SetUpTestSuite or TearDownTestSuite".
+    const bool suite_failed = printed_.find(": SetUpTest") != std::string::npos;
+    if (!suite_failed && std::ranges::none_of(results.ran, has_no_words)) return;
+    const PrintedWords printed(printed_);
     for (auto& test : results.ran) {
-      if (has_no_words(test)) test.skip_words = printed.of(test.name);
+      if (has_no_words(test)) test.skip_words = printed.of_skip(test.name);
+      if (suite_failed && results.failures.empty() && test.failures.empty())
+        test.printed = printed.failures_outside();
     }
   }
 

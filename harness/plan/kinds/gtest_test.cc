@@ -269,6 +269,28 @@ std::string skip_reason(const std::string& test, const std::string& printed) {
   return gtest_kind().judge({.child = report}).reason.text();
 }
 
+// GoogleTest 1.12 has it in what it prints alone; its test is then a skip that never began.
+TEST(GtestResult, AFailureInSetUpTestSuiteHasItsMessageAndPlace) {
+  const auto translator = gtest_kind().translator({}, {});
+  translator->hear(
+      "[----------] 1 test from G\na.cc:7: Failure\nExpected equality of these values:\n  1\n  2\nset up\n"
+      "unknown file: Failure\nC++ exception with description \"no\" thrown in SetUpTestSuite().\n"
+      "[ RUN      ] G.N\na.cc:9: Skipped\n\n[  SKIPPED ] G.N (0 ms)\n[----------] 1 test from G (0 ms "
+      "total)\n"
+      "[  FAILED  ] G: SetUpTestSuite or TearDownTestSuite\n");
+  ChildReport report("G.N");
+  for (const auto& line : translator->translate(result_file(
+           R"({"name":"N","status":"RUN","result":"SKIPPED","timestamp":"1970-01-01T00:00:00Z"})")))
+    report.add_line(line);
+  EXPECT_EQ(to_string(gtest_kind().judge({.child = report, .exit_code = 1})), "fail(exit:1)");
+  ASSERT_EQ(report.failures().size(), 2u);
+  EXPECT_EQ(report.failures()[0].file, "a.cc");
+  EXPECT_EQ(report.failures()[0].line, 7);
+  EXPECT_EQ(report.failures()[0].message, "Expected equality of these values:\n  1\n  2\nset up");
+  EXPECT_EQ(report.failures()[1].message,
+            "C++ exception with description \"no\" thrown in SetUpTestSuite().");
+}
+
 TEST(GtestResult, TheWordsOfASkip) {
   const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
   const std::string run = "[ RUN      ] G.N\na.cc:3: Skipped\n";

@@ -17,7 +17,7 @@ CASES = 12
 WORDS = ("pass", "pass", "pass", "fail", "crash", "exit0", "exit3", "fork", "poison", "needs", "hates")
 SLOW_WORDS = (*WORDS, "hang")
 PYTEST = """
-import os, sys, time
+import atexit, os, sys, time
 import pytest
 
 words = os.environ["MIXTURE"].split()
@@ -38,9 +38,43 @@ def test_mixture(number):
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
+    if what == "fork_on" and os.fork() != 0:
+        os.abort()
+    if what == "dirty":
+        atexit.register(os._exit, 66)
     poisoned, halves = poisoned or what == "poison", halves + (what == "half")
     assert what != "fail" and not (what == "needs" and not poisoned) and not (what == "hates" and poisoned)
     assert not (what == "needs2" and halves != 2) and not (what == "hates2" and halves == 2)
+"""
+
+
+# Two processes meet in their second case, whenever both run it behind another one: each sees the other's file. Alone, or
+# without the other, it passes.
+RACE = """
+import os, time
+import pytest
+
+behind = False
+
+def meet(mine, other):
+    open(mine, "w").close()
+    end = time.monotonic() + (2 if os.path.exists("met") else 60)
+    while not os.path.exists(other) and time.monotonic() < end:
+        time.sleep(0.01)
+    met = os.path.exists(other)
+    if met:
+        open("met", "w").close()
+        time.sleep(0.5)  # until the other has seen it too
+    os.unlink(mine)
+    assert not met
+
+@pytest.mark.parametrize("number", range(4))
+def test_race(number):
+    global behind
+    if number % 2 == 0:
+        behind = True
+    elif behind:
+        meet(*(("one", "two") if number == 1 else ("two", "one")))
 """
 
 
@@ -122,6 +156,32 @@ def who_depends_on_whom(sandbox):
         check(done.returncode == 1 and "does not depend" in done.stdout, done.stdout, done.stderr)
 
 
+def a_bad_end_is_charged_to_nobody(sandbox):
+    """Of a process that ends badly after its cases, or in whose name two speak, each case is judged as it is alone."""
+    for name, command in commands(sandbox).items():
+        for word, where in (("dirty", 3), ("fork_on", 3), ("fork_on", CASES - 1)):
+            words = ["pass"] * CASES
+            words[where] = word
+            document = run(sandbox, command, words, "--process", "suite", "--flaky", "pass", "--verify", "off")
+            ids = list(outcomes(document))
+            bad = {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"] if case["outcome"] != "pass"}
+            expected = {"dirty": [("fail", "exit:66"), ("error", "result_mismatch")], "fork_on": [("crash", "signal:6")]}[word]
+            check(list(bad) == [ids[where]] and bad[ids[where]] in expected, name, word, where, bad, document["warnings"])
+            check(word != "dirty" or not marked(document, "flaky"), name, word, where, marked(document, "flaky"))
+            warned = [warning["code"] for warning in document["warnings"]]
+            check("batch_unused" in warned or "gtest_listener" in warned, name, word, where, document["warnings"])
+
+
+def a_race_of_two_batches_is_no_order(sandbox):
+    """A case that fails because of another process is flaky, and does not depend on the order."""
+    (sandbox.path / "test_race.py").write_text(RACE)
+    command = [*find_pytest(), "-p", "no:cacheprovider", "test_race.py"]
+    done = sandbox.proctor("run", "--batch", "2", "--verify", "off", "--jobs", "2", "--out", sandbox.out(), "--", *command)
+    document = report(sandbox.last_out())
+    check(done.returncode == 1 and len(document["cases"]) == 4, done.stdout, done.stderr)
+    check(marked(document, "flaky") and not marked(document, "order_dependent"), document["cases"])
+
+
 def batches_run_side_by_side(sandbox):
     """At most N cases in a process, and each process once."""
     command = [BIN / "mixture_gtest"]
@@ -164,4 +224,5 @@ def bad_input(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((mixtures, who_depends_on_whom, batches_run_side_by_side, suites_of_ours, bad_input))
+    run_scenarios((mixtures, who_depends_on_whom, a_bad_end_is_charged_to_nobody, a_race_of_two_batches_is_no_order,
+                   batches_run_side_by_side, suites_of_ours, bad_input))

@@ -110,6 +110,29 @@ def a_skip_before_a_crash_is_a_skip(sandbox):
     check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unproven"], None], case)
 
 
+def a_failure_before_a_crash_counts(sandbox):
+    """What a process said against a case is proof, however another case ends the process."""
+    options = ["--gtest_filter=Plain.Passes:Plain.FailsBehindPasses:Plain.Skips:Hard.*:Group.*"]
+    for env in ({"CRASHES": 1}, {"HANGS": 1}, {"TEAR_DOWN_EXITS": 1}):
+        cases, out = run(sandbox, "suite", env={"POLLUTED": 1, **env}, options=options, more=["--flaky", "pass"])
+        case = cases["Plain.FailsBehindPasses"]
+        check((case["outcome"], "flaky" in case["marks"]) == ("pass", True), env, case)
+        check([attempt.get("marks") for attempt in case["attempts"][:2]] == [None, None], env, case["attempts"])
+        check(any("polluted" in message and line > 0 for _, line, message in failures(out)["t/Plain.FailsBehindPasses"]), env,
+              failures(out))
+        check(verdict(cases["Plain.Skips"]) == "skip(no such card)" and not cases["Plain.Skips"]["marks"], env,
+              cases["Plain.Skips"])
+
+
+def a_failure_in_the_set_up_of_a_suite_has_its_place(sandbox):
+    for env, words in (({"SET_UP_FAILS": 1}, "set up"), ({"TEAR_DOWN_FAILS": 1}, "torn down")):
+        for process in ("case", "suite"):
+            cases, _ = run(sandbox, process, env=env, options=["--gtest_filter=Group.One"], code=1)
+            places = [(Path(failure["file"]).name, failure["line"] > 0) for attempt in cases["Group.One"]["attempts"]
+                      for failure in attempt["failures"] if words in failure["message"]]
+            check(places[:1] == [("stream_gtest.cc", True)], env, process, cases["Group.One"])
+
+
 def nothing_counts_where_a_fork_speaks(sandbox):
     filter = ["--gtest_filter=Many/*:Hard.ForksAndTheChildSpeaks:Hard.Last"]
     for env in ({"FORKS": 1}, {"FORKS": 1, "FORKS_AND_FAILS": 1}, {"FORKS": 1, "FORKS_AND_CRASHES": 1}):
@@ -194,5 +217,6 @@ def samples_of_googletest(sandbox):
 if __name__ == "__main__":
     os.environ.pop("GTEST_FILTER", None)
     run_scenarios([each_is_judged_as_alone, who_crashes_hangs_or_exits_is_blamed, a_skip_before_a_crash_is_a_skip,
+                   a_failure_before_a_crash_counts, a_failure_in_the_set_up_of_a_suite_has_its_place,
                    nothing_counts_where_a_fork_speaks, nothing_counts_of_a_liar, what_happens_around_tests,
                    whoever_has_the_stream_keeps_it, retries_and_repeats], [samples_of_googletest])

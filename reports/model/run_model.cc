@@ -55,6 +55,24 @@ const Verdict& verdict_of_attempts(const CaseRecord& record) {
   return last.start.repeat < record.planned.repeat ? kInterrupted : verdict;
 }
 
+// As of harness/run/schedule/group_verdicts.cc, which repeats the attempt.
+bool reports_failure(const AttemptEnded& end) {
+  if (end.verdict.outcome == Outcome::kFail) return !end.failures.empty();
+  const auto has_place = [](const Failure& failure) { return !failure.file.empty(); };
+  return is_bad(end.verdict.outcome) && end.verdict.outcome != Outcome::kNotrun &&
+         std::ranges::any_of(end.failures, has_place);
+}
+
+// A reported failure of an unproven attempt counts, unless it was a skip, which a stream reports in the same words. The end
+// of the case shows whether it counted.
+void count_reported_failures(CaseRecord& record, const CaseEnded& ended) {
+  const bool was_bad = is_bad(ended.verdict.outcome) && ended.verdict.outcome != Outcome::kNotrun;
+  if (!was_bad && !has_mark(ended.marks, Mark::kFlaky)) return;
+  for (Attempt& attempt : record.attempts) {
+    if (attempt.end && reports_failure(*attempt.end)) std::erase(attempt.end->marks, Mark::kUnproven);
+  }
+}
+
 }  // namespace
 
 const Verdict& verdict_of(const Attempt& attempt) {
@@ -227,6 +245,7 @@ void RunModel::add(const AttemptSuspected& suspected) {
 void RunModel::add(const CaseEnded& end) {
   CaseRecord* record = planned_case(end.case_id);
   if (record == nullptr) return;
+  count_reported_failures(*record, end);
   record->end = end;
   release(record->end->case_id);
   add_marks(end.marks);

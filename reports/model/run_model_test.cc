@@ -127,6 +127,24 @@ TEST(RunModel, MarksAreSortedAndOnce) {
   EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
 }
 
+TEST(RunModel, AReportedFailureOfAnUnprovenAttemptCountsIfItsCaseIsFlakyOrBad) {
+  AttemptEnded reported = ended("s/a", kFail);
+  reported.failures = {Failure{.message = "x != y", .file = "a.cc", .line = 3}};
+  reported.marks = {Mark::kUnproven};
+  AttemptEnded silent = ended("s/a", kFail);
+  silent.marks = {Mark::kUnproven};
+  const auto counted = [](const AttemptEnded& first, const CaseEnded& end) {
+    const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), first, started("s/a", 2),
+                                     ended("s/a", end.verdict, 2), end});
+    return counts(model.cases()[0].attempts[0]);
+  };
+  EXPECT_TRUE(counted(reported, concluded("s/a", kPass, {Mark::kFlaky})));
+  EXPECT_TRUE(counted(reported, concluded("s/a", kFail)));
+  EXPECT_FALSE(counted(reported, concluded("s/a", {Outcome::kSkip, Reason::kFramework})));
+  EXPECT_FALSE(counted(reported, concluded("s/a", kPass))) << "another process had reported it";
+  EXPECT_FALSE(counted(silent, concluded("s/a", kPass, {Mark::kFlaky})));
+}
+
 TEST(RunModel, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {
   const auto attempt = [](int number, bool shared, int repeat = 1) {
     AttemptStarted start = started("s/a", number, repeat);

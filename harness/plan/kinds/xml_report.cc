@@ -147,8 +147,10 @@ class XmlTranslator final : public Translator {
     } else if (!inside_ && opened_ == 0 && tag.starts_with(kTotals)) {
       opened_ = 1;
       add_none_ran(events);
-    } else if (inside_ && tag == kClose) {
+    } else if (tag == kClose && inside_) {
       close(events);
+    } else if (tag == kClose) {
+      events.push_back(tag);  // no event: nobody began it, or somebody else has ended it
     } else if (inside_) {
       step(tag, events);
       keep_or_drop(tag, begin);

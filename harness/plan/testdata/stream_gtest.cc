@@ -18,7 +18,14 @@ class Many : public testing::TestWithParam<int> {};
 TEST_P(Many, Case) {}
 INSTANTIATE_TEST_SUITE_P(All, Many, testing::Range(0, 40));
 
-TEST(Plain, Passes) { RecordProperty("width", 3); }
+bool is_behind_passes = false;
+TEST(Plain, Passes) {
+  RecordProperty("width", 3);
+  is_behind_passes = true;
+}
+TEST(Plain, FailsBehindPasses) {
+  EXPECT_FALSE(is_behind_passes && wants("POLLUTED")) << "polluted";
+}
 TEST(Plain, Succeeds) { SUCCEED() << "all & well = 100%"; }
 TEST(Plain, Fails) {
   EXPECT_EQ(1, 2) << "odd & = % \xff";

@@ -13,6 +13,7 @@
 #include "harness/run/attempt/ranks_of_case.h"
 #include "harness/run/attempt/result_file.h"
 #include "harness/run/attempt/shared_memory.h"
+#include "harness/run/attempt/unexplained_end.h"
 
 namespace proctor {
 namespace {
@@ -141,6 +142,9 @@ void RunningAttempt::on_event(std::string_view line) {
     case CaseTracker::Heard::kReported:
       if (plan_.is_batch() || test.policy.shutdown)
         process_->restart_clock(limits_after_end(context_.setup, plan_, test));
+      return;
+    case CaseTracker::Heard::kContradiction:
+      return stop(SIGTERM, plan_.suite->policy.grace, std::nullopt);
   }
 }
 
@@ -201,8 +205,9 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   event.telemetry = take_telemetry(end);
   for (const auto& text : cases_.child().warnings())
     report(context_, cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
+  if (cases_.is_unproven() || (told_ && told_->is_unproven(open.which)))
+    add_mark(event.marks, Mark::kUnproven);
   cases_.close(event.verdict.outcome);
-  if (told_ && told_->is_unproven(open.which)) add_mark(event.marks, Mark::kUnproven);
   if (end == nullptr && told_ && told_->keeps(open.which, event)) return;
   tell_end(open.which, event, end == nullptr);
 }
@@ -320,7 +325,9 @@ void RunningAttempt::finish(const ProcessEnd& end) {
     fate = ProcessFate::kDiedInCase;
   }
   if (told_) settle_told(end);
-  if (told_ && told_->is_doubted()) fate = ProcessFate::kDiedInCase;
+  if (!told_ && fate != ProcessFate::kNeverBegan) cases_.mark_unreliable(unexplained_end(end, plan_, cases_));
+  if (!cases_.why_unreliable().empty()) context_.sink.on(unreliable_process(plan_, cases_));
+  if (is_unreliable()) fate = ProcessFate::kDiedInCase;
   if (const auto last = open) {
     conclude(&end);
     count_start(context_, plan_, *last, cases_, end);

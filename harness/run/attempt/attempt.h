@@ -57,9 +57,13 @@ class RunningAttempt {
   void abandon();
   // Its cases that have not begun, by index.
   std::vector<std::size_t> not_begun() const { return cases_.not_begun(); }
-  // Whether the ends of its cases count only when their process has ended, and, then, those that do not (told_cases.h).
+  // Whether the ends of its cases count only when their process has ended (told_cases.h).
   bool is_provisional() const { return told_ != nullptr; }
-  std::vector<std::size_t> unproven() const { return told_ ? told_->unproven() : std::vector<std::size_t>(); }
+  // After its end: whether only failures count (told_cases.h, unexplained_end.h), ...
+  bool is_unreliable() const { return told_ ? told_->is_doubted() : !cases_.why_unreliable().empty(); }
+  // ... the cases whose provisional ends do not count, and whether their reported failures do.
+  bool failures_count() const { return !told_ || told_->failures_count(); }
+  const std::vector<std::size_t>& unproven() const { return told_ ? told_->unproven() : cases_.unproven(); }
 
  private:
   ProcessSpec make_process();

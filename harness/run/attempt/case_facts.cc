@@ -69,7 +69,11 @@ Verdict judge_case(const CaseFacts& facts) {
     evidence.forbidden_leak =
         is_leaky(*end) && is_left_by_one(facts.cases) && test_of(facts).policy.leaks_fail;
   }
-  return facts.ranks ? facts.ranks->judge(evidence) : judge(evidence);
+  const Verdict verdict = facts.ranks ? facts.ranks->judge(evidence) : judge(evidence);
+  // Its process was stopped because of a contradiction.
+  const bool is_cut_short = verdict.outcome == Outcome::kNotrun && !facts.cases.why_unreliable().empty();
+  if (is_cut_short && !evidence.child.failures().empty()) return {Outcome::kFail, evidence.child.reason()};
+  return verdict;
 }
 
 void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnded& event) {

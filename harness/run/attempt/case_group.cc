@@ -43,25 +43,30 @@ bool CaseGroup::is_turn_over() const {
 
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   const int turn = this->turn();
+  const bool proves = only_proves();
   const auto waits = [&](const Members::value_type& member) {
-    return passes_.contains(member.first) || member.second.wants_same_order() || !is_due(member.second, turn);
+    return passes_.contains(member.first) || (member.second.is_proving() && !proves) ||
+           member.second.wants_same_order() || !is_due(member.second, turn);
   };
   const bool alone = std::ranges::all_of(
       members_, [&](const auto& member) { return waits(member) || member.second.is_alone(); });
   std::vector<Turn> turns;
   in_process_.clear();
   order_.reset();
-  verifies_ = false;
   begun_ = true;
   for (const auto& member : members_) {
     const auto& [index, progress] = member;
     if (waits(member) || (progress.is_alone() && !alone)) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
-    verifies_ = verifies_ || progress.wants_verification();
     in_process_.push_back(index);
     if (alone) break;
   }
   return turns.empty() ? repeat_order() : turns;
+}
+
+bool CaseGroup::only_proves() const {
+  return !members_.empty() &&
+         all_are(members_, [](const CaseProgress& progress) { return progress.is_proving(); });
 }
 
 // Repeats the order of one process up to the last case that needs it.
@@ -129,15 +134,25 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
       (bad && (expected || !members_.at(index).wants_confirmation())))
     return take(index, verdict, marks, expected, last, where);
   if (bad) {
-    if (!order_) order_ = std::make_shared<const std::vector<std::size_t>>(in_process_);
-    places_.insert_or_assign(index, Place{order_, which});
-    members_.at(index).doubt(verdict, where, /*behind_others=*/which > 0);
+    await_confirmation(which, verdict, where, /*may_be_skip=*/false);
     return std::nullopt;
   }
-  if (where.empty() && !verifies_ && members_.at(index).may_leak())
-    return take(index, verdict, marks, expected, last, where);
   passes_.insert_or_assign(index, Pass{verdict, marks, where});
   return std::nullopt;
+}
+
+void CaseGroup::await_confirmation(std::size_t which, const Verdict& verdict,
+                                   const std::vector<std::string>& where, bool may_be_skip) {
+  const std::size_t index = in_process_[which];
+  if (!order_) order_ = std::make_shared<const std::vector<std::size_t>>(in_process_);
+  places_.insert_or_assign(index, Place{order_, which});
+  members_.at(index).doubt(verdict, where, /*behind_others=*/which > 0, may_be_skip);
+}
+
+void CaseGroup::keep_failure(std::size_t which, const Verdict& verdict,
+                             const std::vector<std::string>& where) {
+  if (repeated_) return disbelieve(which);
+  await_confirmation(which, verdict, where, /*may_be_skip=*/true);
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::take(std::size_t index, const Verdict& verdict,

@@ -7,9 +7,10 @@
 // once for each of its cases. Of cases that take turns, none begins a repeat before all have ended the one before it.
 //
 // What a case did beside others in a process is confirmed before it is the last word. A bad attempt is followed by one
-// alone. Good ones wait for the end of their process, where devices are used or some of them are to be verified: after a
-// device has failed all of them run again; and if one that is verified alone is bad, all others of its process run alone.
-// Last, a process repeats the order in which a case failed that passes alone. The other cases in it are in no event.
+// alone. Good ones wait for the end of their process: after a device has failed, or if the process is unreliable, all of them
+// run again; and if one that is verified alone is bad, all others of its process run alone.
+// Last come the proofs: a process repeats the order in which a case failed that passes alone. The other cases in it are in
+// no event.
 //
 // The second attempt of a case is on the same devices as the first. From the third attempt on, each is on
 // devices that the group has not had, as long as there are any: avoids(). Attempts on devices that were found
@@ -78,6 +79,9 @@ class CaseGroup {
   bool is_silent(std::size_t which) const { return repeated_ && !provers_.contains(in_process_[which]); }
   // Whether a case that does not run now would still begin.
   bool has_more() const;
+  // Whether only proofs are left (CaseProgress::is_proving). Nothing else of the run may run beside them: what other
+  // processes do must not look like the order of the cases.
+  bool only_proves() const;
 
   // The device that every process of the group gets; "" if it may be any.
   const std::string& pinned_to() const { return pinned_to_; }
@@ -98,6 +102,9 @@ class CaseGroup {
   // Call this instead when nobody can tell whether what its process said of it is so: it counts for nothing, and the
   // case runs again, alone.
   void disbelieve(std::size_t which);
+  // The same for a case with a reported failure that may be a skip. It runs again alone. The failure counts unless that
+  // attempt is a skip.
+  void keep_failure(std::size_t which, const Verdict& verdict, const std::vector<std::string>& where);
   // From now on each process runs one case.
   void stand_alone();
   // Whether a device of the case was found unhealthy before. A second one, which was well when the case began on it, is
@@ -107,7 +114,8 @@ class CaseGroup {
   bool has_suspect() const;
   // A device failed in the process: what was good in it and waits for its end runs again.
   void taint();
-  // The same if it left processes behind, which its policy forbids. Alone, the case that leaks gets the verdict.
+  // The same if it left processes behind, which its policy forbids, or is unreliable (unexplained_end.h). Alone, the case
+  // that caused it gets the verdict.
   void repeat_passes();
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
@@ -143,6 +151,8 @@ class CaseGroup {
   std::vector<Finished> end_proofs(bool only_of_process);
   std::optional<Finished> take(std::size_t index, const Verdict& verdict, const Marks& marks, bool expected,
                                bool last, const std::vector<std::string>& where);
+  void await_confirmation(std::size_t which, const Verdict& verdict, const std::vector<std::string>& where,
+                          bool may_be_skip);
   void settle_verification(std::size_t index, const Verdict& verdict);
   void verify_passes();
   std::vector<Finished> leave_unverified();
@@ -164,7 +174,6 @@ class CaseGroup {
   bool repeated_ = false;                // the present process repeats an order, ...
   std::set<std::size_t> provers_;        // ... for these
   bool begun_ = false;
-  bool verifies_ = false;           // some of the present process, if good
   std::set<std::size_t> verified_;  // passed beside those, and run alone now
   bool distrust_ = false;           // one of them was bad
   bool verifies_all_ = false;       // since one of them was bad

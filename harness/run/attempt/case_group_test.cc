@@ -51,13 +51,13 @@ class CaseGroupTest : public testing::Test {
 TEST_F(CaseGroupTest, TheRestGoesOnAfterACrash) {
   add(4);
   EXPECT_EQ(next(), "10.1 11.1 12.1 13.1");
-  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kCrash), "goes on") << "alone";
-  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty());
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), ElementsAre("10 pass"));
   EXPECT_EQ(next(), "12.1 13.1");
-  EXPECT_EQ(ended(1, kPassed), "pass") << "in whatever order the process ran them";
-  EXPECT_EQ(ended(0, kPassed), "pass");
-  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(ended(1, kPassed), "goes on") << "in whatever order the process ran them";
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), ElementsAre("12 pass", "13 pass"));
   EXPECT_EQ(next(), "11.2");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_TRUE(group_.empty());
@@ -113,7 +113,7 @@ TEST_F(SameOrder, IsNotRepeatedWhenTheRunEnds) {
 TEST_F(CaseGroupTest, WhatFailsEveryOtherTimeIsFlakyAndDependsOnNothing) {
   add(2);
   next();
-  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kCrash), "goes on");
   process_ended(ProcessFate::kEnded, {});
   EXPECT_EQ(next(), "11.2");
@@ -131,7 +131,7 @@ TEST_F(CaseGroupTest, TheFirstOfAProcessDependsOnNothing) {
   add(2);
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  EXPECT_EQ(ended(1, kPassed), "pass");
+  EXPECT_EQ(ended(1, kPassed), "goes on");
   process_ended(ProcessFate::kEnded, {});
   EXPECT_EQ(next(), "10.2");
   const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
@@ -199,8 +199,8 @@ TEST_F(CaseGroupTest, AfterADeviceHasFailedPassesOfItsProcessAreTakenAgain) {
   EXPECT_THAT(finished->marks, ElementsAre(Mark::kTainted));
 }
 
-TEST_F(CaseGroupTest, WhereLeaksAreForbiddenEachPassOfALeakyProcessRunsAlone) {
-  add(2, {.no_leak = true});
+TEST_F(CaseGroupTest, EachPassOfAnUnreliableOrLeakyProcessRunsAlone) {
+  add(2);
   next();
   EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kPassed), "goes on");
@@ -213,8 +213,8 @@ TEST_F(CaseGroupTest, WhereLeaksAreForbiddenEachPassOfALeakyProcessRunsAlone) {
   EXPECT_TRUE(group_.empty());
 }
 
-TEST_F(CaseGroupTest, WhereLeaksAreForbiddenPassesCountWithTheEndOfACleanProcess) {
-  add(2, {.no_leak = true});
+TEST_F(CaseGroupTest, PassesCountWithTheEndOfTheirProcess) {
+  add(2);
   next();
   EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kPassed), "goes on");
@@ -354,8 +354,8 @@ TEST_F(CaseGroupTest, AttemptsOnSickDevicesAreTakenAgainOneByOne) {
   EXPECT_FALSE(group_.has_suspect());
   group_.discount(0);
   group_.discount(2);
-  EXPECT_EQ(ended(1, kPassed), "pass");
-  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(ended(1, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), ElementsAre("11 pass"));
   EXPECT_TRUE(group_.has_suspect());
   EXPECT_FALSE(group_.wants_other_devices()) << "nobody has tried them twice";
   EXPECT_EQ(next(), "10.2");
@@ -373,15 +373,16 @@ TEST_F(CaseGroupTest, ARepeatSharesAProcessAgain) {
   EXPECT_EQ(ended(1, kPassed), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_EQ(next(), "10.1 11.1");
-  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1}), ElementsAre("10 pass"));
 }
 
 TEST_F(CaseGroupTest, CasesThatAProcessLeavesOutHaveNoResult) {
   add(3);
   next();
-  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {1, 2}),
-              ElementsAre("11 error(no_result)", "12 error(no_result)"));
+              ElementsAre("11 error(no_result)", "12 error(no_result)", "10 pass"));
 }
 
 TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
@@ -390,9 +391,10 @@ TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
   EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1, 2, 3, 4}), IsEmpty());
   EXPECT_EQ(next(), "11.1 12.1 13.1 14.1");
-  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kCrash), "goes on");
-  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty()) << "this one did begin";
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), ElementsAre("11 pass"))
+      << "this one did begin";
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), IsEmpty());
@@ -468,6 +470,47 @@ TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
   EXPECT_THAT(finished->marks, IsEmpty());
   EXPECT_EQ(next(), "11.2");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)") << "it took no retry, and has none";
+}
+
+TEST_F(CaseGroupTest, AReportedFailureOfAnUnreliableProcessCountsUnlessTheCaseIsSkipped) {
+  struct Row {
+    Verdict alone;
+    std::string verdict;
+    bool flaky;
+  };
+  const Verdict failed{Outcome::kFail, {}};
+  for (const Row& row : {Row{kPassed, "pass", true}, Row{failed, "fail", false},
+                         Row{{Outcome::kSkip, Reason::kFramework}, "skip(framework)", false},
+                         Row{{Outcome::kNotrun, Reason::kBudget}, "notrun(budget)", false}}) {
+    CaseGroup group;
+    for (const std::size_t index : {1u, 2u}) group.add(index, {});
+    group.next_process();
+    group.keep_failure(0, failed, {});
+    EXPECT_TRUE(group.attempt_ended(1, failed, {}, /*expected=*/true, false));
+    group.process_ended(ProcessFate::kDiedInCase, {}, {});
+    group.next_process();
+    const auto finished = group.attempt_ended(0, row.alone, {}, false, false);
+    ASSERT_TRUE(finished);
+    EXPECT_EQ(to_string(finished->verdict), row.verdict);
+    EXPECT_EQ(has_mark(finished->marks, Mark::kFlaky), row.flaky) << row.verdict;
+  }
+}
+
+TEST_F(CaseGroupTest, ProofsComeWhenAllOthersHaveEnded) {
+  add(3);
+  next();
+  for (const std::size_t which : {0u, 1u, 2u}) EXPECT_EQ(ended(which, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_EQ(ended(0, kPassed), "pass") << "nothing ran before it";
+  EXPECT_FALSE(group_.only_proves());
+  EXPECT_EQ(next(), "11.2");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_FALSE(group_.only_proves());
+  EXPECT_EQ(next(), "12.2") << "11 waits";
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_TRUE(group_.only_proves());
+  EXPECT_EQ(next(), "11.3");
 }
 
 TEST_F(CaseGroupTest, WithoutTimeToVerifyAPassCountsAsItIs) {

@@ -15,8 +15,9 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks,
   return beside ? settle(*beside, verdict, marks, expected, where) : count(verdict, marks, expected, where);
 }
 
-void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others) {
-  beside_ = Beside{verdict, behind_others};
+void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others,
+                         bool may_be_skip) {
+  beside_ = Beside{verdict, behind_others, may_be_skip};
   if (!decided_) devices_ = where;
   ++attempt_;
   ++discounted_;
@@ -33,8 +34,10 @@ CaseProgress::Next CaseProgress::believe() {
 // The first attempt alone after one beside others.
 CaseProgress::Next CaseProgress::settle(const Beside& beside, const Verdict& verdict, const Marks& marks,
                                         bool expected, const std::vector<std::string>& where) {
-  if (verdict.outcome == Outcome::kNotrun) return count(beside.verdict, marks, /*expected=*/true, where);
-  const bool was_bad = is_bad(beside.verdict.outcome);
+  if (verdict.outcome == Outcome::kNotrun)
+    return count(beside.may_be_skip ? verdict : beside.verdict, marks, /*expected=*/true, where);
+  const bool was_skip = beside.may_be_skip && verdict.outcome == Outcome::kSkip;
+  const bool was_bad = is_bad(beside.verdict.outcome) && !was_skip;
   bad_beside_ = was_bad;
   if (was_bad && !is_bad(verdict.outcome)) {
     add_mark(marks_, Mark::kFlaky);

@@ -33,7 +33,6 @@ struct RepeatPolicy {
   bool verify = false;      // a good attempt beside others is followed by one alone
   bool confirm = true;      // a bad attempt beside others is
   bool in_turns = false;    // after each repeat others have theirs
-  bool no_leak = false;     // a good attempt counts only if its process left nothing behind
 };
 
 class CaseProgress {
@@ -48,8 +47,9 @@ class CaseProgress {
            const std::vector<std::string>& where = {});
 
   // Takes the verdict of an attempt beside others in its process instead. The next one, alone, has the last word.
-  // `behind_others`: other cases ran before it.
-  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false);
+  // `behind_others`: other cases ran before it. `may_be_skip`: a bad one, which counts for nothing if the next is a skip.
+  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false,
+             bool may_be_skip = false);
   // It had these marks.
   void keep_marks(const Marks& marks);
   // There will be no such attempt: that beside others has the last word.
@@ -61,7 +61,6 @@ class CaseProgress {
   void discount();
   bool wants_verification() const { return policy_.verify; }
   bool wants_confirmation() const { return policy_.confirm; }
-  bool may_leak() const { return !policy_.no_leak; }
 
   // The attempt counts for nothing, and the next one, in its place, is alone in its process.
   void disbelieve();
@@ -87,7 +86,9 @@ class CaseProgress {
   }
   // A repeat has ended, and the next one has not begun.
   bool is_between_repeats() const { return has_whole_repeat() && attempt_ == 1; }
-  const Verdict& verdict() const { return beside_ && !decided_ ? beside_->verdict : verdict_; }
+  const Verdict& verdict() const {
+    return beside_ && !beside_->may_be_skip && !decided_ ? beside_->verdict : verdict_;
+  }
   // The devices of the attempt that gave the verdict.
   const std::vector<std::string>& devices() const { return devices_; }
   Marks marks() const;
@@ -99,6 +100,7 @@ class CaseProgress {
   struct Beside {
     Verdict verdict;
     bool behind_others;
+    bool may_be_skip;
   };
 
   Next settle(const Beside& beside, const Verdict& verdict, const Marks& marks, bool expected,

@@ -35,6 +35,12 @@ CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_poin
   child_.add_line(line);
   // What a framework says of a case while it is being ended, because of our signal, is not its end.
   if (ending_) return Heard::kNothing;
+  if (why_unreliable_.empty() && contradicts_itself()) {
+    mark_unreliable(
+        "reported what one process cannot report: " +
+        (child_.also_ran().empty() ? child_.first_violation() : "a second begin of " + child_.also_ran()));
+    return Heard::kContradiction;
+  }
   if (!plan_.is_batch() && open_ && !open_->told && ChildReport::started_case(line)) {
     open_->told = now;
     if (std::exchange(starting_, false)) return Heard::kStarted;
@@ -44,7 +50,22 @@ CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_poin
   return Heard::kReported;
 }
 
+// The reports of a process with one case are judged with the case. told_cases.h judges those over a connection.
+bool CaseTracker::contradicts_itself() const {
+  return plan_.is_batch() && plan_.voice() != Voice::kConnection && open_ &&
+         (child_.violations() > 0 || !child_.also_ran().empty());
+}
+
+void CaseTracker::mark_unreliable(std::string why) {
+  if (why_unreliable_.empty()) why_unreliable_ = std::move(why);
+}
+
+bool CaseTracker::is_unproven() const {
+  return !why_unreliable_.empty() && child_.failures().empty() && child_.result() != ChildResult::kFail;
+}
+
 void CaseTracker::close(Outcome outcome) {
+  if (is_unproven()) unproven_.push_back(open_->which);
   open_.reset();
   another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
 }

@@ -4,6 +4,10 @@
 //   open --its `end` event--> reported: no limit of its own runs any more
 //   open | reported --the next `start` event, or the end of the process--> closed
 //
+// A shared process is unreliable if it reports what one process cannot report, such as a second begin or end of a case: two
+// processes may have reported. It is also unreliable if no case explains its end (unexplained_end.h). Of an unreliable
+// process only failures count.
+//
 // Of one that is alone, `start` only ends the start-up clock.
 #pragma once
 
@@ -44,10 +48,19 @@ class CaseTracker {
   void listen_to(std::size_t which);
 
   // What a line changes for the clock.
-  enum class Heard { kNothing, kStarted, kReported };
+  // kContradiction: the process is unreliable from this line on.
+  enum class Heard { kNothing, kStarted, kReported, kContradiction };
   Heard add_line(std::string_view line, Clock::time_point now);
   // The case has ended with this outcome.
   void close(Outcome outcome);
+
+  // The first reason counts; "" is none.
+  void mark_unreliable(std::string why);
+  const std::string& why_unreliable() const { return why_unreliable_; }
+  // Whether the process is unreliable and reported no failure of the open case.
+  bool is_unproven() const;
+  // The closed cases that were unproven when they were closed.
+  const std::vector<std::size_t>& unproven() const { return unproven_; }
 
   // The one that is open goes on to its end, but no other begins.
   void begin_no_more() { no_more_ = true; }
@@ -74,6 +87,8 @@ class CaseTracker {
   bool another_was_bad() const { return another_was_bad_; }
 
  private:
+  bool contradicts_itself() const;
+
   const AttemptPlan& plan_;
   ChildReport child_;
   std::optional<Open> open_;
@@ -83,6 +98,8 @@ class CaseTracker {
   bool no_more_ = false;
   bool ending_ = false;
   bool another_was_bad_ = false;
+  std::string why_unreliable_;
+  std::vector<std::size_t> unproven_;
 };
 
 }  // namespace proctor

@@ -49,6 +49,42 @@ TEST_F(CaseTrackerTest, EachOfSeveralBeginsOnceWithItsOwnEvent) {
   EXPECT_EQ(cases.begun(), std::vector<std::string>{"s/b"});
 }
 
+TEST_F(CaseTrackerTest, AContradictionLeavesOnlyFailures) {
+  const AttemptPlan plan = plan_of(3);
+  for (const char* event : {"start", "end"}) {
+    CaseTracker cases(plan, /*starting=*/false);
+    cases.begin({.which = 0});
+    cases.add_line(line(plan, 0, "start"), now_);
+    cases.add_line(line(plan, 0, "end"), now_);
+    cases.close(Outcome::kPass);
+    cases.listen_to(1);
+    cases.begin({.which = 1});
+    cases.add_line(line(plan, 1, "start"), now_);
+    EXPECT_FALSE(cases.is_unproven());
+    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Heard::kContradiction) << event;
+    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Heard::kNothing) << "it was reported";
+    EXPECT_NE(cases.why_unreliable(), "");
+    EXPECT_TRUE(cases.is_unproven());
+    cases.close(Outcome::kError);
+    EXPECT_EQ(cases.unproven(), Indices{1});
+    cases.listen_to(2);
+    cases.begin({.which = 2});
+    cases.add_line(event_line("fail", {{"case", "c"}, {"message", "no"}}), now_);
+    EXPECT_FALSE(cases.is_unproven()) << "a reported failure counts";
+  }
+}
+
+TEST_F(CaseTrackerTest, OneCaseOrNoneYetHasNoContradiction) {
+  const AttemptPlan one = plan_of(1);
+  CaseTracker alone(one, /*starting=*/false);
+  alone.begin({.which = 0});
+  EXPECT_EQ(alone.add_line("no event", now_), Heard::kNothing);
+  const AttemptPlan two = plan_of(2);
+  CaseTracker early(two, /*starting=*/false);
+  EXPECT_EQ(early.add_line("no event", now_), Heard::kNothing);
+  EXPECT_EQ(early.why_unreliable(), "");
+}
+
 TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
   const AttemptPlan plan = plan_of(2);
   CaseTracker cases(plan, /*starting=*/false);
@@ -56,7 +92,6 @@ TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
   EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kNothing);
   EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Heard::kReported);
   EXPECT_TRUE(cases.open()->reported);
-  EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Heard::kNothing);
   cases.close(Outcome::kFail);
   EXPECT_TRUE(cases.another_was_bad());
   cases.listen_to(1);

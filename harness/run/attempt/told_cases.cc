@@ -72,6 +72,7 @@ void ToldCases::begin(std::function<bool(std::uint64_t)> holds_socket) {
 void ToldCases::doubt(const std::string& why) {
   if (why.empty() || is_doubted()) return;
   doubt_ = why;
+  speaks_another_ = true;
   if (listener_.on_doubt) listener_.on_doubt();
 }
 
@@ -173,7 +174,11 @@ const ChildReport* ToldCases::last_case(const CaseTracker& cases) const {
 }
 
 void ToldCases::settle(const ProcessEnd& end, const CaseTracker& cases, const OnCaseEnded& on_case_ended) {
-  if (!is_doubted()) doubt(doubt_at_end(end, cases));
+  if (!is_doubted()) {
+    const Doubt at_end = doubt_at_end(end, cases);
+    doubt(at_end.why);
+    speaks_another_ = at_end.speaks_another;
+  }
   const bool has_file = !is_doubted() && testimony_->is_complete();
   const auto count = [&](std::size_t which, bool may_be_skip) {
     if (is_doubted() || may_be_skip || is_unclear(name_of(which))) unproven_.push_back(which);
@@ -210,35 +215,37 @@ void ToldCases::abandon(const CaseTracker& cases, const OnCaseEnded& on_case_end
 
 // ---- what speaks against it ----
 
-std::string ToldCases::doubt_at_end(const ProcessEnd& end, const CaseTracker& cases) const {
+ToldCases::Doubt ToldCases::doubt_at_end(const ProcessEnd& end, const CaseTracker& cases) const {
   if (end.cause == EndCause::kStopped || end.cause == EndCause::kSpawnFailed ||
       end.cause == EndCause::kGuardLost)
     return {};
   if (connection_->kept().empty() && !connection_->has_speaker())
-    return fmt::format("did not tell of its cases over a connection to {}", address_);
+    return {fmt::format("did not tell of its cases over a connection to {}", address_)};
   const bool left = end.cause == EndCause::kExited && !end.termination.strays.empty();
-  if (left && !testimony_->is_complete()) return "left processes when it ended in the middle of its cases";
+  if (left && !testimony_->is_complete())
+    return {"left processes when it ended in the middle of its cases", /*speaks_another=*/true};
   if (exited(end)) return doubt_of_exit(*end.exit_code, cases);
-  return testimony_->is_complete() ? "did not exit after it had said that it was at its end" : "";
+  return {testimony_->is_complete() ? "did not exit after it had said that it was at its end" : ""};
 }
 
-std::string ToldCases::doubt_of_exit(int code, const CaseTracker& cases) const {
+ToldCases::Doubt ToldCases::doubt_of_exit(int code, const CaseTracker& cases) const {
   const auto& open = cases.open();
   if (!testimony_->is_complete()) {
     const bool is_in_case = open && !open->reported;
-    return is_in_case ? "" : kNoEnd;
+    return {is_in_case ? "" : kNoEnd};
   }
-  if (file_.empty()) return "left no result file that can be read";
+  if (file_.empty()) return {"left no result file that can be read"};
   if (const std::size_t missing = cases.not_begun().size(); missing > 0)
-    return fmt::format("ran {} of the {} cases that it was asked for", plan_.cases.size() - missing,
-                       plan_.cases.size());
+    return {fmt::format("ran {} of the {} cases that it was asked for", plan_.cases.size() - missing,
+                        plan_.cases.size())};
   for (const Told& told : told_) {
-    if (std::string why = doubt_of_file(told.which, told.good); !why.empty()) return why;
+    if (std::string why = doubt_of_file(told.which, told.good); !why.empty())
+      return {std::move(why), /*speaks_another=*/true};
   }
   if (!open) return {};
   const ChildReport& last = cases.child();
   if (std::string why = doubt_of_file(open->which, last.result() == ChildResult::kPass); !why.empty())
-    return why;
+    return {std::move(why), /*speaks_another=*/true};
   const auto explains = [this](const auto& report) {
     return report.second.result() == ChildResult::kFail || is_unclear(report.first);
   };
@@ -247,7 +254,7 @@ std::string ToldCases::doubt_of_exit(int code, const CaseTracker& cases) const {
   const bool is_explained = std::ranges::any_of(file_, explains) &&
                             (last.result() != ChildResult::kPass || !is_bad(after_failures.outcome));
   if (code != 0 && !is_explained)
-    return fmt::format("exited with {}, which none of its cases explains", code);
+    return {fmt::format("exited with {}, which none of its cases explains", code)};
   return {};
 }
 

@@ -11,7 +11,8 @@
 //   processes of it were left when it ended in mid-case
 //   its result file is missing, or says something else of a case that ended
 //
-// Then no case of the process counts: each runs again, alone, and so does every other case of the suite. A case of
+// Then no case of the process counts: each runs again, alone, and so does every other case of the suite. A failure that
+// it reported counts nevertheless, unless another process may have said it: see failures_count(). A case of
 // whose group something was told outside of all cases (Testimony::is_unclear) does not count either. A process that was
 // quick to end may have closed its connection before somebody could look whose it was: then its result file counts, or,
 // without one, no more than in which case it ended.
@@ -67,6 +68,8 @@ class ToldCases {
 
   // Whether nothing counts.
   bool is_doubted() const { return !doubt_.empty(); }
+  // Whether failures count that were reported of cases that do not.
+  bool failures_count() const { return !speaks_another_; }
   // The cases whose ends do not count, of those that began.
   const std::vector<std::size_t>& unproven() const { return unproven_; }
   bool is_unproven(std::size_t which) const;
@@ -89,8 +92,12 @@ class ToldCases {
   void tell_of_file();
   std::string name_of(std::size_t which) const;
   const ChildReport* in_file(std::size_t which) const;
-  std::string doubt_at_end(const ProcessEnd& end, const CaseTracker& cases) const;
-  std::string doubt_of_exit(int code, const CaseTracker& cases) const;
+  struct Doubt {
+    std::string why{};
+    bool speaks_another = false;  // what was told may be of another process
+  };
+  Doubt doubt_at_end(const ProcessEnd& end, const CaseTracker& cases) const;
+  Doubt doubt_of_exit(int code, const CaseTracker& cases) const;
   std::string doubt_of_file(std::size_t which, bool passed) const;
   bool is_unclear(const std::string& name) const;
   void doubt(const std::string& why);
@@ -108,6 +115,7 @@ class ToldCases {
   bool is_of_file_ = false;         // the cases are told by the file alone
   bool only_surroundings_ = false;  // what is around its cases let none of them begin
   std::string doubt_;
+  bool speaks_another_ = false;
   std::vector<std::size_t> unproven_;
 };
 

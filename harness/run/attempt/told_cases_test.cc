@@ -159,6 +159,7 @@ TEST_F(ToldCasesTest, AfterACrashNobodyKnowsWhetherItWasASkip) {
   EXPECT_EQ(end(std::nullopt, 11), "");
   EXPECT_THAT(ends_, ElementsAre("A pass", "B fail"));
   EXPECT_THAT(told_->unproven(), ElementsAre(1u)) << "it runs again alone";
+  EXPECT_TRUE(told_->failures_count());
   EXPECT_EQ(tracker_->blamed().test->id, "s/G.C");
   EXPECT_EQ(told_->last_case(*tracker_), nullptr);
 }
@@ -168,6 +169,7 @@ TEST_F(ToldCasesTest, AFileThatSaysSomethingElseIsDoubted) {
   write_file("FAILED", "FAILED", "COMPLETED");
   EXPECT_THAT(end(1), HasSubstr("wrote another result of G.A to its result file"));
   EXPECT_THAT(told_->unproven(), ElementsAre(0u, 1u, 2u));
+  EXPECT_FALSE(told_->failures_count()) << "another process may have told of them";
 }
 
 TEST_F(ToldCasesTest, SoIsOneOfTheLastCase) {
@@ -185,6 +187,7 @@ TEST_F(ToldCasesTest, SoIsACodeThatNothingExplains) {
   say_all();
   write_file("COMPLETED", "SKIPPED", "COMPLETED");
   EXPECT_THAT(end(1), HasSubstr("exited with 1, which none of its cases explains"));
+  EXPECT_TRUE(told_->failures_count());
 }
 
 TEST_F(ToldCasesTest, SoIsAnEndBetweenTwoCases) {
@@ -217,6 +220,7 @@ TEST_F(ToldCasesTest, ACaseThatWasNotAskedForIsDoubtedAtOnce) {
   EXPECT_EQ(doubts_, 1);
   say_test("B", true);
   EXPECT_THAT(end(), HasSubstr("told of G.Other, which it was not asked for"));
+  EXPECT_FALSE(told_->failures_count());
   EXPECT_THAT(told_->unproven(), ElementsAre(0u));
 }
 

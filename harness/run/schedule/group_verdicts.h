@@ -16,6 +16,12 @@ struct GroupDevices {
   bool lost = false;  // they get no more cases of this group
 };
 
+// The cases of a process whose ends do not count, of those that began.
+struct Unproven {
+  std::vector<std::size_t> cases{};
+  bool failures_count = true;  // where one reported a failure
+};
+
 class GroupVerdicts {
  public:
   GroupVerdicts(RunContext& run, CaseGroup& group, const GroupDevices& devices)
@@ -26,8 +32,9 @@ class GroupVerdicts {
   void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
                      bool provisional = false);
   // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
-  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
-  void settle(const DeviceVisits::Left& left, const std::vector<std::size_t>& unproven = {});
+  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones, except
+  // that one with a reported failure makes its case flaky, or red, unless it is skipped then.
+  void settle(const DeviceVisits::Left& left, const Unproven& unproven = {});
   // Call this after settle(): says the final word that waited.
   void process_ended();
 
@@ -43,7 +50,8 @@ class GroupVerdicts {
     int attempt;
     int repeat;
     bool blames_device;  // its failure is an error of its device
-    bool last;           // the case must not start again
+    bool reports_failure;
+    bool last;  // the case must not start again
   };
 
   // The attempt that lost the device; none: not known.

@@ -71,8 +71,7 @@ RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t devi
           .repeat = std::min(setup.repeats.of(test.id), most),
           .until_fail = setup.repeats.until_fail,
           .confirm = !setup.stop.fail_fast,
-          .in_turns = setup.planned.stress_ms > 0,
-          .no_leak = test.policy.leaks_fail};
+          .in_turns = setup.planned.stress_ms > 0};
 }
 
 }  // namespace
@@ -191,11 +190,12 @@ std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) 
   const auto may_start = [&](const Demand& demand) { return room.has_core || demand.takes != Takes::kCore; };
   for (std::size_t i = 0; i < put_back_.size(); ++i) {
     const PutBack& back = put_back_[i];
-    if (!may_start(back.demand)) continue;
+    if (!may_start(back.demand) || (back.is_lone && !room.is_empty)) continue;
     candidates.push_back({.group = &back.group,
                           .demand = &back.demand,
                           .overdue = back.passed_over >= kMostPassedOver,
-                          .put_back = i});
+                          .put_back = i,
+                          .is_lone = back.is_lone});
   }
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     const Queue& queue = queues_[i];
@@ -209,8 +209,8 @@ std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) 
   const auto urgency = [&](const Candidate& candidate) {
     const std::size_t place =
         candidate.put_back ? 0 : queues_[candidate.queue].places[queues_[candidate.queue].begun];
-    return std::tuple(room.first && candidate.demand->takes != *room.first, !candidate.overdue,
-                      !candidate.put_back, place);
+    return std::tuple(candidate.is_lone, room.first && candidate.demand->takes != *room.first,
+                      !candidate.overdue, !candidate.put_back, place);
   };
   std::ranges::stable_sort(candidates, {}, urgency);
   return candidates;
@@ -266,7 +266,8 @@ std::optional<PendingCases::Start> PendingCases::take_first_that_fits(const Room
 
 PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<std::string> devices) {
   const Demand demand = *candidate.demand;
-  Start start{.group = {}, .devices = std::move(devices), .takes = demand.takes};
+  Start start{
+      .group = {}, .devices = std::move(devices), .takes = demand.takes, .is_lone = candidate.is_lone};
   if (candidate.put_back) {
     start.group = std::move(put_back_[*candidate.put_back].group);
     put_back_.erase(put_back_.begin() + static_cast<std::ptrdiff_t>(*candidate.put_back));
@@ -293,6 +294,11 @@ void PendingCases::put_back(CaseGroup group) {
   Demand demand = demand_of(group.first(), group.pinned_to());
   put_back_.push_front({.group = std::move(group), .demand = std::move(demand)});
   ++left_;
+}
+
+void PendingCases::put_lone(CaseGroup group) {
+  put_back(std::move(group));
+  put_back_.front().is_lone = true;
 }
 
 void PendingCases::put_last(CaseGroup group) {

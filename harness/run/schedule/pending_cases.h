@@ -6,6 +6,8 @@
 // case for several devices starts although there is always one for the only device that is free.
 //
 // Where more groups could start than may run at once, groups that hold devices and those that need a core take turns.
+//
+// A group that is to run without any other one beside it (put_lone) starts when nothing runs and no other can start.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +36,7 @@ enum class Takes { kCore, kDevices };
 // What the next group may take.
 struct Room {
   bool has_core = true;
+  bool is_empty = true;          // nothing runs
   std::optional<Takes> first{};  // who is looked at first; none: whoever is first in the order
 };
 
@@ -51,6 +54,7 @@ class PendingCases {
     CaseGroup group;
     std::vector<std::string> devices;
     Takes takes = Takes::kCore;
+    bool is_lone = false;
   };
   std::optional<Start> take_first_that_fits(const Room& room = {});
   // The devices that other runs held at the last take_first_that_fits(), one sentence each.
@@ -61,6 +65,7 @@ class PendingCases {
   void put_back(CaseGroup group);
   // Lines up a group whose cases have had their turn behind all others.
   void put_last(CaseGroup group);
+  void put_lone(CaseGroup group);
   // Ends all cases that are left, in the planned order.
   std::vector<CaseGroup::Finished> drop(const CaseGroup::NoMore& why);
   // The same, where what is left waits for devices that were taken out.
@@ -90,6 +95,7 @@ class PendingCases {
     CaseGroup group;
     Demand demand;
     std::size_t passed_over = 0;
+    bool is_lone = false;
   };
   // The first group of a queue, or one that was put back.
   struct Candidate {
@@ -98,6 +104,7 @@ class PendingCases {
     bool overdue = false;
     std::size_t queue = 0;  // of queues_, or
     std::optional<std::size_t> put_back{};
+    bool is_lone = false;
   };
   struct Found;  // by a look at the candidates so far
   struct Admission;

@@ -86,6 +86,23 @@ TEST_F(PendingCasesTest, WhoNeedsNoDeviceDoesNotWaitForThoseWhoDo) {
   EXPECT_FALSE(pending_.take_first_that_fits());
 }
 
+TEST_F(PendingCasesTest, ALoneGroupStartsWhenNothingRunsAndNoOtherCanStart) {
+  plan(3, "", 0);
+  auto lone = pending_.take_first_that_fits();
+  ASSERT_TRUE(lone);
+  EXPECT_FALSE(lone->is_lone);
+  pending_.put_lone(std::move(lone->group));
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U) << "although nothing runs";
+  EXPECT_EQ(pending_.take_first_that_fits({.is_empty = false})->group.first(), 2U);
+  EXPECT_FALSE(pending_.take_first_that_fits({.is_empty = false}));
+  EXPECT_FALSE(pending_.empty());
+  lone = pending_.take_first_that_fits();
+  ASSERT_TRUE(lone);
+  EXPECT_EQ(lone->group.first(), 0U);
+  EXPECT_TRUE(lone->is_lone);
+  EXPECT_TRUE(pending_.empty());
+}
+
 // Ranks are all on one node, also where a Slurm step has several.
 TEST_F(PendingCasesTest, RanksOfSeveralNodesAreSkippedByName) {
   for (int i = 0; i < 3; ++i) add(2);

@@ -102,7 +102,13 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   doubt_ = doubt_ || casts_doubt(ended, expected);
   poisoned_ = poisoned_ || (!devices_.ids.empty() && poisons_process(ended));
   leaked_ = leaked_ || (!ended.termination.left_by.empty() && run_.test(index).policy.leaks_fail);
-  verdicts_.attempt_ended(which, ended, expected, went_on, attempt_->is_provisional());
+  const bool provisional = attempt_->is_provisional() || has_mark(ended.marks, Mark::kUnproven);
+  verdicts_.attempt_ended(which, ended, expected, went_on, provisional);
+}
+
+Unproven RunningGroup::unproven_ones() const {
+  if (!attempt_) return {};
+  return {.cases = attempt_->unproven(), .failures_count = attempt_->failures_count()};
 }
 
 void RunningGroup::count_time() {
@@ -117,7 +123,7 @@ void RunningGroup::count_time() {
 
 void RunningGroup::on_process_ended(ProcessFate fate) {
   count_time();
-  const Ended ended{fate, attempt_->not_begun(), attempt_->unproven()};
+  const Ended ended{fate, attempt_->not_begun(), unproven_ones(), attempt_->is_unreliable()};
   attempt_.reset();
   if (run_.stopping || devices_.lost) return on_left(ended, {});
   run_.visits.leave(devices_.ids, run_.test(verdicts_.last_case()).id, std::exchange(doubt_, false),
@@ -128,7 +134,7 @@ void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
   devices_.lost = devices_.lost || left.any_sick;
   verdicts_.settle(left, ended.unproven);
   if (devices_.lost || std::exchange(poisoned_, false)) group_.taint();
-  if (std::exchange(leaked_, false)) group_.repeat_passes();
+  if (std::exchange(leaked_, false) || ended.unreliable) group_.repeat_passes();
   go_on(ended.fate, ended.not_begun);
 }
 
@@ -146,7 +152,9 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
     leave_sick_devices();
   } else if (!group_.empty()) {
     const bool waits = group_.is_turn_over();
-    if (!waits && !moves_on()) return begin_process();
+    const bool proves = group_.only_proves() && !is_lone_ && run_.setup.planned.jobs > 1;
+    if (!waits && !proves && !moves_on()) return begin_process();
+    if (proves && devices_.ids.size() == 1) group_.pin_to(devices_.ids.front());  // as before
     go_on_elsewhere(waits);
   }
   end();
@@ -187,6 +195,8 @@ void RunningGroup::go_on_elsewhere(bool after_others) {
     give_up_stopped();
   } else if (run_.finishing) {
     give_up(*run_.finishing);
+  } else if (group_.only_proves()) {
+    run_.pending.put_lone(std::move(group_));
   } else if (after_others) {
     run_.pending.put_last(std::move(group_));
   } else {

@@ -4,6 +4,7 @@
 //   running --the process has ended--> leaving: its devices are looked at
 //   leaving --cases are left--> entering, on the same devices
 //   leaving --they have had their turn--> ended; they are pending again, behind all others
+//   leaving --only proofs are left--> ended; they are pending again, and then run without any other group
 //   leaving --no case is left--> ended
 //   entering | leaving --other devices are needed--> ended; its cases are pending again, or there are none for them
 #pragma once
@@ -23,8 +24,9 @@ namespace proctor {
 
 class RunningGroup {
  public:
-  RunningGroup(RunContext& run, CaseGroup group, std::vector<std::string> devices)
-      : run_(run), group_(std::move(group)), devices_{std::move(devices)} {}
+  // `is_lone`: no other group runs beside it.
+  RunningGroup(RunContext& run, CaseGroup group, std::vector<std::string> devices, bool is_lone)
+      : run_(run), group_(std::move(group)), devices_{std::move(devices)}, is_lone_(is_lone) {}
   RunningGroup(const RunningGroup&) = delete;
   RunningGroup& operator=(const RunningGroup&) = delete;
 
@@ -40,9 +42,7 @@ class RunningGroup {
   void lose(const std::string& device);
 
   // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
-  void settle(const DeviceVisits::Left& left) {
-    verdicts_.settle(left, attempt_ ? attempt_->unproven() : std::vector<std::size_t>());
-  }
+  void settle(const DeviceVisits::Left& left) { verdicts_.settle(left, unproven_ones()); }
   void give_up(const CaseGroup::NoMore& why) { run_.ends.announce(group_.give_up(why)); }
 
  private:
@@ -55,8 +55,10 @@ class RunningGroup {
   struct Ended {
     ProcessFate fate;
     std::vector<std::size_t> not_begun;
-    std::vector<std::size_t> unproven;
+    Unproven unproven;
+    bool unreliable;
   };
+  Unproven unproven_ones() const;
   void on_left(const Ended& ended, const DeviceVisits::Left& left);
   void go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun);
   bool moves_on();
@@ -69,6 +71,7 @@ class RunningGroup {
   RunContext& run_;
   CaseGroup group_;
   GroupDevices devices_;
+  const bool is_lone_;
   GroupVerdicts verdicts_{run_, group_, devices_};
   std::unique_ptr<RunningAttempt> attempt_;
   Clock::time_point process_started_{};

@@ -29,7 +29,7 @@ void Slots::begin() {
 void Slots::start_more() {
   if (starting_) return;  // a case that ended without a process is inside this very loop
   starting_ = true;
-  while (static_cast<int>(groups_.size()) < run_.setup.planned.jobs && start_first_that_fits()) {
+  while (has_slot() && start_first_that_fits()) {
   }
   starting_ = false;
   for (const auto& warning : run_.pool.take_warnings()) run_.sink.on(warning);
@@ -40,10 +40,14 @@ void Slots::start_more() {
   idle_();
 }
 
+bool Slots::has_slot() const {
+  return !is_lone_ && static_cast<int>(groups_.size()) < run_.setup.planned.jobs;
+}
+
 Room Slots::room() const {
   const int on_devices = static_cast<int>(groups_.size()) - on_cores_;
   const int most_on_cores = run_.setup.repeats.order.most_on_cores;
-  Room room{.has_core = most_on_cores == 0 || on_cores_ < most_on_cores};
+  Room room{.has_core = most_on_cores == 0 || on_cores_ < most_on_cores, .is_empty = groups_.empty()};
   if (on_cores_ != on_devices) room.first = on_cores_ < on_devices ? Takes::kCore : Takes::kDevices;
   return room;
 }
@@ -53,7 +57,8 @@ bool Slots::start_first_that_fits() {
   if (!start) return false;
   const Takes takes = start->takes;
   on_cores_ += takes == Takes::kCore ? 1 : 0;
-  groups_.emplace_back(run_, std::move(start->group), std::move(start->devices));
+  is_lone_ = start->is_lone;
+  groups_.emplace_back(run_, std::move(start->group), std::move(start->devices), start->is_lone);
   const auto slot = std::prev(groups_.end());
   slot->begin([this, slot, takes] { end(slot, takes); });
   return true;
@@ -61,6 +66,7 @@ bool Slots::start_first_that_fits() {
 
 void Slots::end(RunningGroups::iterator slot, Takes takes) {
   on_cores_ -= takes == Takes::kCore ? 1 : 0;
+  is_lone_ = false;
   if (slot->begun()) lease_wait_.end();  // the next wait has all its time again
   groups_.erase(slot);
   start_more();

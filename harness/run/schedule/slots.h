@@ -24,6 +24,7 @@ class Slots {
   bool start_first_that_fits();
   Room room() const;
   void end(RunningGroups::iterator slot, Takes takes);
+  bool has_slot() const;
   void wait_for_leases();
   void give_up_waiting();
   void look_at_leases();
@@ -32,7 +33,8 @@ class Slots {
   RunningGroups& groups_;
   std::function<void()> idle_;
   bool starting_ = false;
-  int on_cores_ = 0;  // of groups_, those that hold no device
+  int on_cores_ = 0;      // of groups_, those that hold no device
+  bool is_lone_ = false;  // the only one of groups_ that runs is to run without another
   LeaseWait lease_wait_;
   boost::asio::steady_timer next_look_at_leases_;
 };

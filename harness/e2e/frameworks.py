@@ -172,8 +172,7 @@ def benchmark_ends_badly(sandbox, program):
 
 
 def benchmark_refusals(sandbox, program):
-    for env, words in (({"SAMPLE_TWICE": 1}, "two cases have the id t/prefix/iterations:10"),
-                       ({"SAMPLE_LIST": "none"}, "listed no case"), ({"SAMPLE_LIST": "crash"}, "killed by signal 11")):
+    for env, words in (({"SAMPLE_LIST": "none"}, "listed no case"), ({"SAMPLE_LIST": "crash"}, "killed by signal 11")):
         said = Suite(sandbox, "refused", "benchmark", [program], env=env).refused()
         check(words in said, env, said)
     said = Suite(sandbox, "shared", "benchmark", [program], process="suite").refused()
@@ -219,9 +218,7 @@ def xml_framework(kind, program, ends, bad_prefix, tag, tagged):
     def scenarios(sandbox):
         limits = {f"{bad_prefix}hangs": "4s"}
         for process in ("case", "suite"):
-            # "twice" stands in two suites of doctest, which one process could not tell apart.
-            command = [program] + (["-tce=twice"] if process == "suite" and kind == "doctest" else [])
-            suite = Suite(sandbox, process, None, command, limits=limits, process=process)
+            suite = Suite(sandbox, process, None, [program], limits=limits, process=process)
             cases = suite.run()
             check(suite.kinds == {kind}, "recognised as", suite.kinds)
             check_xml_outcomes(process, cases, ends, bad_prefix)

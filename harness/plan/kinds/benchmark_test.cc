@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <regex.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -403,10 +404,22 @@ TEST_F(BenchmarkProgram, VariablesChangeNeitherTheListNorWhereTheFiguresGo) {
   EXPECT_EQ(read_file_or_empty(theirs), "kept");
 }
 
-TEST_F(BenchmarkProgram, BadListsRefuseThePlan) {
+TEST_F(BenchmarkProgram, MergesEqualNames) {
+  const std::size_t count = names().size();
   suite_.env = {{"SAMPLE_TWICE", "1"}};
-  EXPECT_THAT(names(), ElementsAre("error: plan suite `s` (proctor.toml:1): two cases have the id "
-                                   "s/prefix/iterations:10, numbers 15 and 25 of its list"));
+  EXPECT_THAT(names(), SizeIs(count));
+  ASSERT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(warnings_[0].text, HasSubstr("2 tests have the name `prefix/iterations:10`"));
+  const auto found = cases();
+  const auto twice =
+      std::ranges::find(*found, "prefix/iterations:10", [](const Case& test) { return test.name; });
+  const ChildReport both = run(*twice);
+  EXPECT_EQ(both.result(), ChildResult::kPass);
+  ASSERT_NE(find(both, "real_time"), nullptr);
+  EXPECT_EQ(find(both, "real_time")->n, 2);
+}
+
+TEST_F(BenchmarkProgram, BadListsRefuseThePlan) {
   suite_.env = {{"SAMPLE_LIST", "none"}};
   EXPECT_THAT(names(), ElementsAre(HasSubstr("listed no case")));
   suite_.env = {{"SAMPLE_LIST", "crash"}};

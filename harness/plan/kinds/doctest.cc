@@ -118,7 +118,8 @@ class DoctestKind final : public Kind {
       if (!made.group.empty()) made.group += std::to_string(bytes / kMostNames);
     }
     join_listed_names(
-        cases, [](const Case& test) { return test.id; }, kNameOption, suite, warnings);
+        cases, [](const Case& test) { return test.id + "\n" + test.argv.back(); }, kNameOption, suite,
+        warnings);
     return cases;
   }
 

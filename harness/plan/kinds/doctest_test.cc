@@ -79,7 +79,7 @@ TEST_F(DoctestTest, SelectsEqualNamesBySuite) {
   EXPECT_NE(cases->at(2).group, "");
 }
 
-std::string result_element(const std::string& name, const std::string& success) {
+std::string doctest_result(const std::string& name, const std::string& success) {
   return "<TestCase name=\"" + name + "\"><OverallResultsAsserts test_case_success=\"" + success +
          "\"/></TestCase>\n";
 }
@@ -103,11 +103,11 @@ TEST_F(DoctestTest, MergesEqualNames) {
       report.add_line(line);
     return report;
   };
-  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "true")).result(), ChildResult::kPass);
-  EXPECT_EQ(said(result_element("x", "false") + result_element("x", "true")).result(), ChildResult::kFail);
-  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "false")).result(), ChildResult::kFail);
-  EXPECT_EQ(said(result_element("x", "true")).result(), std::nullopt) << "the second one did not end";
-  EXPECT_EQ(said(result_element("x", "true") + result_element("x", "true") + result_element("x", "true"))
+  EXPECT_EQ(said(doctest_result("x", "true") + doctest_result("x", "true")).result(), ChildResult::kPass);
+  EXPECT_EQ(said(doctest_result("x", "false") + doctest_result("x", "true")).result(), ChildResult::kFail);
+  EXPECT_EQ(said(doctest_result("x", "true") + doctest_result("x", "false")).result(), ChildResult::kFail);
+  EXPECT_EQ(said(doctest_result("x", "true")).result(), std::nullopt) << "the second one did not end";
+  EXPECT_EQ(said(doctest_result("x", "true") + doctest_result("x", "true") + doctest_result("x", "true"))
                 .also_ran(),
             "x");
   const auto none = said("<OverallResultsAsserts successes=\"0\"/>\n<OverallResultsTestCases/>\n");

@@ -473,6 +473,31 @@ std::optional<Event> read_event(const std::string& type, const Read& json) {
   }
 }
 
+// What a reader puts there itself.
+void drop_defaults(Json& object, const Json& defaults) {
+  for (auto it = object.begin(); it != object.end();) {
+    const auto usual = defaults.find(it.key());
+    if (usual != defaults.end() && it->is_object() && usual->is_object()) drop_defaults(*it, *usual);
+    const bool is_default = usual != defaults.end() && (*it == *usual || (it->is_object() && it->empty()));
+    it = is_default ? object.erase(it) : std::next(it);
+  }
+}
+
+template <typename T>
+void shorten(Json&, const T&) {}
+
+// A long stress has millions of repeats, and most members of most of them are empty.
+void shorten(Json& json, const AttemptEnded& record) {
+  static const Json kDefaults = [] {
+    Json defaults = Json::object();
+    Writer writer(defaults);
+    const AttemptEnded none;
+    fields(writer, none);
+    return defaults;
+  }();
+  if (record.repeat > 1) drop_defaults(json, kDefaults);
+}
+
 }  // namespace
 
 std::string to_json_line(const Event& event) {
@@ -483,6 +508,7 @@ std::string to_json_line(const Event& event) {
         json["type"] = kTypeName<std::remove_cvref_t<decltype(record)>>;
         Writer writer(json);
         fields(writer, record);
+        shorten(json, record);
         return json.dump();
       },
       event);

@@ -275,6 +275,29 @@ TEST(EventsJson, AFigureWritesNothingThatItDoesNotSay) {
   EXPECT_FALSE(end.telemetry.devices.at(0).figures.at(0).peak);
 }
 
+// Of a long stress: nothing is lost, and the journal is short.
+TEST(EventsJson, ARepeatWritesNoMemberThatIsEmpty) {
+  AttemptEnded first = full_attempt();
+  first.repeat = 2;
+  const auto again = parse_json_line(to_json_line(first));
+  ASSERT_TRUE(again.ok() && *again);
+  AttemptEnded back = std::get<AttemptEnded>(**again);
+  EXPECT_EQ(back.repeat, 2);
+  first.repeat = back.repeat = 1;
+  EXPECT_EQ(to_json_line(back), to_json_line(first));
+
+  AttemptEnded pass;
+  pass.case_id = "a";
+  pass.verdict = {Outcome::kPass, {}};
+  pass.exit_code = 0;
+  const std::size_t whole = to_json_line(pass).size();
+  pass.repeat = 2;
+  const json short_one = json::parse(to_json_line(pass));
+  EXPECT_LT(to_json_line(pass).size(), whole / 3) << short_one;
+  EXPECT_EQ(short_one["exit_code"], 0);
+  EXPECT_FALSE(short_one.contains("termination"));
+}
+
 TEST(EventsJson, ValuesSurvive) {
   const auto plan = std::get<RunPlanned>(**parse_json_line(to_json_line(full_plan())));
   EXPECT_EQ(plan.sim->driver, "intel");

@@ -101,9 +101,9 @@ TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
 TEST_F(BoostTest, AListWithALineThatIsNoneOfItsOwnIsRefused) {
   const std::string good = unit("tu65536", "a|f(1)");
   const std::string number = "tu65537[shape=Mrecord,fontname=Helvetica,color=green,label=\"";
-  for (const std::string& name : {"b\nc", "b\n}\n}", "b\n}\n}\nx", "b|f(1)\"];\ntu1 -> tu65537;\n}\n}\nc",
-                                  "b|f(1)\"];\ntu1 -> tu65537;\ntu65537[,label=\"c",
-                                  "b|f(1)\"];\ntu1 -> tu65537;\ntu7[,label=\"c", "b\n\nc"}) {
+  for (const std::string name : {"b\nc", "b\n}\n}", "b\n}\n}\nx", "b|f(1)\"];\ntu1 -> tu65537;\n}\n}\nc",
+                                 "b|f(1)\"];\ntu1 -> tu65537;\ntu65537[,label=\"c",
+                                 "b|f(1)\"];\ntu1 -> tu65537;\ntu7[,label=\"c", "b\n\nc"}) {
     const std::string units = good + number + name + "|f(2)\"];\ntu1 -> tu65537;\n";
     EXPECT_THAT(refusal(listing(units)), HasSubstr("a line that no list of Boost.Test has: line ")) << name;
   }

@@ -50,7 +50,8 @@ std::string stray_text(const std::vector<Stray>& strays) {
 Verdict judge_case(const CaseFacts& facts) {
   const ProcessEnd* end = facts.end;
   const bool ready = facts.readiness && facts.readiness->is_ready();
-  AttemptEvidence evidence{.kind = facts.plan.suite->kind,
+  const Suite& suite = *facts.plan.suite;
+  AttemptEvidence evidence{.kind = {suite.kind, suite.skip_code},
                            .stop_reason = facts.stop.reason().value_or(Reason::kInterrupted),
                            .child = facts.cases.child(),
                            .went_on = end == nullptr,
@@ -59,7 +60,6 @@ Verdict judge_case(const CaseFacts& facts) {
                            .starting = facts.cases.is_starting(),
                            .starved = end != nullptr && end->at_limit.is_starved(),
                            .not_ready = facts.readiness && !ready,
-                           .skip_code = facts.plan.suite->skip_code,
                            .told_to_end = ready ? facts.stop.signal() : 0};
   if (end) {
     evidence.cause = end->cause;

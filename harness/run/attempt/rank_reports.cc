@@ -62,7 +62,7 @@ void RankReports::end(Rank& rank, const json& event) {
 Verdict RankReports::judge_rank(const Rank& rank) const {
   if (rank.refused) return {Outcome::kError, {Reason::kSpawn, errno_name(*rank.refused)}};
   if (!rank.child.leaves().empty()) return judge_left(rank);
-  AttemptEvidence evidence{.kind = &kind_, .child = rank.child, .skip_code = skip_code_};
+  AttemptEvidence evidence{.kind = {&kind_, skip_code_}, .child = rank.child};
   evidence.exit_code = rank.end.exit_code;
   evidence.exit_signal = rank.end.exit_signal;
   if (rank.end.ended_by_runner) return {Outcome::kTimeout, Reason::kEndedByRunner};

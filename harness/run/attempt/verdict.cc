@@ -16,7 +16,7 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
                                .exit_code = evidence.went_on ? 0 : *evidence.exit_code,
                                .went_on = evidence.went_on,
                                .another_was_bad = evidence.another_was_bad,
-                               .skip_code = evidence.skip_code});
+                               .skip_code = evidence.kind.skip_code});
 }
 
 Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {

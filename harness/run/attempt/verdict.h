@@ -38,9 +38,18 @@
 
 namespace proctor {
 
+// The kind of a suite, and Suite::skip_code.
+struct KindOfSuite {
+  KindOfSuite(const Kind* of, int skips_with = 0) : kind(of), skip_code(skips_with) {}
+  const Kind* operator->() const { return kind; }
+
+  const Kind* kind;
+  int skip_code;
+};
+
 // Everything that a verdict depends on.
 struct AttemptEvidence {
-  const Kind* kind = &command_kind();
+  KindOfSuite kind = &command_kind();
   EndCause cause = EndCause::kExited;
   std::optional<SpawnError> spawn_error = {};
   std::optional<int> exit_code = {};
@@ -53,7 +62,6 @@ struct AttemptEvidence {
   bool starting = false;                      // no case had begun, and its start-up clock ran
   bool starved = false;                       // at its limit: the machine had not let it run
   bool not_ready = false;                     // exec: no line had said that it was ready
-  int skip_code = 0;                          // Suite::skip_code
   bool forbidden_leak = false;                // it left processes behind, and its policy forbids that
   int told_to_end = 0;                        // exec: the signal that was sent to a server that was ready
 };

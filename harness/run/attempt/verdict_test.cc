@@ -58,13 +58,14 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
 TEST(Verdict, ALeakThatIsForbiddenReddensWhatIsGood) {
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(leaky)"}, {5, "fail(exit:5)"}, {77, "fail(leaky)"}}) {
-    EXPECT_EQ(to_string(judge({.exit_code = code, .skip_code = 77, .forbidden_leak = true})), verdict);
+    EXPECT_EQ(to_string(judge({.kind = {&command_kind(), 77}, .exit_code = code, .forbidden_leak = true})),
+              verdict);
   }
   EXPECT_EQ(to_string(judge({.cause = EndCause::kTimeout, .forbidden_leak = true})), "timeout");
 }
 
 TEST(Verdict, WhatWasNotReady) {
-  AttemptEvidence evidence{.not_ready = true, .skip_code = 77};
+  AttemptEvidence evidence{.kind = {&command_kind(), 77}, .not_ready = true};
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(not_ready)"}, {5, "fail(exit:5)"}, {77, "skip(exit:77)"}}) {
     evidence.exit_code = code;
@@ -146,7 +147,7 @@ TEST(Verdict, OwnSignalIsACrashForEveryKind) {
 TEST(Verdict, CommandByEveryExitCode) {
   for (const int skip_code : {0, 1, 77, 255}) {
     for (int code = 0; code < 256; ++code) {
-      AttemptEvidence evidence{.kind = &command_kind(), .skip_code = skip_code};
+      AttemptEvidence evidence{.kind = {&command_kind(), skip_code}};
       evidence.exit_code = code;
       const std::string number = std::to_string(code);
       EXPECT_EQ(to_string(judge(evidence)), code == 0           ? "pass"

@@ -82,6 +82,12 @@ std::string incomplete_words(const RunModel& model) {
   return words;
 }
 
+// The kernel logged an error of a device.
+bool has_logged_errors(const RunModel& model) {
+  return std::ranges::any_of(
+      model.health(), [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
+}
+
 }  // namespace
 
 std::vector<CauseGroup> failing_groups(const RunModel& model) {
@@ -132,7 +138,7 @@ std::vector<std::string> device_lines(const RunModel& model, const std::string& 
 std::string verdict_words(const RunModel& model, int shell_code) {
   switch (shell_code) {
     case kExitGreen:
-      return "all good";
+      return has_logged_errors(model) ? "every case passed, but a device is suspect" : "all good";
     case kExitRed:
       return red_words(model);
     case kExitUsage:

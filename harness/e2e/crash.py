@@ -148,8 +148,8 @@ def one_of_another_directory(sandbox):
 
 
 def one_of_another_case_with_the_same_pid(sandbox):
-    """Under pidns all leaders have one pid. A process of another PID namespace leaves `core` where that of the case would
-    be; only the environment says whose it is."""
+    """A process of another PID namespace has the pid of the case there, and leaves `core` where that of the case would be;
+    only the environment says whose it is."""
     needs_a_core()
     if PATTERN.startswith("/") or sandbox.why_not("pidns"):
         skip(f"needs pidns, and cores in the directory of the program: kernel.core_pattern is {PATTERN}")
@@ -157,8 +157,9 @@ def one_of_another_case_with_the_same_pid(sandbox):
         skip("needs unshare --pid")
     program = compiled(sandbox, "writes.c", PROGRAM)
     (sandbox.path / "below").mkdir()
+    same = "echo $(($$ - 1)) >/proc/sys/kernel/ns_last_pid"
     for mark, taken in (("$PROCTOR_CONTAINMENT", True), ("another/1", False)):
-        crash = f'PROCTOR_CONTAINMENT={mark} unshare --pid --fork sh -c "{program}; :"; exec {program} below'
+        crash = f'PROCTOR_CONTAINMENT={mark} unshare --pid --fork sh -c "{same}; {program}; :"; exec {program} below'
         shown, attempt, _ = run(sandbox, 1 << 30, "sh", "-c", crash, options=("--containment", "pidns"))
         check(("evidence:      crashed in write_to_nothing" in shown) == taken, mark, shown)
         check((attempt["evidence"]["core"] is not None) == taken, mark, attempt["evidence"])

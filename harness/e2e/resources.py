@@ -18,7 +18,7 @@ import tomllib
 from pathlib import Path
 
 from attack import end_survivors
-from harness import (LAYERS, Sandbox, become, check, enter_pid_namespace, hide_landlock, new_token, of_type, records, report,
+from harness import (LAYERS, Sandbox, become, check, enter_pid_namespace, hide_landlock, misbehaving, new_token, of_type, records, report,
                      skip, survivors, write_config)
 from torture import TABLE
 
@@ -93,6 +93,17 @@ def answer(found, resource):
     return "guard" if answers["guard"] == 0 else "refused"
 
 
+def without_a_scope(sandbox, layer):
+    """With host_pids, an ordinary user has neither namespace nor filter: the runner ends and says why, and nothing survives."""
+    token = new_token()
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--host-pids", "--containment", layer, "--out", out, "--",
+                           *misbehaving("memory-limits", token))
+    check(done.returncode == 75 and "another process lowered" in done.stderr, done.returncode, done.stdout, done.stderr)
+    check(not survivors(token), "survivors:", survivors(token))
+    check(sandbox.proctor("finish", out).returncode == 0 and (out / "report.json").exists(), "no reports")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--layer", choices=LAYERS, required=True)
@@ -123,6 +134,8 @@ def main():
         found = json.loads((sandbox.path / "found.json").read_text())
         confined = of_type(records(out), "run_planned")[0]["containment"]["signals"] == "landlock"
         end_survivors(token, kill)
+        if os.geteuid() and "pidns" not in options.layer:
+            without_a_scope(sandbox, options.layer)
     results = {name: answer(found, name) for name in table}
     if options.json:
         options.json.write_text(json.dumps(results))

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -105,6 +106,43 @@ TEST_F(CollectTest, AToolThatHangsCostsItsBudgetAndNothingElse) {
   EXPECT_THAT(digests_.back(), Contains(HasSubstr("pid " + std::to_string(child_.pid()))));
   EXPECT_THAT(living_descendants(::getpid()), Contains(child_.pid()));
   EXPECT_EQ(living_descendants(::getpid()).size(), 1u) << "the tool is left behind";
+}
+
+// The calling process and its children share one CPU while this object lives.
+class OneCpu {
+ public:
+  OneCpu() {
+    sched_getaffinity(0, sizeof(before_), &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (std::size_t cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &one);
+    }
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+  ~OneCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
+  OneCpu(const OneCpu&) = delete;
+  OneCpu& operator=(const OneCpu&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+TEST_F(CollectTest, DoesNotCountTheWaitsOfAToolForACpu) {
+  const OneCpu one_cpu;
+  std::list<testing_support::TalkingChild> loops;
+  for (int i = 0; i < 3; ++i) loops.emplace_back(std::vector<std::string>{"sh", "-c", "while :; do :; done"});
+  // One such tool for each of the four processes: each needs a seventh of the time that passes.
+  request_.environment["PATH"] =
+      directory_with("gdb",
+                     "python3 -c 'import time\nwhile time.process_time() < 0.25: pass' || exit 3\n"
+                     "echo 'Thread 1 (LWP 7)'; echo '#0 f ()'") +
+      ":" + ::getenv("PATH");
+  request_.budget = Milliseconds(1'100);
+  collect();
+  if (text_.str().find("not permitted") != std::string::npos) GTEST_SKIP() << "needs: ptrace";
+  EXPECT_THAT(text_.str(), Not(HasSubstr("killed after")));
+  EXPECT_THAT(text_.str(), HasSubstr("#0 f ()"));
 }
 
 TEST_F(CollectTest, ATraceThatIsRefusedSaysHowToAllowIt) {

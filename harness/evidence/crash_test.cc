@@ -138,7 +138,7 @@ TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
   EXPECT_TRUE(std::filesystem::exists(written_));
 }
 
-// In PID namespaces of their own, the leaders of all cases have the same pid.
+// In PID namespaces of their own, processes of several cases can have the same pid.
 TEST_F(CrashTest, OneOfAnotherCaseWithTheSamePidIsNotTaken) {
   request_.owner.containment_id = "run/8";
   EXPECT_EQ(found(), "");

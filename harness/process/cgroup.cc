@@ -190,10 +190,12 @@ bool is_at(const Cgroup& cgroup) {
          there.st_ino == held.st_ino;
 }
 
-// Between making and locking it, somebody who looks for abandoned ones may have removed it.
+// Between making and locking it, another run that removes abandoned ones may have removed it.
 Result<Cgroup> create_locked(const std::string& path) {
   for (int tries = 1;; ++tries) {
     auto made = Cgroup::create(path, kLockedMode);
+    const int err = made ? 0 : made.error().sys_errno;
+    if ((err == ENOENT || err == ENODEV) && tries < kLockTries) continue;
     if (!made) return made;
     if (flock(made->fd(), LOCK_EX) != 0) return Error::system("lock cgroup " + path, errno);
     if (is_at(*made)) return made;

@@ -55,6 +55,23 @@ TEST_F(CgroupTest, WhatARunLeftThatDiedIsRemovedByTheNext) {
   EXPECT_FALSE(exists(of(kOne)));
 }
 
+TEST_F(CgroupTest, RunsThatStartAtTheSameTimeDoNotRemoveEachOther) {
+  constexpr int kRuns = 200;
+  const auto make_all = [this](const char* run) {
+    for (int i = 0; i < kRuns; ++i) {
+      const auto made = RunCgroup::create(parent_, run);
+      if (!made) return made.error().what;
+    }
+    return std::string();
+  };
+  const pid_t other = fork();
+  if (other == 0) _exit(make_all(kOther).empty() ? 0 : 1);
+  EXPECT_EQ(make_all(kOne), "");
+  int status = 1;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(CgroupTest, ThatOfALivingRunStays) {
   const auto living = RunCgroup::create(parent_, kOne);
   ASSERT_TRUE(living.ok()) << living.error().what;

@@ -52,6 +52,10 @@ std::string mend_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= o
 std::string mend_masked_proc() { return "unmask /proc: docker run --security-opt systempaths=unconfined"; }
 std::string mend_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
 std::string mend_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
+std::string mend_shared_pids() {
+  return "make /proc/sys/kernel/ns_last_pid writable (CONFIG_CHECKPOINT_RESTORE; docker run --security-opt "
+         "systempaths=unconfined)";
+}
 std::string mend_shared_cgroups() { return "run with --containment cgroup+pidns, on Linux 5.12 or newer"; }
 std::string mend_root() { return "run as a user other than root, or with --containment pidns"; }
 
@@ -110,7 +114,7 @@ constexpr Caveat kSetUid{
     is_user_without_scope, mend_pidns};
 constexpr Caveat kSharedPids{
     "every case has the pid 2: tests that name files or ports by their pid disturb each other", shares_pids,
-    mend_masked_proc};
+    mend_shared_pids};
 constexpr Caveat kSharedCgroups{
     "a test that may write to the cgroup of the run can kill, freeze and limit the other cases",
     shares_cgroups, mend_shared_cgroups};

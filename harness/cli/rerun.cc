@@ -306,6 +306,9 @@ int report_again(const std::string& run_dir, const RunModel& model, const std::v
   std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
   if (std::ranges::find(asked, "--dry-run") != asked.end()) return kExitGreen;
   if (const std::string out = option_value(asked, "--out"); !out.empty()) {
+    std::error_code ec;
+    std::filesystem::create_directories(out, ec);
+    if (ec) return fail(Error::system("create " + out, ec.value()));
     if (const int code = render_again(run_dir, default_formats(), out); code != kExitGreen) return code;
   }
   if (const std::string junit = option_value(asked, "--junit"); !junit.empty()) {

@@ -315,7 +315,7 @@ def same_bytes(sandbox):
     for more in (("--failed",), (), ("--failed", "--dry-run")):
         done = sandbox.proctor("rerun", first, *more, *(() if more[1:] else ("--out", sandbox.out())))
         check(done.returncode == (0 if more[1:] else 1), more, done.returncode, done.stderr)
-    line = done.stderr.split("again: ")[1].splitlines()[0].removesuffix(" --dry-run")
+    line = done.stderr.split("again: ")[1].splitlines()[0].replace(" --dry-run", "")
     subprocess.run(["bash", "-c", line], cwd=sandbox.path, env=sandbox.env, capture_output=True, timeout=60)
     seen = (sandbox.path / "bytes").read_text().splitlines()
     check(len(seen) == 4 and set(seen) == {" ff 01 5c 78 34 31 63 61 66 e9 1b 5b 33 31 6d"}, seen, line)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/model/test_journal.h"
 

@@ -201,7 +201,10 @@ def narrow(config, wanted):
               for file in (os.path.join(place, name), place)
               if os.path.isfile(file) and (file != place or path_in_package(file) == name)} for name in names]
     if all(found):
-        config.pluginmanager.register(OnlyFiles(set().union(*found)), "proctor-only-files")
+        wanted_files = set().union(*found)
+        config.args = [argument for argument, places in zip(config.args, arguments)
+                       if any(is_below(file, map(os.path.realpath, places)) for file in wanted_files)]
+        config.pluginmanager.register(OnlyFiles(wanted_files), "proctor-only-files")
 
 
 def places_of(config, argument):

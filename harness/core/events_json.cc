@@ -491,8 +491,8 @@ void shorten(Json& json, const AttemptEnded& record) {
   static const Json kDefaults = [] {
     Json defaults = Json::object();
     Writer writer(defaults);
-    const AttemptEnded none;
-    fields(writer, none);
+    const AttemptEnded empty{};
+    fields(writer, empty);
     return defaults;
   }();
   if (record.repeat > 1) drop_defaults(json, kDefaults);

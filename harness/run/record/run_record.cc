@@ -182,7 +182,7 @@ std::string to_json(const RunRecord& record) {
   for (const LeftProcess& process : record.left)
     left.push_back({{"pid", process.pid}, {"start_time", process.start_time}});
   json locked = json::array();
-  for (const LockedFile& file : record.locked)
+  for (const LockIdentity& file : record.locked)
     locked.push_back({{"file_system", file.file_system}, {"device", file.device}, {"inode", file.inode}});
   json object{{"run_id", record.run_id},
               {"run_dir", record.run_dir},
@@ -354,7 +354,8 @@ Result<void> RunRecordFiles::write() {
   for (const auto& path : paths_) {
     auto draft = create_file(draft_of(path), 0644);
     if (!draft) return draft.error();
-    if (const LockedFile locked = lock_for_life(*draft); locked.inode != 0) record_.locked.push_back(locked);
+    if (const LockIdentity locked = lock_for_life(*draft); locked.inode != 0)
+      record_.locked.push_back(locked);
     files.push_back(*std::move(draft));
   }
   for (std::size_t i = 0; i < paths_.size(); ++i) {

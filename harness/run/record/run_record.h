@@ -45,8 +45,8 @@ struct RunRecord {
   std::string cgroup;                // the run's cgroup directory, or ""
   std::vector<std::string> scratch;  // the run's scratch directories
   std::vector<LeftProcess> left{};
-  std::optional<SlurmJob> slurm{};   // the job that it is of
-  std::vector<LockedFile> locked{};  // the copies
+  std::optional<SlurmJob> slurm{};     // the job that it is of
+  std::vector<LockIdentity> locked{};  // the copies
 };
 
 // Whether it has the form of new_run_id() (run_directory.h). It becomes part of paths, and decides who is killed.

@@ -13,7 +13,7 @@
 namespace proctor {
 namespace {
 
-LockedFile identify(const UniqueFd& file) {
+LockIdentity identify(const UniqueFd& file) {
   struct stat info {};
   struct statfs system {};
   if (::fstat(file.get(), &info) != 0 || ::fstatfs(file.get(), &system) != 0) return {};
@@ -22,8 +22,8 @@ LockedFile identify(const UniqueFd& file) {
 }
 
 // An overlay and its layers show one file with several locks. Elsewhere a restart may change the device number.
-bool is_locked_one(const LockedFile& file, const std::vector<LockedFile>& locked) {
-  return std::ranges::any_of(locked, [&](const LockedFile& one) {
+bool is_locked_one(const LockIdentity& file, const std::vector<LockIdentity>& locked) {
+  return std::ranges::any_of(locked, [&](const LockIdentity& one) {
     return file.inode != 0 && one.inode == file.inode && one.file_system == file.file_system &&
            (one.device == file.device || one.file_system != OVERLAYFS_SUPER_MAGIC);
   });
@@ -31,13 +31,13 @@ bool is_locked_one(const LockedFile& file, const std::vector<LockedFile>& locked
 
 }  // namespace
 
-LockedFile lock_for_life(const UniqueFd& file) {
+LockIdentity lock_for_life(const UniqueFd& file) {
   if (!has_locks_of_one_machine(file.get()) || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return identify(file);
 }
 
 // A shared lock, and for a moment: two that look at once do not disturb each other.
-RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockedFile>& locked) {
+RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked) {
   if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return {.state = RunnerState::kAlive};
     return {.why = "the file system of its record has no locks"};

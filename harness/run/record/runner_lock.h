@@ -18,16 +18,16 @@
 namespace proctor {
 
 // Which file has the lock. A copy of that file is another file. An inode of 0 is no file.
-struct LockedFile {
+struct LockIdentity {
   std::uint64_t file_system = 0;  // its magic number (statfs(2))
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 
-  friend bool operator==(const LockedFile&, const LockedFile&) = default;
+  friend bool operator==(const LockIdentity&, const LockIdentity&) = default;
 };
 
 // Locks a new file. The result names no file if its file system has no locks, or may show them to one machine only.
-LockedFile lock_for_life(const UniqueFd& file);
+LockIdentity lock_for_life(const UniqueFd& file);
 
 enum class RunnerState { kAlive, kGone, kUnknown };
 
@@ -37,6 +37,6 @@ struct RunnerLook {
 };
 
 // `locked`: the files that the runner has locked, by its record.
-RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockedFile>& locked);
+RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked);
 
 }  // namespace proctor

@@ -486,16 +486,18 @@ void drop_defaults(Json& object, const Json& defaults) {
 template <typename T>
 void shorten(Json&, const T&) {}
 
-// A long stress has millions of repeats, and most members of most of them are empty.
+// A long stress has millions of passing repeats, and most members of most of them are empty. What readers of a record's
+// head search for stays (reports/model/journal_durations.cc).
 void shorten(Json& json, const AttemptEnded& record) {
   static const Json kDefaults = [] {
     Json defaults = Json::object();
     Writer writer(defaults);
     const AttemptEnded empty{};
     fields(writer, empty);
+    for (const char* kept : {"attempt", "verdict", "exit_code", "exit_signal"}) defaults.erase(kept);
     return defaults;
   }();
-  if (record.repeat > 1) drop_defaults(json, kDefaults);
+  if (record.repeat > 1 && record.verdict.outcome == Outcome::kPass) drop_defaults(json, kDefaults);
 }
 
 }  // namespace

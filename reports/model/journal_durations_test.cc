@@ -18,7 +18,9 @@ using ::testing::Pair;
 
 class JournalDurationsTest : public testing::Test {
  protected:
-  std::map<std::string, double> durations(const std::string& text, ReadingLimit limit = {}) {
+  std::map<std::string, double> durations(const std::string& text,
+                                          ReadingLimit limit = {
+                                              .until = std::chrono::steady_clock::time_point::max()}) {
     const std::string path = (directory_ / "journal.jsonl").string();
     std::ofstream(path, std::ios::binary) << text;
     return journal_durations(path, limit);
@@ -44,6 +46,15 @@ TEST_F(JournalDurationsTest, AreSumsOfTheAttemptsThatWereExecuted) {
       timed("s/c", 4, Outcome::kSkip),
       timed("s/d", 5, Outcome::kNotrun)};
   EXPECT_THAT(durations(journal_text(events)), ElementsAre(Pair("s/a", 25.0), Pair("s/b", 3.0)));
+}
+
+// Such records leave empty members out.
+TEST_F(JournalDurationsTest, OfRepeatsAreThoseOfAllRepeats) {
+  AttemptEnded pass = timed("s/a", 10);
+  AttemptEnded hang = timed("s/b", 30, Outcome::kTimeout);
+  pass.repeat = hang.repeat = 2;
+  EXPECT_THAT(durations(journal_text({timed("s/a", 1), pass, hang})),
+              ElementsAre(Pair("s/a", 11.0), Pair("s/b", 30.0)));
 }
 
 // Ids that need escapes, and output that looks like what is searched for.

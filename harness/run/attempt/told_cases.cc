@@ -28,20 +28,6 @@ void correct_by_file(const Kind& kind, const ChildReport& file, AttemptEnded& en
   ended.output.stderr_tail.clear();
 }
 
-// The events of the case that has begun last, if it has no end; else none.
-std::vector<std::string> events_of_last(const std::vector<std::string>& events) {
-  std::vector<std::string> last;
-  for (const std::string& event : events) {
-    if (ChildReport::started_case(event)) last.clear();
-    last.push_back(event);
-  }
-  if (last.empty()) return last;
-  ChildReport child(*ChildReport::started_case(last.front()));
-  for (const std::string& event : last) child.add_line(event);
-  if (child.result()) last.clear();
-  return last;
-}
-
 }  // namespace
 
 ToldCases::ToldCases(boost::asio::io_context& io, const AttemptPlan& plan, Listener listener)
@@ -142,14 +128,13 @@ std::vector<std::string> ToldCases::events_that_are_kept() {
   return events;
 }
 
-// Nobody knows who said it. With a result file it need not be believed, and without one it tells at most in which case
-// the process ended.
+// The process ended before its connection could be looked up. A result file takes the place of what was said. Without
+// one, no pass counts, but a failure does.
 void ToldCases::tell_what_is_kept(const std::vector<std::string>& events) {
   if (connection_->kept().empty() || (events.empty() && testimony_->is_complete())) return;
   if (!file_.empty()) return tell_of_file();
-  const std::vector<std::string> last = events_of_last(events);
-  if (last.empty() && !testimony_->is_complete()) doubt(kNoEnd);
-  for (const std::string& event : last) pass_on(event);
+  speaker_is_unknown_ = true;
+  for (const std::string& event : events) pass_on(event);
 }
 
 void ToldCases::tell_of_file() {
@@ -180,13 +165,13 @@ void ToldCases::settle(const ProcessEnd& end, const CaseTracker& cases, const On
     speaks_another_ = at_end.speaks_another;
   }
   const bool has_file = !is_doubted() && testimony_->is_complete();
-  const auto count = [&](std::size_t which, bool may_be_skip) {
-    if (is_doubted() || may_be_skip || is_unclear(name_of(which))) unproven_.push_back(which);
+  const auto count = [&](std::size_t which, bool needs_proof) {
+    if (is_doubted() || needs_proof || is_unclear(name_of(which))) unproven_.push_back(which);
   };
   for (Told& told : told_) {
     const ChildReport* report = has_file ? in_file(told.which) : nullptr;
     if (told.waits && report) correct_by_file(plan_.kind(), *report, *told.waits);
-    count(told.which, told.waits && !report);
+    count(told.which, (told.waits && !report) || (told.good && speaker_is_unknown_));
   }
   if (cases.open()) count(cases.open()->which, false);
   release(on_case_ended);

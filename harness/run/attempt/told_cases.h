@@ -112,8 +112,9 @@ class ToldCases {
   std::vector<Told> told_;                        // the cases that ended before the last one
   std::vector<std::string> file_events_;
   std::map<std::string, ChildReport> file_;
-  bool is_of_file_ = false;         // the cases are told by the file alone
-  bool only_surroundings_ = false;  // what is around its cases let none of them begin
+  bool speaker_is_unknown_ = false;  // what is kept was told
+  bool is_of_file_ = false;          // the cases are told by the file alone
+  bool only_surroundings_ = false;   // what is around its cases let none of them begin
   std::string doubt_;
   bool speaks_another_ = false;
   std::vector<std::size_t> unproven_;

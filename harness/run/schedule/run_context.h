@@ -30,6 +30,7 @@ struct RunContext {
 
   // Set by RunStop alone.
   std::optional<CaseGroup::NoMore> finishing = {};  // set: nothing new starts
+  bool journal_is_full = false;                     // with `finishing`: no case goes on to its next attempt
   bool stopping = false;                            // what runs is ended
   std::optional<int> stop_signal = {};              // the first one
 

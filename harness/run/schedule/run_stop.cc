@@ -83,6 +83,7 @@ void RunStop::on_stress_over() {
 void RunStop::look_at_journal() {
   const auto& is_full = run_.setup.stop.journal_is_full;
   if (run_.stopping || run_.finishing || !is_full || !is_full()) return;
+  run_.journal_is_full = true;
   tell(0, StopCause::kJournal);
   run_.sink.on(
       Warning{WarningCode::kJournalFull,

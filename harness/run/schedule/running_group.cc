@@ -153,7 +153,7 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
   } else if (!group_.empty()) {
     const bool waits = group_.is_turn_over();
     const bool proves = group_.only_proves() && !is_lone_ && run_.setup.planned.jobs > 1;
-    if (!waits && !proves && !moves_on()) return begin_process();
+    if (!run_.journal_is_full && !waits && !proves && !moves_on()) return begin_process();
     if (proves && devices_.ids.size() == 1) group_.pin_to(devices_.ids.front());  // as before
     go_on_elsewhere(waits);
   }

@@ -54,7 +54,8 @@ Result<UniqueFd> open_file(const std::string& path, std::uint64_t most) {
   if (fd && S_ISDIR(info.st_mode)) return Error::system("read " + path, EISDIR);
   if (!fd || !S_ISREG(info.st_mode)) return unreadable(path, "it is not a regular file", EINVAL);
   if (static_cast<std::uint64_t>(info.st_size) > most)
-    return unreadable(path, fmt::format("it has {} bytes, and at most {} are read", info.st_size, most), EFBIG);
+    return unreadable(path, fmt::format("it has {} bytes, and at most {} are read", info.st_size, most),
+                      EFBIG);
   return fd;
 }
 

@@ -85,7 +85,8 @@ std::optional<std::int64_t> written_count(std::string_view text) {
 
 void NumberForm::see(std::string_view number) {
   const Parts parts = parts_of(number);
-  if (!std::ranges::all_of(parts.digits, [](char c) { return is_decimal_digit(c) || c == '.' || c == ','; })) return;
+  if (!std::ranges::all_of(parts.digits, [](char c) { return is_decimal_digit(c) || c == '.' || c == ','; }))
+    return;
   const auto points = std::ranges::count(parts.digits, '.'), commas = std::ranges::count(parts.digits, ',');
   const std::size_t point = parts.digits.rfind('.'), comma = parts.digits.rfind(',');
   if (points > 0 && commas > 0) {

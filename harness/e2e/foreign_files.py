@@ -322,7 +322,7 @@ def inputs_without_an_end(sandbox):
                 ["run", "--plan", "{}"], ["known-failures", "check", "{}"], ["doctor", "--rules", "{}"],
                 ["report", "diff", "good", "good", "--renamed", "{}"], ["report", "diff", "good", "{}"],
                 ["accept", "--expect", "{}"], ["gate", "--check", "{}"], ["stack", "lint", "{}"],
-                ["history", "list", "--db", "{}"], ["run", "--sim", "{}", "--", "true"])
+                ["history", "show", "{}"], ["run", "--sim", "{}", "--", "true"])
     for number, words in enumerate(commands):
         for kind in ("device", "holes"):
             file = endless(sandbox.path / f"{kind}{number}.toml", kind)
@@ -335,7 +335,7 @@ def pipes_that_are_typed(sandbox):
     """For `<(...)`, bash passes the name of a pipe, which can be read only once."""
     (sandbox.path / "suite.toml").write_text('[suite.a]\ncommand = ["/bin/true"]\nkind = "command"\n')
     (sandbox.path / "known.toml").write_text('[[known_failure]]\ncase = "nothing/*"\noutcome = "fail"\nreason = "exit:*"\n'
-                                             'issue = "I-1"\nexpires = "2030-01-01"\n')
+                                             'issue = "I-1"\nexpires = 2030-01-01\n')
     out = sandbox.out()
     line = f"exec {BIN}/proctor run --config <(cat suite.toml) --known-failures <(cat known.toml) --out {out}"
     done = subprocess.run(["bash", "-c", line], cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL,

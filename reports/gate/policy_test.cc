@@ -1,5 +1,6 @@
 #include "reports/gate/policy.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

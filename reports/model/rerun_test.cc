@@ -240,7 +240,7 @@ TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
                                   .note = {}});
   const RunModel model = model_of(events);
   RerunCommands commands(model);
-  const std::string begin = "proctor bisect ", end = " proctor-out/20260101T000000Z-000000";
+  const std::string begin = "proctor bisect ", end = " here";
   EXPECT_EQ(commands.of(model.cases()[0]), begin + "s/a" + end);
   EXPECT_EQ(commands.of(model.cases()[1]), begin + "'s/it'\\''s'" + end);
   EXPECT_EQ(rerun_command(model, model.cases()[0]), begin + "s/a" + end);

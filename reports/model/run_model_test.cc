@@ -129,7 +129,8 @@ TEST(RunModel, MarksAreSortedAndOnce) {
 
 TEST(RunModel, AReportedFailureOfAnUnprovenAttemptCountsIfItsCaseIsFlakyOrBad) {
   AttemptEnded reported = ended("s/a", kFail);
-  reported.failures = {Failure{.message = "x != y", .file = "a.cc", .line = 3}};
+  reported.failures.emplace_back();
+  reported.failures.back().message = "x != y";
   reported.marks = {Mark::kUnproven};
   AttemptEnded silent = ended("s/a", kFail);
   silent.marks = {Mark::kUnproven};

@@ -23,9 +23,7 @@ TEST(Plain, Passes) {
   RecordProperty("width", 3);
   is_behind_passes = true;
 }
-TEST(Plain, FailsBehindPasses) {
-  EXPECT_FALSE(is_behind_passes && wants("POLLUTED")) << "polluted";
-}
+TEST(Plain, FailsBehindPasses) { EXPECT_FALSE(is_behind_passes && wants("POLLUTED")) << "polluted"; }
 TEST(Plain, Succeeds) { SUCCEED() << "all & well = 100%"; }
 TEST(Plain, Fails) {
   EXPECT_EQ(1, 2) << "odd & = % \xff";

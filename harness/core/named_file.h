@@ -2,7 +2,7 @@
 // name in the same directory.
 //
 //   const auto text = read_typed_file(options.known_failures);
-//   if (!text) return text.error();  // "failed to read knwon.toml: No such file or directory. Did you mean `known.toml`?"
+//   if (!text) return text.error();  // "failed to read list.toml: No such file or directory. Did you mean `lists.toml`?"
 #pragma once
 
 #include <chrono>

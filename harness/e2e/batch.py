@@ -63,8 +63,10 @@ def meet(mine, other):
         time.sleep(0.01)
     met = os.path.exists(other)
     if met:
-        open("met", "w").close()
-        time.sleep(0.5)  # until the other has seen it too
+        for name in ("met", f"{mine}-saw"):
+            open(name, "w").close()
+        while not os.path.exists(f"{other}-saw") and time.monotonic() < end:
+            time.sleep(0.01)
     os.unlink(mine)
     assert not met
 

@@ -39,7 +39,7 @@ bool glob_match(std::string_view pattern, std::string_view text);
 
 // The word, quoted so that a POSIX shell reads it back as one word.
 std::string shell_quote(std::string_view word);
-// The words of a command line as a POSIX shell splits them; quotes and backslashes only.
+// The words of a command line as a POSIX shell splits them; quotes and backslashes only, and $'...' with octal numbers.
 Result<std::vector<std::string>> shell_words(std::string_view text);
 
 }  // namespace proctor

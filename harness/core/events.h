@@ -442,8 +442,8 @@ struct CaseEnded {
 struct CasePast {
   std::string case_id;
   int runs = 0;          // earlier runs in which the case passed or failed
-  int failing_runs = 0;  // of them, the last ones in a row in which it failed; 0: the failure is new
-  int flaky_runs = 0;    // of `runs`: failed and then passed
+  int failing_runs = 0;  // of them, the last ones in a row in which it failed
+  int flaky_runs = 0;    // of `runs`: the others in which it did not simply pass
   std::string since{};  // the commit of the first failing one, or its run where no commit is known; "" if new
   std::string passed{};  // the same, of the last run before in which it passed; "" none is known
 };

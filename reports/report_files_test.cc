@@ -71,6 +71,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
       15, true, false, 12, {{42, "sleep"}}, {"memory.xpu/A.Pass"}, "it was killed by signal 9"};
   end.measures = {{"bandwidth", 12.5, "GB/s", 5, 0.25}};
   end.properties = {{"seed", "7"}};
+  end.trials = {{true, {{"source", "A"}, {"target", "B"}}}};
   end.rule = "M-1";
   end.severity = Severity::kGate;
   const json report = json::parse(report_json(
@@ -94,6 +95,10 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(one["severity"], "gate");
   EXPECT_EQ(one["measures"][0]["value"], 12.5);
   EXPECT_EQ(one["properties"][0]["value"], "7");
+  EXPECT_EQ(
+      one["attempts"][0]["trials"],
+      json::parse(
+          R"([{"ok":true,"devices":[{"role":"source","device":"A"},{"role":"target","device":"B"}]}])"));
   EXPECT_EQ(report["run"]["devices"][0]["id"], "xpu:0000:03:00.0");
   EXPECT_EQ(one["simulated"], false) << "it held a real device";
   EXPECT_EQ(one["devices"][0], "xpu:0000:03:00.0");
@@ -215,7 +220,7 @@ TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
   EXPECT_LT(all / kCases, 900u);
   const json one = json::parse(report_json(model))["cases"][0];
   for (const char* nothing : {"properties"}) EXPECT_FALSE(one.contains(nothing)) << nothing;
-  for (const char* nothing : {"marks", "environment", "evidence", "telemetry", "diagnosis"})
+  for (const char* nothing : {"marks", "environment", "evidence", "telemetry", "diagnosis", "trials"})
     EXPECT_FALSE(one["attempts"][0].contains(nothing)) << nothing;
 }
 

@@ -53,6 +53,9 @@
 //     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}
 //     {"v":1,"case":NAME,"event":"measure","name":..,"value":..,"unit":..,"n":..,"spread":..}
 //     {"v":1,"case":NAME,"event":"property","name":..,"value":..}
+//     {"v":1,"case":NAME,"event":"trial","ok":true,"devices":[{"role":TEXT,"device":TEXT}..]}
+//                                                 one thing that was tried with several devices, and whether it went
+//                                                 right. The roles: "source", "target", "reader", "host", or "".
 //     {"v":1,"case":NAME,"event":"skip","reason":"needs:devices>=2"}
 //     {"v":1,"case":NAME,"event":"fail","t_ns":N,"rule":..,"message":..,"file":..,"line":..,
 //      "expected":..,"got":..,"device":..,

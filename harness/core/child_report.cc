@@ -16,6 +16,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxKept =
     1000;  // failures, measures and warnings of one case; a loop must not eat memory
+constexpr std::size_t kMaxTrials = 4096;  // of one case: each ordered pair of 64 devices is 4032
 constexpr std::size_t kMaxKeptBytes = 8 * 1024 * 1024;  // of the lines of all of these
 constexpr std::size_t kViolationText = 200;
 constexpr std::size_t kMaxOutput = 64 * 1024;
@@ -75,10 +76,20 @@ Measure measure_of(const json& event) {
           .spread = number_of(event, "spread", 0.0)};
 }
 
+// Without an `ok` that is true, nothing went right.
+Trial trial_of(const json& event) {
+  Trial trial{.ok = event.contains("ok") && event["ok"] == true, .devices = {}};
+  const auto devices = event.find("devices");
+  if (devices == event.end() || !devices->is_array()) return trial;
+  for (const json& device : *devices)
+    if (device.is_object()) trial.devices.push_back({text_of(device, "role"), text_of(device, "device")});
+  return trial;
+}
+
 // The first of a list is always kept: a failure that nobody knows of would be a pass.
 template <typename T>
-void keep(std::vector<T>& list, T item, std::size_t bytes = 0) {
-  if (list.empty() || (list.size() < kMaxKept && bytes <= kMaxKeptBytes)) list.push_back(std::move(item));
+void keep(std::vector<T>& list, T item, std::size_t bytes = 0, std::size_t most = kMaxKept) {
+  if (list.empty() || (list.size() < most && bytes <= kMaxKeptBytes)) list.push_back(std::move(item));
 }
 
 }  // namespace
@@ -127,6 +138,8 @@ void ChildReport::add_line(std::string_view line) {
     keep(measures_, measure_of(event), kept_bytes_ += line.size());
   } else if (name == "property") {
     keep(properties_, std::pair(text_of(event, "name"), text_of(event, "value")), kept_bytes_ += line.size());
+  } else if (name == "trial") {
+    keep(trials_, trial_of(event), kept_bytes_ += line.size(), kMaxTrials);
   } else if (name == "skip") {
     skip_reason_ = text_of(event, "reason");
   } else if (name == "fail") {
@@ -163,6 +176,7 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
   }
   all.failures_.clear();
   all.failed_tries_.clear();
+  all.trials_.clear();
   all.warnings_.clear();
   all.also_ran_.clear();
   all.violations_ = 0;
@@ -177,6 +191,7 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
     };
     keep_all(ranks[i]->failures_, all.failures_);
     keep_all(ranks[i]->failed_tries_, all.failed_tries_);
+    for (const Trial& trial : ranks[i]->trials_) keep(all.trials_, trial, 0, kMaxTrials);
     for (const std::string& warning : ranks[i]->warnings_) keep(all.warnings_, who + warning);
     if (all.also_ran_.empty()) all.also_ran_ = ranks[i]->also_ran_;
     if (all.violations_ == 0 && ranks[i]->violations_ > 0)

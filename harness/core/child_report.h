@@ -26,7 +26,7 @@ class ChildReport {
   void add_line(std::string_view line);
 
   // Combines the reports of the ranks of one case. It has the failures and warnings of all ranks, each with
-  // its rank. The set-up ends with the first step of any rank. The rest is from the rank that failed first,
+  // its rank, and the trials of all ranks. The set-up ends with the first step of any rank. The rest is from the rank that failed first,
   // or from rank 0.
   static ChildReport of_ranks(const std::vector<const ChildReport*>& ranks);
 
@@ -48,6 +48,8 @@ class ChildReport {
   const std::vector<Failure>& failed_tries() const { return failed_tries_; }
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::pair<std::string, std::string>>& properties() const { return properties_; }
+  // At most 4096.
+  const std::vector<Trial>& trials() const { return trials_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   // How this rank announced that it would end; "" if it did not.
   const std::string& leaves() const { return leaves_; }
@@ -84,8 +86,9 @@ class ChildReport {
   std::vector<Failure> failed_tries_;
   std::vector<Measure> measures_;
   std::vector<std::pair<std::string, std::string>> properties_;
+  std::vector<Trial> trials_;
   std::vector<std::string> warnings_;
-  std::size_t kept_bytes_ = 0;  // of the lines of failures, measures, properties and warnings
+  std::size_t kept_bytes_ = 0;  // of the lines of failures, measures, properties, trials and warnings
   std::string last_step_;
   std::string leaves_;
   std::string output_;

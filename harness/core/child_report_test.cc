@@ -148,6 +148,28 @@ TEST(ChildReport, AFloodOfFailuresIsBounded) {
   EXPECT_EQ(report.failures().size(), 1000u);
 }
 
+TEST(ChildReport, KeepsWhichDevicesTookPart) {
+  ChildReport report("G.N");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"trial","ok":true,"devices":[{"role":"source","device":"A"},{"role":"target","device":"B"}]})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"trial","devices":["A",{"device":"B"}]})");
+  ASSERT_EQ(report.trials().size(), 2u);
+  EXPECT_TRUE(report.trials()[0].ok);
+  EXPECT_EQ(report.trials()[0].devices.at(1).role, "target");
+  EXPECT_EQ(report.trials()[0].devices.at(1).device, "B");
+  EXPECT_FALSE(report.trials()[1].ok) << "nobody said that it went right";
+  ASSERT_EQ(report.trials()[1].devices.size(), 1u);
+  EXPECT_EQ(report.trials()[1].devices[0].device, "B");
+  const ChildReport other("G.N");
+  EXPECT_EQ(ChildReport::of_ranks({&other, &report}).trials().size(), 2u);
+}
+
+TEST(ChildReport, AFloodOfTrialsIsBounded) {
+  ChildReport report("G.N");
+  for (int i = 0; i < 5000; ++i) report.add_line(R"({"v":1,"case":"G.N","event":"trial","ok":true})");
+  EXPECT_EQ(report.trials().size(), 4096u);
+}
+
 // As much as a journal can hold, of which one record is the end of an attempt.
 TEST(ChildReport, AFloodOfLongLinesIsBounded) {
   ChildReport report("G.N");

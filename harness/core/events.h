@@ -280,6 +280,18 @@ struct Failure {
   std::string device;
 };
 
+// The part of a device in a trial. `role`: "source", "target", "reader", "host", or "" where the parts are equal.
+struct TrialDevice {
+  std::string role;
+  std::string device;  // as Failure::device
+};
+
+// One thing that a check tried with several devices, and whether it went right.
+struct Trial {
+  bool ok = true;
+  std::vector<TrialDevice> devices;
+};
+
 struct Termination {
   int signal_sent = 0;  // 0: the case ended by itself
   bool forced = false;  // SIGKILL was needed after the grace
@@ -411,6 +423,7 @@ struct AttemptEnded {
   std::vector<Measure> measures;
   std::vector<std::pair<std::string, std::string>>
       properties{};  // what the case recorded of itself: name, value
+  std::vector<Trial> trials{};
   Marks marks;
   std::string rule;
   std::string source;

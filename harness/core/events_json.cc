@@ -135,6 +135,10 @@ void fields(auto& io, Is<Failure> auto& r) {
   io("expected", r.expected), io("got", r.got), io("device", r.device);
 }
 
+void fields(auto& io, Is<TrialDevice> auto& r) { io("role", r.role), io("device", r.device); }
+
+void fields(auto& io, Is<Trial> auto& r) { io("ok", r.ok), io("devices", r.devices); }
+
 void fields(auto& io, Is<Termination> auto& r) {
   io("signal_sent", r.signal_sent), io("forced", r.forced), io("unreapable", r.unreapable);
   io("kill_to_empty_ms", r.kill_to_empty_ms), io("strays", r.strays), io("left_by", r.left_by),
@@ -190,7 +194,7 @@ void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("exit_signal", r.exit_signal), io("termination", r.termination), io("output", r.output);
   io("evidence", r.evidence), io("telemetry", r.telemetry), io("last_step", r.last_step),
       io("failures", r.failures), io("measures", r.measures), io("properties", r.properties),
-      io("marks", r.marks);
+      io("trials", r.trials), io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
   io("diagnosis", r.diagnosis), io("ranks", r.ranks);
 }
@@ -497,6 +501,7 @@ void shorten(Json& json, const AttemptEnded& record) {
     for (const char* kept : {"attempt", "verdict", "exit_code", "exit_signal"}) defaults.erase(kept);
     return defaults;
   }();
+  if (record.trials.empty()) json.erase("trials");  // few checks use several devices
   if (record.repeat > 1 && record.verdict.outcome == Outcome::kPass) drop_defaults(json, kDefaults);
 }
 

@@ -102,6 +102,7 @@ AttemptEnded full_attempt() {
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
   end.properties = {{"seed", "7"}};
+  end.trials = {{false, {{"source", "xpu-sim:0"}, {"target", "xpu-sim:1"}}}};
   end.marks = {Mark::kLeaky, Mark::kWarn};
   end.rule = "M-1";
   end.source = "spec 3.2";
@@ -192,6 +193,8 @@ PROCTOR_COUNT_FIELDS(AttemptStarted, 8, f1, f2, f3, f4, f5, f6, f7, f8)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(Trial, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(TrialDevice, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Termination, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(CoreInfo, 3, f1, f2, f3)
@@ -203,8 +206,8 @@ PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f1
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(RankEnd, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 23, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23)
 PROCTOR_COUNT_FIELDS(AttemptSuspected, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(CaseEnded, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(HardwareEvidence, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
@@ -251,6 +254,8 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["ranks"][0].size(), field_count(RankEnd{}));
   EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
   EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
+  EXPECT_EQ(end["trials"][0].size(), field_count(Trial{}));
+  EXPECT_EQ(end["trials"][0]["devices"][0].size(), field_count(TrialDevice{}));
 }
 
 TEST(EventsJson, EveryRecordRoundTrips) {
@@ -333,6 +338,10 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(to_string(end.ranks.at(0).verdict.value()), "crash(signal:9)");
   EXPECT_EQ(end.failures.at(0).line, 12);
   EXPECT_EQ(end.measures.at(0).value, 12.25);
+  EXPECT_FALSE(end.trials.at(0).ok);
+  EXPECT_EQ(end.trials.at(0).devices.at(1).role, "target");
+  EXPECT_EQ(end.trials.at(0).devices.at(1).device, "xpu-sim:1");
+  EXPECT_FALSE(json::parse(to_json_line(AttemptEnded{})).contains("trials"));
   EXPECT_EQ(end.at_ms, 1'000'000'000'000);
 }
 

@@ -188,6 +188,18 @@ void write_failures(JsonWriter& json, const std::vector<Failure>& failures) {
   json.close();
 }
 
+void write_trials(JsonWriter& json, const std::vector<Trial>& trials) {
+  if (trials.empty()) return;
+  json.open_array("trials");
+  for (const Trial& trial : trials) {
+    json.open_object().member("ok", trial.ok).open_array("devices");
+    for (const TrialDevice& each : trial.devices)
+      json.open_object().member("role", each.role).member("device", each.device).close();
+    json.close().close();
+  }
+  json.close();
+}
+
 void write_measures(JsonWriter& json, const std::vector<Measure>& measures) {
   json.open_array("measures");
   for (const Measure& m : measures) {
@@ -354,6 +366,7 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   gaps.add(telemetry);
   json.member("last_step", end.last_step);
   write_failures(json, end.failures);
+  write_trials(json, end.trials);
   if (end.diagnosis) write_diagnosis(json, *end.diagnosis);
   json.close();
 }

@@ -59,6 +59,14 @@ void record(std::string_view name, std::string_view value) {
   Session::get().emit("property", {{"name", name}, {"value", value}});
 }
 
+void trial(const std::vector<TrialDevice>& devices, bool ok) {
+  constexpr std::size_t kMostOfAName = 300;
+  nlohmann::json all = nlohmann::json::array();
+  for (const TrialDevice& each : devices)
+    all.push_back({{"role", each.role}, {"device", shortened(each.device, kMostOfAName)}});
+  Session::get().emit("trial", {{"ok", ok}, {"devices", std::move(all)}});
+}
+
 void warn(std::string_view message) { Session::get().emit("warn", {{"message", message}}); }
 
 void leave(std::string_view how) { Session::get().emit("leave", {{"how", how}}); }

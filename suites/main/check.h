@@ -47,6 +47,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "suites/main/check_info.h"
 #include "suites/main/lease_check.h"
 #include "suites/main/require_added.h"
@@ -80,6 +81,10 @@ void measure(std::string_view name, double value, std::string_view unit, std::in
 void warn(std::string_view message);
 // A text for the report, as a property of the case. Its name begins with "same." if devices of one model give the same.
 void record(std::string_view name, std::string_view value);
+// What was tried with several devices, each as in Mismatch::device, and whether it went right. A trial that passed is
+// reported too: only the difference from those that failed shows which device is at fault. A failed trial is no failure
+// of the check by itself.
+void trial(const std::vector<TrialDevice>& devices, bool ok);
 
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);

@@ -65,7 +65,7 @@ TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
 TEST(Protocol, ListsEveryCheckWithItsRule) {
   const auto told = run_sample("--proctor-list");
   EXPECT_EQ(told.exit_code, 0);
-  ASSERT_EQ(told.events.size(), 14U);
+  ASSERT_EQ(told.events.size(), 15U);
   EXPECT_EQ(told.events[0], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Passes"},
@@ -87,8 +87,8 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
                                   {"expects", "hang"},
                                   {"batch", true}}));
-  EXPECT_EQ(told.events[13].at("case"), "Sample.KnowsItsParameter/fp32");
-  EXPECT_EQ(told.events[13].at("needs"), json({"patience", "fp16"}));
+  EXPECT_EQ(told.events[14].at("case"), "Sample.KnowsItsParameter/fp32");
+  EXPECT_EQ(told.events[14].at("needs"), json({"patience", "fp16"}));
   EXPECT_EQ(told.events[9].at("axes"),
             json::parse(R"([{"name":"bytes","values":["0","1","65537"],"full":["4294967301"]},
                                                        {"name":"type","values":["i8","f64"]}])"));
@@ -107,6 +107,19 @@ TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
   EXPECT_EQ(told.of("measure").at(0).at("n"), 3);
   EXPECT_EQ(told.of("warn").at(0).at("message"), "look at this");
   EXPECT_EQ(told.events.back().at("result"), "pass");
+}
+
+TEST(Protocol, ATrialNamesItsDevices) {
+  const auto told = run_case("Sample.TriesDevices");
+  EXPECT_EQ(told.exit_code, 0) << "a failed trial is no failure";
+  const auto trials = told.of("trial");
+  ASSERT_EQ(trials.size(), 2U);
+  EXPECT_EQ(trials[0].at("ok"), true);
+  EXPECT_EQ(trials[0].at("devices"), json::parse(R"([{"role":"source","device":"first card"},
+                                                     {"role":"target","device":"second card"}])"));
+  EXPECT_EQ(trials[1].at("ok"), false);
+  EXPECT_EQ(trials[1].at("devices").size(), 1U);
+  EXPECT_LE(told.longest_line, child::kMaxEventBytes);
 }
 
 TEST(Protocol, OnlyTheNamedCaseSpeaks) {

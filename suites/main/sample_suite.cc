@@ -50,6 +50,10 @@ PROCTOR_CHECK(Sample, FailsAtEachPoint, "R10", "the protocol", kGate,
               .axes = {{"lane", {"0", "1", "2", "3", "4"}, {}}}) {
   at_each_point([](const Point& at) { expect_true(false, "lane " + at.text("lane")); });
 }
+PROCTOR_CHECK(Sample, TriesDevices, "R11", "the protocol", kGate, .devices = 2) {
+  trial({{"source", "first card"}, {"target", "second card"}}, true);
+  trial({{"", std::string(200'000, 'a')}}, false);
+}
 PROCTOR_CHECK_EACH((std::vector<std::string>{"fp16", "fp32"}), Sample, KnowsItsParameter, "R9",
                    "the protocol", kGate, .needs = {"fp16"}) {
   step(parameter());

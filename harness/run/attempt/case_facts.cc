@@ -150,6 +150,7 @@ AttemptEnded what_it_said(const CaseFacts& facts) {
   event.failures.insert(event.failures.end(), child.failed_tries().begin(), child.failed_tries().end());
   event.measures = child.measures();
   event.properties = child.properties();
+  event.trials = child.trials();
   if (facts.readiness && facts.readiness->is_ready()) event.measures.push_back(*facts.readiness->measure());
   event.rule = child.rule();
   event.source = child.source();

@@ -22,6 +22,7 @@ void correct_by_file(const Kind& kind, const ChildReport& file, AttemptEnded& en
   ended.failures = file.failures();
   ended.measures = file.measures();
   ended.properties = file.properties();
+  ended.trials = file.trials();
   if (is_bad(ended.verdict.outcome)) return;
   ended.diagnosis.reset();
   ended.output.stdout_tail.clear();

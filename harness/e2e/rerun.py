@@ -103,6 +103,25 @@ def each_device(sandbox):
     print("ok the table tells the card from the code")
 
 
+def each_pair(sandbox):
+    """A case for two devices runs on each two neighbours of a ring."""
+    config = sandbox.path / "pairs.toml"
+    pair = {"kind": "command", "backend": "cuda", "devices": 2}
+    write_config(config, {"fine": {**pair, "command": ["true"]},
+                          "bad": {**pair, "command": ["/bin/sh", "-c", 'case "$PROCTOR_DEVICES" in *cuda-sim:1*) exit 1;; esac']}})
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", "cuda:4", "--each-device", "--repeat", "2")
+    cases = {case["suite"]: case for case in report(out)["cases"]}
+    ring = [["cuda-sim:0", "cuda-sim:1"], ["cuda-sim:0", "cuda-sim:3"], ["cuda-sim:1", "cuda-sim:2"], ["cuda-sim:2", "cuda-sim:3"]]
+    for case in cases.values():
+        check(sorted(attempt["devices"] for attempt in case["attempts"]) == sorted(ring * 2), case["attempts"])
+    check(cases["fine"]["outcome"] == "pass" and cases["bad"]["outcome"] == "fail", cases)
+    failed = {tuple(attempt["devices"]) for attempt in cases["bad"]["attempts"] if attempt["outcome"] == "fail"}
+    check(failed == {("cuda-sim:0", "cuda-sim:1"), ("cuda-sim:1", "cuda-sim:2")}, failed)
+    check(done.returncode == 1 and "is bad" not in done.stdout, "no set names the device:", done.returncode, done.stdout)
+    print("ok a case for two devices goes round the ring")
+
+
 def rerun(sandbox):
     """Only what was bad; the run's own options; the exit code is the new run's."""
     write_config(sandbox.path / "proctor.toml", {"good": suite("true"), "bad": suite("exit 1"), "worse": suite("kill -9 $$")})
@@ -350,7 +369,7 @@ def own_command_line(sandbox):
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, same_card, red_by_flaky, many, changed, other_card,
+    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, each_pair, rerun, same_card, red_by_flaky, many, changed, other_card,
                  old_journal, dry_run, same_bytes, nothing_to_resume, own_command_line):
         with Sandbox() as sandbox:
             test(sandbox)

@@ -121,7 +121,7 @@ std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord
 
 std::vector<std::string> devices_not_tried(const RunModel& model, const CaseRecord& record) {
   std::vector<std::string> devices;
-  if (!model.plan().each_device || record.planned.devices != 1 || record.attempts.empty()) return devices;
+  if (!model.plan().each_device || record.planned.devices < 1 || record.attempts.empty()) return devices;
   if (model.verdict(record).outcome == Outcome::kNotrun) return devices;
   const auto ran_on = [&](const std::string& id) {
     return std::ranges::any_of(record.attempts, [&](const Attempt& attempt) {
@@ -135,6 +135,7 @@ std::vector<std::string> devices_not_tried(const RunModel& model, const CaseReco
 }
 
 bool is_fault_of_devices(const CaseRecord& record) {
+  if (record.planned.devices > 1) return false;  // a set of devices does not show which of them is at fault
   const DeviceRow row = device_row(record);
   return row.suspect == Suspect::kDevice && !fails_elsewhere(row);
 }

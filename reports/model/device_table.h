@@ -55,7 +55,7 @@ std::optional<DeviceRow> each_device_row(const RunModel& model, const CaseRecord
 std::vector<std::string> devices_not_tried(const RunModel& model, const CaseRecord& record);
 
 // Whether the case fails on some devices, by more than chance, and nowhere else. It then says nothing about
-// the code.
+// the code. Never true of a case for several devices.
 bool is_fault_of_devices(const CaseRecord& record);
 
 // For people: one line per device of each case that was bad somewhere, its conclusion last. "" where no case that was

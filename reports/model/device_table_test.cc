@@ -21,8 +21,10 @@ struct Attempts {
   int good = 0;
 };
 
-RunModel model_with(const std::vector<Attempts>& rows) {
-  std::vector<Event> events = {plan_of({planned(kId)})};
+RunModel model_with(const std::vector<Attempts>& rows, int devices_of_case = 1) {
+  PlannedCase test = planned(kId);
+  test.devices = devices_of_case;
+  std::vector<Event> events = {plan_of({test})};
   int repeat = 0;
   const auto add = [&](const std::string& device, Outcome outcome) {
     auto start = started(kId, 1, ++repeat);
@@ -82,6 +84,13 @@ TEST(DeviceTable, AWorseCardIsNamedAlsoWhenTheCodeIsFlaky) {
   EXPECT_EQ(row.suspect, Suspect::kDevice);
   EXPECT_THAT(row.devices, ElementsAre("b"));
   EXPECT_THAT(device_table(model_with({{"a", 2, 23}, {"b", 25, 0}})), HasSubstr(", and elsewhere too"));
+}
+
+// The healthy partner of a bad device is in the set, too.
+TEST(DeviceTable, ASetOfDevicesIsNeverAtFault) {
+  const std::vector<Attempts> rows = {{"a+b", 25, 0}, {"b+c", 0, 25}};
+  EXPECT_TRUE(is_fault_of_devices(model_with(rows).cases()[0]));
+  EXPECT_FALSE(is_fault_of_devices(model_with(rows, 2).cases()[0]));
 }
 
 TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {

@@ -158,7 +158,9 @@ Rows rows_of(const RunModel& model) {
   Rows rows;
   for (const CaseRecord& record : model.cases()) {
     const auto row = each_device_row(model, record);
-    if (!row || row->counts.size() < 2) continue;
+    // A failure on a set of devices accuses none of them.
+    if (!row || row->counts.size() < 2 || (record.planned.devices > 1 && row->suspect != Suspect::kCode))
+      continue;
     if (row->suspect == Suspect::kDevice) {
       for (const std::string& device : row->devices) add(rows.blamed, device, compared(*row, device), row->p);
     } else if (row->suspect == Suspect::kCode) {

@@ -24,9 +24,11 @@ struct PoolDevice {
 
 // Which devices are acceptable.
 struct DeviceWish {
-  std::string only = {};  // "": any
+  std::set<std::string> only = {};  // empty: any
   std::set<std::string> none_of = {};
-  bool fits(const std::string& id) const { return (only.empty() || id == only) && !none_of.contains(id); }
+  bool fits(const std::string& id) const {
+    return (only.empty() || only.contains(id)) && !none_of.contains(id);
+  }
 };
 
 class DevicePool {

@@ -83,9 +83,9 @@ class CaseGroup {
   // processes do must not look like the order of the cases.
   bool only_proves() const;
 
-  // The device that every process of the group gets; "" if it may be any.
-  const std::string& pinned_to() const { return pinned_to_; }
-  void pin_to(std::string device) { pinned_to_ = std::move(device); }
+  // The devices that every process of the group gets; empty if they may be any.
+  const std::set<std::string>& pinned_to() const { return pinned_to_; }
+  void pin_to(std::set<std::string> devices) { pinned_to_ = std::move(devices); }
   // Whether the next process should have other devices than the last one had.
   bool wants_other_devices() const;
   const std::set<std::string>& avoids() const { return avoids_; }
@@ -177,7 +177,7 @@ class CaseGroup {
   std::set<std::size_t> verified_;  // passed beside those, and run alone now
   bool distrust_ = false;           // one of them was bad
   bool verifies_all_ = false;       // since one of them was bad
-  std::string pinned_to_;
+  std::set<std::string> pinned_to_;
   std::set<std::string> avoids_;
   int never_began_ = 0;  // processes in a row that ended before any of their cases began
 };

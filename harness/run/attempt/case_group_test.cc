@@ -340,7 +340,7 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
   EXPECT_THAT(group.avoids(), testing::ElementsAre("a"));
   CaseGroup pinned;
   pinned.add(0, {.retries = 2});
-  pinned.pin_to("a");
+  pinned.pin_to({"a"});
   for (int i = 0; i < 2; ++i) {
     pinned.next_process();
     pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, {"a"});

@@ -64,9 +64,9 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }
 
-// A retry would hide a failure that --confidence looks for. Each device has numbers of its own for its repeats.
-RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t devices) {
-  const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(devices, 1));
+// A retry would hide a failure that --confidence looks for. Each set of devices has numbers of its own for its repeats.
+RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets) {
+  const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(sets, 1));
   return {.retries = setup.planned.exclusion ? 0 : test.policy.retries,
           .repeat = std::min(setup.repeats.of(test.id), most),
           .until_fail = setup.repeats.until_fail,
@@ -79,8 +79,8 @@ RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t devi
 // The groups as they are made, in the planned order.
 struct PendingCases::Admission {
   ExpectedDurations expected;
-  // Where the cases of a suite are that may share a process: suite, group, devices, the only device -> groups.
-  std::map<std::tuple<std::size_t, std::string, int, std::string>, std::size_t> shared{};
+  // Where the cases of a suite are that may share a process: suite, group, devices, those that will do -> groups.
+  std::map<std::tuple<std::size_t, std::string, int, std::set<std::string>>, std::size_t> shared{};
   std::vector<CaseGroup> groups{};
   std::vector<Demand> demands{};
   std::vector<StartKey> keys{};
@@ -94,12 +94,12 @@ struct PendingCases::Found {
 
 // ---- Admission ----
 
-PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::string& device) const {
+PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::set<std::string>& only) const {
   const Case& test = setup_.plan->cases[index];
   if (test.devices == 0) return {};
   std::string backend(to_string(setup_.plan->suites[test.suite].backend));
   const Takes takes = pool_.width(backend) ? Takes::kDevices : Takes::kCore;
-  return {.backend = std::move(backend), .devices = test.devices, .device = device, .takes = takes};
+  return {.backend = std::move(backend), .devices = test.devices, .only = only, .takes = takes};
 }
 
 // Whether the group of a file is complete, so that a new one begins with this case.
@@ -110,18 +110,19 @@ bool PendingCases::is_full(const Suite& suite, const Admission& admission, std::
          admission.keys[place].duration_ms + admission.expected.of(index) > kLongestFileMs;
 }
 
-CaseGroup& PendingCases::group_for(std::size_t index, const std::string& device, Admission& admission) const {
+CaseGroup& PendingCases::group_for(std::size_t index, const std::set<std::string>& only,
+                                   Admission& admission) const {
   const Case& test = setup_.plan->cases[index];
   std::size_t place = admission.groups.size();
   if (!test.group.empty()) {
-    const auto key = std::make_tuple(test.suite, test.group, test.devices, device);
+    const auto key = std::make_tuple(test.suite, test.group, test.devices, only);
     std::size_t& last = admission.shared.try_emplace(key, place).first->second;
     if (last < place && is_full(setup_.plan->suites[test.suite], admission, last, index)) last = place;
     place = last;
   }
   if (place == admission.groups.size()) {
-    admission.groups.emplace_back().pin_to(device);
-    const Demand& demand = admission.demands.emplace_back(demand_of(index, device));
+    admission.groups.emplace_back().pin_to(only);
+    const Demand& demand = admission.demands.emplace_back(demand_of(index, only));
     admission.keys.push_back({.devices = demand.takes == Takes::kDevices ? demand.devices : 0});
   }
   admission.keys[place].duration_ms += admission.expected.of(index);
@@ -139,18 +140,19 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
       refused({.index = i, .verdict = refusal->verdict, .marks = {}, .note = refusal->note});
       continue;
     }
-    const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
-                                              setup_.planned.each_device);
-    RepeatPolicy policy = policy_of(setup_, test, devices.size());
+    const auto sets = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
+                                           setup_.planned.each_device);
+    RepeatPolicy policy = policy_of(setup_, test, sets.size());
     policy.verify = verified.contains(i);
     const auto pin = setup_.repeats.pins.find(test.id);
-    if (devices.empty())
-      group_for(i, pin != setup_.repeats.pins.end() ? pin->second : "", admission).add(i, policy);
-    for (const auto& device : devices) {
-      group_for(i, device, admission).add(i, policy);
-      if (device != devices.back()) policy.first_repeat += policy.repeat;
+    std::set<std::string> only;
+    if (pin != setup_.repeats.pins.end()) only = {pin->second};
+    if (sets.empty()) group_for(i, only, admission).add(i, policy);
+    for (const auto& set : sets) {
+      group_for(i, set, admission).add(i, policy);
+      if (set != sets.back()) policy.first_repeat += policy.repeat;
     }
-    if (devices.size() > 1) in_parts(i, devices.size());
+    if (sets.size() > 1) in_parts(i, sets.size());
   }
   line_up(std::move(admission));
 }
@@ -218,7 +220,7 @@ std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) 
 
 // What the group avoids it gets all the same, when nothing else is left.
 DeviceWish PendingCases::wish_of(const CaseGroup& group, const Demand& demand) const {
-  DeviceWish wish{.only = demand.device, .none_of = group.avoids()};
+  DeviceWish wish{.only = demand.only, .none_of = group.avoids()};
   if (!pool_.can_ever_lease(demand.backend, demand.devices, wish)) wish.none_of.clear();
   return wish;
 }
@@ -246,7 +248,7 @@ std::optional<std::vector<std::string>> PendingCases::devices_for(const Candidat
     if (wish.only.empty()) {
       found.refused[demand.backend] = 0;
     } else {
-      found.reserved.insert(wish.only);
+      found.reserved.insert(wish.only.begin(), wish.only.end());
     }
   } else if (any_will_do) {
     found.refused[demand.backend] = demand.devices;
@@ -308,7 +310,7 @@ void PendingCases::put_last(CaseGroup group) {
 
 CaseGroup::NoMore PendingCases::why_no_devices(const CaseGroup& group) const {
   const Demand demand = demand_of(group.first(), group.pinned_to());
-  const Reason reason = pool_.why_taken_out(demand.backend, {.only = demand.device});
+  const Reason reason = pool_.why_taken_out(demand.backend, {.only = demand.only});
   return {{Outcome::kNotrun, reason},
           reason == Reason::kDeviceUnhealthy ? "its device was found unhealthy, and there is no other for it"
                                              : "the devices that it needs are lost to this run"};

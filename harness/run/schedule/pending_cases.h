@@ -45,7 +45,7 @@ class PendingCases {
   PendingCases(const RunSetup& setup, DevicePool& pool) : setup_(setup), pool_(pool) {}
 
   // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets the cases that
-  // are divided into one part per device (--each-device), with the number of parts. Each part ends on its
+  // are divided into one part per device or set of devices (--each-device), with the number of parts. Each part ends on its
   // own. To be called once.
   void admit(const std::function<void(const CaseGroup::Finished&)>& refused,
              const std::function<void(std::size_t index, std::size_t parts)>& in_parts);
@@ -79,8 +79,8 @@ class PendingCases {
  private:
   struct Demand {
     std::string backend{};
-    int devices = 0;       // 0: none
-    std::string device{};  // the only one that will do, or ""
+    int devices = 0;               // 0: none
+    std::set<std::string> only{};  // those that will do; empty: any
     Takes takes = Takes::kCore;
 
     friend auto operator<=>(const Demand&, const Demand&) = default;
@@ -109,10 +109,10 @@ class PendingCases {
   struct Found;  // by a look at the candidates so far
   struct Admission;
 
-  Demand demand_of(std::size_t index, const std::string& device) const;
+  Demand demand_of(std::size_t index, const std::set<std::string>& only) const;
   static bool is_full(const Suite& suite, const Admission& admission, std::size_t place, std::size_t index);
-  // The group that a case joins, a new one where no process may be shared. `device`: the only one that will do, or "".
-  CaseGroup& group_for(std::size_t index, const std::string& device, Admission& admission) const;
+  // The group that a case joins, a new one where no process may be shared. `only`: the devices that will do; empty: any.
+  CaseGroup& group_for(std::size_t index, const std::set<std::string>& only, Admission& admission) const;
   void line_up(Admission admission);
   void append(const Demand& demand, CaseGroup group);
   std::size_t passed_over(const Queue& queue) const;

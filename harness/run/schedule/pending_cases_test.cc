@@ -202,6 +202,31 @@ TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
   EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 1, 0, 0));
 }
 
+// Of four devices, each pair of neighbours. Each device has two partners, and cases for one pair share a process.
+TEST_F(PendingCasesTest, CasesForTwoDevicesGoRoundTheRing) {
+  DevicePool four({card("a"), card("b"), card("c"), card("d")});
+  PendingCases pending(setup_, four);
+  setup_.planned.each_device = true;
+  add(2, 100, "shared");
+  add(2, 100, "shared");
+  std::vector<std::size_t> parts;
+  pending.admit([](const CaseGroup::Finished&) {},
+                [&](std::size_t, std::size_t count) { parts.push_back(count); });
+  EXPECT_THAT(parts, ElementsAre(4, 4));
+  const auto first = pending.take_first_that_fits();
+  const auto beside = pending.take_first_that_fits();
+  ASSERT_TRUE(first && beside);
+  EXPECT_THAT(first->devices, ElementsAre("a", "b"));
+  EXPECT_EQ(first->group.size(), 2U);
+  EXPECT_THAT(beside->devices, ElementsAre("c", "d"));
+  EXPECT_FALSE(pending.take_first_that_fits());
+  four.release(first->devices);
+  four.release(beside->devices);
+  EXPECT_THAT(pending.take_first_that_fits()->devices, ElementsAre("b", "c"));
+  EXPECT_THAT(pending.take_first_that_fits()->devices, ElementsAre("a", "d")) << "in the order of the pool";
+  EXPECT_TRUE(pending.empty());
+}
+
 TEST_F(PendingCasesTest, AreDroppedInThePlannedOrder) {
   add(1, 100);
   add(2, 100);

@@ -39,20 +39,28 @@ Jobs effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int
   return {.all = requested > 0 ? std::min(requested, most) : most, .on_cores = 1};
 }
 
-std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,
-                                              std::string_view backend, bool each_device) {
-  std::vector<std::string> devices;
-  if (!each_device || test.devices != 1) return devices;
+std::vector<std::set<std::string>> devices_to_repeat_on(const DevicePool& pool, const Case& test,
+                                                        std::string_view backend, bool each_device) {
+  std::vector<std::set<std::string>> sets;
+  if (!each_device || test.devices < 1) return sets;
+  std::vector<std::string> ring;
   for (const auto& entry : pool.devices()) {
-    if (entry.device.backend == backend && !entry.shared) devices.push_back(entry.device.id);
+    if (entry.device.backend == backend && !entry.shared) ring.push_back(entry.device.id);
   }
-  return devices;
+  const auto width = static_cast<std::size_t>(test.devices);
+  if (ring.size() < width) return sets;
+  for (std::size_t first = 0; first < ring.size(); ++first) {
+    std::set<std::string> set;
+    for (std::size_t i = 0; i < width; ++i) set.insert(ring[(first + i) % ring.size()]);
+    if (std::ranges::find(sets, set) == sets.end()) sets.push_back(std::move(set));
+  }
+  return sets;
 }
 
 namespace {
 
-int on_all_devices(int repeats, std::size_t devices) {
-  const int count = static_cast<int>(std::max<std::size_t>(devices, 1));
+int on_all_devices(int repeats, std::size_t sets) {
+  const int count = static_cast<int>(std::max<std::size_t>(sets, 1));
   return repeats > kUnlimitedRepeats / count ? kUnlimitedRepeats : repeats * count;
 }
 
@@ -63,7 +71,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& 
   planned.cases.reserve(plan.cases.size());
   for (const auto& test : plan.cases) {
     const Suite& suite = plan.suites[test.suite];
-    const auto devices = devices_to_repeat_on(pool, test, to_string(suite.backend), planned.each_device);
+    const auto sets = devices_to_repeat_on(pool, test, to_string(suite.backend), planned.each_device);
     planned.cases.push_back({.id = test.id,
                              .suite = suite.name,
                              .backend = std::string(to_string(suite.backend)),
@@ -71,7 +79,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& 
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
-                             .repeat = on_all_devices(repeats.of(test.id), devices.size()),
+                             .repeat = on_all_devices(repeats.of(test.id), sets.size()),
                              .timeout_ms = test.policy.timeout.value_or(Milliseconds(0)).count(),
                              .ranks = test.ranks});
   }

@@ -1,6 +1,7 @@
 // The plan as the first event of a run, and how many cases may run at once.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,10 @@ struct Jobs {
 // `requested` is the most of both together, whatever the number of cores. 0: as many as make sense.
 Jobs effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
-// The devices on each of which the case runs (--each-device); none if it runs on any free ones.
-std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,
-                                              std::string_view backend, bool each_device);
+// The sets of devices on each of which the case runs (--each-device); none if it runs on any free ones. A case for several
+// devices runs on each run of neighbours in a ring: a ring has few sets, and each device has different partners.
+std::vector<std::set<std::string>> devices_to_repeat_on(const DevicePool& pool, const Case& test,
+                                                        std::string_view backend, bool each_device);
 
 // Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
 void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& repeats, RunPlanned& planned);

@@ -69,10 +69,10 @@ TEST(DevicePool, ASharedTopologySatisfiesAnyNumberOfCases) {
 TEST(DevicePool, ADeviceIsIdleUnlessACaseOfThisRunHoldsIt) {
   DevicePool pool({device("a"), device("b")});
   EXPECT_EQ(pool.idle("xpu"), 2);
-  EXPECT_EQ(pool.idle("xpu", {.only = "b"}), 1);
-  ASSERT_TRUE(pool.lease("xpu", 1, "case", {.only = "b"}));
+  EXPECT_EQ(pool.idle("xpu", {.only = {"b"}}), 1);
+  ASSERT_TRUE(pool.lease("xpu", 1, "case", {.only = {"b"}}));
   EXPECT_EQ(pool.idle("xpu"), 1);
-  EXPECT_EQ(pool.idle("xpu", {.only = "b"}), 0);
+  EXPECT_EQ(pool.idle("xpu", {.only = {"b"}}), 0);
   EXPECT_EQ(pool.idle("cuda"), 0);
 }
 
@@ -101,6 +101,22 @@ TEST(Jobs, OfCasesWithAndWithoutDevicesAddUp) {
   EXPECT_EQ(effective_jobs(mixed, three, 0, 2).on_cores, 2);
   EXPECT_EQ(effective_jobs(mixed, three, 2, 16).all, 2);
   EXPECT_EQ(effective_jobs(mixed, three, 2, 16).on_cores, 2);
+}
+
+TEST(DevicesToRepeatOn, AreTheSetsOfNeighboursInARing) {
+  using Sets = std::vector<std::set<std::string>>;
+  const DevicePool three({device("a"), device("b"), device("c")});
+  const auto sets = [](const DevicePool& pool, int devices, bool each_device = true) {
+    return devices_to_repeat_on(pool, plan_of(Backend::kXpu, {devices}).cases[0], "xpu", each_device);
+  };
+  EXPECT_EQ(sets(three, 0), Sets());
+  EXPECT_EQ(sets(three, 1), (Sets{{"a"}, {"b"}, {"c"}}));
+  EXPECT_EQ(sets(three, 2), (Sets{{"a", "b"}, {"b", "c"}, {"a", "c"}}));
+  EXPECT_EQ(sets(three, 3), (Sets{{"a", "b", "c"}}));
+  EXPECT_EQ(sets(three, 4), Sets());
+  EXPECT_EQ(sets(three, 2, /*each_device=*/false), Sets());
+  EXPECT_EQ(sets(DevicePool({device("a", true), device("b", true)}), 2), Sets());
+  EXPECT_EQ(sets(DevicePool({device("a"), device("b")}), 2), (Sets{{"a", "b"}}));
 }
 
 TEST(DescribePlan, DigestDependsOnTheIdsOnly) {

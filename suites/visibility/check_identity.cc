@@ -4,6 +4,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
+#include "suites/visibility/card_trials.h"
 #include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
@@ -73,7 +74,7 @@ PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
   for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
     step("given mask " + std::to_string(i));
     for (const auto& device : enumerate({{kMask, std::to_string(i)}}).devices) {
-      expect_same("UUID of the device at " + device.pci, uuid_at[device.pci], device.uuid);
+      expect_same_of(device, "UUID of the device at " + device.pci, uuid_at[device.pci], device.uuid);
     }
   }
 }
@@ -104,7 +105,7 @@ PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
     for (const auto& entry : managed) {
       if (entry.at("pci") == device.pci) twins.push_back(entry.at("uuid"));
     }
-    expect_same("UUIDs of the management devices at " + device.pci, device.uuid, joined(twins));
+    expect_same_of(device, "UUIDs of the management devices at " + device.pci, device.uuid, joined(twins));
   }
 }
 
@@ -125,9 +126,11 @@ PROCTOR_CHECK(Identity, ManagementKnowsEachTile, "V70",
   const auto expect_known = [&](const DeviceRecord& device, int tile) {
     if (!managed.contains("names")) return;
     const auto& found = managed.at("names").at(device.uuid);
-    expect_same("the tile that has the UUID " + device.uuid, std::to_string(tile), found.at("tile").dump());
+    expect_same_of(device, "the tile that has the UUID " + device.uuid, std::to_string(tile),
+                   found.at("tile").dump());
     const int place = found.at("device");
-    expect_same("its card's address", device.pci, place < 0 ? "of no card" : devices[place].at("pci"));
+    expect_same_of(device, "its card's address", device.pci,
+                   place < 0 ? "of no card" : devices[place].at("pci"));
   };
   std::size_t at = 0;
   for (const auto& card : cards) {

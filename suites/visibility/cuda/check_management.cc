@@ -78,8 +78,8 @@ PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = 
   step("given the devices of both interfaces");
   const auto managed = managed_under({}, pool);
   for (const auto& device : pool.devices) {
-    expect_same("how often NVML lists " + device.uuid, "1",
-                std::to_string(std::ranges::count(managed.uuids, device.uuid)));
+    const auto listed = std::ranges::count(managed.uuids, device.uuid);
+    expect_same_of(device, "how often NVML lists " + device.uuid, "1", std::to_string(listed));
   }
 }
 

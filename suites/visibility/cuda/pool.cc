@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
@@ -97,7 +98,15 @@ Pool pool_of(std::size_t devices) {
   }
   if (pool.devices.empty()) suite::skip("no_device");
   if (pool.devices.size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
+  // Under a mask that names one UUID twice nothing is visible, so that each check fails.
+  const std::set<std::string> distinct(pool.names.pool.begin(), pool.names.pool.end());
+  if (distinct.size() < pool.names.pool.size()) try_uuids(pool.devices, uuids_of_nvml);
   return pool;
+}
+
+ManagedUuids uuids_of_nvml() {
+  const auto answer = Child({"management"}, {}).finish().answer;
+  return answer && answer->contains("devices") ? managed_uuids(answer->at("devices")) : ManagedUuids();
 }
 
 Variables masked(const std::string& mask) { return {{kOrder, kByBus}, {kMask, mask}}; }

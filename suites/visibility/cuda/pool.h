@@ -6,6 +6,7 @@
 #pragma once
 
 #include "harness/core/words.h"
+#include "suites/visibility/card_trials.h"
 #include "suites/visibility/child_process.h"
 #include "suites/visibility/cuda/mask_values.h"
 
@@ -31,6 +32,9 @@ struct Pool {
 // The pool, with at least `devices` devices; otherwise the check ends as skip(needs:devices>=N), or, when the
 // runtime has none at all, as skip(no_device), skip(no_driver), skip(driver_too_old) or skip(init:CODE).
 Pool pool_of(std::size_t devices = 1);
+
+// NVML's UUIDs of the devices; empty where it cannot be asked.
+ManagedUuids uuids_of_nvml();
 
 // Enumerates under CUDA_DEVICE_ORDER=PCI_BUS_ID and this mask.
 Enumeration enumerate_under(const std::string& mask);

@@ -106,11 +106,12 @@ std::vector<json> told_by_siblings(const Device& own, const std::string& what) {
   return answers;
 }
 
-// What most cards of the model have; skips where they are too few to say.
+// What most cards of the model have; skips where they are too few. The record lets `proctor accept` compare two cards.
 void expect_as_siblings(const std::string& what) {
   const Device card = leased_device();
   step(fmt::format("given the {} of all cards of the model", what));
   const json own = told(card, what);
+  suite::record("same.inventory." + what, own.dump());
   auto all = told_by_siblings(card, what);
   all.push_back(own);
   std::map<std::string, std::size_t> counts;

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,8 +85,9 @@ inline constexpr std::chrono::seconds kPatience{15};
 // What a device says about itself. Sizes in bytes.
 struct Properties {
   std::string name;
-  std::string uuid;  // 32 hex digits, as the driver orders them
-  std::string pci;   // "0000:03:00.0", "" when not obtainable
+  std::string uuid;                   // 32 hex digits, as the driver orders them
+  std::string pci;                    // "0000:03:00.0", "" when not obtainable
+  std::optional<std::uint32_t> tile;  // of a tile, its number on the card
   std::uint32_t vendor_id = 0;
   std::uint32_t device_id = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include "suites/accel/memory_cap.h"
@@ -25,39 +26,46 @@ std::string text(std::byte value) { return std::to_string(std::to_integer<int>(v
 std::string text(std::uint32_t value) { return std::to_string(value); }
 std::string text(std::uint64_t value) { return std::to_string(value); }
 
+std::string tile_of(const Device& device) {
+  const auto& tile = device.properties().tile;
+  return tile ? ", tile " + std::to_string(*tile) : "";
+}
+
+// Returns whether they are equal.
 template <typename T>
-void expect_equal(const std::string& what, const char* unit, std::span<const T> expected,
+bool expect_equal(const std::string& what, const char* unit, std::span<const T> expected,
                   std::span<const T> got, const Device& device, const char* file, int line) {
   if (expected.size() != got.size()) {
-    suite::report({.message = what + ": number of " + unit + "s",
+    suite::report({.message = what + tile_of(device) + ": number of " + unit + "s",
                    .expected = std::to_string(expected.size()),
                    .got = std::to_string(got.size()),
                    .device = describe(device)},
                   file, line);
-    return;
+    return false;
   }
-  if (expected.empty()) return;
-  if (std::memcmp(expected.data(), got.data(), expected.size_bytes()) == 0) return;  // equal is told quickly
+  if (expected.empty()) return true;
+  if (std::memcmp(expected.data(), got.data(), expected.size_bytes()) == 0) return true;
   std::size_t wrong = 0;
   std::size_t first = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (expected[i] != got[i] && wrong++ == 0) first = i;
   }
-  if (wrong == 0) return;
-  suite::report({.message = what + ": " + unit + " " + std::to_string(first) + " (" + std::to_string(wrong) +
-                            " of " + std::to_string(expected.size()) + " differ)",
+  if (wrong == 0) return true;
+  suite::report({.message = what + tile_of(device) + ": " + unit + " " + std::to_string(first) + " (" +
+                            std::to_string(wrong) + " of " + std::to_string(expected.size()) + " differ)",
                  .expected = text(expected[first]),
                  .got = text(got[first]),
                  .device = describe(device)},
                 file, line);
+  return false;
 }
 
-// Where the driver does not say how much is free, nothing can be blamed on that.
+// If the driver does not report how much is free, the size of the memory is the bound.
 bool lacks_memory(const Device& device, std::uint64_t bytes) {
   try {
     return available_memory(device) < bytes;
   } catch (const suite::Skipped&) {
-    return false;
+    return device.properties().memory < bytes;
   }
 }
 
@@ -80,6 +88,31 @@ std::vector<Device> leased_devices(std::size_t count) {
   need(!devices.empty(), "no_device");
   need(devices.size() >= count, "needs:devices>=" + std::to_string(count));
   return devices;
+}
+
+std::vector<Device> parts_of(const Device& device) {
+  auto tiles = device.tiles();
+  return tiles.empty() ? std::vector<Device>{device} : tiles;
+}
+
+std::vector<Device> with_tiles(const Device& device) {
+  std::vector<Device> all = {device};
+  std::ranges::copy(device.tiles(), std::back_inserter(all));
+  return all;
+}
+
+void record_tiles(const Device& device) {
+  const auto tiles = device.tiles().size();
+  if (tiles > 0) suite::measure("covered.tiles", static_cast<double>(tiles), "tiles");
+}
+
+void on_device_and_tiles(const std::function<void(const Context&)>& body) {
+  const Device device = leased_device();
+  for (const Device& part : with_tiles(device)) {
+    if (part.properties().tile) suite::step("given " + describe(part));
+    body(Context(part));
+  }
+  record_tiles(device);
 }
 
 void need(bool condition, const std::string& reason) {
@@ -167,12 +200,20 @@ std::vector<std::byte> read_bytes(Queue& queue, const Context& context, const vo
 
 std::string describe(const Device& device) {
   const Properties& properties = device.properties();
-  return properties.name + " " + (properties.pci.empty() ? properties.uuid : properties.pci);
+  return properties.name + " " + (properties.pci.empty() ? properties.uuid : properties.pci) +
+         tile_of(device);
 }
 
-void expect_bytes(const std::string& what, std::span<const std::byte> expected,
+bool expect_bytes(const std::string& what, std::span<const std::byte> expected,
                   std::span<const std::byte> got, const Device& device, const char* file, int line) {
-  expect_equal(what, "byte", expected, got, device, file, line);
+  return expect_equal(what, "byte", expected, got, device, file, line);
+}
+
+void expect_transfer(const std::string& what, std::span<const std::byte> expected,
+                     std::span<const std::byte> got, const Device& source, const Device& target,
+                     const char* file, int line) {
+  const bool ok = expect_equal(what, "byte", expected, got, target, file, line);
+  suite::trial({{"source", describe(source)}, {"target", describe(target)}}, ok);
 }
 
 void expect_words(const std::string& what, std::span<const std::uint32_t> expected,

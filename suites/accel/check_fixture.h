@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,15 @@ namespace proctor::accel {
 Device leased_device();
 std::vector<Device> leased_devices(std::size_t count);
 inline Context leased() { return Context(leased_device()); }
+
+// What has memory and cores of its own: each tile of the device. A device without tiles is its own only part.
+std::vector<Device> parts_of(const Device& device);
+// The device, and then its tiles.
+std::vector<Device> with_tiles(const Device& device);
+// Reports the measure covered.tiles: each tile of the device was tried. On a device without tiles, there is nothing to report.
+void record_tiles(const Device& device);
+// Calls `body` with a context of the leased device, and then with one of each tile.
+void on_device_and_tiles(const std::function<void(const Context&)>& body);
 
 // Ends the check as skip(reason) unless `condition`.
 void need(bool condition, const std::string& reason);
@@ -74,11 +84,11 @@ std::vector<T> part_of(const std::vector<T>& values, std::size_t first, std::siz
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-// "Simulated Intel GPU 0000:03:00.0": the text by which a reader of a report finds the device.
+// "Simulated Intel GPU 0000:03:00.0", and ", tile 1" of a tile: the text by which a reader of a report finds the device.
 std::string describe(const Device& device);
 
-// Reports the first difference with its index, and how many differences there are.
-void expect_bytes(const std::string& what, std::span<const std::byte> expected,
+// Reports the first difference with its index, and how many differences there are. Returns whether they are equal.
+bool expect_bytes(const std::string& what, std::span<const std::byte> expected,
                   std::span<const std::byte> got, const Device& device, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE());
 template <typename T>
@@ -92,6 +102,10 @@ void expect_words(const std::string& what, std::span<const std::uint32_t> expect
 void expect_longs(const std::string& what, std::span<const std::uint64_t> expected,
                   std::span<const std::uint64_t> got, const Device& device,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
+// As expect_bytes() with the device that should have the bytes. It also records the trial, which a pass needs as well.
+void expect_transfer(const std::string& what, std::span<const std::byte> expected,
+                     std::span<const std::byte> got, const Device& source, const Device& target,
+                     const char* file = __builtin_FILE(), int line = __builtin_LINE());
 // Reports when the call did not answer with this code.
 void expect_status(const std::string& expected_name, const Status& got, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE());

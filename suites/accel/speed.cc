@@ -76,13 +76,31 @@ void write_repeated(Queue& queue, const Context& context, const Buffer& to,
   });
 }
 
-void expect_repeated(const std::string& what, Queue& queue, const Context& context,
-                     std::span<const std::uint32_t> block, const Buffer& from) {
+namespace {
+
+bool expect_repeated(const std::string& what, Queue& queue, const Context& context,
+                     std::span<const std::uint32_t> block, const Buffer& from, const Device& device) {
+  bool ok = true;
   each_repetition(from, block, [&](std::size_t at, std::span<const std::uint32_t> words) {
     const auto expected = std::as_bytes(words);
     const auto got = read_bytes(queue, context, from.data() + at, expected.size());
-    expect_bytes(what + ", from byte " + std::to_string(at), expected, got, context.device());
+    ok = expect_bytes(what + ", from byte " + std::to_string(at), expected, got, device) && ok;
   });
+  return ok;
+}
+
+}  // namespace
+
+void expect_repeated_transfer(const std::string& what, Queue& queue, const Context& context,
+                              std::span<const std::uint32_t> block, const Buffer& copy, const Device& source,
+                              const Device& target) {
+  const bool ok = expect_repeated(what, queue, context, block, copy, target);
+  suite::trial({{"source", describe(source)}, {"target", describe(target)}}, ok);
+}
+
+void expect_repeated(const std::string& what, Queue& queue, const Context& context,
+                     std::span<const std::uint32_t> block, const Buffer& from) {
+  expect_repeated(what, queue, context, block, from, context.device());
 }
 
 }  // namespace proctor::accel

@@ -43,5 +43,9 @@ void write_repeated(Queue& queue, const Context& context, const Buffer& to,
                     std::span<const std::uint32_t> block);
 void expect_repeated(const std::string& what, Queue& queue, const Context& context,
                      std::span<const std::uint32_t> block, const Buffer& from);
+// The same of memory of `target` that was copied there, as expect_transfer().
+void expect_repeated_transfer(const std::string& what, Queue& queue, const Context& context,
+                              std::span<const std::uint32_t> block, const Buffer& copy, const Device& source,
+                              const Device& target);
 
 }  // namespace proctor::accel

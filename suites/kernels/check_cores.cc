@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
@@ -28,11 +29,25 @@ constexpr const char* kSameEverywhere = "Hochschild et al., Cores that don't cou
 constexpr const char* kExact =
     by_vendor("SPIR-V specification, integer and group instructions; OpenCL C specification, fma",
               "CUDA Programming Guide, Mathematical Functions, Warp Shuffle Functions, Atomic Functions");
+constexpr const char* kDenormals = by_vendor("Level Zero specification, ze_device_fp_flag_t",
+                                             "CUDA Programming Guide, Floating-Point Standard");
+constexpr const char* kDoubles = by_vendor(
+    "OpenCL C specification, OpenCL Numerical Compliance: double precision is that of IEEE 754, with "
+    "denormals",
+    "CUDA Programming Guide, Floating-Point Standard");
 constexpr std::uint32_t kMostLaunches = 32;
 constexpr std::size_t kMostTold = 4;         // cores of which a report tells
 constexpr std::int64_t kMostSimulated = 16;  // rounds or swings of devices that are interpreted
 constexpr std::byte kNothing{0xa5};
 constexpr std::chrono::milliseconds kIdle{1};
+
+// What a device must have for some of the work.
+void need_for(const CoreWork& work, const Properties& properties) {
+  if (work.name == "denormals" || work.name == "sums")
+    need(properties.fp32_denormals, "unsupported:fp32_denormals");
+  if (work.name == "sums") need(properties.fp32_atomic_add, "unsupported:fp32_atomic_add");
+  if (work.name == "doubles") need(properties.fp64 && properties.fp64_denormals, "unsupported:fp64");
+}
 
 // The work of cores.cl on one device.
 class CoreLauncher {
@@ -43,9 +58,6 @@ class CoreLauncher {
     size_ = {.seed = static_cast<std::uint32_t>(suite::seed() * 0x9e3779b9u + 1),
              .rounds = rounds,
              .lanes = sub_group_sizes(context.device()).front()};
-    const auto image = module_file("cores_" + std::to_string(size_.lanes));
-    // A driver may not know the instruction that reads the number of a core.
-    need(Module::try_build(context, image, {}, module_).ok(), "unsupported:core_id");
     rows_ = device_memory(context, (CORE_ROWS + 1) * CORE_ITEMS * sizeof(std::uint32_t));
   }
 
@@ -56,7 +68,8 @@ class CoreLauncher {
 
   // The rows of the cores that were reached. `wanted`: one core, ANY_CORE, or ALL_GROUPS to keep all groups at work.
   CoreRows run(const CoreWork& work, std::uint32_t wanted = ANY_CORE) {
-    const Kernel kernel(module_, work.kernel);
+    need_for(work, device().properties());
+    const Kernel kernel(module_of(work), work.kernel);
     const auto claims = device_copy(queue_, context_, std::vector<std::uint32_t>(CORE_ROWS + 1));
     queue_.fill(rows_.data(), {&kNothing, 1}, rows_.bytes());
     const std::uint32_t enough = wanted < CORE_ROWS ? 1 : cores();
@@ -75,6 +88,15 @@ class CoreLauncher {
   }
 
  private:
+  const Module& module_of(const CoreWork& work) {
+    const std::string name = work.module.empty() ? "cores_" + std::to_string(size_.lanes) : work.module;
+    const auto [at, is_new] = modules_.try_emplace(name);
+    // A driver may not know the instruction that reads the number of a core.
+    if (is_new)
+      need(Module::try_build(context_, module_file(name), {}, at->second).ok(), "unsupported:core_id");
+    return at->second;
+  }
+
   CoreRows rows_of(const std::vector<std::uint32_t>& claimed) {
     const auto words = read_as<std::uint32_t>(queue_, context_, rows_);
     CoreRows rows;
@@ -87,7 +109,7 @@ class CoreLauncher {
   Context context_;
   Queue queue_;
   CoreSize size_;
-  Module module_;
+  std::map<std::string, Module> modules_;
   Buffer rows_;
 };
 
@@ -99,8 +121,10 @@ void report_core(const std::string& what, std::uint32_t core, const CoreRow& exp
     first = i;
     ++wrong;
   }
-  suite::report({.message = fmt::format("{}: core {} is wrong in {} of {} words, first in word {}", what,
-                                        core, wrong, expected.size(), first),
+  const auto& tile = device.properties().tile;
+  const std::string of_tile = tile ? fmt::format(" of tile {}", *tile) : "";
+  suite::report({.message = fmt::format("{}: core {}{} is wrong in {} of {} words, first in word {}", what,
+                                        core, of_tile, wrong, expected.size(), first),
                  .expected = fmt::format("0x{:08x}", expected[first]),
                  .got = fmt::format("0x{:08x}", got[first]),
                  .device = describe(device)});
@@ -150,14 +174,20 @@ void need_all_cores(std::size_t reached, std::uint32_t cores) {
   need(reached >= cores, fmt::format("needs:all_cores:{}<{}", reached, cores));
 }
 
-// All cores at once.
-void expect_all_cores(const std::string& name) {
-  const auto context = leased();
+// All cores of a part at once.
+void expect_all_cores(const std::string& name, const Device& part) {
+  const Context context(part);
   CoreLauncher launcher(context, static_cast<std::uint32_t>(sized_for_speed(kMostSimulated)));
   step(fmt::format("given {} cores that do the same work: {}", launcher.cores(), name));
   const auto rows = launcher.run(core_work(name));
   suite::record("same.cores." + name, kernels::digest_of(rows));
   if (expect_right(core_work(name), rows, launcher)) need_all_cores(rows.size(), launcher.cores());
+}
+
+void expect_all_cores(const std::string& name) {
+  const Device device = leased_device();
+  for (const Device& part : parts_of(device)) expect_all_cores(name, part);
+  record_tiles(device);
 }
 
 // The first, the last, and others by the seed: `count` of them.
@@ -172,17 +202,73 @@ std::vector<std::uint32_t> sample_of(const CoreRows& rows, std::size_t count) {
   return cores;
 }
 
+// Up to `most` cores of a part, one after the other.
+void expect_each_alone(const CoreWork& work, std::size_t most, const Device& part) {
+  const Context context(part);
+  CoreLauncher launcher(context, most < CORE_ROWS || suite::on_simgpu() ? 1 : 500);
+  const auto together = launcher.run(work);
+  expect_reached(together);
+  const auto right = right_row(work, together, launcher);
+  if (!right || together.empty()) return;
+  std::size_t reached = 0;
+  const auto sample = sample_of(together, most);
+  for (const std::uint32_t core : sample) {
+    step(fmt::format("given core {} alone", core));
+    const auto rows = launcher.run(work, core);
+    reached += rows.size();
+    if (!expect_rows(work.name + " alone", *right, rows, launcher.device())) return;
+  }
+  need_all_cores(reached, static_cast<std::uint32_t>(sample.size()));
+}
+
+void expect_steady(std::int64_t swings, const Device& part) {
+  const Context context(part);
+  const CoreWork& work = core_work("products");
+  CoreLauncher launcher(context, swings < 500 ? 1 : 2'000);
+  const auto right = work.reference(launcher.size());
+  step("given " + describe(part) + " that idles, then works on all cores at once, again and again");
+  for (std::int64_t swing = 0; swing < swings; ++swing) {
+    launcher.wait();
+    std::this_thread::sleep_for(kIdle);
+    const auto rows = launcher.run(work, ALL_GROUPS);
+    const auto what = fmt::format("{} of swing {}", work.name, swing);
+    expect_reached(rows);
+    if (rows.empty() || !expect_rows(what, right, rows, launcher.device())) return;
+    need_all_cores(rows.size(), launcher.cores());
+  }
+}
+
 }  // namespace
 
-PROCTOR_CHECK(Cores, IntegersAreRight, "K120", kExact, kGate,
-              .faults = {"kernel.flipped_store:core=3,xor=0x10", "kernel.skip:kernel=core_integers"},
-              .sizes = {.smoke = 1, .ci = 16, .full = 20'000, .stress = 200'000, .unit = "rounds"}) {
+PROCTOR_CHECK(
+    Cores, IntegersAreRight, "K120", kExact, kGate,
+    .faults = by_vendor<Texts>({"kernel.flipped_store:core=3,xor=0x10", "kernel.flipped_store:tile=1,core=3",
+                                "kernel.skip:kernel=core_integers"},
+                               {"kernel.flipped_store:core=3,xor=0x10", "kernel.skip:kernel=core_integers"}),
+    .sizes = {.smoke = 1, .ci = 16, .full = 20'000, .stress = 200'000, .unit = "rounds"}) {
   expect_all_cores("integers");
 }
 
 PROCTOR_CHECK(Cores, FusedProductsAreRight, "K121", kExact, kGate, .faults = {"kernel.fma_unfused:core=3"},
               .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
   expect_all_cores("products");
+}
+
+PROCTOR_CHECK(Cores, DenormalsAreRight, "K128", kDenormals, kGate, .faults = {"kernel.ftz:core=3"},
+              .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
+  expect_all_cores("denormals");
+}
+
+PROCTOR_CHECK(Cores, DoublesAreRight, "K129", kDoubles, kGate,
+              .faults = {"kernel.fp64_as_fp32:core=3", "kernel.ftz:core=3"}, .needs = {"fp64"},
+              .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
+  expect_all_cores("doubles");
+}
+
+PROCTOR_CHECK(Cores, DenormalSumsAgree, "K130", kSameEverywhere, kGate,
+              .faults = {"kernel.atomic_ftz:core=3"}, .needs = {"fp32_atomic_add"},
+              .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
+  expect_all_cores("sums");
 }
 
 PROCTOR_CHECK(Cores, SpecialFunctionsAgree, "K122", kSameEverywhere, kGate,
@@ -206,43 +292,18 @@ PROCTOR_CHECK(Cores, LocalMemoryIsRight, "K124", kExact, kGate,
 PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, EachAloneAgrees, "K125", kSameEverywhere, kGate,
                    .faults = {"kernel.flipped_store:core=0"},
                    .sizes = {.smoke = 2, .ci = 3, .full = CORE_ROWS, .unit = "cores"}) {
-  const auto context = leased();
-  const auto most = static_cast<std::size_t>(suite::sized());
-  CoreLauncher launcher(context, most < CORE_ROWS || suite::on_simgpu() ? 1 : 500);
-  const CoreWork& work = core_work(suite::parameter());
-  const auto together = launcher.run(work);
-  expect_reached(together);
-  const auto right = right_row(work, together, launcher);
-  if (!right || together.empty()) return;
-  std::size_t reached = 0;
-  const auto sample = sample_of(together, most);
-  for (const std::uint32_t core : sample) {
-    step(fmt::format("given core {} alone", core));
-    const auto rows = launcher.run(work, core);
-    reached += rows.size();
-    if (!expect_rows(work.name + " alone", *right, rows, launcher.device())) return;
-  }
-  need_all_cores(reached, static_cast<std::uint32_t>(sample.size()));
+  const Device device = leased_device();
+  for (const Device& part : parts_of(device))
+    expect_each_alone(core_work(suite::parameter()), static_cast<std::size_t>(suite::sized()), part);
+  record_tiles(device);
 }
 
 PROCTOR_CHECK(Cores, SwingsOfLoadChangeNothing, "K126", kSameEverywhere, kGate,
               .faults = {"kernel.fma_unfused:core=3,after=2", "kernel.flipped_store:core=3,after=1"},
               .sizes = {.smoke = 2, .ci = 3, .full = 500, .stress = 5'000, .unit = "swings"}) {
-  const auto context = leased();
-  const auto swings = sized_for_speed(kMostSimulated);
-  CoreLauncher launcher(context, swings < 500 ? 1 : 2'000);
-  const CoreWork& work = core_work("products");
-  const auto right = work.reference(launcher.size());
-  step("given a device that idles, then works on all cores at once, again and again");
-  for (std::int64_t swing = 0; swing < swings; ++swing) {
-    launcher.wait();
-    std::this_thread::sleep_for(kIdle);
-    const auto rows = launcher.run(work, ALL_GROUPS);
-    const auto what = fmt::format("{} of swing {}", work.name, swing);
-    expect_reached(rows);
-    if (rows.empty() || !expect_rows(what, right, rows, launcher.device())) return;
-    need_all_cores(rows.size(), launcher.cores());
-  }
+  const Device device = leased_device();
+  for (const Device& part : parts_of(device)) expect_steady(sized_for_speed(kMostSimulated), part);
+  record_tiles(device);
 }
 
 }  // namespace proctor::accel

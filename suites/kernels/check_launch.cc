@@ -72,21 +72,23 @@ PROCTOR_CHECK(Launch, IdsInThreeDimensions, "K17", kIds, kGate,
 
 PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
               .faults = by_vendor<Texts>({"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
-                                          "alloc.oom_late", "kernel.launch_fail", "state.device_lost",
-                                          "state.card_lost", "state.card_hung", "kernel.hang"},
+                                          "kernel.skip_group:tile=1,at=999", "alloc.oom_late",
+                                          "kernel.launch_fail", "state.device_lost", "state.card_lost",
+                                          "state.card_hung", "kernel.hang"},
                                          {"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
                                           "alloc.oom", "kernel.launch_fail", "state.device_lost",
                                           "state.card_lost", "state.card_hung", "kernel.hang"}),
               .expects = suite::kHang) {
-  const auto context = leased();
-  Queue queue(context);
-  const Module module = Module::load(context, "ids");
-  const auto counts = device_copy(queue, context, std::vector<std::uint32_t>(1000));
-  step("given a thousand groups that count themselves");
-  queue.launch(Kernel(module, "count_groups"), groups_of(1000, 4), arguments(counts));
-  queue.synchronize();
-  expect_words("runs of each group", std::vector<std::uint32_t>(1000, 1),
-               read_as<std::uint32_t>(queue, context, counts), context.device());
+  on_device_and_tiles([&](const Context& context) {
+    Queue queue(context);
+    const Module module = Module::load(context, "ids");
+    const auto counts = device_copy(queue, context, std::vector<std::uint32_t>(1000));
+    step("given a thousand groups that count themselves");
+    queue.launch(Kernel(module, "count_groups"), groups_of(1000, 4), arguments(counts));
+    queue.synchronize();
+    expect_words("runs of each group", std::vector<std::uint32_t>(1000, 1),
+                 read_as<std::uint32_t>(queue, context, counts), context.device());
+  });
 }
 
 PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limits_lie"}) {
@@ -177,21 +179,23 @@ PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44",
 
 PROCTOR_CHECK(Arguments, ScalarsArriveUnchanged, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=3", "kernel.wrong_argument:arg=8"}) {
-  const auto context = leased();
-  Queue queue(context);
-  const Module module = Module::load(context, "arguments");
-  const auto out = device_copy(queue, context, std::vector<std::uint64_t>(9));
-  step("given nine scalars of every width");
-  queue.launch(Kernel(module, "scalars"), groups_of(1, 1),
-               arguments(out, std::uint8_t{0xf1}, std::int8_t{-7}, std::uint16_t{0xfedc},
-                         std::int16_t{-12345}, std::uint32_t{0xfedcba98}, std::int32_t{-123456789},
-                         std::uint64_t{0xfedcba9876543210}, std::int64_t{-1234567890123456789}, 1.5f));
-  queue.synchronize();
-  const auto wide = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
-  expect_longs("scalars",
-               std::vector<std::uint64_t>{0xf1, wide(-7), 0xfedc, wide(-12345), 0xfedcba98, wide(-123456789),
-                                          0xfedcba9876543210, wide(-1234567890123456789), 0x3fc00000},
-               read_as<std::uint64_t>(queue, context, out), context.device());
+  on_device_and_tiles([&](const Context& context) {
+    Queue queue(context);
+    const Module module = Module::load(context, "arguments");
+    const auto out = device_copy(queue, context, std::vector<std::uint64_t>(9));
+    step("given nine scalars of every width");
+    queue.launch(Kernel(module, "scalars"), groups_of(1, 1),
+                 arguments(out, std::uint8_t{0xf1}, std::int8_t{-7}, std::uint16_t{0xfedc},
+                           std::int16_t{-12345}, std::uint32_t{0xfedcba98}, std::int32_t{-123456789},
+                           std::uint64_t{0xfedcba9876543210}, std::int64_t{-1234567890123456789}, 1.5f));
+    queue.synchronize();
+    const auto wide = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    expect_longs(
+        "scalars",
+        std::vector<std::uint64_t>{0xf1, wide(-7), 0xfedc, wide(-12345), 0xfedcba98, wide(-123456789),
+                                   0xfedcba9876543210, wide(-1234567890123456789), 0x3fc00000},
+        read_as<std::uint64_t>(queue, context, out), context.device());
+  });
 }
 
 PROCTOR_CHECK(Arguments, StructureArrivesUnchanged, "K16", kArgument, kGate,

@@ -57,6 +57,43 @@ CoreRow products_of(const CoreSize& size) {
   return row;
 }
 
+// Each result is exact, so that the host may fuse operations too.
+CoreRow denormals_of(const CoreSize& size) {
+  CoreRow row;
+  for (Word item = 0; item < CORE_ITEMS; ++item) {
+    Word state = core_mix(size.seed + item), word = 0;
+    for (Word round = 0; round < size.rounds; ++round) {
+      state = core_mix(state);
+      const float product = static_cast<float>(1 + (state & 0xfff)) * 0x1p-140F;
+      const float sum = product + std::bit_cast<float>(1 + (state >> 20));
+      word = word * 31 + std::bit_cast<Word>(product);
+      word = word * 31 + std::bit_cast<Word>(sum);
+      word = word * 31 + (state >> 10);  // the difference
+    }
+    row.push_back(word);
+  }
+  return row;
+}
+
+CoreRow doubles_of(const CoreSize& size) {
+  CoreRow row;
+  for (Word item = 0; item < CORE_ITEMS; ++item) {
+    Word state = core_mix(size.seed + item), word = 0;
+    double x = 1.0 + static_cast<double>(state) * 0x1p-32;
+    for (Word round = 0; round < size.rounds; ++round) {
+      state = core_mix(state);
+      const double y = 1.0 + static_cast<double>(state) * 0x1p-32;
+      const double product = x * y, quotient = x / y, small = x * 0x1p-1040;
+      x = std::fma(product, 0.25, y);
+      const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) ^ std::bit_cast<std::uint64_t>(quotient) ^
+                                 std::bit_cast<std::uint64_t>(small);
+      word = (word * 31 + static_cast<Word>(bits >> 32)) * 31 + static_cast<Word>(bits);
+    }
+    row.push_back(word);
+  }
+  return row;
+}
+
 // Calls use(first) for the first lane of each sub-group.
 template <typename Use>
 void for_each_sub_group(Word lanes, const Use& use) {
@@ -75,7 +112,7 @@ CoreRow lanes_of(const CoreSize& size) {
       };
       change([&](const Word* all, Word lane) { return all[lane] + all[(lane * 5 + round) % size.lanes]; });
       change([&](const Word* all, Word lane) {
-        return core_mix(all[lane] ^ all[lane ^ ((1 + round) % size.lanes)]);
+        return core_mix(all[lane] ^ all[lane ^ (1 + round % (size.lanes - 1))]);
       });
       change([&](const Word* all, Word lane) {
         Word sum = all[lane];
@@ -121,6 +158,9 @@ CoreRow local_of(const CoreSize& size) {
 const std::vector<CoreWork>& core_works() {
   static const std::vector<CoreWork> works = {{"integers", "core_integers", &integers_of},
                                               {"products", "core_products", &products_of},
+                                              {"denormals", "core_denormals", &denormals_of},
+                                              {"doubles", "core_doubles", &doubles_of, "cores_f64"},
+                                              {"sums", "core_sums", nullptr, "cores_f32_atomics"},
                                               {"functions", "core_functions", nullptr},
                                               {"lanes", "core_lanes", &lanes_of},
                                               {"local", "core_local", &local_of}};

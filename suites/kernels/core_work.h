@@ -24,6 +24,7 @@ struct CoreWork {
   std::string name;
   std::string kernel;
   CoreRow (*reference)(const CoreSize& size);  // null: no document fixes the bits
+  std::string module{};                        // empty: the one for the lanes of a sub-group
 };
 
 const std::vector<CoreWork>& core_works();

@@ -31,5 +31,15 @@ TEST(CoreWork, EachWorkDependsOnItsSeedAndItsRounds) {
   }
 }
 
+TEST(CoreWork, NoRoundForgetsWhatWasBefore) {
+  for (const CoreWork& work : core_works()) {
+    if (work.reference == nullptr) continue;
+    for (const std::uint32_t lanes : {8u, 16u, 32u}) {
+      const CoreRow row = work.reference({.seed = 1, .rounds = 32, .lanes = lanes});
+      EXPECT_NE(work.reference({.seed = 2, .rounds = 32, .lanes = lanes}), row) << work.name << lanes;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace proctor::kernels

@@ -642,8 +642,8 @@ PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,
         .or_throw();
     here.synchronize();
     CUDA_CALL(cudaDeviceSynchronize).or_throw();
-    expect_bytes("memory of the second device", sent, read_bytes(there, second, to.data(), sent.size()),
-                 devices[1]);
+    expect_transfer("memory of the second device", sent, read_bytes(there, second, to.data(), sent.size()),
+                    devices[0], devices[1]);
   }
 }
 
@@ -664,7 +664,7 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
   here.synchronize();
   const auto got = read_bytes(here, first, to.data(), sent.size());
   CUDA_CALL(cudaDeviceDisablePeerAccess, native(devices[1])).or_throw();
-  expect_bytes("what it read", sent, got, devices[0]);
+  expect_transfer("what it read", sent, got, devices[1], devices[0]);
 }
 
 // Addresses say whose memory it is: whoever is current may copy it and free it.

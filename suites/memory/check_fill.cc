@@ -30,26 +30,29 @@ constexpr std::size_t kWord = by_vendor<std::size_t>(4, 1);
 }  // namespace
 
 PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
-              .faults = {by_vendor("copy.fill_shift", "copy.fill_skip"), "memory.corrupt_fill:at=17"},
+              .faults = {by_vendor("copy.fill_shift", "copy.fill_skip"),
+                         by_vendor("memory.corrupt_fill:tile=1,at=17", "memory.corrupt_fill:at=17")},
               .axes = {guarded_bytes(),
                        {"pattern", kPatterns, {}},
                        {"patterns_before", {"0", "1", "3", "511"}, {}}},
               .points = 112) {
-  const auto context = leased();
+  PointPlaces places(leased_device());
   suite::at_each_point([&](const suite::Point& at) {
-    const std::size_t pattern = at.size("pattern");
-    fill_between_guards(context, {.pattern = pattern,
-                                  .bytes = whole_patterns(at.size("bytes"), pattern),
-                                  .offset = at.size("patterns_before") * pattern});
+    const std::size_t pattern = at.size("pattern"), before = at.size("patterns_before");
+    const FillShape shape{
+        .pattern = pattern, .bytes = whole_patterns(at.size("bytes"), pattern), .offset = before * pattern};
+    fill_between_guards(places.at(at.size("bytes") + pattern + before), shape);
   });
+  places.record();
 }
 
 PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail", "copy.fill_skip"}) {
-  const auto context = leased();
-  for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
-    step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
-    fill_between_guards(context, {.pattern = kWord, .bytes = kWord * times});
-  }
+  on_device_and_tiles([&](const Context& context) {
+    for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
+      step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
+      fill_between_guards(context, {.pattern = kWord, .bytes = kWord * times});
+    }
+  });
 }
 
 PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, SharedAndHostMemory, "M27", kFill,

@@ -422,7 +422,9 @@ PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
                                                 std::to_string(reader)});
     const auto answer = other.answer();
     expect_same("what the kernel ends with", kSuccess, answer.at("status").get<std::string>());
-    expect_true(answer.at("same").get<bool>(), "it reads the bytes of the first process");
+    const bool same = answer.at("same").get<bool>();
+    suite::trial({{"source", describe(devices[owner])}, {"reader", describe(devices[reader])}}, same);
+    expect_true(same, "it reads the bytes of the first process");
     other.finish();
   }
 }

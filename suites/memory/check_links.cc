@@ -33,7 +33,7 @@ double fastest_copy(const Context& context, const Device& from, const Device& to
     away.copy(target.data(), source.data(), bytes);
     away.synchronize();
     const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-    expect_repeated("memory of the second device", home, context, sent, target);
+    expect_repeated_transfer("memory of the second device", home, context, sent, target, from, to);
     if (copy > 0) best = std::max(best, static_cast<double>(bytes) / taken.count());
   }
   return best;
@@ -64,7 +64,9 @@ PROCTOR_CHECK(Links, EachDeviceIsAsFastAsTheOthers, "M56", kLinkMethod, kWarn,
   const double median = sorted[sorted.size() / 2];
   need(median > 0, "needs:p2p");
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    if (best[i] * kSlowerWay >= median) continue;
+    const bool fast = best[i] * kSlowerWay >= median;
+    suite::trial({{"", describe(devices[i])}}, fast);
+    if (fast) continue;
     suite::report({.message = "the fastest link of a device is far slower than those of the others",
                    .expected = fmt::format("about {:.3g} GB/s", median),
                    .got = fmt::format("{:.3g} GB/s", best[i]),

@@ -627,7 +627,8 @@ PROCTOR_CHECK(Pool, PeersHaveTheAccessThatTheyAreGiven, "M38",
   use(devices[1]);
   there.launch(Kernel(module, "copy"), cover(4096, 64), arguments(memory, to, 4096u));
   there.synchronize();
-  expect_bytes("what its kernel read", sent, read_bytes(there, second, to.data(), sent.size()), devices[1]);
+  expect_transfer("what its kernel read", sent, read_bytes(there, second, to.data(), sent.size()), devices[0],
+                  devices[1]);
   step("given that it is taken away, and the pool of one device as that of another");
   expect_status(kSuccess, try_allow(pool, devices[1], cudaMemAccessFlagsProtNone));
   expect_same("access of the other one", "none", access_of(pool, devices[1]));

@@ -3,11 +3,27 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
+#include <vector>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check_info.h"
 
 namespace proctor::accel {
+
+// Spreads the points of a check over the device and its tiles. The same number leads to the same place, so that --point
+// repeats a failure.
+class PointPlaces {
+ public:
+  explicit PointPlaces(const Device& device);
+  const Context& at(std::size_t number);
+  // Reports the measure covered.tiles: how many tiles were tried. On a device without tiles, there is nothing to report.
+  void record() const;
+
+ private:
+  std::vector<Context> places_;
+  std::set<std::size_t> tried_;  // tiles
+};
 
 // Sizes of either, up to many pages: what a check compares lies on the host several times.
 Axis guarded_bytes();

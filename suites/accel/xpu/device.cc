@@ -147,6 +147,7 @@ DeviceRecord describe(ze_driver_handle_t driver, ze_device_handle_t handle, cons
   for (const ze_device_handle_t tile : tiles) {
     record.tiles.push_back(describe(driver, tile, ze));
     record.tiles.back().root = handle;
+    record.tiles.back().properties.tile = record.tiles.back().tile;
   }
   return record;
 }

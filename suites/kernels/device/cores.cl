@@ -1,5 +1,7 @@
 // The same work on every core, in groups of CORE_ITEMS work-items and sub-groups of LANES. No program can choose a
 // core: the first group that runs on one claims its row, and the others leave. No group waits for another.
+//
+// DOUBLES and FLOAT_ATOMICS each compile a module of their own, because some devices refuse such a module.
 #include "suites/kernels/device/cores.h"
 #include "suites/kernels/device/portable_cuda.h"
 
@@ -9,6 +11,8 @@
 #define FAST_SIN(x) __sinf(x)
 #define FAST_EXP(x) __expf(x)
 #define FAST_LOG(x) __logf(x)
+#define ADD_IN_GROUP(at, value) atomicAdd(at, value)
+#define as_ulong(value) ((ulong)__double_as_longlong(value))
 
 // `threads` is only Level Zero's.
 DEVICE uint core_id(uint threads) {
@@ -20,10 +24,15 @@ DEVICE uint core_id(uint threads) {
 #else
 
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#ifdef DOUBLES
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 #define LANES_REQUIRED __attribute__((intel_reqd_sub_group_size(LANES)))
 #define FAST_SIN(x) native_sin(x)
 #define FAST_EXP(x) native_exp(x)
 #define FAST_LOG(x) native_log(x)
+#define ADD_IN_GROUP(at, value) \
+  atomic_fetch_add_explicit((volatile LOCAL atomic_float*)(at), value, memory_order_relaxed, memory_scope_work_group)
 
 uint __attribute__((overloadable)) intel_sub_group_shuffle(uint value, uint lane);
 uint __attribute__((overloadable)) intel_sub_group_shuffle_xor(uint value, uint mask);
@@ -64,6 +73,44 @@ DEVICE uint claim_row(GLOBAL uint* claims, uint threads, uint wanted) {
   GROUP_BARRIER();                                                        \
   if (claimed[0] == NO_ROW) return;                                       \
   GLOBAL uint* const row = rows + claimed[0] * CORE_ITEMS
+
+#ifdef DOUBLES
+
+// Doubles: products, fused multiply-adds, quotients, and products that are denormal numbers.
+KERNEL core_doubles(CORE_PARAMETERS) {
+  CLAIM_ROW(row);
+  uint state = core_mix(seed + LOCAL_ID(0)), word = 0u;
+  double x = 1.0 + (double)state * 0x1p-32;
+  for (uint round = 0u; round < rounds; ++round) {
+    state = core_mix(state);
+    const double y = 1.0 + (double)state * 0x1p-32;
+    const double product = x * y, quotient = x / y, small = x * 0x1p-1040;
+    x = FMA(product, 0.25, y);
+    const ulong bits = as_ulong(x) ^ as_ulong(quotient) ^ as_ulong(small);
+    word = (word * 31u + (uint)(bits >> 32)) * 31u + (uint)bits;
+  }
+  row[LOCAL_ID(0)] = word;
+}
+
+#elif defined(FLOAT_ATOMICS)
+
+// Atomic additions in local memory: of normal numbers whose sum is denormal, and of denormal numbers.
+KERNEL core_sums(CORE_PARAMETERS) {
+  LOCAL float sums[CORE_ITEMS];
+  CLAIM_ROW(row);
+  const uint item = LOCAL_ID(0);
+  uint state = core_mix(seed + item), word = 0u;
+  for (uint round = 0u; round < rounds; ++round) {
+    state = core_mix(state);
+    sums[item] = as_float(CORE_LEAST_NORMAL | (state >> 10));
+    ADD_IN_GROUP(sums + item, -as_float(CORE_LEAST_NORMAL));
+    ADD_IN_GROUP(sums + item, as_float(1u + (state & 0xfffu)));
+    word = word * 31u + as_uint(sums[item]);
+  }
+  row[item] = word;
+}
+
+#else
 
 // Integers, of 32 and 64 bits: products, quotients, remainders, shifts.
 KERNEL core_integers(CORE_PARAMETERS) {
@@ -108,6 +155,22 @@ KERNEL core_products(CORE_PARAMETERS) {
   row[item] = word;
 }
 
+// Products, sums and differences of floats that are denormal numbers. All are exact, so that a compiler may fuse them.
+KERNEL core_denormals(CORE_PARAMETERS) {
+  CLAIM_ROW(row);
+  uint state = core_mix(seed + LOCAL_ID(0)), word = 0u;
+  for (uint round = 0u; round < rounds; ++round) {
+    state = core_mix(state);
+    const float product = (float)(1u + (state & 0xfffu)) * 0x1p-100f * 0x1p-40f;
+    const float sum = product + as_float(1u + (state >> 20));
+    const float difference = as_float(CORE_LEAST_NORMAL | (state >> 10)) - as_float(CORE_LEAST_NORMAL);
+    word = word * 31u + as_uint(product);
+    word = word * 31u + as_uint(sum);
+    word = word * 31u + as_uint(difference);
+  }
+  row[LOCAL_ID(0)] = word;
+}
+
 // Special functions, exact ones and fast ones. No document fixes their last bit: all cores have the same.
 KERNEL core_functions(CORE_PARAMETERS) {
   CLAIM_ROW(row);
@@ -130,14 +193,14 @@ KERNEL core_functions(CORE_PARAMETERS) {
   row[LOCAL_ID(0)] = word;
 }
 
-// Lanes that read each other, add up and vote.
+// Lanes that read each other, add up and vote. No mask is 0, because a word that meets itself becomes 0.
 KERNEL LANES_REQUIRED core_lanes(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   const uint lane = get_sub_group_local_id();
   uint word = core_mix(seed + LOCAL_ID(0));
   for (uint round = 0u; round < rounds; ++round) {
     word += intel_sub_group_shuffle(word, (lane * 5u + round) % LANES);
-    word = core_mix(word ^ intel_sub_group_shuffle_xor(word, (1u + round) % LANES));
+    word = core_mix(word ^ intel_sub_group_shuffle_xor(word, 1u + round % (LANES - 1u)));
     word += sub_group_reduce_add(word);
     word = core_mix(word ^ sub_group_scan_inclusive_add(word));
     word += sub_group_any((word & 15u) == 0u) ? 1u : 2u;
@@ -169,3 +232,5 @@ KERNEL core_local(CORE_PARAMETERS) {
   for (uint at = item; at < CORE_WORDS; at += CORE_ITEMS) word = word * 31u + words[at];
   row[item] = word;
 }
+
+#endif

@@ -11,6 +11,7 @@
 #define CORE_SUMS 2u            // elements of a matrix for each work-item
 #define CORE_SLOTS 32u          // in which atomics meet
 #define CORE_WORDS 1024u
+#define CORE_LEAST_NORMAL 0x00800000u  // the bits of the least float that is not denormal
 
 #ifdef __CUDACC__
 #define CORE_FUNCTION static __device__ inline

@@ -9,6 +9,8 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/accept/accept_report.h"
+#include "reports/accept/accept_summary.h"
 #include "reports/formats/ctrf.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/metrics.h"
@@ -31,7 +33,18 @@ void junit_files(const ReportSource& source, TextOutput& output, const UseReport
   write_junit(source.model, output, [&use](const JunitFile& file) { use(file.name, file.text); });
 }
 
-void summary_file(const RunModel& model, TextOutput& output) { output.pending() += summary_markdown(model); }
+void summary_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
+  const FoundAcceptReport accept = find_accept_report(source.run_dir, source.model);
+  if (!accept.warning.empty()) output.pending() += fmt::format("> {}.\n\n", markdown_prose(accept.warning));
+  if (!accept.report) {
+    output.pending() += summary_markdown(source.model);
+    return;
+  }
+  const std::string first = accept_summary(*accept.report);
+  const std::size_t room = kJobSummaryBytes - std::min(first.size(), kJobSummaryBytes);
+  output.pending() += fmt::format("{}<details><summary>Details: the cases</summary>\n\n{}\n</details>\n",
+                                  first, summary_of_cases(source.model, room));
+}
 
 // The page shows ends of the logs in the run directory, and links to them.
 void page_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
@@ -41,7 +54,8 @@ void page_file(const ReportSource& source, TextOutput& output, const UseReportFi
   request.runs.push_back({.model = source.model,
                           .results = results,
                           .run_dir = source.run_dir,
-                          .link = page_link(source.directory, source.run_dir)});
+                          .link = page_link(source.directory, source.run_dir),
+                          .accept = find_accept_report(source.run_dir, source.model)});
   write_page(request, output);
 }
 
@@ -55,7 +69,7 @@ constexpr std::array kFormats = {
     ReportFormat{"ctrf", "ctrf.json", "", kByDefault, of_model<write_ctrf>},
     ReportFormat{"otlp", "otlp.json", "", kOnRequest, of_model<write_otlp>},
     ReportFormat{"metrics", "metrics.prom", "", kOnRequest, of_model<write_metrics>},
-    ReportFormat{"markdown", "summary.md", "", kByDefault, of_model<summary_file>},
+    ReportFormat{"markdown", "summary.md", "", kByDefault, summary_file},
     ReportFormat{"html", "index.html", "", kByDefault, page_file},
 };
 

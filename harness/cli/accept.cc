@@ -1,5 +1,7 @@
 // `proctor accept`: whether each device of the machine is good. It is a run of the built-in suites on every device, whose
 // cases follow from the level (reports/accept/accept_steps.h); its verdict is on the devices, and not on the cases.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
+#include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/named_file.h"
 #include "harness/core/slurm_job.h"
@@ -26,17 +29,29 @@ void add_word(std::vector<std::string>& words, const char* option, const std::st
   words.push_back(value);
 }
 
+void add_machine_words(std::vector<std::string>& words, const RunOptions& typed) {
+  add_word(words, "--backend", typed.plan.selection.backend);
+  add_word(words, "--sim", typed.machine.sim);
+  add_word(words, "--sim-driver", typed.machine.sim_driver);
+  add_word(words, "--sim-state", typed.machine.sim_state);
+  add_word(words, "--state-dir", typed.machine.state_dir);
+}
+
+// Returns the command that repeats the acceptance; `--devices` may follow.
+std::vector<std::string> words_of_acceptance(const RunOptions& typed) {
+  std::vector<std::string> words = {"proctor", "accept", "--level", std::to_string(typed.accept.level)};
+  add_machine_words(words, typed);
+  add_word(words, "--expect", typed.accept.expect);
+  return words;
+}
+
 // The run that this is, for those who run one of its cases again.
 std::vector<std::string> words_of_run(const RunOptions& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
   add_word(words, "--size", typed.plan.extent.size);
   add_word(words, "--batch", typed.plan.selection.batch);
-  add_word(words, "--backend", typed.plan.selection.backend);
-  add_word(words, "--sim", typed.machine.sim);
-  add_word(words, "--sim-driver", typed.machine.sim_driver);
-  add_word(words, "--sim-state", typed.machine.sim_state);
-  add_word(words, "--state-dir", typed.machine.state_dir);
+  add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);
   for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
   return words;
@@ -64,10 +79,11 @@ void settle_level(RunOptions& typed) {
   typed.setup.care.prove = true;
   typed.setup.care.retest = true;
   typed.setup.repeats.repeat = 0;
-  if (typed.accept.budget.count() > 0) typed.setup.stop.deadline = typed.accept.budget;
+  if (typed.accept.budget) typed.setup.stop.deadline = typed.accept.budget;
   if (typed.accept.level == kHighestAcceptLevel)
     typed.setup.planned.stress_ms = std::int64_t{3'600'000} * std::max(typed.accept.hours, 1);
   typed.command_line = words_of_run(typed);
+  typed.accept.again = words_of_acceptance(typed);
 }
 
 // The file of --expect; none was given: none.
@@ -80,12 +96,21 @@ Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
   return std::optional(*std::move(expected));
 }
 
+Result<void> check_budget(const AcceptOptions& accept) {
+  const Milliseconds least{std::int64_t{1000} * smallest_budget_s(accept.level)};
+  if (!accept.budget || *accept.budget >= least) return {};
+  return Error::refused(fmt::format("--budget {} is too small: the required steps of level {} take about {}",
+                                    format_duration(*accept.budget), accept.level, format_duration(least)),
+                        fmt::format("The smallest that fits is --budget {}.", format_duration(least)));
+}
+
 // Only the built-in suites judge a device, whatever a proctor.toml has.
 Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
   const AcceptOptions& accept = typed.accept;
   if (after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
   if (accept.hours > 0 && accept.level != kHighestAcceptLevel)
     return Error::refused("--hours requires --level 4", "For example: proctor accept --level 4 --hours 12");
+  if (auto fits = check_budget(accept); !fits) return fits;
   auto expected = read_expected(accept.expect);
   if (!expected) return expected.error();
   typed.accept.expected = *std::move(expected);
@@ -102,7 +127,7 @@ int devices_of(const Checked& checked, Backend backend) {
   return devices ? static_cast<int>(devices->pool.size()) : 0;
 }
 
-// The cases of the steps that the level has, and that fit the budget. A link is between two devices: its step has all.
+// The cases of the steps that the level has, and that fit the budget.
 Result<FoundPlan> find_accept_plan(const Checked& checked) {
   auto found = find_plan(checked);
   if (!found) return found;
@@ -112,7 +137,7 @@ Result<FoundPlan> find_accept_plan(const Checked& checked) {
     return std::ranges::find(steps.taken, step_of(test.id)) == steps.taken.end();
   });
   for (Case& test : plan.cases) {
-    if (step_of(test.id)->name == "links" && test.devices > 1)
+    if (step_of(test.id)->all_devices && test.devices > 1)
       test.devices = std::max(test.devices, devices_of(checked, plan.suites[test.suite].backend));
   }
   return found;
@@ -133,11 +158,13 @@ constexpr Manner kAccept{.refuse = fail,
 
 }  // namespace
 
-void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+void add_accept_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                        const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("accept", "Accept or reject each device of this machine");
   auto options = std::make_shared<RunOptions>();
   add_accept_options(*command, *options);
-  command->callback([options, command, &action, &after_dashes] {
+  command->callback([options, command, &action, &command_line, &after_dashes] {
+    options->accept.command_line = command_line;
     options->narrowing = narrowing_options(*command);
     settle_level(*options);
     action = [options, &after_dashes] { return execute_run(*options, after_dashes, kAccept); };

@@ -13,7 +13,6 @@
 #include "reports/accept/accept_json.h"
 #include "reports/accept/accept_table.h"
 #include "reports/accept/judge_acceptance.h"
-#include "reports/model/exit_code.h"
 
 namespace proctor::cli {
 namespace {
@@ -35,6 +34,13 @@ ConsoleOptions console_of(const Checked& checked) {
   return options;
 }
 
+// "proctor accept --level 1 --sim cuda:4".
+std::string typed_line(const std::vector<std::string>& words) {
+  std::string line = "proctor";
+  for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_quote(words[i]);
+  return line;
+}
+
 std::vector<std::string> notes_of(const Checked& checked) {
   const AcceptOptions& accept = checked.typed.accept;
   std::vector<std::string> notes = {fmt::format("  level        {} of {}, built-in suites at size {}",
@@ -54,6 +60,7 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
   const AcceptOptions& accept = checked.typed.accept;
   question_.level = accept.level;
   question_.steps = accept.steps();
+  question_.again = typed_line(accept.again);
   question_.expected = accept.expected;
   question_.before = ask();
   const KernelLog log = KernelLog::from_environment();
@@ -61,7 +68,7 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
     question_.problems.push_back(log.problem());
 }
 
-// A library that does not answer is no reason to judge nothing: the report says what it did not tell.
+// Devices are judged without the facts of a library that does not answer. The report names the problem.
 FactsOfCards AcceptDisplay::ask() {
   auto facts = checked_.machine->facts(prepared_.placed.devices);
   if (!facts) {
@@ -72,35 +79,46 @@ FactsOfCards AcceptDisplay::ask() {
   return std::move(facts->cards);
 }
 
-int AcceptDisplay::judge(const RunModel& model) {
+void AcceptDisplay::before_reports(const RunModel& model) {
   question_.after = ask();
   acceptance_ = judge_acceptance(model, question_);
-  const int signal = ending_signal(model);
-  return signal != 0 ? 128 + signal : exit_code(acceptance_.verdict);
+  acceptance_.command_line = typed_line(checked_.typed.accept.command_line);
+  const std::string text = accept_json(acceptance_, question_, prepared_.run_dir);
+  write_files(text);
+  auto report = parse_accept_report(text);
+  if (!report) return void(fail(report.error()));
+  report_ = *std::move(report);
 }
+
+int AcceptDisplay::judge(const RunModel& /*model*/) { return exit_code(acceptance_); }
 
 void AcceptDisplay::print(const std::string& text) { output_.write(shown(text)); }
 
+void AcceptDisplay::print_headline() {
+  const std::string line = accept_headline(report_);
+  const std::string& colour = checked_.typed.console.colour;
+  const bool colours = colour == "auto" ? output_.colours() : colour == "always";
+  const char* code = acceptance_.verdict == AcceptVerdict::kAccepted   ? "1;32"
+                     : acceptance_.verdict == AcceptVerdict::kRejected ? "1;31"
+                                                                       : "1;33";
+  output_.write(colours ? fmt::format("\033[{}m{}\033[0m\n", code, shown(line)) : shown(line) + "\n");
+}
+
+// The verdict is the end: what follows the table of devices are the reasons.
 void AcceptDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   console_.finish(model, shell_code, rendered);
-  const std::size_t columns = columns_of_stdout();
-  print("\n" +
-        text_table({"DEVICE", "MODEL", "VERDICT", "ACTION", "REASON"}, verdict_rows(acceptance_), columns));
-  print("\n");
-  for (const std::string& line : proof_lines(acceptance_)) print(line + "\n");
-  if (const auto rows = figure_rows(acceptance_); !rows.empty())
-    print("\n" + text_table({"FIGURE", "DEVICE", "VALUE", "FLOOR", "BEST", "VERDICT"}, rows, columns));
-  if (const std::string names = figures_without_bound(acceptance_); !names.empty())
-    print("insufficient, without a floor or a device of the same model: " + names + "\n");
-  for (const std::string& problem : acceptance_.problems) print("not told: " + problem + "\n");
-  write_files();
   settle_devices();
-  print("\n" + accept_line(acceptance_) + "\n");
+  const std::size_t terminal = columns_of_stdout();
+  const std::size_t columns = terminal == 0 ? kUsualColumns : terminal;
+  print("\n");
+  print_headline();
+  print(accept_meta_line(report_) + "\n\n" + accept_step_table(report_, columns));
+  if (const std::string speeds = accept_speed_table(report_, columns); !speeds.empty()) print("\n" + speeds);
+  print("\n" + accept_reasons(report_, columns));
   output_.drain(kLastLines);
 }
 
-void AcceptDisplay::write_files() {
-  const std::string text = accept_json(acceptance_, question_, prepared_.run_dir);
+void AcceptDisplay::write_files(const std::string& text) {
   for (const std::string& file : {prepared_.run_dir + "/accept.json", checked_.typed.accept.json}) {
     if (file.empty()) continue;
     if (auto written = replace_file(file, text); !written) fail(written.error());

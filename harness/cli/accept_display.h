@@ -1,4 +1,4 @@
-// What `proctor accept` shows: what fails while the run lasts, and at the end its verdict on each device.
+// The console output of `proctor accept`: failures while the run lasts, and at the end the verdict on each device.
 #pragma once
 
 #include <memory>
@@ -6,13 +6,14 @@
 
 #include "harness/cli/console/console.h"
 #include "harness/cli/steps/prepared.h"
+#include "reports/accept/accept_report.h"
 #include "reports/accept/acceptance.h"
 
 namespace proctor::cli {
 
 class AcceptDisplay : public RunDisplay {
  public:
-  // Asks the management libraries, before the first case.
+  // Reads the facts of the management libraries before the first case.
   AcceptDisplay(const Checked& checked, const Prepared& prepared, ConsoleOutput& output);
 
   void on(const Event& event) override { console_.on(event); }
@@ -21,15 +22,17 @@ class AcceptDisplay : public RunDisplay {
     console_.output(case_id, is_stderr, bytes);
   }
   void tick() override { console_.tick(); }
-  // Asks them again, and judges. The code is that of the verdict.
+  // Reads the facts again, judges the devices, and writes accept.json, of which the reports are made. --json names a second
+  // place for this file.
+  void before_reports(const RunModel& model) override;
   int judge(const RunModel& model) override;
-  // The verdicts, and their files: accept.json in the run directory and where --json says.
   void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
 
  private:
   FactsOfCards ask();
   void print(const std::string& text);
-  void write_files();
+  void print_headline();
+  void write_files(const std::string& text);
   // Drains what is rejected (--drain), and uses again what an earlier acceptance rejected and this one accepts.
   void settle_devices();
 
@@ -39,6 +42,7 @@ class AcceptDisplay : public RunDisplay {
   Console console_;
   AcceptQuestion question_;
   Acceptance acceptance_;
+  AcceptReport report_;  // as accept.json has it
 };
 
 }  // namespace proctor::cli

@@ -18,7 +18,8 @@ void add_run_command(CLI::App& app, Action& action, const std::vector<std::strin
                      const AfterDashes& after_dashes);
 void add_exec_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
                       const AfterDashes& after_dashes);
-void add_accept_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+void add_accept_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
+                        const AfterDashes& after_dashes);
 void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,

@@ -101,7 +101,7 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
                   const AfterDashes& after_dashes) {
   add_run_command(app, action, command_line, after_dashes);
   add_exec_command(app, action, command_line, after_dashes);
-  add_accept_command(app, action, after_dashes);
+  add_accept_command(app, action, command_line, after_dashes);
   add_init_command(app, action);
   add_list_command(app, action, after_dashes);
   add_plan_command(app, action, after_dashes);

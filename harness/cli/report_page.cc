@@ -64,7 +64,10 @@ class PageMaker {
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();
     for (const Loaded& run : runs_) {
-      PageRun page{.model = run.model, .results = run.results, .run_dir = run.run_dir};
+      PageRun page{.model = run.model,
+                   .results = run.results,
+                   .run_dir = run.run_dir,
+                   .accept = find_accept_report(run.run_dir, run.model)};
       page.link = page_link(place.empty() ? "." : place, run.run_dir);
       if (run.comparison) page.changes.emplace(*run.before, *run.comparison);
       if (run.past) page.past = &*run.past;

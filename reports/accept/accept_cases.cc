@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -6,6 +7,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/accept/accept_parts.h"
+#include "reports/accept/attribution.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/truncate.h"
 
@@ -16,13 +18,7 @@ constexpr std::size_t kLongestWords = 200;
 // The reason of a check whose second process is held by a query (suites/main/helper.cc).
 constexpr const char* kHeld = "helper_hang";
 
-// The devices that a failed case with several devices is not cleared of.
-struct SharedFailure {
-  const CaseRecord* record = nullptr;
-  const Attempt* attempt = nullptr;
-};
-
-// The vendor's name or number of what happened, where one was told.
+// Returns the vendor's name or number of the error; "" if the report has none.
 std::string vendor_code(const AttemptEnded& end) {
   if (end.diagnosis && end.diagnosis->rule.starts_with("xid:")) return end.diagnosis->rule;
   for (const Failure& failure : end.failures) {
@@ -55,7 +51,7 @@ AcceptFinding finding_of(const RunModel& model, const CaseRecord& record, const 
                          const AcceptStep& step) {
   const Verdict verdict = verdict_of(attempt);
   const std::string words = words_of(model, record, attempt);
-  // A query that hangs says more than the check that asked.
+  // A query that hangs decides the action, whichever check called it.
   const bool is_silent = verdict.reason.text() == kHeld;
   AcceptFinding finding{.step = std::string(step.name),
                         .case_id = record.planned.id,
@@ -67,10 +63,18 @@ AcceptFinding finding_of(const RunModel& model, const CaseRecord& record, const 
   return finding;
 }
 
+// Cases of these suites look at all devices of the machine, whichever they hold.
+bool is_about_machine(const CaseRecord& record) { return record.planned.id.starts_with("visibility."); }
+
+std::string suite_of(const CaseRecord& record) {
+  const std::string name = without_backend(record.planned.id);
+  return name.substr(0, name.find('/'));
+}
+
 class CaseJudge {
  public:
   CaseJudge(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices)
-      : model_(model), devices_(devices) {
+      : model_(model), question_(question), devices_(devices) {
     for (auto& [id, device] : devices_) {
       for (const AcceptStep* step : question.steps.taken) device.steps.push_back({.step = step});
     }
@@ -78,13 +82,35 @@ class CaseJudge {
 
   void judge() {
     for (const CaseRecord& record : model_.cases()) {
-      if (const AcceptStep* step = step_of(record.planned.id)) judge(record, *step);
+      if (const AcceptStep* step = step_of(record.planned.id)) count(record, *step);
     }
-    for (const SharedFailure& failure : shared_) attribute(failure);
-    tell_what_all_have();
+    for (const OfCase& found : found_) {
+      for (const std::string& id : guilty_devices(found.trials)) guilty_[suite_of(*found.record)].insert(id);
+    }
+    for (const OfCase& found : found_) {
+      if (!is_shared(found)) judge_alone(found);
+    }
+    for (const OfCase& found : found_) judge_trials(found);
+    for (const OfCase& found : found_) {
+      if (is_shared(found)) judge_shared(found);
+    }
   }
 
  private:
+  struct FailedAlone {
+    const Attempt* attempt;
+    std::string device;
+  };
+  // The failures of one case, and the trials that clear devices of them.
+  struct OfCase {
+    const CaseRecord* record;
+    const AcceptStep* step;
+    std::set<std::string> tried{};  // devices on which it passed or failed
+    std::vector<FailedAlone> alone{};
+    std::vector<TrialResult> trials{};
+    std::vector<const Attempt*> failed{};  // of each failed trial, in order
+  };
+
   AcceptStepResult* result(const std::string& id, const AcceptStep& step) {
     const auto device = devices_.find(id);
     if (device == devices_.end()) return nullptr;
@@ -100,54 +126,122 @@ class CaseJudge {
     return ids;
   }
 
-  void judge(const CaseRecord& record, const AcceptStep& step) {
+  // ---- The result of each attempt ----
+
+  void count(const CaseRecord& record, const AcceptStep& step) {
     std::set<std::string> seen;
+    OfCase found{.record = &record, .step = &step};
     for (const Attempt& attempt : record.attempts) {
       if (attempt.end && !counts(attempt) && !is_suspect(attempt)) continue;
-      for (const std::string& id : attempt.start.devices) {
-        seen.insert(id);
-        add(record, attempt, step, id);
+      seen.insert(attempt.start.devices.begin(), attempt.start.devices.end());
+      count(attempt, found);
+    }
+    if (record.planned.devices > 0) count_not_run(record, step, seen);
+    if (!found.alone.empty() || !found.failed.empty()) found_.push_back(std::move(found));
+  }
+
+  void count(const Attempt& attempt, OfCase& found) {
+    const CaseRecord& record = *found.record;
+    const Verdict& verdict = verdict_of(attempt);
+    const bool is_known = model_.verdict(record).outcome == Outcome::kXfail && is_bad(verdict.outcome);
+    const bool is_good = !is_bad(verdict.outcome) && !is_warning_about_device(record, attempt);
+    for (const std::string& id : attempt.start.devices) {
+      AcceptStepResult* own = result(id, *found.step);
+      if (own == nullptr) continue;
+      if (attempt.end) own->ms += attempt.end->duration_ms;
+      if (verdict.outcome == Outcome::kSkip || is_known) {
+        ++own->skipped;
+        ++own->why_skipped[is_known ? "known failure" : verdict.reason.text()];
+      } else if (is_good) {
+        ++own->passed;
+        if (attempt.end) note_coverage(attempt, *own);
+      } else if (verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict)) {
+        ++own->not_run;
+        ++own->why_not_run[to_string(verdict)];
       }
     }
-    if (record.planned.devices == 0) return;
+    const bool says_nothing = verdict.outcome == Outcome::kSkip || is_known ||
+                              verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict);
+    if (says_nothing) return;
+    found.tried.insert(attempt.start.devices.begin(), attempt.start.devices.end());
+    add_trials(attempt, is_good, found);
+  }
+
+  // Counts the case for each device that took no part in it. Without its partners a device cannot take part.
+  void count_not_run(const CaseRecord& record, const AcceptStep& step, const std::set<std::string>& seen) {
     const Verdict& verdict = model_.verdict(record);
+    const bool is_skip = verdict.outcome == Outcome::kSkip;
+    const bool is_unrun = verdict.outcome == Outcome::kNotrun;
+    const bool by_partner =
+        record.planned.devices > 1 &&
+        (!is_unrun || verdict.reason == Reason::kDeviceUnhealthy || verdict.reason == Reason::kDeviceLost);
     for (const std::string& id : candidates(record)) {
       AcceptStepResult* own = seen.contains(id) ? nullptr : result(id, step);
-      if (own == nullptr || (record.planned.devices > 1 && !seen.empty())) continue;
-      // A case with several devices that another one keeps from running is no gap of this one.
-      const bool is_skip = verdict.outcome == Outcome::kSkip || record.planned.devices > 1;
-      ++(is_skip ? own->skipped : own->not_run);
-      ++own->why[verdict.outcome == Outcome::kSkip ? verdict.reason.text() : why_not_run(verdict)];
+      if (own == nullptr) continue;
+      ++(is_skip || by_partner ? own->skipped : own->not_run);
+      auto& why = is_skip || by_partner ? own->why_skipped : own->why_not_run;
+      // The verdict of the case is that of other devices, unless it was not run at all.
+      ++why[is_skip ? verdict.reason.text() : is_unrun ? to_string(verdict) : "notrun(device_unhealthy)"];
     }
   }
 
-  // The verdict of the case is that of another device.
-  static std::string why_not_run(const Verdict& verdict) {
-    return verdict.outcome == Outcome::kNotrun ? to_string(verdict) : "notrun(device_unhealthy)";
+  // Reads "covered.memory" and, of a card with tiles, "covered.memory.tile0" and so on.
+  static void note_coverage(const Attempt& attempt, AcceptStepResult& own) {
+    for (const Measure& measure : attempt.end->measures) {
+      if (measure.name.starts_with("covered.memory"))
+        own.covered_percent = std::min(own.covered_percent.value_or(100), measure.value);
+    }
   }
 
-  void add(const CaseRecord& record, const Attempt& attempt, const AcceptStep& step, const std::string& id) {
-    AcceptStepResult* own = result(id, step);
-    if (own == nullptr) return;
-    const Verdict& verdict = verdict_of(attempt);
-    if (attempt.end) own->ms += attempt.end->duration_ms;
-    const bool alone = attempt.start.devices.size() == 1;
-    const bool is_known = model_.verdict(record).outcome == Outcome::kXfail && is_bad(verdict.outcome);
-    if (verdict.outcome == Outcome::kSkip || is_known) {
-      ++own->skipped;
-      ++own->why[is_known ? "known failure" : verdict.reason.text()];
-    } else if (!is_bad(verdict.outcome) && !is_warning_about_device(record, attempt)) {
-      ++own->passed;
-    } else if (verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict)) {
-      ++own->not_run;
-      ++own->why[to_string(verdict)];
-    } else if (alone) {
-      ++own->failed;
-      devices_.at(id).findings.push_back(finding_of(model_, record, attempt, step));
-      failed_alone_[record.planned.id].insert(id);
-    } else if (id == attempt.start.devices.front()) {
-      shared_.push_back({&record, &attempt});
+  // Adds the trials of a check. If the check reports none, all devices of the attempt are equals.
+  void add_trials(const Attempt& attempt, bool is_good, OfCase& found) {
+    bool has_failed_trial = false;
+    if (attempt.end) {
+      for (const Trial& trial : attempt.end->trials) {
+        TrialResult result{.ok = trial.ok, .parts = parts_of(trial)};
+        // A failed trial without a failure of its check counts against nobody.
+        if (result.parts.empty() || (is_good && !trial.ok)) continue;
+        has_failed_trial = has_failed_trial || !trial.ok;
+        if (!trial.ok) found.failed.push_back(&attempt);
+        found.trials.push_back(std::move(result));
+      }
     }
+    const std::vector<std::string>& devices = attempt.start.devices;
+    if (has_failed_trial || devices.empty()) return;
+    if (devices.size() == 1) {
+      if (!is_good) found.alone.push_back({&attempt, devices.front()});
+      return;
+    }
+    TrialResult all{.ok = is_good, .parts = {}};
+    for (const std::string& id : devices) all.parts.push_back({.device = id, .role = ""});
+    found.trials.push_back(std::move(all));
+    if (!is_good) found.failed.push_back(&attempt);
+  }
+
+  // Returns no parts if one of the devices is unknown: the others would be suspected alone.
+  std::vector<TrialPart> parts_of(const Trial& trial) const {
+    std::vector<TrialPart> parts;
+    for (const TrialDevice& named : trial.devices) {
+      const auto ids = devices_named(named.device);
+      if (ids.empty()) return {};
+      for (const std::string& id : ids) parts.push_back({.device = id, .role = named.role});
+    }
+    return parts;
+  }
+
+  // A text with the address of one device and the UUID of another names both. Parts of a card have one address, which
+  // names none of them.
+  std::set<std::string> devices_named(const std::string& text) const {
+    const auto& planned = model_.plan().devices;
+    std::set<std::string> named;
+    for (const auto member : {&PlannedDevice::pci, &PlannedDevice::uuid, &PlannedDevice::id}) {
+      for (const PlannedDevice& device : planned) {
+        const std::string& word = device.*member;
+        const bool is_named = !word.empty() && text.find(word) != std::string::npos;
+        if (is_named && std::ranges::count(planned, word, member) == 1) named.insert(device.id);
+      }
+    }
+    return named;
   }
 
   // On hardware a rule that no document demands only warns; for who accepts a device it is as good as any other.
@@ -159,157 +253,163 @@ class CaseJudge {
            std::ranges::find(attempt.end->marks, Mark::kWarn) != attempt.end->marks.end();
   }
 
-  // A machine that could not give a case what it needs says nothing about a device: not even a lease.
+  // An error of the machine is no evidence about a device.
   static bool is_not_about_device(const Verdict& verdict) { return verdict.outcome == Outcome::kError; }
 
-  // It counts against the one device at fault; without one, all are incomplete.
-  void attribute(const SharedFailure& failure) {
-    const AcceptStep& step = *step_of(failure.record->planned.id);
-    std::vector<std::string> at_fault;
-    for (const std::string& id : failure.attempt->start.devices) {
-      if (devices_.contains(id) && !devices_.at(id).findings.empty()) at_fault.push_back(id);
-    }
-    if (at_fault.empty()) at_fault = named_in(*failure.attempt);
-    for (const std::string& id : failure.attempt->start.devices) {
-      AcceptStepResult* own = result(id, step);
+  // ---- Who is guilty ----
+
+  static std::set<std::string> failed_alone(const OfCase& found) {
+    std::set<std::string> failed;
+    for (const FailedAlone& alone : found.alone) failed.insert(alone.device);
+    return failed;
+  }
+
+  // A case about the whole machine counts against no device by itself, if there are several.
+  bool is_shared(const OfCase& found) const {
+    return is_about_machine(*found.record) && candidates(*found.record).size() > 1;
+  }
+
+  void judge_alone(const OfCase& found) {
+    const auto failed = failed_alone(found);
+    const bool on_all = failed.size() > 1 && failed.size() == found.tried.size();
+    for (const FailedAlone& alone : found.alone) {
+      AcceptStepResult* own = result(alone.device, *found.step);
       if (own == nullptr) continue;
-      if (at_fault.size() == 1 && at_fault.front() == id) {
+      ++own->failed;
+      if (!on_all) guilty_[suite_of(*found.record)].insert(alone.device);
+      AcceptFinding finding = finding_of(model_, *found.record, *alone.attempt, *found.step);
+      if (on_all) {
+        finding.rule.action = AcceptAction::kFixSoftware;
+        finding.words += "; all devices fail it";
+      }
+      devices_.at(alone.device).findings.push_back(std::move(finding));
+    }
+  }
+
+  void judge_shared(const OfCase& found) {
+    const std::string suite = suite_of(*found.record);
+    const auto failed = failed_alone(found);
+    const bool is_explained = guilty_.contains(suite) || open_.contains(suite);
+    for (const std::string& id : failed) {
+      if (is_explained) {
+        skip_explained(id, *found.step);
+      } else {
+        leave_open({id}, found,
+                   fmt::format("the software or one of {} is at fault: {}", fmt::join(failed, ", "),
+                               words_of(model_, *found.record, *found.alone.front().attempt)),
+                   "fix the software, or take one device out of the machine");
+      }
+    }
+  }
+
+  void judge_trials(const OfCase& found) {
+    const auto is_guilty = [&](const std::string& id) { return explains(id, suite_of(*found.record)); };
+    const auto attributions = attribute(found.trials, is_guilty);
+    std::set<std::pair<Attribution::Kind, std::vector<std::string>>> written;
+    for (std::size_t i = 0; i < attributions.size(); ++i) {
+      const Attribution& attribution = attributions[i];
+      if (!written.emplace(attribution.kind, attribution.devices).second) continue;
+      apply(attribution, *found.failed[i], found);
+    }
+  }
+
+  void apply(const Attribution& attribution, const Attempt& attempt, const OfCase& found) {
+    using Kind = Attribution::Kind;
+    const std::string words = words_of(model_, *found.record, attempt);
+    if (attribution.kind == Kind::kDevice) {
+      const std::string& id = attribution.devices.front();
+      if (AcceptStepResult* own = result(id, *found.step)) {
         ++own->failed;
-        devices_.at(id).findings.push_back(finding_of(model_, *failure.record, *failure.attempt, step));
-      } else if (at_fault.empty()) {
-        ++own->not_run;
-        devices_.at(id).gaps.push_back("its devices fail it together, and none alone: " +
-                                       words_of(model_, *failure.record, *failure.attempt));
+        devices_.at(id).findings.push_back(finding_of(model_, *found.record, attempt, *found.step));
+        devices_.at(id).findings.back().words += partners_of(id, found);
       }
+    } else if (attribution.kind == Kind::kExplained) {
+      for (const std::string& id : attribution.devices) {
+        if (!explains(id, suite_of(*found.record))) skip_explained(id, *found.step);
+      }
+    } else {
+      leave_open(attribution.devices, found, open_words(attribution, found, words),
+                 repair_of(attribution, found));
     }
   }
 
-  // The devices that the failures name.
-  std::vector<std::string> named_in(const Attempt& attempt) const {
-    std::set<std::string> named;
-    for (const Failure& failure : attempt.end->failures) {
-      for (const std::string& id : attempt.start.devices) {
-        const auto planned = std::ranges::find(model_.plan().devices, id, &PlannedDevice::id);
-        const auto names = [&](const std::string& word) {
-          return !word.empty() && failure.device.find(word) != std::string::npos;
-        };
-        const bool is_planned = planned != model_.plan().devices.end();
-        if (is_planned && (failure.device == id || names(planned->uuid) || names(planned->pci)))
-          named.insert(id);
-      }
-    }
-    return {named.begin(), named.end()};
+  static std::string open_words(const Attribution& attribution, const OfCase& found,
+                                const std::string& words) {
+    const std::string all = fmt::format("{}", fmt::join(attribution.devices, " and "));
+    const bool is_connection =
+        attribution.kind == Attribution::Kind::kConnection && !is_about_machine(*found.record);
+    if (is_connection) return fmt::format("{} fail together, and each works with others: {}", all, words);
+    return fmt::format("one of {} or their connection is at fault, and no other trial shows which: {}", all,
+                       words);
   }
 
-  // What fails on every device of a machine with several is not the fault of each.
-  void tell_what_all_have() {
-    for (const auto& [case_id, failed] : failed_alone_) {
-      const CaseRecord* record = model_.find(case_id);
-      const auto all = candidates(*record);
-      if (all.size() < 2 || failed.size() < all.size()) continue;
-      for (const std::string& id : failed) {
-        for (AcceptFinding& finding : devices_.at(id).findings) {
-          if (finding.case_id != case_id) continue;
-          finding.rule.action = AcceptAction::kFixSoftware;
-          finding.words += "; all devices fail it";
-        }
+  static std::string repair_of(const Attribution& attribution, const OfCase& found) {
+    const std::string all = fmt::format("{}", fmt::join(attribution.devices, " and "));
+    if (is_about_machine(*found.record)) return fmt::format("fix the software, or take one of {} out", all);
+    return attribution.kind == Attribution::Kind::kConnection
+               ? fmt::format("reseat the connection of {}", all)
+               : fmt::format("exchange one of {} for a device that is accepted", all);
+  }
+
+  // "; with cuda-sim:0, cuda-sim:1": the others of its failed trials.
+  static std::string partners_of(const std::string& id, const OfCase& found) {
+    std::set<std::string> partners;
+    for (const TrialResult& trial : found.trials) {
+      const bool is_in = std::ranges::find(trial.parts, id, &TrialPart::device) != trial.parts.end();
+      if (trial.ok || !is_in) continue;
+      for (const TrialPart& part : trial.parts) {
+        if (part.device != id) partners.insert(part.device);
       }
+    }
+    return partners.empty() ? "" : fmt::format("; with {}", fmt::join(partners, ", "));
+  }
+
+  // Wrong bytes or results explain what goes wrong between devices, and so does a finding of the same suite.
+  bool explains(const std::string& id, const std::string& suite) const {
+    const auto in = [&](const std::string& name) {
+      const auto guilty = guilty_.find(name);
+      return guilty != guilty_.end() && guilty->second.contains(id);
+    };
+    const auto device = devices_.find(id);
+    const bool is_sick = device != devices_.end() &&
+                         std::ranges::any_of(device->second.findings,
+                                             [](const auto& finding) { return finding.step == "health"; });
+    return is_sick || in(suite) || in("memory") || in("kernels");
+  }
+
+  void skip_explained(const std::string& id, const AcceptStep& step) {
+    AcceptStepResult* own = result(id, step);
+    if (own == nullptr) return;
+    ++own->skipped;
+    ++own->why_skipped["the other device is rejected"];
+  }
+
+  // `repair`: what to do before the next acceptance.
+  void leave_open(const std::vector<std::string>& ids, const OfCase& found, const std::string& words,
+                  const std::string& repair) {
+    open_.insert(suite_of(*found.record));
+    for (const std::string& id : ids) {
+      AcceptStepResult* own = result(id, *found.step);
+      if (own == nullptr) continue;
+      ++own->undecided;
+      devices_.at(id).gaps.push_back(words);
+      if (devices_.at(id).next.empty())
+        devices_.at(id).next = fmt::format("{}, then: {}", repair, question_.again);
     }
   }
 
   const RunModel& model_;
+  const AcceptQuestion& question_;
   JudgedDevices& devices_;
-  std::vector<SharedFailure> shared_;
-  std::map<std::string, std::set<std::string>> failed_alone_;  // by case
+  std::vector<OfCase> found_;
+  std::map<std::string, std::set<std::string>> guilty_;  // by suite
+  std::set<std::string> open_;  // suites with a failure that no device is found guilty of
 };
-
-// Of each device with a value, by value.
-using ValuesOfDevices = std::map<std::string, std::vector<std::string>>;
-
-void judge_common(const std::string& name, const ValuesOfDevices& values, JudgedDevices& devices) {
-  if (values.size() < 2) return;
-  std::size_t all = 0;
-  const std::vector<std::string>* most = nullptr;
-  for (const auto& [value, ids] : values) {
-    all += ids.size();
-    if (most == nullptr || ids.size() > most->size()) most = &ids;
-  }
-  const bool majority = most->size() * 2 > all;
-  for (const auto& [value, ids] : values) {
-    if (majority && &ids == most) continue;
-    for (const std::string& id : ids) {
-      const std::string words =
-          fmt::format("its result of {} is not that of its siblings: {}", name, one_line(value, 80));
-      if (majority) {
-        devices.at(id).findings.push_back({.step = "silent errors",
-                                           .case_id = {},
-                                           .words = words,
-                                           .code = {},
-                                           .evidence = {},
-                                           .rule = action_for("kernels/Cores.*", {Outcome::kFail, {}})});
-      } else {
-        devices.at(id).gaps.push_back(words + ", and there is no majority");
-      }
-    }
-  }
-}
-
-// Returns the rule ("xid:48") of an error in the kernel log.
-std::string rule_of_kernel(const DeviceHealth& health) {
-  const bool is_logged = health.what == HealthFact::kKernelLog;
-  return is_logged ? health.evidence.substr(0, health.evidence.find(": ")) : "";
-}
-
-// Wrong bytes, or no answer.
-ActionRule rule_of_health(const DeviceHealth& health) {
-  const bool is_wrong =
-      health.what == HealthFact::kL1Fail && health.evidence.find("compare") != std::string::npos;
-  return is_wrong ? action_for("memory/Contents.MostOfTheMemoryKeepsAPattern", {Outcome::kFail, {}})
-                  : action_for("*", {Outcome::kDeviceLost, {}});
-}
 
 }  // namespace
 
 void judge_cases(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
   CaseJudge(model, question, devices).judge();
-}
-
-void judge_common_results(const RunModel& model, JudgedDevices& devices) {
-  constexpr std::string_view kCommon = "same.";
-  std::map<std::pair<std::string, std::string>, ValuesOfDevices> told;  // by model and name
-  for (const CaseRecord& record : model.cases()) {
-    for (const Attempt& attempt : record.attempts) {
-      if (!attempt.end || attempt.start.devices.size() != 1) continue;
-      const auto device = devices.find(attempt.start.devices.front());
-      if (device == devices.end()) continue;
-      for (const auto& [name, value] : attempt.end->properties) {
-        if (!name.starts_with(kCommon)) continue;
-        auto& ids = told[{device->second.model, name.substr(kCommon.size())}][value];
-        if (std::ranges::find(ids, device->first) == ids.end()) ids.push_back(device->first);
-      }
-    }
-  }
-  for (const auto& [key, values] : told) judge_common(key.second, values, devices);
-}
-
-void judge_health(const RunModel& model, JudgedDevices& devices) {
-  for (const DeviceHealth& health : model.health()) {
-    const auto device = devices.find(health.device);
-    if (device == devices.end()) continue;
-    const std::string words =
-        one_line(fmt::format("{}: {}", health.what.text(), health.evidence), kLongestWords);
-    if (health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
-        health.what == HealthFact::kNotBack || health.what == HealthFact::kKernelLog) {
-      device->second.findings.push_back({.step = "health",
-                                         .case_id = health.case_id,
-                                         .words = words,
-                                         .code = rule_of_kernel(health),
-                                         .evidence = {},
-                                         .rule = rule_of_health(health)});
-    } else if (health.what == HealthFact::kForeignHolder) {
-      device->second.gaps.push_back("others use it: " + words);
-    }
-  }
 }
 
 }  // namespace proctor

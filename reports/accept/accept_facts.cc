@@ -1,15 +1,18 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "reports/accept/accept_parts.h"
+#include "reports/model/truncate.h"
 
 namespace proctor {
 namespace {
 
 using nlohmann::json;
 
-// A rule of a management library, as action_for() knows it.
+// The names of rules in accept_action.cc.
 constexpr const char* kLink = "management/Inventory.LinkHasItsWidth";
 constexpr const char* kSetting = "management/Inventory.Setting";
 constexpr const char* kUncorrected = "management/Management.ErrorsUnderLoadAreCorrected";
@@ -76,7 +79,7 @@ const char* rule_of(const std::string& key) {
   return key.starts_with("pcie") || key.starts_with("link") ? kLink : kSetting;
 }
 
-// An idle link is slow: of several answers the best.
+// Returns the larger of two numbers, because an idle link is slow.
 const json* best_told(const AcceptQuestion& question, const std::string& id, const std::string& key) {
   const json* before = told(question.before, id, key.c_str());
   const json* after = told(question.after, id, key.c_str());
@@ -107,10 +110,16 @@ void add_missing(JudgedDevices& devices, const ExpectedModel& expected, const st
   devices.emplace(id, std::move(missing));
 }
 
-// By their UUIDs where they are pinned, and by their number.
-void judge_presence(const ExpectedMachine& machine, const ExpectedModel& expected, JudgedDevices& devices) {
-  int here = 0;
-  for (const auto& [id, device] : devices) here += device.model == expected.name ? 1 : 0;
+// Compares the UUIDs that are pinned, and the number of devices. If there are more than expected, the result names those that
+// are not pinned.
+std::string judge_presence(const ExpectedMachine& machine, const ExpectedModel& expected,
+                           JudgedDevices& devices) {
+  std::vector<std::string> here, not_pinned;
+  for (const auto& [id, device] : devices) {
+    if (device.model != expected.name) continue;
+    here.push_back(id);
+    if (std::ranges::find(expected.uuids, device.uuid) == expected.uuids.end()) not_pinned.push_back(id);
+  }
   int missing = 0;
   for (const std::string& uuid : expected.uuids) {
     const bool found =
@@ -120,15 +129,76 @@ void judge_presence(const ExpectedMachine& machine, const ExpectedModel& expecte
     add_missing(devices, expected, "missing:" + uuid, uuid,
                 fmt::format("{} of {} is not here", uuid, machine.file));
   }
-  for (int number = here + missing + 1; number <= expected.count; ++number) {
+  const int count = static_cast<int>(here.size());
+  for (int number = count + missing + 1; number <= expected.count; ++number) {
     add_missing(devices, expected, fmt::format("missing:{}:{}", expected.name, number), "",
-                fmt::format("{} of {} devices are here", here, expected.count));
+                fmt::format("{} of {} devices are here", count, expected.count));
+  }
+  if (count + missing <= expected.count) return {};
+  return fmt::format("{} expects {} of `{}`, and {} are here; not listed: {}", machine.file, expected.count,
+                     expected.name, count, fmt::join(not_pinned, ", "));
+}
+
+// ---- What the runner found ----
+
+// Returns the rule ("xid:48") of an error in the kernel log.
+std::string rule_of_kernel(const DeviceHealth& health) {
+  const bool is_logged = health.what == HealthFact::kKernelLog;
+  return is_logged ? health.evidence.substr(0, health.evidence.find(": ")) : "";
+}
+
+constexpr const char* kProbeFailed = "the health probe failed";
+
+// Returns what a fault of a device is called in a reason; null for other facts.
+const char* fault_text(const HealthWord& fact) {
+  if (fact == HealthFact::kLost) return "the device is lost";
+  if (fact == HealthFact::kL1Fail) return kProbeFailed;
+  if (fact == HealthFact::kNotBack) return "its memory did not come back";
+  if (fact == HealthFact::kKernelLog) return "the kernel logged an error";
+  return nullptr;
+}
+
+// Maps wrong bytes to a replacement, and a missing answer to a reset.
+ActionRule rule_of_health(const DeviceHealth& health) {
+  const bool is_wrong =
+      health.what == HealthFact::kL1Fail && health.evidence.find("compare") != std::string::npos;
+  return is_wrong ? action_for("memory/Contents.MostOfTheMemoryKeepsAPattern", {Outcome::kFail, {}})
+                  : action_for("*", {Outcome::kDeviceLost, {}});
+}
+
+// If the health probe fails on all devices of a machine with several in the same way, the software is at fault.
+void judge_common_probe(JudgedDevices& devices) {
+  std::set<std::string> words;
+  std::size_t failed = 0;
+  for (const auto& [id, device] : devices) {
+    const auto is_probe = [](const AcceptFinding& finding) {
+      return finding.words.starts_with(kProbeFailed);
+    };
+    const auto finding = std::ranges::find_if(device.findings, is_probe);
+    if (finding == device.findings.end()) continue;
+    words.insert(finding->words);
+    ++failed;
+  }
+  if (failed < 2 || failed < devices.size() || words.size() > 1) return;
+  for (auto& [id, device] : devices) {
+    for (AcceptFinding& finding : device.findings) finding.rule.action = AcceptAction::kFixSoftware;
+  }
+}
+
+// Adds a gap for a device that a person drained before the run or during it.
+void judge_drained(const RunModel& model, JudgedDevices& devices) {
+  for (const Warning& warning : model.warnings()) {
+    if (warning.code != WarningCode::kDeviceDrained) continue;
+    const auto device = devices.find(warning.text.substr(0, warning.text.find(' ')));
+    if (device == devices.end() || !device->second.findings.empty()) continue;
+    device->second.gaps.push_back(warning.text);
+    device->second.next = "proctor devices undrain " + device->first;
   }
 }
 
 }  // namespace
 
-void judge_facts(const RunModel& /*model*/, const AcceptQuestion& question, JudgedDevices& devices) {
+std::vector<std::string> judge_facts(const AcceptQuestion& question, JudgedDevices& devices) {
   for (auto& [id, device] : devices) {
     judge_counters(question, device);
     judge_state(question, device);
@@ -139,9 +209,32 @@ void judge_facts(const RunModel& /*model*/, const AcceptQuestion& question, Judg
       device.gaps.push_back(fmt::format("{} does not expect a `{}`", question.expected->file, device.model));
     }
   }
-  if (!question.expected) return;
-  for (const ExpectedModel& expected : question.expected->models)
-    judge_presence(*question.expected, expected, devices);
+  std::vector<std::string> gaps;
+  if (!question.expected) return gaps;
+  for (const ExpectedModel& expected : question.expected->models) {
+    std::string gap = judge_presence(*question.expected, expected, devices);
+    if (!gap.empty()) gaps.push_back(std::move(gap));
+  }
+  return gaps;
+}
+
+void judge_health(const RunModel& model, JudgedDevices& devices) {
+  for (const DeviceHealth& health : model.health()) {
+    const auto device = devices.find(health.device);
+    if (device == devices.end()) continue;
+    if (const char* what = fault_text(health.what)) {
+      device->second.findings.push_back({.step = "health",
+                                         .case_id = health.case_id,
+                                         .words = one_line(fmt::format("{}: {}", what, health.evidence), 200),
+                                         .code = rule_of_kernel(health),
+                                         .evidence = {},
+                                         .rule = rule_of_health(health)});
+    } else if (health.what == HealthFact::kForeignHolder) {
+      device->second.gaps.push_back(one_line("other processes use it: " + health.evidence, 200));
+    }
+  }
+  judge_common_probe(devices);
+  judge_drained(model, devices);
 }
 
 }  // namespace proctor

@@ -4,11 +4,12 @@
 
 #include "reports/accept/accept_parts.h"
 #include "reports/accept/sibling_speed.h"
+#include "reports/model/truncate.h"
 
 namespace proctor {
 namespace {
 
-// Where more is better.
+// A speed is better if it is larger.
 bool is_speed(const Measure& measure) { return measure.unit == "GB/s" || measure.unit == "GFLOP/s"; }
 
 // The last of several.
@@ -35,7 +36,7 @@ void collect(const RunModel& model, JudgedDevices& devices) {
   }
 }
 
-// By model and name: the best, where there are two devices and more.
+// Returns the best value by model and name, for models with at least two devices.
 std::map<std::pair<std::string, std::string>, double> best_of_siblings(const JudgedDevices& devices) {
   std::map<std::pair<std::string, std::string>, std::vector<double>> values;
   for (const auto& [id, device] : devices) {
@@ -64,9 +65,62 @@ void report_low(AcceptedDevice& device, const AcceptFigure& figure) {
        .rule = action_for("", {Outcome::kFail, {}})});
 }
 
+bool computes_wrong(const AcceptedDevice& device) {
+  return std::ranges::any_of(device.findings, [](const AcceptFinding& finding) {
+    return finding.case_id.starts_with("kernels.") || finding.case_id.starts_with("memory.");
+  });
+}
+
+// The devices with each value.
+using ValuesOfDevices = std::map<std::string, std::vector<std::string>>;
+
+constexpr std::string_view kInventory = "inventory.";
+
+void leave_open(AcceptedDevice& device, std::string_view step) {
+  for (AcceptStepResult& result : device.steps) result.undecided += result.step->name == step ? 1 : 0;
+}
+
+void judge_common(const std::string& name, const ValuesOfDevices& values, const std::string& again,
+                  JudgedDevices& devices) {
+  if (values.size() < 2) return;
+  const bool is_setting = name.starts_with(kInventory);
+  const std::string_view step = is_setting ? "inventory" : "silent errors";
+  const char* rule = is_setting ? "management/Inventory.Setting" : "kernels/Cores.*";
+  std::size_t all = 0;
+  const std::vector<std::string>* most = nullptr;
+  for (const auto& [value, ids] : values) {
+    all += ids.size();
+    if (most == nullptr || ids.size() > most->size()) most = &ids;
+  }
+  const bool majority = most->size() * 2 > all;
+  for (const auto& [value, ids] : values) {
+    if (majority && &ids == most) continue;
+    for (const std::string& id : ids) {
+      const std::string words =
+          fmt::format("its {} differs from that of other devices of the model: {}",
+                      is_setting ? name.substr(kInventory.size()) : "result of " + name, one_line(value, 80));
+      if (majority) {
+        devices.at(id).findings.push_back({.step = std::string(step),
+                                           .case_id = {},
+                                           .words = words,
+                                           .code = {},
+                                           .evidence = {},
+                                           .rule = action_for(rule, {Outcome::kFail, {}})});
+      } else {
+        AcceptedDevice& device = devices.at(id);
+        leave_open(device, step);
+        device.gaps.push_back(words + ", and no majority shows which is right");
+        const char* repair =
+            is_setting ? "make the settings of the model equal" : "add a device of the model";
+        if (device.next.empty()) device.next = fmt::format("{}, then: {}", repair, again);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-// A simulated device has no speed of its own: only a floor that somebody gave for its model judges it.
+// The speed of a simulated device is that of the host: it is compared only with a floor of --expect.
 void judge_figures(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
   collect(model, devices);
   const auto best = best_of_siblings(devices);
@@ -84,6 +138,25 @@ void judge_figures(const RunModel& model, const AcceptQuestion& question, Judged
       if (figure.low) report_low(device, figure);
     }
   }
+}
+
+// A device whose own results are wrong has no vote.
+void judge_common_results(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
+  constexpr std::string_view kCommon = "same.";
+  std::map<std::pair<std::string, std::string>, ValuesOfDevices> told;  // by model and name
+  for (const CaseRecord& record : model.cases()) {
+    for (const Attempt& attempt : record.attempts) {
+      if (!attempt.end || attempt.start.devices.size() != 1) continue;
+      const auto device = devices.find(attempt.start.devices.front());
+      if (device == devices.end() || computes_wrong(device->second)) continue;
+      for (const auto& [name, value] : attempt.end->properties) {
+        if (!name.starts_with(kCommon)) continue;
+        auto& ids = told[{device->second.model, name.substr(kCommon.size())}][value];
+        if (std::ranges::find(ids, device->first) == ids.end()) ids.push_back(device->first);
+      }
+    }
+  }
+  for (const auto& [key, values] : told) judge_common(key.second, values, question.again, devices);
 }
 
 }  // namespace proctor

@@ -13,11 +13,16 @@ void write_finding(JsonWriter& json, const AcceptFinding& finding) {
 
 void write_step(JsonWriter& json, const AcceptStepResult& result) {
   json.open_object().member("name", result.step->name).member("proves", result.step->proves);
-  json.member("proven", result.proven()).member("required", result.step->required);
-  json.member("passed", result.passed).member("failed", result.failed).member("skipped", result.skipped);
-  json.member("not_run", result.not_run).member("seconds", static_cast<double>(result.ms) / 1000);
+  json.member("state", to_string(result.state)).member("required", result.step->required);
+  json.member_if_any("gap", result.gap).member("covered_percent", result.covered_percent);
+  json.member("passed", result.passed).member("failed", result.failed).member("undecided", result.undecided);
+  json.member("skipped", result.skipped)
+      .member("not_run", result.not_run)
+      .member("seconds", static_cast<double>(result.ms) / 1000);
   json.open_object("why");
-  for (const auto& [reason, cases] : result.why) json.member(reason.empty() ? "no reason" : reason, cases);
+  std::map<std::string, int> why = result.why_skipped;
+  for (const auto& [reason, cases] : result.why_not_run) why[reason] += cases;
+  for (const auto& [reason, cases] : why) json.member(reason.empty() ? "no reason" : reason, cases);
   json.close().close();
 }
 
@@ -48,6 +53,7 @@ void write_facts(JsonWriter& json, const char* when, const FactsOfCards& facts, 
 
 void write_device(JsonWriter& json, const AcceptedDevice& device, const AcceptQuestion& question) {
   json.open_object().member("id", device.id).member("model", device.model).member_if_any("uuid", device.uuid);
+  json.member_if_any("pci", device.pci).member_if_any("next", device.next);
   json.member("verdict", to_string(device.verdict)).member("reason", device.reason());
   const bool rejected = !device.findings.empty();
   json.member("action",
@@ -73,10 +79,14 @@ std::string accept_json(const Acceptance& acceptance, const AcceptQuestion& ques
     TextOutput output([&text](std::string_view piece) { text += piece; });
     JsonWriter json(output);
     json.open_object().member("format", 1).member("verdict", to_string(acceptance.verdict));
-    json.member("exit_code", exit_code(acceptance.verdict)).member("level", acceptance.level);
+    json.member("exit_code", exit_code(acceptance)).member("level", acceptance.level);
+    json.member("run_id", acceptance.run_id).member("host", acceptance.host);
+    json.member("command_line", acceptance.command_line).member("duration_ms", acceptance.duration_ms);
     json.member("simulated", acceptance.simulated).member("run", run_dir);
     json.member("expected", question.expected ? std::optional(question.expected->file) : std::nullopt);
+    json.member("gaps", acceptance.gaps);
     json.member("left_out", acceptance.left_out).member("problems", acceptance.problems);
+    json.member("not_tried", acceptance.not_tried);
     json.open_array("devices");
     for (const AcceptedDevice& device : acceptance.devices) write_device(json, device, question);
     json.close().close();

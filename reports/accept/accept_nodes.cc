@@ -42,6 +42,13 @@ void read_device(const nlohmann::json& device, bool simulated, AcceptedNode& nod
   }
 }
 
+// Returns why the machine is not accepted although each of its devices is.
+std::string reason_of_machine(const nlohmann::json& document) {
+  const auto gaps = document.find("gaps");
+  const bool any = gaps != document.end() && gaps->is_array() && !gaps->empty() && gaps->front().is_string();
+  return any ? gaps->front().get<std::string>() : "its run was cut short";
+}
+
 }  // namespace
 
 Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_view json) {
@@ -53,7 +60,7 @@ Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_vie
     if (node.devices == 0) node.reason = "it has no device";
     const AcceptVerdict whole = verdict_named(document.at("verdict").get<std::string>());
     if (whole > node.verdict)
-      node = {.name = name, .verdict = whole, .reason = "its run was cut short", .devices = node.devices};
+      node = {.name = name, .verdict = whole, .reason = reason_of_machine(document), .devices = node.devices};
     return node;
   } catch (const nlohmann::json::exception& error) {
     return Error{

@@ -2,6 +2,7 @@
 // proves. A case belongs to the first step whose glob matches it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,9 +20,12 @@ struct AcceptStep {
   int seconds;    // about as long as it takes on a device of 80 GB; of --budget
   std::string_view proves;
   std::vector<std::string_view> cases;  // globs over SUITE/GROUP.NAME, where SUITE has no backend
+  double covers_percent = 0;            // the least share of the memory that each of its cases covers
+  bool all_devices = false;             // a case of several devices gets all of them: it tries each two
+  bool every_case = false;              // a case that a need skips is a gap
 };
 
-// In the order in which --budget takes them: what finds the most in a second comes first.
+// In the order in which --budget takes those that are not required: what finds the most in a second comes first.
 std::span<const AcceptStep> accept_steps();
 
 // "memory.cuda/Copy.IsByteExact" -> "memory/Copy.IsByteExact".
@@ -30,12 +34,16 @@ std::string without_backend(std::string_view case_id);
 // Null: it belongs to none.
 const AcceptStep* step_of(std::string_view case_id);
 
-// Those of this level whose times add up to no more than `budget_s`; the rest in `left_out`. 0: no budget.
+// Takes the required steps of this level, and the others whose times fit into the rest of the budget. Without a budget it
+// takes all.
 struct ChosenSteps {
   std::vector<const AcceptStep*> taken;
   std::vector<const AcceptStep*> left_out;
 };
-ChosenSteps choose_steps(int level, int budget_s);
+ChosenSteps choose_steps(int level, std::optional<int> budget_s = {});
+
+// The smallest budget of a level: that of its required steps.
+int smallest_budget_s(int level);
 
 // --size of our suites at this level.
 std::string_view size_of_level(int level);

@@ -4,133 +4,317 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <set>
 
-#include "harness/core/count_text.h"
+#include "harness/core/duration.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/accept/short_ids.h"
+#include "reports/model/truncate.h"
 
 namespace proctor {
 namespace {
 
-std::string number_text(const std::optional<double>& number) {
-  return number ? fmt::format("{:.4g}", *number) : std::string();
+using Cells = std::vector<std::string>;
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastModel = 8;  // a model that is cut further is not shown
+constexpr std::size_t kMostModel = 28;
+constexpr std::size_t kShortBar = 4;
+constexpr std::size_t kLongBar = 10;
+constexpr std::size_t kPlainBytes = 400;
+constexpr std::size_t kMostGaps = 3;  // of a device; accept.json has all
+constexpr int kEighths = 8;
+
+// ---- Text in columns ----
+
+std::string plain_text(const std::string& text) { return one_line(clean_text(text), kPlainBytes); }
+
+std::string padded(const std::string& text, std::size_t columns) {
+  const std::size_t width = width_of(text);
+  return width >= columns ? text : text + std::string(columns - width, ' ');
 }
 
-std::string why_text(const AcceptStepResult& result) {
-  std::vector<std::string> reasons;
-  for (const auto& [reason, cases] : result.why)
-    reasons.push_back(fmt::format("{}: {}", count_text(static_cast<std::size_t>(cases), "case"),
-                                  reason.empty() ? "no reason" : reason));
-  if (reasons.empty()) reasons.emplace_back("no case of it ran");
-  if (reasons.size() > 3) reasons.resize(3);
-  return fmt::format("{}", fmt::join(reasons, ", "));
+std::string centred(const std::string& text, std::size_t columns) {
+  const std::size_t width = width_of(text);
+  return width >= columns ? text : padded(std::string((columns - width) / 2, ' ') + text, columns);
 }
 
-struct Proof {
-  std::vector<std::string> proven;
-  std::vector<std::string> not_proven;
+std::string without_end_blanks(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
 
-  std::string text() const {
-    std::string text =
-        fmt::format("proven: {}", proven.empty() ? "nothing" : fmt::format("{}", fmt::join(proven, ", ")));
-    return text + fmt::format("; not proven: {}", fmt::join(not_proven, ", "));
+// Breaks lines between words. The first line begins with `head`, the others with `indent` blanks.
+std::string wrapped(const std::string& head, const std::string& text, std::size_t indent,
+                    std::size_t columns) {
+  std::string all;
+  std::string line = head;
+  bool is_empty = true;
+  for (const std::string_view word : split(text, ' ')) {
+    if (!is_empty && width_of(line) + 1 + width_of(word) > columns) {
+      all += without_end_blanks(line);
+      line = std::string(indent, ' ');
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + std::string(word);
+    is_empty = false;
+  }
+  return all + without_end_blanks(line);
+}
+
+// ---- Devices and steps ----
+
+std::size_t widest(const Cells& cells, std::string_view heading) {
+  std::size_t width = width_of(heading);
+  for (const std::string& cell : cells) width = std::max(width, width_of(cell));
+  return width;
+}
+
+// "a", "b", ..., "z", "27".
+std::string letter_of(std::size_t step) {
+  return step < 26 ? std::string(1, static_cast<char>('a' + step)) : std::to_string(step + 1);
+}
+
+struct StepColumns {
+  Cells headings;
+  std::size_t gap = kGap;
+  bool are_letters = false;
+
+  std::size_t width() const {
+    std::size_t all = 0;
+    for (const std::string& heading : headings) all += width_of(heading) + gap;
+    return all;
   }
 };
 
-Proof proof_of(const AcceptedDevice& device, const Acceptance& acceptance) {
-  Proof proof;
-  for (const AcceptStepResult& result : device.steps) {
-    const std::string name(result.step->name);
-    if (result.proven()) {
-      proof.proven.push_back(name);
-    } else if (result.failed > 0) {
-      proof.not_proven.push_back(fmt::format("{} ({} failed)", name, result.failed));
-    } else {
-      proof.not_proven.push_back(fmt::format("{} ({})", name, why_text(result)));
-    }
-  }
-  for (const std::string& step : acceptance.left_out)
-    proof.not_proven.push_back(step + " (no time in the budget)");
-  proof.not_proven.emplace_back("the fabric between machines");
-  return proof;
+StepColumns step_columns(const Cells& names, std::size_t room) {
+  StepColumns whole{.headings = names};
+  if (whole.width() <= room) return whole;
+  StepColumns letters{.headings = {}, .gap = 1, .are_letters = true};
+  for (std::size_t i = 0; i < names.size(); ++i) letters.headings.push_back(letter_of(i));
+  return letters;
 }
 
-// Cases that were skipped beside those that were not.
-bool is_mostly_skipped(const Acceptance& acceptance) {
-  int skipped = 0, all = 0;
-  for (const AcceptedDevice& device : acceptance.devices) {
-    for (const AcceptStepResult& result : device.steps) {
-      skipped += result.skipped + result.not_run;
-      all += result.skipped + result.not_run + result.passed + result.failed;
+std::string sign_cells(const ReportedDevice& device, const Cells& names, const StepColumns& columns) {
+  std::string line;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ReportedStep* step = find_step(device, names[i]);
+    const std::string sign(step == nullptr ? kNoSign : sign_of(step->state));
+    line += centred(sign, width_of(columns.headings[i])) + std::string(columns.gap, ' ');
+  }
+  return line;
+}
+
+std::string legend_of(const Cells& names, const StepColumns& steps, std::size_t columns) {
+  const std::string all = "✓ proven   ✗ failed   ~ partly   · not tried\n";
+  if (!steps.are_letters) return all;
+  Cells meanings;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    meanings.push_back(steps.headings[i] + " " + plain_text(names[i]));
+  return all + wrapped("", joined(meanings, "   "), 0, columns);
+}
+
+// ---- Speeds ----
+
+// "█▌": a part of `columns`.
+std::string bar_of(double value, double most, std::size_t columns) {
+  static constexpr std::array<std::string_view, kEighths> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+  const auto eighths = static_cast<std::size_t>(std::lround(share * static_cast<double>(columns) * kEighths));
+  std::string bar;
+  for (std::size_t i = 0; i < eighths / kEighths; ++i) bar += "█";
+  return bar + std::string(kParts[eighths % kEighths]);
+}
+
+std::string speed_text(const std::optional<double>& number) {
+  return number ? fmt::format("{:.4g}", *number) : "-";
+}
+
+// "████▌ 7.15", and "✗" where it is too low.
+std::string speed_cell(const AcceptFigure* figure, double most, std::size_t bar) {
+  if (figure == nullptr) return "-";
+  return fmt::format("{} {}{}", padded(bar_of(figure->value, most, bar), bar), speed_text(figure->value),
+                     figure->low ? " ✗" : "");
+}
+
+std::string aligned(const std::vector<Cells>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i] + kGap);
+    text += without_end_blanks(line);
+  }
+  return text;
+}
+
+// The devices from `first` on, at most `count`.
+std::string speed_block(const ModelFigures& model, const ShortIds& ids, std::size_t first, std::size_t count,
+                        std::size_t bar) {
+  Cells head = {plain_text(model.model)};
+  const std::size_t end = std::min(first + count, model.devices.size());
+  for (std::size_t i = first; i < end; ++i) head.push_back(ids.at(model.devices[i]));
+  head.insert(head.end(), {"FLOOR", "BEST"});
+  std::vector<Cells> rows = {head};
+  for (const FigureRow& row : model.rows) {
+    Cells cells = {fmt::format("{} {}", plain_text(row.name), plain_text(row.unit))};
+    for (std::size_t i = first; i < end; ++i) cells.push_back(speed_cell(row.values[i], row.most, bar));
+    cells.insert(cells.end(), {speed_text(row.floor), speed_text(row.best)});
+    rows.push_back(std::move(cells));
+  }
+  return aligned(rows);
+}
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t width = 0;
+  for (const std::string_view line : lines_of(text)) width = std::max(width, width_of(line));
+  return width;
+}
+
+// Each table has as many devices as fit into `columns`.
+std::string speed_blocks(const ModelFigures& model, const ShortIds& ids, std::size_t columns) {
+  std::size_t beside = model.devices.size();
+  std::size_t bar = kLongBar;
+  while (widest_line(speed_block(model, ids, 0, beside, bar)) > columns && (bar > kShortBar || beside > 1)) {
+    if (bar > kShortBar) {
+      --bar;
+    } else {
+      --beside;
     }
   }
-  return skipped * 2 > all;
+  std::string text;
+  for (std::size_t i = 0; i < model.devices.size(); i += beside)
+    text += (text.empty() ? "" : "\n") + speed_block(model, ids, i, beside, bar);
+  return text;
+}
+
+// ---- Reasons ----
+
+std::string identity_of(const ReportedDevice& device) {
+  Cells words = {plain_text(device.id), std::string(to_string(device.verdict))};
+  for (const std::string& word : {device.model, device.pci, device.uuid}) {
+    if (!word.empty()) words.push_back(plain_text(word));
+  }
+  return joined(words, "  ");
+}
+
+std::string first_reason(const ReportedDevice& device) {
+  if (device.findings.empty()) return "";
+  std::string text = plain_text(device.findings.front().words);
+  if (const std::size_t more = device.findings.size() - 1; more > 0)
+    text += fmt::format("; and {} more finding{}", more, more == 1 ? "" : "s");
+  return text;
+}
+
+// The lines below the identity of a device.
+std::string explanation_of(const ReportedDevice& device, std::size_t columns) {
+  constexpr std::size_t kIndent = 10;
+  std::string text;
+  if (const std::string reason = first_reason(device); !reason.empty())
+    text += wrapped("  reason  ", reason, kIndent, columns);
+  const std::size_t gaps = std::min(device.gaps.size(), kMostGaps);
+  for (std::size_t i = 0; i < gaps; ++i)
+    text += wrapped("  gap     ", plain_text(device.gaps[i]), kIndent, columns);
+  if (device.gaps.size() > gaps) text += fmt::format("  gap     and {} more\n", device.gaps.size() - gaps);
+  if (!device.action.empty()) text += fmt::format("  action  {}\n", plain_text(device.action));
+  // A command is not wrapped, so that it can be copied.
+  if (!device.next.empty()) text += fmt::format("  next    {}\n", plain_text(device.next));
+  return text;
+}
+
+// Devices with one explanation share a paragraph. Each entry has the explanation and the identities.
+std::vector<std::pair<std::string, std::string>> paragraphs_of(const AcceptReport& report,
+                                                               std::size_t columns) {
+  std::vector<std::pair<std::string, std::string>> paragraphs;
+  for (const ReportedDevice& device : report.devices) {
+    if (device.verdict == AcceptVerdict::kAccepted) continue;
+    const std::string explanation = explanation_of(device, columns);
+    auto same = std::ranges::find(paragraphs, explanation, &std::pair<std::string, std::string>::first);
+    if (same == paragraphs.end()) same = paragraphs.insert(paragraphs.end(), {explanation, ""});
+    same->second += wrapped("", identity_of(device), 2, columns);
+  }
+  return paragraphs;
 }
 
 }  // namespace
 
-std::vector<std::vector<std::string>> verdict_rows(const Acceptance& acceptance) {
-  std::vector<std::vector<std::string>> rows;
-  for (const AcceptedDevice& device : acceptance.devices) {
-    const bool rejected = device.verdict == AcceptVerdict::kRejected;
-    rows.push_back({device.id, device.model, std::string(to_string(device.verdict)),
-                    rejected ? std::string(to_string(device.findings.front().rule.action)) : "",
-                    clean_text(device.reason())});
-  }
-  return rows;
+std::string accept_meta_line(const AcceptReport& report) {
+  return fmt::format("level {} · {} · host {}{} · exit {} ({})", report.level,
+                     human_duration(Milliseconds(report.duration_ms)), plain_text(report.host),
+                     report.simulated ? " · simulated: no evidence about hardware" : "", report.exit_code,
+                     exit_words(report));
 }
 
-std::vector<std::vector<std::string>> figure_rows(const Acceptance& acceptance) {
-  std::vector<std::vector<std::string>> rows;
-  for (const AcceptedDevice& device : acceptance.devices) {
-    for (const AcceptFigure& figure : device.figures) {
-      if (!figure.judged()) continue;
-      rows.push_back({figure.name, device.id, fmt::format("{:.4g} {}", figure.value, figure.unit),
-                      number_text(figure.floor), number_text(figure.best), figure.low ? "low" : "good"});
-    }
+std::string accept_step_table(const AcceptReport& report, std::size_t columns) {
+  if (report.devices.empty()) return "";
+  const ShortIds short_names = short_ids(report);
+  const Cells names = step_names(report);
+  Cells ids, models, verdicts, actions;
+  for (const ReportedDevice& device : report.devices) {
+    ids.push_back(short_names.at(&device));
+    models.push_back(cut_text(plain_text(device.model), kMostModel));
+    verdicts.emplace_back(to_string(device.verdict));
+    actions.push_back(device.action.empty() ? "-" : plain_text(device.action));
   }
-  std::ranges::stable_sort(rows, {}, [](const std::vector<std::string>& row) { return row.front(); });
-  return rows;
+  const std::size_t id_width = widest(ids, "DEVICE");
+  const std::size_t verdict_width = widest(verdicts, "VERDICT");
+  const std::size_t rest = id_width + kGap + verdict_width + kGap + widest(actions, "ACTION");
+  std::size_t model_width = widest(models, "MODEL");
+  const std::size_t room = columns > rest ? columns - rest : 0;
+  const StepColumns steps = step_columns(names, room > model_width + kGap ? room - model_width - kGap : 0);
+  if (steps.width() + model_width + kGap > room) {
+    const std::size_t left = room > steps.width() + kGap ? room - steps.width() - kGap : 0;
+    model_width = left < kLeastModel ? 0 : std::min(model_width, left);
+  }
+  const auto line = [&](const std::string& id, const std::string& model, const std::string& signs,
+                        const std::string& verdict, const std::string& action) {
+    return without_end_blanks(
+        padded(id, id_width + kGap) +
+        (model_width == 0 ? "" : padded(cut_text(model, model_width), model_width + kGap)) + signs +
+        std::string(steps.are_letters ? 1 : 0, ' ') + padded(verdict, verdict_width + kGap) + action);
+  };
+  std::string headings;
+  for (const std::string& heading : steps.headings) headings += heading + std::string(steps.gap, ' ');
+  std::string text = line("DEVICE", "MODEL", headings, "VERDICT", "ACTION");
+  for (std::size_t i = 0; i < report.devices.size(); ++i)
+    text += line(ids[i], models[i], sign_cells(report.devices[i], names, steps), verdicts[i], actions[i]);
+  return text + legend_of(names, steps, columns);
 }
 
-std::string figures_without_bound(const Acceptance& acceptance) {
-  std::set<std::string> names;
-  for (const AcceptedDevice& device : acceptance.devices) {
-    for (const AcceptFigure& figure : device.figures) {
-      if (!figure.judged()) names.insert(figure.name);
-    }
+std::string accept_speed_table(const AcceptReport& report, std::size_t columns) {
+  std::string text;
+  const ShortIds ids = short_ids(report);
+  for (ModelFigures& model : figures_by_model(report)) {
+    std::erase_if(model.rows,
+                  [](const FigureRow& row) { return row.values.size() < 2 && !row.floor && !row.best; });
+    if (!model.rows.empty()) text += (text.empty() ? "" : "\n") + speed_blocks(model, ids, columns);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return text;
 }
 
-// Devices with the same proof have one line.
-std::vector<std::string> proof_lines(const Acceptance& acceptance) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> proofs;
-  for (const AcceptedDevice& device : acceptance.devices) {
-    if (device.steps.empty()) continue;
-    const std::string text = proof_of(device, acceptance).text();
-    auto same = std::ranges::find(proofs, text, &std::pair<std::string, std::vector<std::string>>::first);
-    if (same == proofs.end()) same = proofs.insert(proofs.end(), {text, {}});
-    same->second.push_back(device.id);
-  }
-  std::vector<std::string> lines;
-  for (const auto& [text, ids] : proofs) lines.push_back(fmt::format("{}: {}", fmt::join(ids, ", "), text));
-  return lines;
-}
-
-std::string accept_line(const Acceptance& acceptance) {
-  std::string counts;
-  for (const AcceptVerdict verdict :
-       {AcceptVerdict::kRejected, AcceptVerdict::kIncomplete, AcceptVerdict::kAccepted}) {
-    const auto count = std::ranges::count(acceptance.devices, verdict, &AcceptedDevice::verdict);
-    if (count == 0) continue;
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, to_string(verdict));
-  }
-  return fmt::format("{}: {}, level {}{}{} · exit {}", to_string(acceptance.verdict),
-                     counts.empty() ? "there is no device" : counts, acceptance.level,
-                     is_mostly_skipped(acceptance) ? ", more than half of its cases did not run" : "",
-                     acceptance.simulated ? " · simulated: no evidence about hardware" : "",
-                     exit_code(acceptance.verdict));
+std::string accept_reasons(const AcceptReport& report, std::size_t columns) {
+  std::string text;
+  for (const auto& [explanation, identities] : paragraphs_of(report, columns))
+    text += identities + explanation + "\n";
+  for (const std::string& gap : report.gaps) text += wrapped("", "machine: " + plain_text(gap), 2, columns);
+  for (const std::string& line : open_steps(report))
+    text += wrapped("", "not proven: " + plain_text(line), 2, columns);
+  for (const std::string& line : speeds_without_bound(report))
+    text += wrapped("", plain_text(line), 2, columns);
+  if (!report.left_out.empty())
+    text += wrapped("", fmt::format("no time in the budget: {}", plain_text(joined(report.left_out, ", "))),
+                    2, columns);
+  for (const std::string& problem : report.problems)
+    text += wrapped("", "not known: " + plain_text(problem), 2, columns);
+  if (!report.not_tried.empty())
+    text += wrapped("", "not tried: " + plain_text(joined(report.not_tried, ", ")), 2, columns);
+  return text;
 }
 
 }  // namespace proctor

@@ -1,23 +1,27 @@
-// A judgement for people: device by device the verdict with its reason, what was proven and what was not, and speeds beside
-// what they are compared with.
+// The end of `proctor accept` on the console: the verdict in one line, a table of devices and steps, speeds as bars, and the
+// reasons. Each part is a table at any width. A table of 8 devices and 15 steps fits into 120 columns.
 #pragma once
 
+#include <cstddef>
 #include <string>
-#include <vector>
 
-#include "reports/accept/acceptance.h"
+#include "reports/accept/accept_report.h"
 
 namespace proctor {
 
-// Rows of DEVICE, MODEL, VERDICT, ACTION, REASON.
-std::vector<std::vector<std::string>> verdict_rows(const Acceptance& acceptance);
-// Rows of FIGURE, DEVICE, VALUE, FLOOR, BEST, VERDICT, of those that were compared.
-std::vector<std::vector<std::string>> figure_rows(const Acceptance& acceptance);
-// "cuda-sim:0, cuda-sim:1: proven: driver, copy; not proven: links (1 case: needs:devices>=2)".
-std::vector<std::string> proof_lines(const Acceptance& acceptance);
-// "memory.ceiling, kernels.saxpy"; "": all were compared.
-std::string figures_without_bound(const Acceptance& acceptance);
-// "rejected: 1 of 6 devices rejected, 5 accepted · level 3 · not proven: fabric".
-std::string accept_line(const Acceptance& acceptance);
+inline constexpr std::size_t kUsualColumns = 120;  // of output to a file or pipe
+
+// "level 1 · 4.8 s · host vm · simulated: no evidence about hardware · exit 1 (rejected)".
+std::string accept_meta_line(const AcceptReport& report);
+
+// A row for each device, with a sign for each step, the verdict and the action; then what the signs mean. Names of steps that
+// do not fit into `columns` become letters.
+std::string accept_step_table(const AcceptReport& report, std::size_t columns);
+
+// Speeds of the devices of each model as bars of one scale, beside floor and best device; "" without any.
+std::string accept_speed_table(const AcceptReport& report, std::size_t columns);
+
+// A paragraph for each device that is not accepted, then what was not tried, and what could not be judged.
+std::string accept_reasons(const AcceptReport& report, std::size_t columns);
 
 }  // namespace proctor

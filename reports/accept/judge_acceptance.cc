@@ -4,72 +4,141 @@
 
 #include <algorithm>
 
+#include "harness/core/count_text.h"
 #include "reports/accept/accept_parts.h"
+#include "reports/model/exit_code.h"
 
 namespace proctor {
 namespace {
 
 // "12 cases: needs:devices>=2".
-std::string why_not_proven(const AcceptStepResult& result) {
+std::string reasons_text(const std::map<std::string, int>& reasons) {
   std::string why;
-  for (const auto& [reason, cases] : result.why)
+  for (const auto& [reason, cases] : reasons)
     why += fmt::format("{}{} {}: {}", why.empty() ? "" : "; ", cases, cases == 1 ? "case" : "cases",
                        reason.empty() ? "no reason" : reason);
   return why.empty() ? "no case of it ran" : why;
 }
 
-void find_gaps(AcceptedDevice& device) {
-  for (const AcceptStepResult& result : device.steps) {
-    if (result.failed > 0) continue;
-    if (result.step->required && !result.proven()) {
-      device.gaps.push_back(fmt::format("{}: {}", result.step->name, why_not_proven(result)));
-    } else if (result.not_run > 0) {
-      device.gaps.push_back(
-          fmt::format("{}: {} not run: {}", result.step->name, result.not_run, why_not_proven(result)));
+// Returns why the step does not prove its claim; "" it does.
+std::string gap_of(const AcceptStepResult& result) {
+  const AcceptStep& step = *result.step;
+  if (result.undecided > 0) return "a failure that counts against no single device";
+  if (result.not_run > 0) return "not run: " + reasons_text(result.why_not_run);
+  if (result.passed == 0) return reasons_text(result.why_skipped);
+  if (step.every_case) {
+    for (const auto& [reason, cases] : result.why_skipped) {
+      const bool lacks_feature =
+          reason.starts_with("unsupported:") || reason.starts_with("not_on_simulator:");
+      if (!lacks_feature)
+        return fmt::format("{} skipped: {}", count_text(static_cast<std::size_t>(cases), "case"), reason);
     }
+  }
+  if (step.covers_percent > 0 && result.covered_percent.value_or(0) < step.covers_percent) {
+    return fmt::format("{:.3g} % of the free memory was covered, and {:.3g} % is required",
+                       result.covered_percent.value_or(0), step.covers_percent);
+  }
+  return {};
+}
+
+StepState state_of(const AcceptStepResult& result) {
+  if (result.failed > 0) return StepState::kFailed;
+  if (result.gap.empty()) return StepState::kProven;
+  return result.passed > 0 || result.undecided > 0 ? StepState::kPartly : StepState::kNotTried;
+}
+
+// A step without a case of this backend is left out, unless it is required.
+void find_gaps(AcceptedDevice& device) {
+  std::erase_if(device.steps,
+                [](const AcceptStepResult& result) { return !result.step->required && !result.any(); });
+  for (AcceptStepResult& result : device.steps) {
+    result.gap = gap_of(result);
+    result.state = state_of(result);
+    const bool may_be_skipped =
+        !result.step->required && result.state == StepState::kNotTried && result.not_run == 0;
+    if (result.gap.empty() || result.state == StepState::kFailed || result.undecided > 0 || may_be_skipped)
+      continue;
+    device.gaps.push_back(fmt::format("{}: {}", result.step->name, result.gap));
   }
 }
 
-void decide(AcceptedDevice& device) {
+void decide(AcceptedDevice& device, const AcceptQuestion& question, bool simulated) {
   std::ranges::stable_sort(device.findings, {},
                            [](const AcceptFinding& finding) { return finding.rule.rank; });
   find_gaps(device);
   device.verdict = !device.findings.empty() ? AcceptVerdict::kRejected
                    : !device.gaps.empty()   ? AcceptVerdict::kIncomplete
                                             : AcceptVerdict::kAccepted;
+  const bool is_here = !device.steps.empty();
+  const bool is_too_large =
+      simulated && std::ranges::any_of(device.steps, [](const AcceptStepResult& result) {
+        return !result.gap.empty() && result.covered_percent;
+      });
+  if (is_too_large && device.next.empty())
+    device.next = "give the simulated devices less memory, for example --sim cuda:4:mem=1GiB";
+  if (device.verdict != AcceptVerdict::kAccepted && device.next.empty() && is_here && !question.again.empty())
+    device.next = fmt::format("{} --devices {}", question.again, device.id);
+}
+
+std::vector<std::string> steps_above(int level) {
+  std::vector<std::string> names;
+  for (const AcceptStep& step : accept_steps()) {
+    if (step.level > level) names.push_back(fmt::format("{} (level {})", step.name, step.level));
+  }
+  names.emplace_back("the fabric between machines");
+  return names;
 }
 
 JudgedDevices devices_of(const RunModel& model) {
   JudgedDevices devices;
   for (const PlannedDevice& device : model.plan().devices) {
-    devices.emplace(device.id, AcceptedDevice{.id = device.id, .model = device.name, .uuid = device.uuid});
+    devices.emplace(
+        device.id,
+        AcceptedDevice{.id = device.id, .model = device.name, .uuid = device.uuid, .pci = device.pci});
   }
   return devices;
+}
+
+// As the plan has them; those that are missing come last.
+std::vector<std::string> in_order(const RunModel& model, const JudgedDevices& devices) {
+  std::vector<std::string> ids;
+  for (const PlannedDevice& device : model.plan().devices) ids.push_back(device.id);
+  for (const auto& [id, device] : devices) {
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
 }
 
 }  // namespace
 
 Acceptance judge_acceptance(const RunModel& model, const AcceptQuestion& question) {
   JudgedDevices devices = devices_of(model);
-  judge_cases(model, question, devices);
-  judge_common_results(model, devices);
   judge_health(model, devices);
+  judge_cases(model, question, devices);
+  judge_common_results(model, question, devices);
   judge_figures(model, question, devices);
-  judge_facts(model, question, devices);
   Acceptance acceptance{.level = question.level,
                         .simulated = model.simulated(),
                         .verdict = AcceptVerdict::kAccepted,
                         .devices = {},
+                        .gaps = judge_facts(question, devices),
                         .left_out = {},
-                        .problems = question.problems};
+                        .problems = question.problems,
+                        .run_id = model.plan().run_id,
+                        .host = model.plan().hostname,
+                        .command_line = {},
+                        .duration_ms = model.elapsed_ms(),
+                        .stop_signal = ending_signal(model),
+                        .not_tried = steps_above(question.level)};
   for (const AcceptStep* step : question.steps.left_out) acceptance.left_out.emplace_back(step->name);
-  for (auto& [id, device] : devices) {
-    decide(device);
+  for (const std::string& id : in_order(model, devices)) {
+    AcceptedDevice& device = devices.at(id);
+    decide(device, question, acceptance.simulated);
     acceptance.verdict = std::max(acceptance.verdict, device.verdict);
     acceptance.devices.push_back(std::move(device));
   }
   const bool cut_short = !model.ended() || model.stop_signal() != 0;
-  if (acceptance.devices.empty() || cut_short)
+  if (acceptance.devices.empty() || !acceptance.gaps.empty() || cut_short)
     acceptance.verdict = std::max(acceptance.verdict, AcceptVerdict::kIncomplete);
   return acceptance;
 }

@@ -102,9 +102,9 @@ std::string device_lines(const DeviceVerdict& verdict) {
   return text.empty() ? text : text + "\n";
 }
 
-void add_head(std::string& out, const RunModel& model, const std::vector<CauseGroup>& groups) {
+// The title, and what is wrong with a device.
+void add_verdict(std::string& out, const RunModel& model, const std::optional<DeviceVerdict>& devices) {
   const RunPlanned& plan = model.plan();
-  const std::optional<DeviceVerdict> devices = device_verdict(model, "RUN_DIR");
   out += fmt::format("# Proctor: {} (exit code {})\n\n",
                      devices ? markdown_prose(devices->sentence) : std::string(light(model)),
                      shell_exit_code(model));
@@ -116,6 +116,13 @@ void add_head(std::string& out, const RunModel& model, const std::vector<CauseGr
     out += " and say nothing about any device.\n\n";
   }
   if (devices) out += device_lines(*devices);
+}
+
+void add_head(std::string& out, const RunModel& model, const std::vector<CauseGroup>& groups,
+              bool has_verdict) {
+  const RunPlanned& plan = model.plan();
+  const std::optional<DeviceVerdict> devices = device_verdict(model, "RUN_DIR");
+  if (has_verdict) add_verdict(out, model, devices);
   out += verdict_line(model, groups);
   out += counts_line(model);
   const std::string command = code_or_device_command(model, "RUN_DIR");
@@ -423,13 +430,11 @@ void add_surroundings(MarkdownPage& page, const RunModel& model) {
                        summary_html(stack_line(plan))));
 }
 
-}  // namespace
-
-std::string summary_markdown(const RunModel& model, std::size_t limit) {
+std::string summary_of(const RunModel& model, std::size_t limit, bool has_verdict) {
   MarkdownPage page(limit, "report.json");
   std::string head;
   const std::vector<CauseGroup> groups = cause_groups(model);
-  add_head(head, model, groups);
+  add_head(head, model, groups, has_verdict);
   page.add(head);
   add_causes(page, model, groups);
   add_each_device(page, model);
@@ -444,6 +449,16 @@ std::string summary_markdown(const RunModel& model, std::size_t limit) {
   add_run_warnings(page, model);
   add_surroundings(page, model);
   return std::move(page).finish();
+}
+
+}  // namespace
+
+std::string summary_markdown(const RunModel& model, std::size_t limit) {
+  return summary_of(model, limit, /*has_verdict=*/true);
+}
+
+std::string summary_of_cases(const RunModel& model, std::size_t limit) {
+  return summary_of(model, limit, /*has_verdict=*/false);
 }
 
 }  // namespace proctor

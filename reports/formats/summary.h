@@ -13,4 +13,7 @@ namespace proctor {
 // At most `limit` bytes; it says what it leaves out.
 std::string summary_markdown(const RunModel& model, std::size_t limit = kJobSummaryBytes);
 
+// The same without its verdict, for a report that has another one (`proctor accept`).
+std::string summary_of_cases(const RunModel& model, std::size_t limit = kJobSummaryBytes);
+
 }  // namespace proctor

@@ -35,7 +35,8 @@ nlohmann::json foot_section(const PageView& view) {
 
 constexpr std::array kSections = {
     PageSection{"title", title_section},       PageSection{"verdict", verdict_section},
-    PageSection{"bar", bar_section},           PageSection{"causes", causes_section},
+    PageSection{"bar", bar_section},           PageSection{"acceptance", acceptance_section},
+    PageSection{"details", details_section},   PageSection{"causes", causes_section},
     PageSection{"gate", gate_section},         PageSection{"cases", cases_section},
     PageSection{"reports", reports_section},   PageSection{"problem", problem_section},
     PageSection{"changes", changes_section},   PageSection{"matrix", matrix_section},

@@ -587,6 +587,12 @@
     [data, index] = await Promise.all([read("list"), read("index")]);
     prepare();
     build();
+    // Cases below an acceptance are folded until somebody goes to one of them.
+    const folded = $("details");
+    const unfold = (id) => {
+      const target = id && $(id);
+      if (folded && (!target || folded.contains(target) || target === folded)) folded.open = true;
+    };
     const fromAddress = () => {
       if (!isOurs()) return; // a link within the page
       state = parseState();
@@ -594,11 +600,14 @@
     };
     // A link to a case keeps the filters that are set, any other is all of them.
     document.addEventListener("click", (event) => {
+      const within = event.target.closest && event.target.closest("a[href^='#']:not([href*='='])");
+      if (within) unfold(within.getAttribute("href").slice(1));
       const anchor = event.target.closest && event.target.closest("a[href^='#'][href*='=']");
       if (!anchor || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       const wanted = parseState(anchor.getAttribute("href"));
       if (wanted.case) return go({ case: wanted.case, of: wanted.of }, true);
+      unfold("");
       go(wanted, true);
       $("cases").scrollIntoView();
       list.port.focus({ preventScroll: true });
@@ -607,6 +616,7 @@
     addEventListener("popstate", fromAddress);
     document.addEventListener("keydown", (event) => {
       if (event.key === "/" && !event.target.closest("input,select,textarea,dialog")) {
+        unfold("");
         list.search.focus();
         event.preventDefault();
       }
@@ -616,6 +626,7 @@
     state = isOurs() ? parseState() : { ...EMPTY };
     show();
     await trend();
+    if (location.hash && isOurs()) unfold("");
     if (location.hash && isOurs() && !state.case) $("cases").scrollIntoView();
     document.documentElement.dataset.ready = "yes";
   }

@@ -269,7 +269,9 @@ json surroundings_of(const PageView& view, std::size_t number) {
                {"host", plan.hostname},
                {"started", time_text(plan.started)},
                {"finished", run.model.ended() ? time_text(run.model.ended()->finished) : "not finished"},
-               {"command", quoted_line(plan.command_line)},
+               {"command", run.accept.report && !run.accept.report->command_line.empty()
+                               ? run.accept.report->command_line
+                               : quoted_line(plan.command_line)},
                {"directory", plan.directory},
                {"containment", plan.containment.layer},
                {"gaps", gaps},

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/accept/accept_report.h"
 #include "reports/compare/comparison.h"
 #include "reports/model/past.h"
 #include "reports/model/run_model.h"
@@ -33,6 +34,7 @@ struct PageRun {
       link{};  // from the page to the run directory: "" or "../run/"; none: there is no way
   std::optional<PageChanges> changes{};
   const Past* past = nullptr;
+  FoundAcceptReport accept{};  // in its directory; empty: it is not a run of `proctor accept`
 };
 
 struct PageRequest {

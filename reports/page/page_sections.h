@@ -32,6 +32,10 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
 // The verdict of a gate, if it judged a run of the page; else null.
 const PageGate* gate_of_page(const PageRequest& request);
 
+// What the page of one run of `proctor accept` says first; null for any other page.
+const AcceptReport* acceptance_of_page(const PageRequest& request);
+std::string_view look_of_acceptance(const AcceptReport& report);
+
 struct PageView {
   const PageRequest& request;
   const std::vector<PageCase>& cases;
@@ -54,7 +58,9 @@ std::span<const PageSection> page_sections();
 
 nlohmann::json title_section(const PageView& view);  // "Red: 37 of 10,000 cases are not good"
 nlohmann::json verdict_section(const PageView& view);
-nlohmann::json bar_section(const PageView& view);  // stays at the top of the window
+nlohmann::json bar_section(const PageView& view);         // stays at the top of the window
+nlohmann::json acceptance_section(const PageView& view);  // of `proctor accept`
+nlohmann::json details_section(const PageView& view);     // folds the cases of an acceptance
 nlohmann::json reports_section(const PageView& view);
 nlohmann::json problem_section(const PageView& view);
 nlohmann::json gate_section(const PageView& view);

@@ -464,6 +464,12 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
   names.add({.runs = {{.model = before, .results = old, .link = "", .changes = PageChanges{old, same}},
                       {.model = rich, .results = now}},
              .files_beside = {"report.json"}});
+  AcceptReport accept{.devices = {{.id = "a", .verdict = AcceptVerdict::kRejected, .next = "proctor accept"},
+                                  {.id = "b", .next = "Ask the vendor."}}};
+  accept.devices.front().findings.resize(2);
+  accept.devices.front().steps.resize(1);
+  accept.devices.front().figures.resize(1);
+  names.add({.runs = {{.model = before, .results = old, .accept = {.report = accept, .warning = "x"}}}});
   const std::set<std::string> shown = names_in(page_template(), R"(\{\{[#^/{]?(\w+)\}\})");
   EXPECT_THAT(only_in(shown, names.given()), testing::IsEmpty());
   EXPECT_THAT(only_in(names.given(), shown), testing::IsEmpty());

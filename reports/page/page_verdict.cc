@@ -25,11 +25,16 @@ namespace {
 
 using nlohmann::json;
 
+// A run of `proctor accept` exits with the code of its acceptance.
+int code_of_run(const PageRun& run) {
+  return run.accept.report ? run.accept.report->exit_code : run.results.exit_code;
+}
+
 // The exit code that says most, as ./dev and CI systems take it of several runs.
 int worst_code(const PageRequest& request) {
   constexpr std::array kOrder = {kExitUsage, kExitRed, kExitMachine, kExitIncomplete};
   std::set<int> codes;
-  for (const PageRun& run : request.runs) codes.insert(run.results.exit_code);
+  for (const PageRun& run : request.runs) codes.insert(code_of_run(run));
   for (const int code : kOrder) {
     if (codes.contains(code)) return code;
   }
@@ -39,7 +44,7 @@ int worst_code(const PageRequest& request) {
 const PageRun* worst_run(const PageRequest& request) {
   const int code = worst_code(request);
   for (const PageRun& run : request.runs) {
-    if (run.results.exit_code == code) return &run;
+    if (code_of_run(run) == code) return &run;
   }
   return nullptr;
 }
@@ -68,8 +73,9 @@ std::optional<DeviceVerdict> devices_of_run(const PageRun& run) {
 }
 
 std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
-  return request.runs.size() == 1 && gate_of_page(request) == nullptr ? devices_of_run(request.runs.front())
-                                                                      : std::nullopt;
+  return request.runs.size() == 1 && !request.runs.front().accept.report && gate_of_page(request) == nullptr
+             ? devices_of_run(request.runs.front())
+             : std::nullopt;
 }
 
 // ", 3 flaky"
@@ -203,6 +209,7 @@ json share_of_looks(const Tally& tally) {
 
 std::string_view look_of_page(const PageRequest& request) {
   if (const PageGate* gate = gate_of_page(request)) return gate->green ? "good" : "bad";
+  if (const AcceptReport* accept = acceptance_of_page(request)) return look_of_acceptance(*accept);
   const PageRun* worst = worst_run(request);
   return look_of_run(worst == nullptr ? "green" : std::string_view(worst->results.verdict));
 }
@@ -220,6 +227,7 @@ json problems_of_runs(const PageView& view) {
   for (const PageRun& run : view.request.runs) {
     for (const RunProblem& problem : run_problems(run.model)) {
       if (problem.name == kUnexplained && view.tally.bad > 0) continue;
+      if (run.accept.report && (problem.name == kUnexplained || problem.name == kDeviceProblem)) continue;
       if (problem.name == kDeviceProblem && devices_of_run(run)) continue;  // the title, or a doubt, says it
       const std::size_t line_ends = problem.message.find('\n');
       const bool has_more = line_ends != std::string::npos;
@@ -238,6 +246,7 @@ json doubts_of_devices(const PageRequest& request) {
   json list = json::array();
   for (const PageRun& run : request.runs) {
     const RunPlanned& plan = run.model.plan();
+    if (run.accept.report) continue;  // the acceptance has the device, and what to do
     if (const auto devices = devices_of_run(run)) {
       if (!devices_of_page(request))
         list.push_back(
@@ -251,6 +260,15 @@ json doubts_of_devices(const PageRequest& request) {
                       {"ask", "Code or device?"},
                       {"command", is_last ? code_or_device_command(run.model, directory_of_run(plan)) : ""}});
     }
+  }
+  return list;
+}
+
+// Why files of runs are ignored.
+json ignored_files(const PageRequest& request) {
+  json list = json::array();
+  for (const PageRun& run : request.runs) {
+    if (!run.accept.warning.empty()) list.push_back({{"said", run.accept.warning}});
   }
   return list;
 }
@@ -339,6 +357,7 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
 json title_section(const PageView& view) {
   const PageGate* gate = gate_of_page(view.request);
   if (gate != nullptr) return gate_sentence(*gate);
+  if (const AcceptReport* accept = acceptance_of_page(view.request)) return accept_headline(*accept);
   const auto devices = devices_of_page(view.request);
   return devices ? without_full_stop(devices->sentence) : sentence(view.request, view.tally);
 }
@@ -351,42 +370,54 @@ json verdict_section(const PageView& view) {
   const std::string_view look = look_of_page(request);
   const int code = worst_code(request);
   const auto devices = devices_of_page(request);
+  const AcceptReport* accept = acceptance_of_page(request);
   return {{"look", look},
           {"sign", sign_of(look)},
           {"title", title_section(view)},
-          {"sentence", devices           ? counts_sentence(view.tally)
+          {"sentence", accept != nullptr ? fmt::format("Level {}", accept->level)
+                       : devices         ? counts_sentence(view.tally)
                        : gate == nullptr ? ""
                                          : sentence(request, view.tally)},
           {"device", devices ? device_fields(*devices) : json()},
           {"whys", gate == nullptr ? json() : red_sentences(*gate)},
           {"code", std::to_string(code)},
-          {"meaning", code_meaning(code, verdict, view.tally)},
+          {"meaning", accept != nullptr ? exit_words(*accept) : code_meaning(code, verdict, view.tally)},
+          {"accept_command", accept != nullptr ? accept->command_line : ""},
+          {"ignored", ignored_files(request)},
           {"of_runs", problems_of_runs(view)},
           {"doubts", doubts_of_devices(request)},
           {"run", view.several() || worst == nullptr ? json() : about_run(*worst)},
           {"runs", view.several() ? counted(request.runs.size(), words::runs) : ""},
           {"cases", counted(static_cast<std::size_t>(view.tally.summary.planned()), words::cases)},
           {"simulated", simulated_notice(request)},
-          {"counts", outcome_counts(view.tally)},
-          {"share", share_of_looks(view.tally)}};
+          {"counts", accept != nullptr ? json() : json::object({{"list", outcome_counts(view.tally)}})},
+          {"share", accept != nullptr ? json() : share_of_looks(view.tally)}};
 }
 
 json bar_section(const PageView& view) {
   const PageRun* worst = worst_run(view.request);
   const PageGate* gate = gate_of_page(view.request);
   const std::string verdict = worst == nullptr ? "green" : worst->results.verdict;
+  const AcceptReport* accept = acceptance_of_page(view.request);
   const std::string_view look = look_of_page(view.request);
   json links = json::array();
   links.push_back({{"href", "#top"},
                    {"look", look},
                    {"sign", sign_of(look)},
-                   {"text", gate != nullptr ? gate_word(*gate) : word_of_run(verdict)}});
+                   {"text", gate != nullptr     ? gate_word(*gate)
+                            : accept != nullptr ? word_of_run(std::string(to_string(accept->verdict)))
+                                                : word_of_run(verdict)}});
   const auto add = [&links](const char* href, std::string_view text, std::size_t count) {
     if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
   };
   std::set<std::string> devices;
   for (const PageRun& run : view.request.runs) {
     for (const PlannedDevice& device : run.model.plan().devices) devices.insert(device.id);
+  }
+  if (accept != nullptr) {
+    add("#acceptance", words::devices.one, accept->devices.size());
+    add("#details", "Details", static_cast<std::size_t>(view.tally.summary.planned()));
+    return json::object({{"links", links}});
   }
   add("#causes", "Causes", cause_count(view));
   add("#cases", words::cases_heading.one, static_cast<std::size_t>(view.tally.summary.planned()));
@@ -403,9 +434,13 @@ json reports_section(const PageView& view) {
     const RunPlanned& plan = run.model.plan();
     std::set<std::string> stacks;
     for (const Variant& variant : run.results.variants) stacks.insert(variant.stack);
-    const std::string verdict = fmt::format("{} (exit {})", run.results.verdict, run.results.exit_code);
+    const auto& accept = run.accept.report;
+    const std::string verdict = fmt::format(
+        "{} (exit {})", accept ? to_string(accept->verdict) : run.results.verdict, code_of_run(run));
     table.add({{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
-               json::object({{"badge", badge(look_of_run(run.results.verdict), verdict)}}),
+               json::object(
+                   {{"badge", badge(accept ? look_of_acceptance(*accept) : look_of_run(run.results.verdict),
+                                    verdict)}}),
                linked(static_cast<std::size_t>(tally.summary.planned()), "run=" + std::to_string(i)),
                tally.bad,
                time_text(plan.started),

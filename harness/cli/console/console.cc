@@ -539,10 +539,11 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   if (const auto text = device_table(model); options_.ending && model.plan().each_device && !text.empty())
     output_.write(text + '\n');
   if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
-  const std::vector<std::string> about_devices = device_lines(model, run_dir_from_here_);
+  const std::vector<std::string> about_devices =
+      options_.ending ? device_lines(model, run_dir_from_here_) : std::vector<std::string>();
   for (std::size_t i = 0; i < about_devices.size(); ++i)
     print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
-  show_failed(model, groups);
+  if (options_.ending) show_failed(model, groups);
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   print(summary_line(model.summary()) + repeats_text(model) + " · " +
         human_duration(Milliseconds(model.elapsed_ms())) +

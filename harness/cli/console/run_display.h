@@ -16,8 +16,10 @@ class RunDisplay : public EventSink {
   virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
   // Called a few times a second.
   virtual void tick() = 0;
-  // The code of the shell, called once after the last event and before finish(). A command that judges something else than
-  // the run has its own.
+  // Called once after the last event and before the reports of the run are written: makes the files that they are made of.
+  virtual void before_reports(const RunModel& /*model*/) {}
+  // The code of the shell, called once after that and before finish(). A command that judges something else than the run has
+  // its own.
   virtual int judge(const RunModel& model) { return shell_exit_code(model); }
   // Called after that. `rendered`: whether the reports could be written; a warning
   // has said which could not.

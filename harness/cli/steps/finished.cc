@@ -207,6 +207,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
     run_plan(setup, events);
   }
   const RunModel& model = memory.recall();
+  display->before_reports(model);
   const auto rendered = write_reports(model, prepared, checked.typed, events);
   record(history, *prepared.journal, model);
   const int code = display->judge(model);

@@ -45,13 +45,13 @@ void add_duration(CLI::App& command, RunOptions& options, const char* name, Mill
       ->type_name("DURATION");
 }
 
-void add_deadline(CLI::App& command, RunOptions& options, const char* help) {
+void add_duration(CLI::App& command, RunOptions& options, const char* name,
+                  std::optional<Milliseconds>& duration, const char* help) {
   command
       .add_option_function<std::string>(
-          "--deadline",
-          [&options](const std::string& text) {
-            if (!text.empty())
-              read_into(parse_duration(text), "--deadline", options.setup.stop.deadline.emplace(), options);
+          name,
+          [name, &duration, &options](const std::string& text) {
+            if (!text.empty()) read_into(parse_duration(text), name, duration.emplace(), options);
           },
           help)
       ->type_name("DURATION");
@@ -457,7 +457,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_verdict_options(command, options.plan.limits);
   add_shard_options(command, options);
   options.setup.repeats.repeat = 0;  // not typed
-  add_deadline(command, options, "Time limit for the whole run; cases left then are notrun(budget)");
+  add_duration(command, options, "--deadline", options.setup.stop.deadline,
+               "Time limit for the whole run; cases left then are notrun(budget)");
   add_device_options(command, options);
   add_repeat_options(command, options);
   add_device_choices(command, options);
@@ -489,7 +490,8 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   add_machine_options(command, options.machine);
   add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);
-  add_deadline(command, options, "Time limit for the whole run, waits included");
+  add_duration(command, options, "--deadline", options.setup.stop.deadline,
+               "Time limit for the whole run, waits included");
   add_device_options(command, options);
   add_report_options(command, options);
   command
@@ -524,7 +526,7 @@ void add_accept_options(CLI::App& command, RunOptions& options) {
       ->type_name("N")
       ->check(from_to(1, 1000));
   add_duration(command, options, "--budget", accept.budget,
-               "Most time for the steps of the level; those that find least for their time are left out");
+               "Most time for the steps of the level; of those that are not required, some are left out");
   command
       .add_option("--expect", accept.expect,
                   "What the machine should have, as `proctor devices --expect-file` writes it")

@@ -30,15 +30,18 @@ enum class Effect {
 // What only `proctor accept` can be told.
 struct AcceptOptions {
   int level = 2;
-  int hours = 0;                              // of level 4
-  Milliseconds budget{0};                     // 0: none
+  int hours = 0;  // of level 4
+  std::optional<Milliseconds> budget{};
   std::string expect{};                       // --expect FILE
   std::optional<ExpectedMachine> expected{};  // what is in it
   std::string json{};                         // --json FILE
   bool drain = false;
+  std::vector<std::string> again{};         // the command that repeats it; --devices may follow
+  std::vector<std::string> command_line{};  // as typed; that of the run is what runs its cases again
 
-  // A part of a second counts as one: a budget is never none.
-  ChosenSteps steps() const { return choose_steps(level, static_cast<int>((budget.count() + 999) / 1000)); }
+  ChosenSteps steps() const {
+    return budget ? choose_steps(level, static_cast<int>(budget->count() / 1000)) : choose_steps(level);
+  }
 };
 
 struct RunOptions {

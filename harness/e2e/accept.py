@@ -2,79 +2,81 @@
 """Whether `proctor accept` finds the broken device, and only that one, on simulated machines.
 
     accept.py [SCENARIO...]      the scenarios of `./dev test`
-    accept.py table [PART/PARTS] every planted fault of the table below, with its controls (./dev test --full accept)
-    accept.py page               the same, and writes docs/explanation/accept-faults.md
+    accept.py table [PART/PARTS] every planted fault (accept_faults.py), and the controls (./dev test --full accept)
+    accept.py page [PART/PARTS]  the same, and writes docs/explanation/accept-faults.md when no row is left
+    accept.py try TEXT...        the rows whose names contain one of the texts
+
+`page` keeps each outcome in BUILD/accept-faults.jsonl, so that it goes on where it was stopped, and so that parts can
+run at the same time. A new build begins anew. Both exit with 1 if a verdict is wrong.
 """
 
 import json
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
-from typing import NamedTuple
 
-from harness import ROOT, Sandbox, check, run_scenarios
+from accept_faults import SMALL, Kept, Outcome, Row, devices_of, judge, make_rows
+from accept_page import write_page
+from harness import ROOT, Sandbox, check, of_type, records, report, run_scenarios, wait_until
 
-PAGE = ROOT / "docs/explanation/accept-faults.md"
-
-
-class Planted(NamedTuple):
-    what: str
-    fault: str
-    sim: str
-    level: int
-    device: str
-    action: str
-    more: tuple = ()  # further arguments
-
-
-# The steps that level 3 adds to the cheapest ones, in the order of accept_steps.cc.
-DEEP = ("--budget", "140s")
+# Rows whose device and action are fixed.
 FAULTS = [
-    Planted("half PCIe width", "sysman.link_narrow:dev=2", "cuda:4", 1, "cuda-sim:2", "reseat"),
-    Planted("slow PCIe generation", "sysman.link_slow:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
-    Planted("all NVLinks down", "sysman.links_down:dev=3", "cuda:4", 1, "cuda-sim:3", "reseat"),
-    Planted("link that repeats packets", "sysman.replays:dev=0", "cuda:4", 1, "cuda-sim:0", "reseat"),
-    Planted("pending row remap", "sysman.remap_pending:dev=2", "cuda:4", 1, "cuda-sim:2", "reset"),
-    Planted("failed row remap", "sysman.remap_failed:dev=2", "cuda:4", 1, "cuda-sim:2", "replace"),
-    Planted("recovery action reset", "sysman.reset_needed:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
-    Planted("other firmware", "sysman.firmware_differs:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
-    Planted("ECC off", "sysman.ecc_off:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
-    Planted("power brake under load", "sysman.throttled:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
-    Planted("corrected errors under load", "sysman.corrected_under_load:dev=1", "cuda:4", 1, "cuda-sim:1", "replace"),
-    Planted("half PCIe width", "sysman.link_narrow:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
-    Planted("link that repeats packets", "sysman.replays:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
-    Planted("worn memory", "sysman.memory_worn:dev=0", "xpu:2x2", 1, "xpu-sim:0", "replace"),
-    Planted("reset reason", "sysman.false_reset:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reset"),
-    Planted("power supply under load", "sysman.throttled:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reseat"),
-    Planted("corrected errors under load", "sysman.corrected_under_load:dev=1", "xpu:2x2", 1, "xpu-sim:1", "replace"),
-    Planted("query that hangs", "sysman.hang:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
-    Planted("card off the bus", "state.card_lost:dev=1,after=20", "cuda:4", 1, "cuda-sim:1", "reset"),
-    Planted("uncorrected errors under load", "sysman.errors_under_load:dev=1", "cuda:4", 2, "cuda-sim:1", "reset"),
-    Planted("temperature over its limit", "sysman.hot:dev=1", "cuda:4", 2, "cuda-sim:1", "reseat"),
-    Planted("frozen sensor", "sysman.frozen:dev=1,api=nvmlDeviceGetMemoryInfo", "cuda:4", 2, "cuda-sim:1", "reset"),
-    Planted("multiply-add that rounds twice", "kernel.fma_unfused:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Planted("shuffles between wrong lanes", "kernel.shuffle_wrong:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Planted("doubles computed as floats", "kernel.fp64_as_fp32:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
-    Planted("atomics that come apart", "kernel.racy_atomics:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
-    Planted("wrong byte in copies", "memory.corrupt_copy:dev=1,at=17", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Planted("copies that end early", "copy.short:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Planted("bit flips of one core", "kernel.flipped_store:dev=1,core=3", "cuda:4", 3, "cuda-sim:1", "replace", DEEP),
-    Planted("wrong special function of one core", "kernel.math_wrong:dev=2,core=5", "cuda:4", 3, "cuda-sim:2", "replace", DEEP),
-    Planted("wrong products of one core", "kernel.fma_unfused:dev=0,core=2", "cuda:4", 3, "cuda-sim:0", "replace", DEEP),
-    Planted("several bit flips of one core", "kernel.flipped_store:dev=1,core=7,xor=0x81", "xpu:2x2", 3, "xpu-sim:1", "replace", DEEP),
-    Planted("wrong shuffles of one core", "kernel.shuffle_wrong:dev=0,core=1", "xpu:2x2", 3, "xpu-sim:0", "replace", DEEP),
-    Planted("stuck bit", "memory.stuck_bit:dev=2,at=183500,min=70000", "cuda:4", 3, "cuda-sim:2", "replace", DEEP),
-    Planted("slow link between devices", "copy.slow_peer:dev=2", "cuda:4", 3, "cuda-sim:2", "reseat", DEEP),
+    Row("half PCIe width", "sysman.link_narrow:dev=2", "cuda:4", 1, "cuda-sim:2", "reseat"),
+    Row("slow PCIe generation", "sysman.link_slow:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
+    Row("all NVLinks down", "sysman.links_down:dev=3", "cuda:4", 1, "cuda-sim:3", "reseat"),
+    Row("link that repeats packets", "sysman.replays:dev=0", "cuda:4", 1, "cuda-sim:0", "reseat"),
+    Row("pending row remap", "sysman.remap_pending:dev=2", "cuda:4", 1, "cuda-sim:2", "reset"),
+    Row("failed row remap", "sysman.remap_failed:dev=2", "cuda:4", 1, "cuda-sim:2", "replace"),
+    Row("recovery action reset", "sysman.reset_needed:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
+    Row("other firmware", "sysman.firmware_differs:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
+    Row("ECC off", "sysman.ecc_off:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
+    Row("power brake under load", "sysman.throttled:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
+    Row("corrected errors under load", "sysman.corrected_under_load:dev=1", "cuda:4", 1, "cuda-sim:1", "replace"),
+    Row("half PCIe width", "sysman.link_narrow:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
+    Row("link that repeats packets", "sysman.replays:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
+    Row("worn memory", "sysman.memory_worn:dev=0", "xpu:2x2", 1, "xpu-sim:0", "replace"),
+    Row("reset reason", "sysman.false_reset:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reset"),
+    Row("power supply under load", "sysman.throttled:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reseat"),
+    Row("corrected errors under load", "sysman.corrected_under_load:dev=1", "xpu:2x2", 1, "xpu-sim:1", "replace"),
+    Row("query that hangs", "sysman.hang:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
+    Row("card off the bus", "state.card_lost:dev=1,after=20", "cuda:4", 1, "cuda-sim:1", "reset"),
+    Row("uncorrected errors under load", "sysman.errors_under_load:dev=1", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Row("temperature over its limit", "sysman.hot:dev=1", "cuda:4", 2, "cuda-sim:1", "reseat"),
+    Row("frozen sensor", "sysman.frozen:dev=1,api=nvmlDeviceGetMemoryInfo", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Row("multiply-add that rounds twice", "kernel.fma_unfused:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Row("shuffles between wrong lanes", "kernel.shuffle_wrong:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Row("doubles computed as floats", "kernel.fp64_as_fp32:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
+    Row("atomics that come apart", "kernel.racy_atomics:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
+    Row("wrong byte in copies", "memory.corrupt_copy:dev=1,at=17", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Row("copies from a card to others that do nothing", "copy.peer_stale:dev=2", "cuda:4", 2, "cuda-sim:2", "replace"),
+    Row("copies that end early", "copy.short:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Row("bit flips of one core", "kernel.flipped_store:dev=1,core=3", "cuda:4" + SMALL, 3, "cuda-sim:1", "replace"),
+    Row("wrong special function of one core", "kernel.math_wrong:dev=2,core=5", "cuda:4" + SMALL, 3, "cuda-sim:2", "replace"),
+    Row("wrong products of one core", "kernel.fma_unfused:dev=0,core=2", "cuda:4" + SMALL, 3, "cuda-sim:0", "replace"),
+    Row("several bit flips of one core", "kernel.flipped_store:dev=1,core=7,xor=0x81", "xpu:2x2" + SMALL, 3, "xpu-sim:1", "replace"),
+    Row("wrong shuffles of one core", "kernel.shuffle_wrong:dev=0,core=1", "xpu:2x2" + SMALL, 3, "xpu-sim:0", "replace"),
+    Row("stuck bit at 70 % of the memory", "memory.stuck_bit:dev=2,share=70", "cuda:4:mem=1GiB", 3, "cuda-sim:2", "replace"),
+    Row("slow link between devices", "copy.slow_peer:dev=2", "cuda:4" + SMALL, 3, "cuda-sim:2", "reseat"),
 ]
 
+MACHINES = ROOT / "fixtures/simgpu/machines"
 # Good devices near a limit, and good devices that lack something.
 CONTROLS = [
     ("a link that was idle", "sysman.link_slow:dev=1,times=2", ("--level", 1, "--sim", "cuda:4")),
     ("memory that comes back late", "sysman.leak_after_exit:us=200000", ("--level", 1, "--sim", "xpu:2x2")),
     ("cards of both vendors", "", ("--level", 1, "--sim", "cuda:4,xpu:2x2")),
-    ("a card without ECC", "", ("--level", 1, "--sim", ROOT / "fixtures/simgpu/machines/ecc-off.toml")),
-    ("a process without privileges", "", ("--level", 1, "--sim", ROOT / "fixtures/simgpu/machines/no-privileges.toml")),
+    ("a card without ECC", "", ("--level", 1, "--sim", MACHINES / "ecc-off.toml")),
+    ("a process without privileges", "", ("--level", 1, "--sim", MACHINES / "no-privileges.toml")),
+    ("eight cards", "", ("--level", 1, "--sim", "cuda:8")),
     ("a single card", "", ("--level", 2, "--sim", "cuda:1")),
+    ("a card that a desktop uses", "", ("--level", 2, "--sim", MACHINES / "display.toml")),
+    ("a card with a coherent link to the host", "", ("--level", 2, "--sim", MACHINES / "gh200.toml")),
+    ("a card whose memory is that of the host", "", ("--level", 2, "--sim", MACHINES / "integrated.toml")),
+    ("cards beside which the host's memory is listed", "", ("--level", 2, "--sim", MACHINES / "system-memory.toml")),
+    ("cards below WSL 2", "", ("--level", 1, "--sim", MACHINES / "wsl.toml")),
 ]
 
 
@@ -94,16 +96,35 @@ def verdicts(document):
     return {device["id"]: (device["verdict"], device["action"]) for device in document["devices"]}
 
 
-def find(sandbox, planted):
-    """Plants the fault, and returns what it took and who found it."""
+def plant(sandbox, row):
+    """Runs `accept` with the fault of `row`, and judges what comes of it."""
     started = time.monotonic()
-    done, document = accept(sandbox, "--level", planted.level, "--sim", planted.sim, *planted.more, faults=planted.fault)
-    rejected = {device: verdict for device, verdict in verdicts(document).items() if verdict[0] == "rejected"}
-    check(rejected == {planted.device: ("rejected", planted.action)}, planted, "gives", verdicts(document), done.stdout)
-    check(done.returncode == 1 and document["exit_code"] == 1, "the exit code", done.returncode, document["exit_code"])
-    device = next(each for each in document["devices"] if each["id"] == planted.device)
-    cases = sorted({finding["case"].split("/", 1)[1] for finding in device["findings"] if "case" in finding})
-    return time.monotonic() - started, cases
+    try:
+        done, document = accept(sandbox, "--level", row.level, "--sim", row.sim, *row.more, faults=row.fault)
+    except subprocess.TimeoutExpired as late:
+        return Outcome("wrong", f"no verdict within {late.timeout} s", row.fault, row.device, {}, [], late.timeout)
+    if document is None:
+        return Outcome("wrong", f"no verdict, exit code {done.returncode}", row.fault, row.device, {}, [], 0)
+    run = sandbox.last_out()
+    failed = [case["id"] for case in report(run)["cases"] if case["outcome"] in ("fail", "crash", "timeout")]
+    log = run / "sim_faults.jsonl"
+    fired = log.exists() and log.stat().st_size > 0
+    word, why = judge(row, verdicts(document), failed, fired)
+    if done.returncode != document["exit_code"]:
+        word, why = "wrong", f"exit code {done.returncode} and not {document['exit_code']}"
+    guilty = [device for device in document["devices"] if row.device in ("", device["id"])]
+    cases = sorted({finding["case"].split("/", 1)[1] if "case" in finding else "the health probe or a query"
+                    for device in guilty for finding in device["findings"]})
+    shutil.rmtree(run)
+    return Outcome(word, why, row.fault, row.device, verdicts(document), cases, round(time.monotonic() - started, 1))
+
+
+def find(sandbox, row):
+    outcome = plant(sandbox, row)
+    if outcome.word == "missed" and not outcome.why.startswith("every") and row.device and "tile=" not in row.fault:
+        everywhere = re.sub(r"(:|,)dev=\d+", r"\1", row.fault).replace(":,", ":").rstrip(":,")
+        outcome = plant(sandbox, row._replace(fault=everywhere, device=""))
+    return outcome
 
 
 # ---- the scenarios of ./dev test ----
@@ -118,7 +139,8 @@ def good_devices_are_accepted(sandbox):
 def one_broken_device_is_rejected(sandbox):
     for planted in FAULTS:
         if planted.fault.split(":")[0] in ("sysman.link_narrow", "sysman.remap_pending", "sysman.memory_worn"):
-            find(sandbox, planted)
+            outcome = find(sandbox, planted)
+            check(outcome.word == "right", planted, outcome)
 
 
 def a_machine_is_compared_with_what_it_should_have(sandbox):
@@ -127,6 +149,8 @@ def a_machine_is_compared_with_what_it_should_have(sandbox):
     check(written.returncode == 0, written.stdout, written.stderr)
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:4", "--expect", expected)
     check(done.returncode == 0, verdicts(document), done.stdout)
+    done, document = accept(sandbox, "--level", 1, "--sim", "cuda:5", "--expect", expected)
+    check(done.returncode == 3 and "not listed: cuda-sim:4" in document["gaps"][0], document["gaps"], done.stdout)
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:3", "--expect", expected)
     missing = [device for device, verdict in verdicts(document).items() if verdict == ("rejected", "reseat")]
     check(done.returncode == 1 and len(missing) == 1 and missing[0].startswith("missing:GPU-"), verdicts(document))
@@ -172,60 +196,124 @@ def mistakes_are_named(sandbox):
     check(verdicts(document)["cuda-sim:0"] == ("incomplete", None), verdicts(document))
 
 
-def a_budget_says_what_it_left_out(sandbox):
-    done, document = accept(sandbox, "--level", 3, "--sim", "cuda:1", "--budget", "25s")
-    check("memory" in document["left_out"] and "no time in the budget" in done.stdout, document["left_out"], done.stdout)
-    check(done.returncode in (0, 3), done.returncode, done.stdout)
+def end_of_console(text, headline):
+    """The lines from the verdict on, which nothing follows but the table, the reasons and what was not tried."""
+    check(f"\n{headline}\n" in text, "no line", headline, "in", text)
+    lines = text[text.index(f"\n{headline}\n") + 1:].splitlines()
+    check(lines[1].startswith("level 1 · ") and "simulated: no evidence about hardware" in lines[1], lines)
+    check(lines[3].startswith("DEVICE ") and lines[3].endswith("ACTION"), lines)
+    last = " ".join(line.strip() for line in lines[[line.startswith("not tried: ") for line in lines].index(True):])
+    check(last.endswith(", the fabric between machines"), lines)
+    return lines
+
+
+def reports_show_the_acceptance_first(sandbox):
+    done, _ = accept(sandbox, "--level", 1, "--sim", "cuda:4")
+    check(done.returncode == 0 and "exit 0 (accepted)" in end_of_console(done.stdout, "Accepted: 4 of 4 GPUs")[1], done.stdout)
+    done, document = accept(sandbox, "--level", 1, "--sim", "cuda:4", faults="memory.corrupt_copy:dev=2,at=17,min=4096")
+    out = sandbox.last_out()
+    headline = "Reject 1 of 4 GPUs: replace cuda-sim:2"
+    lines = end_of_console(done.stdout, headline)
+    check(done.returncode == 1 == document["exit_code"] and "exit 1 (rejected)" in lines[1], done.returncode, lines)
+    check([line.split()[-2:] for line in lines[4:8]] == [["accepted", "-"]] * 2 + [["rejected", "replace"]] + [["accepted", "-"]], lines)
+    check(any(line == "  next    proctor accept --level 1 --sim cuda:4 --devices cuda-sim:2" for line in lines), lines)
+    for words in ("Exit code 75", "exit 75", "proctor run memory", "NOTRUN", "not run: its device"):
+        check(words not in done.stdout, words, "in", done.stdout)
+    page, summary = ((out / name).read_text() for name in ("index.html", "summary.md"))
+    check(f"<title>{headline} · Proctor</title>" in page and "Exit code <strong>1</strong>: rejected." in page, page[:4000])
+    check("Started as <code>proctor accept --json " in page and "another machine" not in page, page[:4000])
+    check(page.index('id="acceptance"') < page.index('class="folded"') < page.index('id="cases"'), "the order of the page")
+    check(summary.startswith(f"# Proctor: {headline} (exit code 1)\n") and "another machine" not in summary, summary)
+    # Reports that are rendered again are made of accept.json too.
+    again = sandbox.proctor("report", "render", out, "--format", "html,markdown")
+    check(again.returncode == 0 and (out / "index.html").read_text() == page, again.stdout, again.stderr)
+    check((out / "summary.md").read_text() == summary, "another summary")
+    document["run_id"] = "another"
+    (out / "accept.json").write_text(json.dumps(document))
+    sandbox.proctor("report", "render", out, "--format", "html,markdown")
+    for name in ("index.html", "summary.md"):
+        text = (out / name).read_text()
+        check("accept.json is ignored: another run wrote it" in text and headline not in text, name, text[:4000])
+
+
+def an_interrupted_acceptance_says_so(sandbox):
+    out, said = sandbox.out(), sandbox.path / "said"
+    with said.open("w") as file:
+        process = subprocess.Popen(sandbox.command("accept", "--level", 2, "--sim", "cuda:2", "--out", out), stdout=file,
+                                   stderr=subprocess.STDOUT, env=sandbox.env, cwd=sandbox.path)
+    sandbox.started.append(process)
+    wait_until(lambda: (out / "journal.jsonl").exists() and of_type(records(out), "attempt_started"), 60, "first case")
+    process.send_signal(signal.SIGINT)
+    sandbox.finish(process)
+    text, document = said.read_text(), json.loads((out / "accept.json").read_text())
+    check(process.returncode == -signal.SIGINT and document["exit_code"] == 128 + signal.SIGINT, process.returncode, document)
+    check("\nIncomplete: interrupted by SIGINT\n" in text and "exit 130 (interrupted by SIGINT)" in text, text)
+    check("Exit code <strong>130</strong>: interrupted by SIGINT." in (out / "index.html").read_text(), "the page")
+
+
+def a_budget_has_room_for_what_is_required(sandbox):
+    for budget in ("0s", "3s"):
+        done, document = accept(sandbox, "--level", 2, "--sim", "cuda:1", "--budget", budget)
+        check(done.returncode == 2 and document is None, done.returncode, done.stdout)
+        check(f"--budget {budget} is too small" in done.stdout and "--budget 189s." in done.stdout, done.stdout)
+    done, document = accept(sandbox, "--level", 1, "--sim", "cuda:1", "--budget", "9s")
+    check(document["left_out"] == ["inventory"] and done.returncode == 0, document["left_out"], done.stdout)
 
 
 # ---- --full accept ----
 
-def rows(part, parts):
-    return [planted for index, planted in enumerate(FAULTS) if index % parts == part - 1]
+def try_control(sandbox, what, fault, arguments):
+    started = time.monotonic()
+    done, document = accept(sandbox, *arguments, faults=fault)
+    found = verdicts(document) if document else {}
+    good = {verdict for verdict, _ in found.values()} == {"accepted"} and done.returncode == 0
+    why = "" if good else f"exit code {done.returncode}: {found}"
+    return Outcome("right" if good else "wrong", why, fault, "", found, [], round(time.monotonic() - started, 1))
 
 
-def table(sandbox, part=1, parts=1):
-    found = []
-    for planted in rows(part, parts):
-        seconds, cases = find(sandbox, planted)
-        print(f"{planted.fault} {planted.sim} level {planted.level}: {seconds:.1f} s, {', '.join(cases)}", flush=True)
-        found.append((planted, seconds, cases))
-    for what, fault, arguments in CONTROLS[part - 1::parts]:
-        done, document = accept(sandbox, *arguments, faults=fault)
-        check({verdict for verdict, _ in verdicts(document).values()} == {"accepted"}, what, verdicts(document), done.stdout)
-        print(f"control: {what}: accepted", flush=True)
-    return found
+def all_tries():
+    """{key: a function of a sandbox that returns the outcome}"""
+    rows, _ = make_rows(FAULTS)
+    rows.sort(key=lambda row: (row.level, devices_of(row.sim)))  # the cheapest first
+    tries = {row.key(): lambda sandbox, row=row: find(sandbox, row) for row in rows}
+    for control in CONTROLS:
+        tries[f"control: {control[0]}"] = lambda sandbox, control=control: try_control(sandbox, *control)
+    return tries
 
 
-def write_page(found):
-    alone = {}
-    for planted, _, cases in found:
-        if len(cases) == 1:
-            alone.setdefault(cases[0], []).append(planted.what)
-    lines = ["| fault | simulated machine | level | device | action | seconds | found by |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    for planted, seconds, cases in found:
-        names = ", ".join(f"`{case}`" for case in cases[:3]) or "no case"
-        more = f" and {len(cases) - 3} more" if len(cases) > 3 else ""
-        lines.append(f"| {planted.what} (`{planted.fault}`) | `{planted.sim}` | {planted.level} | `{planted.device}` | "
-                     f"{planted.action} | {seconds:.1f} | {names}{more} |")
-    text = PAGE.read_text()
-    head = text[:text.index("<!-- table -->")]
-    only = [f"* `{case}`: {', '.join(sorted(set(what)))}" for case, what in sorted(alone.items())]
-    PAGE.write_text("\n".join([head + "<!-- table -->", *lines, "", "## Found by one check alone", "", *only, ""]))
+def table(wanted, kept=None):
+    """Tries the keys of wanted(tries) that `kept` does not have yet, and exits with 1 if a verdict is wrong."""
+    tries = all_tries()
+    found = kept.read() if kept else {}
+    for name in wanted(list(tries)):
+        if name in found:
+            continue
+        with Sandbox() as sandbox:
+            found[name] = tries[name](sandbox)
+        print(f"{found[name].word:10} {name}: {found[name].why} ({found[name].seconds:.1f} s)", flush=True)
+        if kept:
+            kept.add(name, found[name])
+    if kept:
+        found = kept.read()
+        left = [name for name in tries if name not in found]
+        if left:
+            print(f"{len(left)} rows are left, for example {left[0]}")
+        write_page(*make_rows(FAULTS), [control[0] for control in CONTROLS], found)
+    wrong = [f"{name}: {outcome.why}" for name, outcome in found.items() if outcome.word == "wrong" and name in tries]
+    check(not wrong, f"{len(wrong)} wrong verdicts:", *wrong)
 
 
 def main():
     words = sys.argv[1:]
     if words[:1] in (["table"], ["page"]):
         part, parts = (int(number) for number in words[1].split("/")) if len(words) > 1 else (1, 1)
-        with Sandbox() as sandbox:
-            found = table(sandbox, part, parts)
-        if words[0] == "page":
-            write_page(found)
-        return
+        return table(lambda names: names[part - 1::parts], Kept() if words[0] == "page" else None)
+    if words[:1] == ["try"]:
+        return table(lambda names: [name for name in names if any(text in name for text in words[1:])])
     run_scenarios([good_devices_are_accepted, one_broken_device_is_rejected, a_machine_is_compared_with_what_it_should_have,
                    a_rejected_device_is_drained_until_it_is_accepted, a_device_that_a_run_drained_is_tested_and_undrained,
-                   mistakes_are_named, a_budget_says_what_it_left_out])
+                   mistakes_are_named, reports_show_the_acceptance_first, an_interrupted_acceptance_says_so,
+                   a_budget_has_room_for_what_is_required])
 
 
 if __name__ == "__main__":

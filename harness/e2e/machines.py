@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """No check asks a good device for more than its specification promises: our suites on every machine of
 fixtures/simgpu/machines. Each is good, and lacks something or does something late. Nothing is red there, and every skip
-names its need. A file begins with comments, of which `# checks: GLOB...` names the checks that a machine of its kind made
-red before.
+names its need. A file begins with comments:
 
-    machines.py              those checks only
-    machines.py --full       all checks; prints the table machine x suite
+    # checks: GLOB...            the checks that a machine of its kind made red before
+    # hierarchies: NAME...       run the checks under each of these device hierarchies (default: composite)
+
+    machines.py                  those checks only; prints each case with its outcome
+    machines.py --full           all checks; prints the table machine x suite
+    machines.py [--full] NAME... those machines only
 """
 
 import collections
@@ -29,10 +32,14 @@ def here(path):
     return ("--sim", path, "--backend", "xpu") if "[[xpu]]" in text else None
 
 
-def checks_of(path):
-    found = re.search(r"^# checks: (.+)$", path.read_text(), re.MULTILINE)
-    check(found, path, "names no check: `# checks: GLOB...`")
-    return found.group(1).split()
+def words(path, key):
+    """The words of the comment `# key: WORD...`."""
+    found = re.search(rf"^# {key}: (.+)$", path.read_text(), re.MULTILINE)
+    return found.group(1).split() if found else []
+
+
+def hierarchies_of(path):
+    return words(path, "hierarchies") or ["composite"]
 
 
 def run(sandbox, path, *options):
@@ -49,28 +56,34 @@ def run(sandbox, path, *options):
 
 
 def everything(sandbox):
-    print("| machine | suite | pass | skip |\n| --- | --- | --- | --- |")
-    for path in MACHINES:
-        cases = run(sandbox, path)
+    print("| machine | hierarchy | suite | pass | skip |\n| --- | --- | --- | --- | --- |")
+    for path, hierarchy in ((path, hierarchy) for path in MACHINES for hierarchy in hierarchies_of(path)):
+        cases = run(sandbox, path, "--hierarchy", hierarchy)
         for suite in sorted({case["suite"] for case in cases}):
             outcomes = collections.Counter(case["reason"] or "pass" for case in cases if case["suite"] == suite)
             passed = outcomes.pop("pass", 0)
             skipped = ", ".join(f"{count} {why}" for why, count in outcomes.most_common())
-            print(f"| {path.stem} | {suite} | {passed} | {skipped} |", flush=True)
+            print(f"| {path.stem} | {hierarchy} | {suite} | {passed} | {skipped} |", flush=True)
             check(passed or suite not in ("memory", "kernels"), path.name, suite, "has no case that passes")
 
 
 def named_checks(sandbox):
-    for path in MACHINES:
-        globs = checks_of(path)
+    for path, hierarchy in ((path, hierarchy) for path in MACHINES for hierarchy in hierarchies_of(path)):
+        globs = words(path, "checks")
+        check(globs, path, "names no check: `# checks: GLOB...`")
         filters = [word for glob in globs for word in ("--filter", f"*/{glob}")]
-        ids = [case["id"].split("/", 1)[1] for case in run(sandbox, path, *filters)]
+        cases = run(sandbox, path, "--hierarchy", hierarchy, *filters)
+        ids = [case["id"].split("/", 1)[1] for case in cases]
         unmet = [glob for glob in globs if not any(fnmatch.fnmatchcase(name, glob) for name in ids)]
         check(not unmet, path.name, "names checks that are not there:", *unmet)
-        print("ok", path.stem, len(ids), "cases")
+        for case in cases:
+            print(f"{path.stem} ({hierarchy}): {case['id']}: {case['outcome']} {case['reason'] or ''}".rstrip(), flush=True)
 
 
 if __name__ == "__main__":
-    MACHINES = [path for path in MACHINES if here(path)]
+    names = [word for word in sys.argv[1:] if word != "--full"]
+    unknown = set(names) - {path.stem for path in MACHINES}
+    check(not unknown, "no machine is called", *sorted(unknown))
+    MACHINES = [path for path in MACHINES if here(path) and (not names or path.stem in names)]
     with Sandbox() as box:
         everything(box) if "--full" in sys.argv else named_checks(box)

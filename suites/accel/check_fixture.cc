@@ -14,6 +14,7 @@ namespace proctor::accel {
 namespace {
 
 constexpr std::uint64_t kGateLooks = 2'000'000'000;
+constexpr int kAttempts = 3;  // at memory that another process has for a moment
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64
   value += 0x9e3779b97f4a7c15;
@@ -69,14 +70,24 @@ bool lacks_memory(const Device& device, std::uint64_t bytes) {
   }
 }
 
+// Other programs take and free memory of the host, of which an integrated device has its own.
+bool reports_free_memory(const Device& device) {
+  try {
+    available_memory(device);
+    return true;
+  } catch (const suite::Skipped&) {
+    return false;
+  }
+}
+
+Device device_of(const Context& context, const Allocation& wanted) {
+  return wanted.device == Device() ? context.device() : wanted.device;
+}
+
 Buffer allocate(const Context& context, MemoryKind kind, std::size_t bytes) {
-  Buffer buffer;
-  const Status status = Buffer::try_allocate(context, {.kind = kind, .bytes = bytes}, buffer);
-  const bool of_device = kind != MemoryKind::kHost;
-  if (of_device && status.out_of_memory() && lacks_memory(context.device(), bytes))
-    need_memory(context.device(), bytes);
-  status.or_throw();
-  return buffer;
+  const Allocation wanted{.kind = kind, .bytes = bytes};
+  if (kind != MemoryKind::kHost) return memory_or_skip(context, wanted);
+  return Buffer(context, wanted);
 }
 
 }  // namespace
@@ -135,6 +146,28 @@ void need_memory(const Device& device, std::uint64_t bytes) {
   if (!lacks_memory(device, bytes)) return;
   const std::uint64_t free = available_memory(device);
   suite::skip("not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));
+}
+
+std::optional<Buffer> memory_if_there(const Context& context, const Allocation& wanted) {
+  const Device device = device_of(context, wanted);
+  Status status;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Buffer buffer;
+    status = Buffer::try_allocate(context, wanted, buffer);
+    if (status.ok()) return buffer;
+    if (!status.out_of_memory()) break;
+    if (lacks_memory(device, wanted.bytes)) return std::nullopt;
+  }
+  if (status.out_of_memory() && !reports_free_memory(device)) return std::nullopt;
+  status.or_throw();
+  return std::nullopt;
+}
+
+Buffer memory_or_skip(const Context& context, const Allocation& wanted) {
+  auto buffer = memory_if_there(context, wanted);
+  if (!buffer) need_memory(device_of(context, wanted), wanted.bytes);
+  need(buffer.has_value(), "not_enough_memory:" + std::to_string(wanted.bytes));
+  return *std::move(buffer);
 }
 
 Buffer device_memory(const Context& context, std::size_t bytes) {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,11 @@ void need_side_by_side(const Status& waited);
 // Ends the check as skip(not_enough_memory:NEED>HAVE) when less than `bytes` of the device's memory are free.
 void need_memory(const Device& device, std::uint64_t bytes);
 
+// New memory of the device, or nothing if it has too little left. It also is nothing if the device refuses it and does not
+// report how much is free, as an integrated one. A refusal though enough is free ends the check as an Error.
+std::optional<Buffer> memory_if_there(const Context& context, const Allocation& wanted);
+// The same, or the check ends as skip(not_enough_memory:NEED>HAVE), or as skip(not_enough_memory:NEED).
+Buffer memory_or_skip(const Context& context, const Allocation& wanted);
 // New memory. When the device has too little memory left, the check ends in the same way.
 Buffer device_memory(const Context& context, std::size_t bytes);
 Buffer host_memory(const Context& context, std::size_t bytes);

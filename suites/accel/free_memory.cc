@@ -10,12 +10,7 @@
 namespace proctor::accel {
 
 Buffer used_memory(const Context& context, std::size_t bytes, const Device& device) {
-  Buffer buffer;
-  if (device == Device()) {
-    buffer = device_memory(context, bytes);
-  } else {
-    buffer = Buffer(context, {.bytes = bytes, .device = device});
-  }
+  Buffer buffer = memory_or_skip(context, {.bytes = bytes, .device = device});
   Queue queue(context, Queue::Mode::kLists, device);
   write(queue, context, buffer.data(), noise(std::min<std::size_t>(bytes, 4096), 1));
   return buffer;

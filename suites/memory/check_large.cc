@@ -24,7 +24,7 @@ static_assert(kBytes > std::uint64_t{1} << 32);
 
 Buffer large_memory(const Context& context) {
   need_memory(context.device(), kBytes + (kBytes >> 2));
-  return Buffer(context, {.bytes = kBytes, .large = true});
+  return memory_or_skip(context, {.bytes = kBytes, .large = true});
 }
 
 std::vector<std::uint32_t> marks() {
@@ -61,7 +61,7 @@ class LongBuffer {
 
   static Buffer room(const Context& context, std::uint64_t bytes) {
     need_memory(context.device(), bytes + kWindow);
-    return Buffer(context, {.bytes = bytes + kWindow, .large = bytes + kWindow > kFourGiB});
+    return memory_or_skip(context, {.bytes = bytes + kWindow, .large = bytes + kWindow > kFourGiB});
   }
   // Apart from each other: the last one begins in what is filled or copied, if that is long enough, and ends behind it.
   std::vector<std::uint64_t> looked_at() const {

@@ -21,6 +21,7 @@ const std::vector<std::string> kMemoryPatterns = {"addresses", "walking_bits", "
 constexpr std::uint32_t kAddresses = 0;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPieceBytes = 1024 * kMiB;
+constexpr std::uint64_t kLeastPiece = kMiB / 64;
 constexpr std::size_t kChunkWords = 131'071;  // that the host holds at once
 constexpr std::size_t kChunkBytes = kChunkWords * sizeof(std::uint64_t);
 // Of a simulated device or tile: its kernels are interpreted, and its memory is that of the machine.
@@ -161,17 +162,26 @@ class HostJudge {
 };
 
 // Memory of one tile, or of a device without tiles: all of its pieces are held at once, so that each has its own place.
+// Another process may have taken a part of what was free: then the pieces get smaller, down to a floor.
 class CoveredMemory {
  public:
   explicit CoveredMemory(const Context& context) : free_(available_memory(context.device())) {
     const auto wanted = std::min(static_cast<std::uint64_t>(suite::sized()), most());
+    std::uint64_t smaller = kPieceBytes;
     for (bytes_ = 0; bytes_ < wanted;) {
       const bool by_kernel = !suite::on_simgpu() || bytes_ == 0;
       const auto limit = by_kernel && suite::on_simgpu() ? kMostByKernel : kPieceBytes;
       auto& pieces = by_kernel ? by_kernel_ : by_host_;
-      pieces.push_back(device_memory(context, std::min(limit, wanted - bytes_)));
-      bytes_ += pieces.back().bytes();
+      auto piece = memory_if_there(context, {.bytes = std::min({limit, smaller, wanted - bytes_})});
+      if (piece) {
+        bytes_ += piece->bytes();
+        pieces.push_back(*std::move(piece));
+      } else {
+        smaller = std::min(limit, smaller) / 2;
+        if (smaller < kLeastPiece) break;
+      }
     }
+    need(bytes_ > 0, "not_enough_memory:" + std::to_string(std::min(wanted, kLeastPiece)));
   }
 
   std::uint64_t bytes() const { return bytes_; }

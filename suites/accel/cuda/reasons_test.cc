@@ -47,7 +47,21 @@ TEST_F(Reasons, TooFewCards) {
 
 TEST_F(Reasons, TooLittleMemory) {
   EXPECT_THAT(say("memory_cuda", "Accounting.FreeReturns", "[[cuda]]\nmemory = \"400MiB\"\n"),
-              HasSubstr(R"("not_enough_memory:268435456>)"));
+              HasSubstr(R"("not_enough_memory:335544320>)"));
+}
+
+// A stand-in for a neighbour that takes memory between the question how much is free and the allocation.
+TEST_F(Reasons, MemoryThatANeighbourTook) {
+  const std::string shared = "[[cuda]]\nmemory = \"8GiB\"\nintegrated = true\n";
+  for (const char* name : {"Large.CopiesReachEveryPart", "Large.KernelsReachEveryPart"})
+    EXPECT_THAT(say("memory_cuda", name, shared, "alloc.oom:min=4294967296"),
+                HasSubstr(R"("not_enough_memory:5368709120")"));
+  EXPECT_THAT(say("memory_cuda", "Large.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296,times=1"),
+              HasSubstr(R"("result":"pass")"))
+      << "for a moment";
+  EXPECT_THAT(say("memory_cuda", "Large.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296"),
+              HasSubstr("cudaErrorMemoryAllocation"))
+      << "though it is free";
 }
 
 TEST_F(Reasons, NoCodeForTheCard) {

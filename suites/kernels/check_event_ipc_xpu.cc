@@ -34,11 +34,9 @@ class SharedEvents {
   }
   SharedEvents(const Context& context, const std::string& token, std::uint32_t count) : opened_(true) {
     ze_ipc_event_pool_handle_t handle{};
-    const int file = handle_from_token(token, handle.data);
-    if (file < 0) suite::fail_because("setup", "no token: " + token);
-    const Status status = ZE_CALL(zeEventPoolOpenIpcHandle, native(context), handle, &pool_);
-    ::close(file);
-    status.or_throw();
+    open_token(token, handle.data, [&] {
+      return ZE_CALL(zeEventPoolOpenIpcHandle, native(context), handle, &pool_);
+    }).or_throw();
     make_events(count);
   }
   ~SharedEvents() {

@@ -32,19 +32,23 @@ std::string ipc_token(std::span<const char> handle) {
   return std::to_string(getpid()) + ":" + to_hex(handle);
 }
 
-int handle_from_token(const std::string& token, std::span<char> handle) {
+Status open_token(const std::string& token, std::span<char> handle, const std::function<Status()>& open) {
   const std::size_t colon = token.find(':');
   int pid = 0;
   if (colon == std::string::npos || !from_hex(std::string_view(token).substr(colon + 1), handle) ||
       std::from_chars(token.data(), token.data() + colon, pid).ec != std::errc()) {
-    return -1;
+    return {ZE_RESULT_ERROR_INVALID_ARGUMENT, "accel::open_token"};
   }
+  const Status unmodified = open();
+  if (unmodified.ok()) return unmodified;
   int theirs = -1;
   std::memcpy(&theirs, handle.data(), sizeof theirs);
   const int ours = fetch_descriptor(pid, theirs);
   if (ours < 0) throw suite::Skipped("needs:pidfd_getfd");
   std::memcpy(handle.data(), &ours, sizeof ours);
-  return ours;
+  const Status duplicated = open();
+  if (!duplicated.ok()) close(ours);
+  return duplicated;
 }
 
 std::string Ipc::export_memory(const Context& context, const Buffer& buffer) {
@@ -55,16 +59,11 @@ std::string Ipc::export_memory(const Context& context, const Buffer& buffer) {
 
 Status Ipc::try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out) {
   ze_ipc_mem_handle_t handle{};
-  const int fd = handle_from_token(token, handle.data);
-  if (fd < 0) return {ZE_RESULT_ERROR_INVALID_ARGUMENT, "accel::Ipc::try_import"};
   void* pointer = nullptr;
-  const Status status =
-      ZE_CALL(zeMemOpenIpcHandle, native(context), native(context.device()), handle, 0, &pointer);
-  if (status.ok()) {
-    out = Buffer(context, MemoryKind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
-  } else {
-    close(fd);
-  }
+  const Status status = open_token(token, handle.data, [&] {
+    return ZE_CALL(zeMemOpenIpcHandle, native(context), native(context.device()), handle, 0, &pointer);
+  });
+  if (status.ok()) out = Buffer(context, MemoryKind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
   return status;
 }
 

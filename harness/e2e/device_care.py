@@ -9,7 +9,7 @@ import sys
 from harness import BIN, Sandbox, check, of_type, records, report, skip, wait_until, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
-HELD = 256 << 20
+HELD = 320 << 20
 CARDS, CASES, SICK = 4, 200, 3
 LATE_US, LATE_SLOWLY_US = 1_000_000, 8_000_000
 

@@ -7,7 +7,7 @@ import sys
 from harness import BIN, Sandbox, check, of_type, records, report, skip, wait_until, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
-HELD = 256 << 20
+HELD = 320 << 20
 
 
 class Holder:

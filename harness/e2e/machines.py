@@ -4,7 +4,10 @@ fixtures/simgpu/machines. Each is good, and lacks something or does something la
 names its need. A file begins with comments:
 
     # checks: GLOB...            the checks that a machine of its kind made red before
+    # warns: GLOB...             checks that end as fail(warn): the machine breaks a promise of which no gate asks
+    # known: GLOB...             gates that fail: on a device these are known failures, by the version of its driver
     # hierarchies: NAME...       run the checks under each of these device hierarchies (default: composite)
+    # batch: N                   run the checks in batches of N
 
     machines.py                  those checks only; prints each case with its outcome
     machines.py --full           all checks; prints the table machine x suite
@@ -32,24 +35,41 @@ def here(path):
     return ("--sim", path, "--backend", "xpu") if "[[xpu]]" in text else None
 
 
-def words(path, key):
+def words_of(path, key):
     """The words of the comment `# key: WORD...`."""
     found = re.search(rf"^# {key}: (.+)$", path.read_text(), re.MULTILINE)
     return found.group(1).split() if found else []
 
 
-def hierarchies_of(path):
-    return words(path, "hierarchies") or ["composite"]
+def runs():
+    """Each machine with each of its hierarchies."""
+    return [(path, hierarchy) for path in MACHINES for hierarchy in words_of(path, "hierarchies") or ["composite"]]
 
 
-def run(sandbox, path, *options):
+def named_in(case, globs):
+    return any(fnmatch.fnmatchcase(case["id"].split("/", 1)[1], glob) for glob in globs)
+
+
+def fails_as_meant(case, path):
+    key = "warns" if case["reason"] == "warn" else "known"
+    return case["outcome"] == "fail" and named_in(case, words_of(path, key))
+
+
+def run(sandbox, path, hierarchy, *options):
     out = sandbox.out()
-    done = sandbox.proctor("run", *SUITES, "--exclude", "*.none/*", "--out", out, *here(path), *options, timeout=1200)
+    batch = [word for number in words_of(path, "batch") for word in ("--batch", number)]
+    done = sandbox.proctor("run", *SUITES, "--exclude", "*.none/*", "--hierarchy", hierarchy, "--out", out, *here(path),
+                           *batch, *options, timeout=1200)
     cases = report(out)["cases"]
     red = [f"{case['id']}: {case['outcome']}({case['reason']}) {case['message']}" for case in cases
-           if case["outcome"] not in ("pass", "skip")]
+           if case["outcome"] not in ("pass", "skip") and not fails_as_meant(case, path)]
+    red += [f"{case['id']}: {case['marks']}" for case in cases if batch and "flaky" in case["marks"]]
     check(not red, done.stdout, done.stderr, path.name, "has red cases:", *red)  # last, where a long output is cut
-    check(done.returncode in (0, 3), done.stdout, done.stderr, path.name, "exits", done.returncode)
+    meant = words_of(path, "warns") + words_of(path, "known")
+    passed = [case["id"] for case in cases if named_in(case, meant) and not fails_as_meant(case, path)]
+    check(not passed, path.name, "does not fail, as it is meant to:", *passed)
+    codes = (1,) if any(named_in(case, words_of(path, "known")) for case in cases) else (0, 3)
+    check(done.returncode in codes, done.stdout, done.stderr, path.name, "exits", done.returncode)
     unnamed = [case["id"] for case in cases if case["outcome"] == "skip" and not NAMED.fullmatch(case["reason"] or "")]
     check(not unnamed, path.name, "skips without a need:", *unnamed)
     return cases
@@ -57,8 +77,8 @@ def run(sandbox, path, *options):
 
 def everything(sandbox):
     print("| machine | hierarchy | suite | pass | skip |\n| --- | --- | --- | --- | --- |")
-    for path, hierarchy in ((path, hierarchy) for path in MACHINES for hierarchy in hierarchies_of(path)):
-        cases = run(sandbox, path, "--hierarchy", hierarchy)
+    for path, hierarchy in runs():
+        cases = run(sandbox, path, hierarchy)
         for suite in sorted({case["suite"] for case in cases}):
             outcomes = collections.Counter(case["reason"] or "pass" for case in cases if case["suite"] == suite)
             passed = outcomes.pop("pass", 0)
@@ -68,11 +88,11 @@ def everything(sandbox):
 
 
 def named_checks(sandbox):
-    for path, hierarchy in ((path, hierarchy) for path in MACHINES for hierarchy in hierarchies_of(path)):
-        globs = words(path, "checks")
+    for path, hierarchy in runs():
+        globs = words_of(path, "checks")
         check(globs, path, "names no check: `# checks: GLOB...`")
         filters = [word for glob in globs for word in ("--filter", f"*/{glob}")]
-        cases = run(sandbox, path, "--hierarchy", hierarchy, *filters)
+        cases = run(sandbox, path, hierarchy, *filters)
         ids = [case["id"].split("/", 1)[1] for case in cases]
         unmet = [glob for glob in globs if not any(fnmatch.fnmatchcase(name, glob) for name in ids)]
         check(not unmet, path.name, "names checks that are not there:", *unmet)

@@ -13,8 +13,9 @@ namespace proctor::accel {
 // By how much free memory may be off: contexts and queues take some MiB, a driver hands out blocks of 2 MiB, and a screen that
 // is attached shows two pictures of 4096 x 2160 pixels of 4 bytes in turn, of 34 MiB each.
 inline constexpr std::uint64_t kFreeSlack = std::uint64_t{80} << 20;
-// What checks take, to be told from that.
-inline constexpr std::uint64_t kHeld = std::uint64_t{256} << 20;
+// The size that checks take. It is much more than the slack, and more than the freed buffers of up to 256 MiB that Intel's
+// driver keeps for ten seconds and reuses for the next allocation.
+inline constexpr std::uint64_t kHeld = std::uint64_t{320} << 20;
 
 // Memory of the device, or of the context's first one, that was written, so that a driver which takes memory at the first use
 // has it.

@@ -94,7 +94,7 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
   const Buffer counted = need_counted_memory(context);
   Asker asker;
   used_as_told(asker);
-  step("given another process with 256 MiB of the card's memory");
+  step("given another process with 320 MiB of the card's memory");
   const std::uint64_t before = used_as_told(asker);
   Helper holder("hold_known_memory");
   const int pid = holder.answer().at("pid").get<int>();

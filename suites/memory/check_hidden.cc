@@ -53,7 +53,7 @@ PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
   const auto devices = leased_devices(2);
   const Buffer counted = need_counted_memory(Context(devices[0]));
   const auto before = free_of(devices);
-  suite::step("given a second process with 256 MiB, under the mask " + mask_of_one());
+  suite::step("given a second process with 320 MiB, under the mask " + mask_of_one());
   Helper holder("hold_under_mask", {}, {{kMask, mask_of_one()}});
   const auto uuid = holder.answer().at("uuid").get<std::string>();
   const auto during = free_of(devices);
@@ -65,7 +65,7 @@ PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
     const std::string what = describe(devices[i]) + " has ";
     if (visible) {
       expect_true(during[i] + kHeld <= before[i] + kFreeSlack,
-                  what + "256 MiB less, and is the one that is visible");
+                  what + "320 MiB less, and is the one that is visible");
     } else {
       expect_true(during[i] + kFreeSlack >= before[i], what + "what it had, and is hidden");
     }

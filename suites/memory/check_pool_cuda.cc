@@ -240,7 +240,7 @@ PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored
   const Pool pool(context);
   need_memory(context.device(), kHeld);
   const std::uint64_t before = context.device().memory().free;
-  step("given 256 MiB of a pool, freed and trimmed away");
+  step("given 320 MiB of a pool, freed and trimmed away");
   free(queue, pool.allocate(queue, kHeld));
   queue.synchronize();
   pool.trim_to(0);
@@ -515,14 +515,14 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   Pool pool(context);
   pool.keep_everything();
   std::byte* const memory = pool.allocate(queue, kHeld);
-  step("given a pool that is destroyed while 256 MiB of it are in use");
+  step("given a pool that is destroyed while 320 MiB of it are in use");
   pool.destroy();
   write(queue, context, memory, sent);
   expect_bytes("its memory", sent, read_bytes(queue, context, memory, sent.size()), context.device());
   free(queue, memory);
   queue.synchronize();
   expect_returned(context.device(), before);
-  step("given a pool that is destroyed while it keeps two times 128 MiB that nobody uses");
+  step("given a pool that is destroyed while it keeps two times 160 MiB that nobody uses");
   Pool another(context);
   another.keep_everything();
   std::byte* const half = another.allocate(queue, kHeld / 2);
@@ -531,7 +531,7 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   queue.synchronize();
   another.destroy();
   expect_returned(context.device(), before);
-  step("given a pool that is destroyed before 256 MiB of it are freed behind work");
+  step("given a pool that is destroyed before 320 MiB of it are freed behind work");
   Latch latch(context);
   Pool third(context);
   third.keep_everything();

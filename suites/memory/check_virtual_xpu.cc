@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/free_memory.h"
@@ -53,16 +54,17 @@ class Physical {
 };
 
 // Null lets the driver choose the address; the validation layer of loader 1.8 refuses it, so that it gets wishes instead.
-void* reserve(const Context& context, std::size_t bytes) {
+void* reserve(ze_context_handle_t context, std::size_t bytes) {
   void* pointer = nullptr;
-  const Status status = ZE_CALL(zeVirtualMemReserve, native(context), nullptr, bytes, &pointer);
+  const Status status = ZE_CALL(zeVirtualMemReserve, context, nullptr, bytes, &pointer);
   for (std::uintptr_t wish = 1; status.code() == ZE_RESULT_ERROR_INVALID_NULL_POINTER && wish <= 7; ++wish) {
     void* const start = reinterpret_cast<void*>(wish << 44);
-    if (ZE_CALL(zeVirtualMemReserve, native(context), start, bytes, &pointer).ok()) return pointer;
+    if (ZE_CALL(zeVirtualMemReserve, context, start, bytes, &pointer).ok()) return pointer;
   }
   status.or_throw();
   return pointer;
 }
+void* reserve(const Context& context, std::size_t bytes) { return reserve(native(context), bytes); }
 
 // A range of addresses with `bytes` of physical memory behind it, from its byte `offset` on.
 class Mapping {
@@ -87,18 +89,33 @@ class Mapping {
   void* pointer_ = nullptr;
 };
 
-// No sentence of the specification says that memory which is mapped can be mapped at another address as well, and drivers
-// refuse it.
-bool can_map_twice(const Context& context, std::size_t page) {
-  const Physical physical(context, page);
-  const Mapping first(context, physical, 0, page);
-  void* const second = reserve(context, page);
-  const bool can = ZE_CALL(zeVirtualMemMap, native(context), second, page, physical.handle(), 0,
-                           ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
-                       .ok();
-  if (can) ZE_CALL(zeVirtualMemUnmap, native(context), second, page).or_throw();
-  ZE_CALL(zeVirtualMemFree, native(context), second, page).or_throw();
-  return can;
+// Maps a page at two addresses and unmaps both.
+PROCTOR_HELPER(map_twice) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  bool can = false;
+  {
+    const Physical physical(context, page);
+    const Mapping first(context, physical, 0, page);
+    void* const second = reserve(context, page);
+    can = ZE_CALL(zeVirtualMemMap, native(context), second, page, physical.handle(), 0,
+                  ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
+              .ok();
+    if (can) ZE_CALL(zeVirtualMemUnmap, native(context), second, page).or_throw();
+    ZE_CALL(zeVirtualMemFree, native(context), second, page).or_throw();
+  }
+  suite::answer({{"can", can}});
+}
+
+// The specification does not state that mapped memory can be mapped at another address as well. Some drivers refuse it.
+// Intel's driver up to 26.18 accepts it, and crashes when the second mapping ends. A second process therefore tries it.
+bool can_map_twice() {
+  suite::Helper helper("map_twice");
+  const auto answer = helper.try_answer();
+  expect_true(!helper.finish().hung, "an attempt to map memory twice does not hang");
+  if (answer && answer->contains("skip")) suite::skip(answer->at("skip"));
+  if (answer && answer->contains("error")) suite::fail_because("helper_error", answer->at("error"));
+  return answer && answer->value("can", false);
 }
 
 // Three pages side by side, each with physical memory of its own.
@@ -264,7 +281,7 @@ PROCTOR_CHECK(Virtual, MappedMemoryHoldsItsBytes, "M40", kVirtual, kGate,
 PROCTOR_CHECK(Virtual, TwoMappingsShowTheSameBytes, "M40", kVirtual, kGate, {"alloc.mapping_not_shared"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
-  need(can_map_twice(context, page), "unsupported:second_mapping");
+  need(can_map_twice(), "unsupported:second_mapping");
   step("given one page at two addresses, written through the first");
   const Physical physical(context, page);
   const Mapping first(context, physical, 0, page);
@@ -291,7 +308,26 @@ PROCTOR_CHECK(Virtual, OffsetSelectsThePage, "M40", kVirtual, kGate, {"alloc.map
                read_bytes(queue, context, second_page.data(), page), context.device());
 }
 
+// Three reservations of three pages each. Intel's driver keeps one access for a reservation. The gate therefore does not
+// require "page access attributes to apply to the virtual address range" (zeVirtualMemSetAccessAttribute) for a part of one.
 PROCTOR_CHECK(Virtual, AccessIsThatOfEveryPageMeant, "M40", kAttribute, kGate, {"alloc.access_lost"}) {
+  const auto context = leased();
+  const ThreePages reservations[3] = {ThreePages(context), ThreePages(context), ThreePages(context)};
+  for (const auto& access : kAccesses) {
+    for (std::size_t meant = 0; meant < 3; ++meant) {
+      step("given the three pages of reservation " + std::to_string(meant) + ": " + access.name);
+      for (const ThreePages& each : reservations) each.set_access(0, 3, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
+      reservations[meant].set_access(0, 3, access.attribute);
+      for (std::size_t i = 0; i < 9; ++i)
+        expect_same("access of page " + std::to_string(i % 3) + " of reservation " + std::to_string(i / 3),
+                    i / 3 == meant ? access.name : "read and write",
+                    name_of(reservations[i / 3].access(i % 3)));
+    }
+  }
+}
+
+// The same within one reservation, by the same sentence of the specification.
+PROCTOR_CHECK(Virtual, AccessIsThatOfEachPage, "M40", kAttribute, suite::kWarn, {"alloc.access_lost"}) {
   const auto context = leased();
   const ThreePages pages(context);
   for (const auto& access : kAccesses) {
@@ -341,7 +377,8 @@ PROCTOR_CHECK(Virtual, RunsOfAccessEndWhereItDiffers, "M40",
   }
 }
 
-// Whole pages or nothing: one byte more, one byte less, none.
+// Each function refuses zero bytes. The functions with "Size must be page aligned" in their list of codes also refuse a part
+// of a page. The other functions have "must be page aligned" at the parameter, and no code for it.
 PROCTOR_CHECK(
     Virtual, SizesAreWholePages, "M40",
     "Level Zero specification, zeVirtualMemReserve and its neighbours: ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
@@ -354,18 +391,6 @@ PROCTOR_CHECK(
   const char* const unsupported = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page - 1, page + 1, page / 2}) {
     step("given " + std::to_string(bytes) + " bytes, where a page has " + std::to_string(page));
-    void* reserved = nullptr;
-    const Status answer = ZE_CALL(zeVirtualMemReserve, native(context), nullptr, bytes, &reserved);
-    need_valid_to_the_layer(answer);
-    expect_status(unsupported, answer);
-    ze_physical_mem_desc_t description{};
-    description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-    description.size = bytes;
-    ze_physical_mem_handle_t made = nullptr;
-    expect_status(unsupported, ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()),
-                                       &description, &made));
-    expect_status(unsupported, ZE_CALL(zeVirtualMemMap, native(context), free_range, bytes, physical.handle(),
-                                       0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
     expect_status(unsupported, ZE_CALL(zeVirtualMemUnmap, native(context), mapping.data(), bytes));
     expect_status(unsupported, ZE_CALL(zeVirtualMemSetAccessAttribute, native(context), mapping.data(), bytes,
                                        ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
@@ -373,10 +398,21 @@ PROCTOR_CHECK(
     std::size_t alike = 0;
     expect_status(unsupported, ZE_CALL(zeVirtualMemGetAccessAttribute, native(context), mapping.data(), bytes,
                                        &attribute, &alike));
-    expect_status(unsupported, ZE_CALL(zeVirtualMemFree, native(context), free_range, bytes));
   }
-  step("given the page size of no bytes, and an offset that is no page's");
+  step("given no bytes to reserve, create, map and free, and an offset that is no page's");
   std::size_t bytes = 0;
+  void* reserved = nullptr;
+  const Status answer = ZE_CALL(zeVirtualMemReserve, native(context), nullptr, 0, &reserved);
+  need_valid_to_the_layer(answer);
+  expect_status(unsupported, answer);
+  ze_physical_mem_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  ze_physical_mem_handle_t made = nullptr;
+  expect_status(unsupported,
+                ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &made));
+  expect_status(unsupported, ZE_CALL(zeVirtualMemMap, native(context), free_range, 0, physical.handle(), 0,
+                                     ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+  expect_status(unsupported, ZE_CALL(zeVirtualMemFree, native(context), free_range, 0));
   expect_status(unsupported,
                 ZE_CALL(zeVirtualMemQueryPageSize, native(context), native(context.device()), 0, &bytes));
   for (const std::size_t offset : {std::size_t{1}, page - 1, page + 1})
@@ -411,13 +447,15 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
   expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
 }
 
-// Where it lies says a flag of a newer interface, which older drivers refuse.
+// A flag of a newer interface selects the place. Older drivers refuse it. Memory of the device is mapped and written, because
+// the specification does not state that it takes anything before its first use.
 PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
               "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
               {"sysman.memory_lie", "alloc.leak_on_free"}) {
   const auto context = leased();
   need_memory(context.device(), kHeld);
   const Buffer counted = need_counted_memory(context);
+  Queue queue(context);
   struct Place {
     const char* name;
     ze_physical_mem_flags_t flags;
@@ -437,12 +475,21 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
     if (place.flags != 0 && (made.unsupported() || made.code() == ZE_RESULT_ERROR_INVALID_ENUMERATION))
       continue;
     made.or_throw();
+    void* const pointer = reserve(context, kHeld);
+    if (place.on_device) {
+      ZE_CALL(zeVirtualMemMap, native(context), pointer, kHeld, physical, 0,
+              ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
+          .or_throw();
+      write(queue, context, pointer, noise(4096, 1));
+    }
     const std::uint64_t during = context.device().memory().free;
     if (place.on_device) {
-      expect_true(during + kHeld <= before + kFreeSlack, "the device has 256 MiB less");
+      expect_true(during + kHeld <= before + kFreeSlack, "the device has 320 MiB less");
+      ZE_CALL(zeVirtualMemUnmap, native(context), pointer, kHeld).or_throw();
     } else {
       expect_true(during + kFreeSlack >= before, "the device has as much as before");
     }
+    ZE_CALL(zeVirtualMemFree, native(context), pointer, kHeld).or_throw();
     ZE_CALL(zePhysicalMemDestroy, native(context), physical).or_throw();
     expect_returned(context.device(), before);
   }
@@ -549,9 +596,11 @@ PROCTOR_HELPER(use_part_of_a_mapping) {
   std::byte* const byte = pages + (words.at(1) == "first"  ? page
                                    : words.at(1) == "last" ? 2 * page - 1
                                                            : 3 * page);
-  const Status status = words.at(2) == "read" ? run(byte, other.data(), 1) : run(other.data(), byte, 1);
+  Status status;  // a lost device runs nothing more
+  if (around) status = words.at(2) == "read" ? run(byte, other.data(), 1) : run(other.data(), byte, 1);
   const Status device = context.device().try_status();
-  suite::answer({{"around", around}, {"ok", status.ok() && device.ok()}, {"status", status.name()}});
+  suite::answer(
+      {{"around", around}, {"ok", around && status.ok() && device.ok()}, {"status", status.name()}});
   _exit(0);  // nothing that the driver still has is worth tidying up
 }
 
@@ -594,7 +643,7 @@ PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
                 call.at(1).get<std::string>());
 }
 
-// Whoever unmaps, frees or destroys something a second time is refused.
+// A second map or free is refused. The specification does not cover a second unmap.
 PROCTOR_CHECK(Virtual, WhatHasEndedIsRefused, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
@@ -608,7 +657,6 @@ PROCTOR_CHECK(Virtual, WhatHasEndedIsRefused, "M40", kVirtual, suite::kWarn, {"e
                                              physical.handle(), 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
   step("given a range that was unmapped");
   expect_status(kSuccess, ZE_CALL(zeVirtualMemUnmap, native(context), pointer, page));
-  expect_refused("unmapping it again", ZE_CALL(zeVirtualMemUnmap, native(context), pointer, page));
   step("given a range that was freed");
   expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
   expect_refused("freeing it again", ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
@@ -682,7 +730,7 @@ class Reserved {
 }  // namespace
 
 // Every edge of the three ranges that a mapping has to fit in: the reservation, the physical memory, and what is free between
-// other mappings.
+// other mappings. The specification does not cover an unmap of more than is mapped.
 PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
@@ -712,11 +760,9 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
   step("given that each is unmapped again");
   expect_status(kSuccess, range.try_unmap(0, page));
   range.expect_no_access(0, page);
-  expect_refused("unmapping what is mapped no more", range.try_unmap(0, page));
   expect_status(kSuccess, range.try_unmap(2 * page, 2 * page));
   range.expect_no_access(2 * page, page);
   range.expect_no_access(3 * page, page);
-  expect_refused("unmapping more than is mapped", range.try_unmap(page, 2 * page));
   expect_status(kSuccess, range.try_unmap(page, page));
   expect_status(kSuccess, range.try_free());
 }
@@ -746,16 +792,16 @@ PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, suite::kWa
   expect_status(kSuccess, second.try_free());
 }
 
-// Physical memory is what takes memory; where it is mapped does not matter. On hardware there is slack, and what was never
-// written may be taken later.
+// Physical memory is what takes memory, at its first use at the latest; where it is mapped does not matter. On hardware there
+// is slack, and the driver may return freed memory of an earlier check: no check runs before this one.
 PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
               "Level Zero specification, zePhysicalMemCreate, zesMemoryGetState", kGate,
-              {"sysman.memory_lie", "alloc.leak_on_free"}) {
+              .faults = {"sysman.memory_lie", "alloc.leak_on_free"}, .alone = true) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   need_memory(context.device(), kHeld);
   const Buffer counted = need_counted_memory(context);
-  const bool twice_too = can_map_twice(context, page);
+  const bool twice_too = can_map_twice();
   const std::size_t bytes = kHeld / page * page;
   const std::uint64_t slack = suite::on_simgpu() ? 0 : kFreeSlack;
   const auto free = [&] { return context.device().memory().free; };
@@ -768,8 +814,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
   const std::uint64_t before = free();
   {
     const Physical physical(context, bytes);
-    step("given physical memory, mapped nowhere, once and, where that can be, twice");
-    if (suite::on_simgpu()) expect_taken(before, bytes);
+    step("given physical memory, mapped once and, where that can be, twice, and then nowhere");
     {
       const Mapping once(context, physical, 0, bytes);
       Queue queue(context);
@@ -786,8 +831,10 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
   expect_returned(context.device(), before);
 }
 
+// A driver may reuse freed memory, which does not count as free: no check runs before this one.
 PROCTOR_CHECK(Virtual, PhysicalMemoryEndsWithTheDevice, "M06",
-              "Level Zero specification, zePhysicalMemCreate", suite::kWarn, {"alloc.capacity_ignored"}) {
+              "Level Zero specification, zePhysicalMemCreate", suite::kWarn,
+              .faults = {"alloc.capacity_ignored"}, .alone = true) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const auto tiles = context.device().tiles();
@@ -882,15 +929,20 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
     const ze_device_mem_alloc_desc_t description = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
     void* pointer = nullptr;
     ZE_CALL(zeMemAllocDevice, of, &description, bytes, 0, native(device), &pointer).or_throw();
+    // A driver may take memory when it becomes resident.
+    ZE_CALL(zeContextMakeMemoryResident, of, native(device), pointer, bytes).or_throw();
     ze_physical_mem_desc_t physical{};
     physical.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
     physical.size = bytes;
     ze_physical_mem_handle_t handle = nullptr;
     ZE_CALL(zePhysicalMemCreate, of, native(device), &physical, &handle).or_throw();
-    return handle;
+    void* const start = reserve(of, bytes);
+    ZE_CALL(zeVirtualMemMap, of, start, bytes, handle, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE).or_throw();
+    return std::pair(handle, start);
   };
   step("given two contexts with memory, of which nothing is freed but what is freed before");
-  const ze_physical_mem_handle_t ended = take(context, 16 * page);
+  const auto [ended, start] = take(context, 16 * page);
+  ZE_CALL(zeVirtualMemFree, context, start, 16 * page).or_throw();
   ZE_CALL(zePhysicalMemDestroy, context, ended).or_throw();
   take(context, 48 * page);
   take(other, 32 * page);

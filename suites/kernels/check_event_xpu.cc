@@ -26,6 +26,8 @@ using suite::step;
 constexpr const char* kPools = "Level Zero specification, zeEventPoolCreate";
 constexpr const char* kCounterBased = "Level Zero specification, ze_event_pool_counter_based_exp_desc_t";
 constexpr const char* kWithoutPool = "intel/compute-runtime, programmers-guide/COUNTER_BASED_EVENTS.md";
+constexpr const char* kRunAgain =
+    "intel/compute-runtime, programmers-guide/COUNTER_BASED_EVENTS.md, Regular command list";
 
 // Of specifications that are newer than the headers of 1.4.
 constexpr auto kCounterBasedPool = static_cast<ze_structure_type_t>(0x00020014);
@@ -297,33 +299,75 @@ PROCTOR_CHECK(Event, TimesAreThereOnceItIsDone, "K41",
 
 // ---- events that stand for what was last appended with them ----
 
+namespace {
+
+// Events that count for themselves, and one by which the host holds what signals them.
+struct HeldCounters {
+  HeldCounters(const Context& context, std::uint32_t flags, std::uint32_t count)
+      : mode(flags),
+        pool(context, count, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, &mode),
+        latches(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE),
+        latch(latches.make(0)) {}
+
+  // `begin` appends or runs what signals the event once the latch lets it.
+  void expect_round(int round, ze_event_handle_t event, const std::function<void()>& begin) const {
+    host_reset(latch);
+    begin();
+    expect_event(fmt::format("while round {} is held", round), false, event);
+    host_signal(latch);
+    expect_event(fmt::format("after round {}", round), true, event);
+  }
+
+  CounterBased mode;
+  EventPool pool, latches;
+  ze_event_handle_t latch;
+};
+
+constexpr int kRounds = 3;
+
+}  // namespace
+
 PROCTOR_CHECK(CounterEvent, StandsForItsLastAppend, "K64", kCounterBased, kGate,
               {"order.ignore_wait_events", "order.early_event_sync"}) {
   const auto context = leased();
   need_counter_based(context);
-  CounterBased immediate(kForImmediate), regular(kForRegular), both(kForImmediate | kForRegular), unsaid(0);
-  struct Row {
-    CounterBased& pool;
-    bool immediate;
-  };
-  for (const Row& row :
-       {Row{immediate, true}, Row{unsaid, true}, Row{both, true}, Row{regular, false}, Row{both, false}}) {
-    EventPool pool(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, &row.pool);
-    EventPool latches(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
-    const auto event = pool.make(0), latch = latches.make(0);
-    const std::string list_kind = row.immediate ? "an immediate list" : "a regular list";
-    step(fmt::format("given an event with the flags {} that counts, in {}", row.pool.flags, list_kind));
-    OrderedList list(context, row.immediate);
-    if (!row.immediate) {
-      list.barrier(event, {latch});
-      list.close();
+  for (const std::uint32_t flags : {kForImmediate, 0u, kForImmediate | kForRegular}) {
+    step(fmt::format("given an event with the flags {} that counts, in an immediate list", flags));
+    HeldCounters held(context, flags, 1);
+    const auto event = held.pool.make(0);
+    OrderedList list(context, true);
+    for (int round = 0; round < kRounds; ++round) {
+      held.expect_round(round, event, [&] { list.barrier(event, {held.latch}); });
+      list.finish();
     }
-    for (int round = 0; round < 3; ++round) {
-      host_reset(latch);
-      row.immediate ? list.barrier(event, {latch}) : list.execute();
-      expect_event(fmt::format("while round {} is held", round), false, event);
-      host_signal(latch);
-      expect_event(fmt::format("after round {}", round), true, event);
+  }
+  for (const std::uint32_t flags : {kForRegular, kForImmediate | kForRegular}) {
+    step(fmt::format("given events with the flags {} that count, each in a regular list of its own", flags));
+    HeldCounters held(context, flags, static_cast<std::uint32_t>(kRounds));
+    for (int round = 0; round < kRounds; ++round) {
+      const auto event = held.pool.make(static_cast<std::uint32_t>(round));
+      OrderedList list(context, false);
+      list.barrier(event, {held.latch});
+      held.expect_round(round, event, [&] { list.go(); });
+      list.finish();
+    }
+  }
+}
+
+PROCTOR_CHECK(CounterEvent, NotReadyDuringEachRun, "K64", kRunAgain, kGate,
+              {"order.ignore_wait_events", "order.early_event_sync"}) {
+  const auto context = leased();
+  need_counter_based(context);
+  for (const std::uint32_t flags : {kForRegular, kForImmediate | kForRegular}) {
+    step(fmt::format("given an event with the flags {} that counts, in a regular list that runs again",
+                     flags));
+    HeldCounters held(context, flags, 1);
+    const auto event = held.pool.make(0);
+    OrderedList list(context, false);
+    list.barrier(event, {held.latch});
+    list.close();
+    for (int round = 0; round < kRounds; ++round) {
+      held.expect_round(round, event, [&] { list.execute(); });
       list.finish();
     }
   }

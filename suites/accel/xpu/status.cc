@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "suites/accel/xpu/level_zero.h"
@@ -33,6 +35,8 @@ void need_valid_to_the_layer(const Status& status) {
 }
 
 bool has_handles_of_the_driver() { return std::getenv("ZE_ENABLE_LOADER_INTERCEPT") == nullptr; }
+
+void* exported_function(const char* name) { return dlsym(xpu::open_loader().handle(), name); }
 
 std::uint64_t in_ze(Nanoseconds timeout) {
   return timeout == Nanoseconds::max() ? UINT64_MAX : static_cast<std::uint64_t>(timeout.count());

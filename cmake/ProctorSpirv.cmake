@@ -97,15 +97,19 @@ function(proctor_spirv_dependencies target)
   endif()
 endfunction()
 
-# proctor_spirv_assembly(NAME VERSION)
+# proctor_spirv_assembly(NAME VERSION [SOURCE source.spvasm] [OPTIONS ...])
 #
-# The same for NAME.spvasm, a module in SPIR-V's own language that the preprocessor of C has expanded: instructions that no compiler
-# makes of a kernel. It takes spirv-as.
+# The same for NAME.spvasm, or for SOURCE: a module in SPIR-V's own language that the preprocessor of C has expanded with OPTIONS
+# (-DCARRY), of instructions that no compiler makes of a kernel. It takes spirv-as.
 function(proctor_spirv_assembly name version)
   if(NOT PROCTOR_SPIRV_VERSION OR NOT PROCTOR_SPIRV_AS)
     return()
   endif()
-  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}.spvasm)
+  cmake_parse_arguments(arg "" "SOURCE" "OPTIONS" ${ARGN})
+  if(NOT arg_SOURCE)
+    set(arg_SOURCE ${name}.spvasm)
+  endif()
+  cmake_path(ABSOLUTE_PATH arg_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE source)
   set(text ${CMAKE_CURRENT_BINARY_DIR}/${name}.spvasm)
   set(module ${PROCTOR_KERNEL_DIRECTORY}/${name}.spv)
   set(validate "")
@@ -116,7 +120,7 @@ function(proctor_spirv_assembly name version)
     OUTPUT ${module}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}
     COMMAND ${PROCTOR_CLANG_${PROCTOR_SPIRV_VERSION}} -E -P -x assembler-with-cpp -I${PROJECT_SOURCE_DIR}
-            -MD -MF ${text}.d -MT ${module} ${source} -o ${text}
+            ${arg_OPTIONS} -MD -MF ${text}.d -MT ${module} ${source} -o ${text}
     COMMAND ${PROCTOR_SPIRV_AS} --target-env spv${version} --preserve-numeric-ids ${text} -o ${module}
     ${validate}
     DEPENDS ${source}

@@ -1,12 +1,12 @@
 // Instructions of SPIR-V that no compiler makes of OpenCL C, in modules that are written in its assembly (device/*.spvasm).
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
-#include "suites/kernels/numeric.h"
+#include "suites/kernels/built_apart.h"
+#include "suites/kernels/instructions_xpu.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -14,36 +14,19 @@ namespace {
 
 using suite::expect_same;
 using suite::kGate;
-using suite::kWarn;
 using suite::step;
 
-using Numbers = std::vector<std::uint64_t>;
-
-constexpr std::uint64_t kLarge = 0x123456789abcdef0;
+constexpr std::uint64_t kLarge = kLargeNumber;
 
 constexpr const char* kComposites = "SPIR-V specification, composite instructions";
 constexpr const char* kBranches = "SPIR-V specification, control-flow instructions";
 constexpr const char* kPointers = "SPIR-V specification, memory instructions";
 constexpr const char* kConstants = "SPIR-V specification, constant-creation instructions";
+constexpr const char* kConstantOperations =
+    "SPIR-V specification, OpSpecConstantOp, whose instructions the capability Kernel includes";
+constexpr const char* kLocalSizeId =
+    "SPIR-V specification, execution mode LocalSizeId, of the capability Kernel from 1.2 on";
 constexpr const char* kBlocks = "SPIR-V extension, SPV_INTEL_subgroups";
-
-// What a kernel makes of `in`, with nothing written behind the results.
-void expect_results(const Context& context, const Module& module, const std::string& kernel,
-                    const Numbers& in, Numbers expected, const Launch& launch = groups_of(1, 1)) {
-  Queue queue(context);
-  expected.insert(expected.end(), 4, 7);
-  const auto given = device_copy(queue, context, in);
-  const auto out = device_copy(queue, context, Numbers(expected.size(), 7));
-  step("given " + kernel);
-  queue.launch(Kernel(module, kernel), launch, arguments(out, given));
-  queue.synchronize();
-  expect_longs(kernel, expected, read_as<std::uint64_t>(queue, context, out), context.device());
-}
-
-std::uint64_t low_bits(std::uint64_t value, int bits) { return value << (64 - bits) >> (64 - bits); }
-std::uint64_t low_bits_signed(std::uint64_t value, int bits) {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits));
-}
 
 // ---- branches.spvasm ----
 
@@ -95,7 +78,9 @@ struct Specialised {
   std::uint64_t yes = 1, no = 0, byte = 200, half = 60000, word = 5, wide = kLarge, bits = 0x3fc00000,
                 count = 3;
 
-  Numbers results() const {
+  // With `operations`, also those of constants that are made of others.
+  Numbers results(bool operations) const {
+    if (!operations) return {yes, no, byte, half, word, wide, bits, count};
     const std::uint64_t product = low_bits(word * 3, 32), sum = wide + count;
     return {yes,
             no,
@@ -124,6 +109,21 @@ struct Specialised {
             {5, word, 4}, {6, wide, 8}, {7, bits, 4}, {8, count, 8}};
   }
 };
+
+void expect_specialised(const Context& context, const std::string& module, bool operations) {
+  const auto expect = [&](const Specialised& wanted, const std::vector<Constant>& constants) {
+    expect_results(context, Module::load(context, module, {.constants = constants}), "specialised", {0},
+                   wanted.results(operations));
+  };
+  step("given no values");
+  expect({}, {});
+  step("given a value for each constant");
+  const Specialised all = {
+      .yes = 0, .no = 1, .byte = 100, .half = 1, .word = 2, .wide = ~kLarge, .bits = 0x40490fdb, .count = 5};
+  expect(all, all.constants());
+  step("given a value for one of them");
+  expect({.half = 0x8001}, {{4, 0x8001, 2}});
+}
 
 ze_kernel_properties_t native_properties_of(const Kernel& kernel) {
   ze_kernel_properties_t properties{};
@@ -190,27 +190,18 @@ PROCTOR_CHECK(Instruction, CompositesAreBuiltAndTakenApart, "K73", kComposites, 
   }
 }
 
-PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specification, arithmetic instructions",
-              kGate, {"kernel.wrong_result:kernel=wide,at=9"}) {
+PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specification, OpSMulExtended", kGate,
+              {"kernel.wrong_result:kernel=wide,at=9"}) {
   const auto context = leased();
   const Module module = Module::load(context, "wide_arithmetic");
   __extension__ using Wide = unsigned __int128;
   __extension__ using SignedWide = __int128;
-  for (const auto& [x, y] :
-       {std::pair<std::uint64_t, std::uint64_t>{kLarge, 0xfedcba9876543210},
-        std::pair<std::uint64_t, std::uint64_t>{0xffffffffffffffff, 0xfffffffffffffffe},
-        std::pair<std::uint64_t, std::uint64_t>{3, 200}, std::pair<std::uint64_t, std::uint64_t>{5, 0},
-        std::pair<std::uint64_t, std::uint64_t>{kLarge, kLarge}}) {
-    const Wide product = Wide{x} * y;
-    const SignedWide signed_product = SignedWide{static_cast<std::int64_t>(x)} * static_cast<std::int64_t>(y);
-    const std::uint64_t x32 = low_bits(x, 32), y32 = low_bits(y, 32);
-    expect_results(
-        context, module, "wide", {x, y},
-        {x * y, static_cast<std::uint64_t>(product >> 64),
-         static_cast<std::uint64_t>(static_cast<Wide>(signed_product) >> 64), low_bits(y32 * 10, 32),
-         x32 * y32 >> 32, low_bits(low_bits_signed(x, 16) * low_bits_signed(y, 16) >> 16, 16),
-         low_bits(low_bits(x, 8) * low_bits(y, 8), 8), low_bits(x, 8) * low_bits(y, 8) >> 8, x + y, x + y < x,
-         (x32 + y32) >> 32, low_bits(x - y, 16), low_bits(x, 16) < low_bits(y, 16), y - 7, 5 < x, x < y});
+  for (const auto& [x, y] : pairs_of_numbers()) {
+    const SignedWide product = SignedWide{static_cast<std::int64_t>(x)} * static_cast<std::int64_t>(y);
+    const std::uint64_t product16 = low_bits_signed(x, 16) * low_bits_signed(y, 16);
+    expect_results(context, module, "wide", {x, y},
+                   {x * y, static_cast<std::uint64_t>(static_cast<Wide>(product) >> 64),
+                    low_bits(product16, 16), low_bits(product16 >> 16, 16)});
   }
 }
 
@@ -288,64 +279,51 @@ PROCTOR_CHECK(Instruction, ListsOfVariablesAreFollowed, "K75", kPointers, kGate,
 }
 
 PROCTOR_CHECK(Instruction, PointersAreComparedAndSubtracted, "K75",
-              "SPIR-V specification, 1.4: OpPtrEqual, OpPtrNotEqual, OpPtrDiff, OpCopyLogical, OpSelect",
-              kGate, {"kernel.wrong_result:kernel=newer,at=1"}) {
+              "SPIR-V specification, 1.4: OpPtrEqual, OpPtrNotEqual, OpPtrDiff, OpCopyLogical", kGate,
+              {"kernel.wrong_result:kernel=newer,at=1"}) {
   const auto context = leased();
   const Module module = Module::load(context, "newer");
-  for (const auto& [x, y] : {std::pair{kLarge, kLarge + 1}, std::pair{kLarge, kLarge - 1}}) {
-    const std::uint64_t back = 0 - std::uint64_t{3};
-    expect_results(context, module, "newer", {0, x, 0, 0, y},
-                   {1, 0, 0, 1, 3, back, 4, x, std::min(x, y), x < y ? 3u : 5u, std::min(x, y), x});
-  }
+  expect_results(context, module, "newer", {0, kLarge, 0, 0, 1},
+                 {1, 0, 0, 1, 3, 0 - std::uint64_t{3}, 4, kLarge, kLarge});
 }
 
-PROCTOR_CHECK(Instruction, FloatsAreQuantizedToHalves, "K26", "SPIR-V specification, OpQuantizeToF16", kWarn,
-              {"kernel.wrong_result:kernel=quantize,at=0"}) {
-  const auto context = leased();
-  Numbers in, expected;
-  for (const float value : {1.0f, -1.0f, 0.1f, 3.14159f, 65504.0f, 2049.0f, 2051.0f, -1234.567f, 0.00025f}) {
-    in.push_back(std::bit_cast<std::uint32_t>(value));
-    const auto bits = std::bit_cast<std::uint32_t>(kernels::float_from_half(kernels::half_from_float(value)));
-    expected.push_back(std::uint64_t{bits} << 32 | bits);
-  }
-  expect_results(context, Module::load(context, "quantize"), "quantize", in, expected,
-                 groups_of(static_cast<std::uint32_t>(in.size()), 1));
-}
-
-PROCTOR_CHECK(Constants, OthersAreMadeOfThem, "K10", kConstants, kGate,
+PROCTOR_CHECK(Constants, OfEveryTypeAreGiven, "K10", kConstants, kGate,
               {"kernel.spec_constant_ignored", "kernel.wrong_result:kernel=specialised,at=1"}) {
+  expect_specialised(leased(), "specialised", false);
+}
+
+PROCTOR_CHECK(Constants, OthersAreMadeOfThem, "K10", kConstantOperations, kGate,
+              {"kernel.spec_constant_ignored", "kernel.wrong_result:kernel=specialised,at=65"}) {
   const auto context = leased();
-  step("given no values");
-  Specialised wanted;
-  expect_results(context, Module::load(context, "module"), "specialised", {0}, wanted.results());
-  step("given a value for each constant");
-  wanted = {
-      .yes = 0, .no = 1, .byte = 100, .half = 1, .word = 2, .wide = ~kLarge, .bits = 0x40490fdb, .count = 5};
-  expect_results(context, Module::load(context, "module", {.constants = wanted.constants()}), "specialised",
-                 {0}, wanted.results());
-  step("given a value for one of them");
-  wanted = {.half = 0x8001};
-  expect_results(context, Module::load(context, "module", {.constants = {{4, 0x8001, 2}}}), "specialised",
-                 {0}, wanted.results());
+  need_built_apart(context, "construct_constant_operations", "OpSpecConstantOp", kConstantOperations);
+  expect_specialised(context, "construct_constant_operations", true);
 }
 
 PROCTOR_CHECK(Module, DecorationsAndNotesAreObeyed, "K76",
               "SPIR-V specification, annotation and debug instructions", kGate,
-              {"kernel.wrong_result:kernel=abc,at=1"}) {
+              {"kernel.wrong_result:at=1"}) {
   const auto context = leased();
   const Module module = Module::load(context, "module");
-  for (const char* name : {"abc", "abcdefg", "a name.with-characters/of:every+kind (\"\\) ä"})
-    expect_results(context, module, name, {kLarge}, {14, 13, 24, 24, 0, 0, 7, 200, 90 + 14, kLarge, 16, 77});
+  expect_results(context, module, "a name.with-characters/of:every+kind (\"\\) ä", {kLarge},
+                 {14, 13, 24, 24, 0, 0, 7, 200, 90 + 14, kLarge, 16, 77});
   void* pointer = nullptr;
   std::size_t bytes = 0;
   step("given the name that a variable is exported by");
   module.try_global("a.variable", &pointer, &bytes).or_throw();
   expect_same("its size", "8", std::to_string(bytes));
-  step("given a required size of groups, by numbers and by a constant with another value");
+  step("given a required size of groups");
   expect_required(module, "fixed", {8, 4, 2}, context.device());
-  expect_required(module, "fixed_by_ids", {2, 3, 5}, context.device());
-  const Module other = Module::load(context, "module", {.constants = {{5, 9, 4}}});
-  expect_required(other, "fixed_by_ids", {2, 3, 9}, context.device());
+}
+
+PROCTOR_CHECK(Module, SizeOfGroupsIsRequiredByConstants, "K76", kLocalSizeId, kGate,
+              {"kernel.spec_constant_ignored"}) {
+  const auto context = leased();
+  const std::string name = "construct_local_size_id";
+  const Module module = load_built_apart(context, name, "LocalSizeId", kLocalSizeId);
+  expect_required(module, "construct", {2, 3, 5}, context.device());
+  step("given another value for one of the constants");
+  const Module other = Module::load(context, name, {.constants = {{5, 9, 4}}});
+  expect_required(other, "construct", {2, 3, 9}, context.device());
 }
 
 PROCTOR_CHECK(SubGroup, BlocksAreReadAndWrittenTogether, "K37", kBlocks, kGate,

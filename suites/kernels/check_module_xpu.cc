@@ -1,55 +1,28 @@
 // Modules of SPIR-V: what is refused, and what the build decides. Calls that may end the process (a compiler
-// that cannot read its input) are made in a second one.
-#include <algorithm>
+// that cannot read its input) are made in a second one (built_apart.h).
 #include <cstdlib>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/kernels/built_apart.h"
 #include "suites/main/check.h"
-#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
 
 using suite::expect_true;
-using suite::Helper;
 using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
 constexpr const char* kCreate = "Level Zero specification, zeModuleCreate";
 
-// Builds a module that is damaged in the way that the first word names, and reads its
-// log if there is a second one.
-PROCTOR_HELPER(build_damaged) {
-  const auto context = leased();
-  auto image = module_file("basic");
-  if (words.at(0) == "truncated") image.resize(image.size() / 2 & ~std::size_t{3});
-  if (words.at(0) == "garbage") image = noise(image.size(), 1);
-  if (words.at(0) == "header") image.resize(20);
-  if (words.at(0) == "bad_opcode") std::fill(image.begin() + 20, image.begin() + 40, std::byte{0xff});
-  Module module;
-  std::string log;
-  const Status status = Module::try_build(context, image, {}, module, words.size() > 1 ? &log : nullptr);
-  suite::answer({{"ok", status.ok()}, {"status", status.name()}, {"log", log}});
-}
-
-struct Build {
-  bool survived = false;
-  bool ok = false;
-  std::string log;
-};
-
-Build build_damaged(const std::vector<std::string>& words) {
-  step("given a module that is " + words[0]);
-  Helper helper("build_damaged", words);
-  const auto answer = helper.try_answer();
-  if (!answer) return {};
-  if (answer->contains("skip")) suite::skip(answer->at("skip"));
-  return {true, answer->value("ok", false), answer->value("log", "")};
+Build build_damaged(const std::string& how, WithLog log = WithLog::kNo) {
+  step("given a module that is " + how);
+  return build_apart("basic", how, log);
 }
 
 void expect_damage_is_refused(const std::string& how) {
-  const Build build = build_damaged({how});
+  const Build build = build_damaged(how);
   expect_true(build.survived, "the process is alive after a module that is " + how);
   expect_true(!build.ok, "a module that is " + how + " is refused");
 }
@@ -91,7 +64,7 @@ PROCTOR_CHECK(Module, UnknownInstructionIsRefused, "K03", kCreate, kWarn, {"kern
 
 PROCTOR_CHECK(Module, BuildLogSaysWhy, "K05", "oneapi-src/level-zero-tests, test_module.cpp", kWarn,
               {"kernel.wrong_build_log", "state.sticky_error"}) {
-  const Build build = build_damaged({"garbage", "with its log"});
+  const Build build = build_damaged("garbage", WithLog::kYes);
   // A loader of that time that intercepts calls hands out a log that crashes its reader.
   const bool intercepted = std::getenv("ZE_ENABLE_LOADER_INTERCEPT") != nullptr;
   if (!build.survived && intercepted) suite::skip("unsupported:build_log_through_the_loader");

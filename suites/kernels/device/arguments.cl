@@ -1,5 +1,36 @@
-// Every kind of argument comes through unchanged.
+// Every kind of argument comes through unchanged. With LARGE defined: those that are beyond the limit of many devices, 2048 bytes,
+// in a module of their own, which such a device may refuse as a whole.
 #include "suites/kernels/device/portable.h"
+
+// Two structures by value, of sizes that no register has, with a number before, between and behind them.
+#define STRUCTURES(first, second)                                                                       \
+  typedef struct {                                                                                      \
+    uchar bytes[first];                                                                                 \
+  } First##first;                                                                                       \
+  typedef struct {                                                                                      \
+    uchar bytes[second];                                                                                \
+  } Second##second;                                                                                     \
+  KERNEL structures_##first##_##second(GLOBAL uchar* out, uchar before, First##first a, ushort between, \
+                                       Second##second b, uint behind, GLOBAL uint* scalars) {           \
+    const uint i = GLOBAL_ID(0);                                                                        \
+    if (i < first) out[i] = a.bytes[i];                                                                 \
+    if (i < second) out[first + i] = b.bytes[i];                                                        \
+    if (i != 0u) return;                                                                                \
+    scalars[0] = before;                                                                                \
+    scalars[1] = between;                                                                               \
+    scalars[2] = behind;                                                                                \
+  }
+
+#ifdef LARGE
+STRUCTURES(4000, 20)
+#else
+STRUCTURES(1, 3)
+STRUCTURES(3, 12)
+STRUCTURES(20, 28)
+STRUCTURES(12, 100)
+STRUCTURES(100, 17)
+STRUCTURES(1000, 15)
+STRUCTURES(31, 1900)
 
 typedef struct {
   uchar a;
@@ -50,32 +81,5 @@ KERNEL indirect(GLOBAL const ulong* addresses, GLOBAL uint* out) {
   out[GLOBAL_ID(0)] = *(GLOBAL const uint*)addresses[GLOBAL_ID(0)];
 }
 
-// Two structures by value, of sizes that no register has, with a number before, between and behind them.
-#define STRUCTURES(first, second)                                                                      \
-  typedef struct {                                                                                     \
-    uchar bytes[first];                                                                                \
-  } First##first;                                                                                      \
-  typedef struct {                                                                                     \
-    uchar bytes[second];                                                                               \
-  } Second##second;                                                                                    \
-  KERNEL structures_##first##_##second(GLOBAL uchar* out, uchar before, First##first a, ushort between, \
-                                       Second##second b, uint behind, GLOBAL uint* scalars) {          \
-    const uint i = GLOBAL_ID(0);                                                                       \
-    if (i < first) out[i] = a.bytes[i];                                                                \
-    if (i < second) out[first + i] = b.bytes[i];                                                       \
-    if (i != 0u) return;                                                                               \
-    scalars[0] = before;                                                                               \
-    scalars[1] = between;                                                                              \
-    scalars[2] = behind;                                                                               \
-  }
-
-STRUCTURES(1, 3)
-STRUCTURES(3, 12)
-STRUCTURES(20, 28)
-STRUCTURES(12, 100)
-STRUCTURES(100, 17)
-STRUCTURES(1000, 15)
-STRUCTURES(31, 1900)
-STRUCTURES(4000, 20)
-
 KERNEL tell_null(GLOBAL uint* out, GLOBAL const uint* maybe) { out[GLOBAL_ID(0)] = maybe == 0 ? 1u : 2u; }
+#endif

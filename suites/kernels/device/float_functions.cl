@@ -1,4 +1,5 @@
-// The functions of floats that OpenCL has, function number which[i] for vector i, of scalars and of vectors of LANES elements.
+// The functions of floats that OpenCL has, function number which[i] for vector i, of scalars and of vectors of LANES elements: those
+// of one PART, the first digit of their numbers; the last part has all from 60 on.
 // With FP64 or FP16 defined: of doubles or halves. The numbers are those of suites/kernels/check_math_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
@@ -28,20 +29,22 @@ VECTOR(T) __attribute__((overloadable)) __spirv_ocl_fmin_common(VECTOR(T), VECTO
     result = (value);           \
     break;
 // Those that put a second result, an integer, where a pointer says.
-#define WITH_INTEGER(number, value)  \
-  case number:                       \
-    result = (value);                \
-    second = AS_NUMBERS(integers);   \
+#define WITH_INTEGER(number, value) \
+  case number:                      \
+    result = (value);               \
+    second = AS_NUMBERS(integers);  \
     break;
 
-KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL T* out, GLOBAL const uint* which,
-                uint n) {
+KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL T* out,
+                GLOBAL const uint* which, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n / LANES) return;
   const VECTOR(T) a = LOAD(i, x), b = LOAD(i, y), c = LOAD(i, z);
   VECTOR(T) result = 0, second = 0;
   VECTOR(int) integers = 0;
+  (void)b, (void)c, (void)integers;  // a part may need none of them
   switch (which[i]) {
+#if PART == 0
     FUNCTION(0, acos(a))
     FUNCTION(1, acosh(a))
     FUNCTION(2, acospi(a))
@@ -52,6 +55,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(7, atanh(a))
     FUNCTION(8, atanpi(a))
     FUNCTION(9, cosh(a))
+#elif PART == 1
     FUNCTION(10, cospi(a))
     FUNCTION(11, erfc(a))
     FUNCTION(12, exp10(a))
@@ -62,6 +66,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(17, log1p(a))
     FUNCTION(18, logb(a))
     FUNCTION(19, round(a))
+#elif PART == 2
     FUNCTION(20, sinh(a))
     FUNCTION(21, sinpi(a))
     FUNCTION(22, tanpi(a))
@@ -72,6 +77,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(27, maxmag(a, b))
     FUNCTION(28, minmag(a, b))
     FUNCTION(29, nextafter(a, b))
+#elif PART == 3
     FUNCTION(30, pown(a, AS_INTEGERS(b)))
     FUNCTION(31, powr(a, b))
     FUNCTION(32, remainder(a, b))
@@ -82,12 +88,13 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(37, radians(a))
     FUNCTION(38, __spirv_ocl_fmax_common(a, b))
     FUNCTION(39, __spirv_ocl_fmin_common(a, b))
+#elif PART == 4
     FUNCTION(40, mix(a, b, c))
     FUNCTION(41, step(a, b))
     FUNCTION(42, smoothstep(fmin(a, b), fmax(a, b) + (T)1, c))
     FUNCTION(43, sign(a))
     FUNCTION(44, -a)
-    // Of the whole vector.
+#elif PART == 5  // of the whole vector
     FUNCTION(50, length(a))
     FUNCTION(51, distance(a, b))
     FUNCTION(52, normalize(a))
@@ -99,6 +106,9 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(55, fast_length(a))
     FUNCTION(56, fast_distance(a, b))
     FUNCTION(57, fast_normalize(a))
+#endif
+#else
+#if !defined FP64 && !defined FP16
     FUNCTION(60, half_divide(a, b))
     FUNCTION(61, half_recip(a))
     FUNCTION(62, half_powr(a, b))
@@ -110,6 +120,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     WITH_INTEGER(74, lgamma_r(a, &integers))
     WITH_INTEGER(75, remquo(a, b, &integers))
     FUNCTION(80, nan((VECTOR(WORD))5))
+#endif
   }
   STORE(result, i, out);
   STORE(second, i, out + n);

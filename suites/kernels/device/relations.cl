@@ -32,14 +32,13 @@ DECLARE(FUnordLessThanEqual)
 DECLARE(FUnordGreaterThan)
 DECLARE(FUnordGreaterThanEqual)
 bool __attribute__((overloadable)) __spirv_LogicalEqual(bool, bool);
-bool __attribute__((overloadable)) __spirv_LogicalNot(bool);
 #define NOT_LESS(a, b) __spirv_FUnordGreaterThanEqual(a, b)
 #define NOT_LESS_EQUAL(a, b) __spirv_FUnordGreaterThan(a, b)
 #define NOT_GREATER(a, b) __spirv_FUnordLessThanEqual(a, b)
 #define NOT_GREATER_EQUAL(a, b) __spirv_FUnordLessThan(a, b)
 #define NOT_UNEQUAL(a, b) __spirv_FUnordEqual(a, b)
 #define SAME(a, b) __spirv_LogicalEqual((a) != 0, (b) != 0)
-#define NOT(a) __spirv_LogicalNot((a) != 0)
+#define NOT(a) !(a)
 #else
 #define NOT_LESS(a, b) !(a < b)
 #define NOT_LESS_EQUAL(a, b) !(a <= b)

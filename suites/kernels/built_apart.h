@@ -1,0 +1,36 @@
+// Modules that are built in a second process first: the compiler of a driver may end its process on a construct that it does
+// not know. Example:
+//
+//   const Module module =
+//       load_built_apart(context, "construct_carry", "OpIAddCarry", "SPIR-V specification, OpIAddCarry");
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suites/accel/accel.h"
+
+namespace proctor::accel {
+
+struct Build {
+  bool survived = false;  // the process
+  bool ok = false;        // the module was made
+  std::string end = {};   // what came instead of a module: "exit code 12", "signal 11", "ZE_RESULT_..."
+  std::string log = {};
+};
+
+enum class WithLog { kNo, kYes };
+
+// Builds the file kernels/NAME.spv in a second process, after `damage` to it: "truncated", "garbage", "header", "bad_opcode", or
+// "" for none. If the second process skips, the check skips.
+Build build_apart(const std::string& name, const std::string& damage = {}, WithLog log = WithLog::kNo);
+
+// Returns if the module can be built. If not, warns with `source`, the end and the version of the driver, and ends the check as
+// skip(unsupported:CONSTRUCT).
+void need_built_apart(const Context& context, const std::string& name, const std::string& construct,
+                      const std::string& source);
+// The module, if it can be built.
+Module load_built_apart(const Context& context, const std::string& name, const std::string& construct,
+                        const std::string& source, const ModuleOptions& options = {});
+
+}  // namespace proctor::accel

@@ -1,0 +1,45 @@
+// What kernels in SPIR-V's own language (device/*.spvasm) compute: 64-bit numbers of 64-bit numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+
+using Numbers = std::vector<std::uint64_t>;
+
+inline constexpr std::uint64_t kLargeNumber = 0x123456789abcdef0;
+
+inline std::uint64_t low_bits(std::uint64_t value, int bits) { return value << (64 - bits) >> (64 - bits); }
+inline std::uint64_t low_bits_signed(std::uint64_t value, int bits) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits));
+}
+
+// Operands whose products, sums and differences need a second part, and some that need none.
+inline std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs_of_numbers() {
+  return {{kLargeNumber, 0xfedcba9876543210},
+          {0xffffffffffffffff, 0xfffffffffffffffe},
+          {3, 200},
+          {5, 0},
+          {kLargeNumber, kLargeNumber}};
+}
+
+// What a kernel makes of `in`, with nothing written behind the results.
+inline void expect_results(const Context& context, const Module& module, const std::string& kernel,
+                           const Numbers& in, Numbers expected, const Launch& launch = groups_of(1, 1)) {
+  Queue queue(context);
+  expected.insert(expected.end(), 4, 7);
+  const auto given = device_copy(queue, context, in);
+  const auto out = device_copy(queue, context, Numbers(expected.size(), 7));
+  suite::step("given " + kernel);
+  queue.launch(Kernel(module, kernel), launch, arguments(out, given));
+  queue.synchronize();
+  expect_longs(kernel, expected, read_as<std::uint64_t>(queue, context, out), context.device());
+}
+
+}  // namespace proctor::accel

@@ -49,10 +49,15 @@ def listed_crashes(version):
             if in_range(version, entry["versions"]) and entry["reason"].startswith("driver_crash:")]
 
 
-def under_loader_of(root):
-    """The words that start a program with the libraries of `root`, so that both drivers stand below one loader."""
+def under_root(root):
+    """The words that start a program with the libraries of `root`."""
     dynamic_loader = next(Path(root).glob("usr/lib/*/ld-linux-*.so.*"))
-    loader = [str(dynamic_loader), "--library-path", str(dynamic_loader.parent)]
+    return [str(dynamic_loader), "--library-path", str(dynamic_loader.parent)]
+
+
+def under_loader_of(root):
+    """The same for the suite, so that both drivers stand below one loader."""
+    loader = under_root(root)
     return ["env", f"PROCTOR_SELF={BIN / 'visibility_xpu'}", f"PROCTOR_LAUNCHER={json.dumps(loader)}", *loader]
 
 

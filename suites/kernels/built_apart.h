@@ -1,5 +1,5 @@
-// Modules that are built in a second process first: the compiler of a driver may end its process on a construct that it does
-// not know. Example:
+// Builds modules in a second process first: the compiler of a driver may end its process on a construct that it lacks.
+// Example:
 //
 //   const Module module =
 //       load_built_apart(context, "construct_carry", "OpIAddCarry", "SPIR-V specification, OpIAddCarry");

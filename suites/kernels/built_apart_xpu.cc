@@ -47,7 +47,7 @@ Build build_apart(const std::string& name, const std::string& damage, WithLog lo
   if (log == WithLog::kYes) words.emplace_back("log");
   suite::Helper helper("build_apart", words);
   const auto answer = helper.try_answer();
-  if (!answer) return {.end = text_of(helper.finish(std::chrono::milliseconds(100)))};
+  if (!answer) return {.end = text_of(helper.finish())};
   if (answer->contains("skip")) suite::skip(answer->at("skip"));
   return {.survived = true,
           .ok = answer->value("ok", false),

@@ -1,6 +1,7 @@
-// Constructs of SPIR-V that some compiler of a driver does not know: one case for each module that constructs.spvasm makes. The
-// module is built in a second process first. If that fails, the case is skip(unsupported:CONSTRUCT) with a warning: it no longer
-// asks that the driver knows the construct, only that a result is right. harness/e2e/refused_modules.toml lists the compilers.
+// Constructs of SPIR-V that some driver's compiler lacks: a case for each module of constructs.spvasm. Each case first builds its
+// module in a second process. If that fails, the case is skip(unsupported:CONSTRUCT) with a warning. The cases ask for right
+// results. They no longer ask for the support that each row's source requires. harness/e2e/refused_modules.toml lists the
+// compilers.
 #include <bit>
 
 #include "suites/kernels/built_apart.h"
@@ -77,9 +78,9 @@ const Construct kConstructs[] = {
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {x, y, 0, 0, x, y, 0, 0}; }},
     {"GenericCastToPtrExplicitOfLongs", "generic_cast", "K75", "SPIR-V specification, OpGenericCastToPtrExplicit", kWarn,
      [](std::uint64_t, std::uint64_t) -> Numbers { return {1, 1}; }},
-    {"OneFunctionOfTwoNames/First", "one_function_two_names", "K76",
+    {"FirstNameOfAFunction", "one_function_two_names", "K76",
      "SPIR-V specification, OpEntryPoint: two may name one function with other names", kWarn, &first_of, "abc"},
-    {"OneFunctionOfTwoNames/Last", "one_function_two_names", "K76",
+    {"LastNameOfAFunction", "one_function_two_names", "K76",
      "SPIR-V specification, OpEntryPoint: two may name one function with other names", kGate, &first_of, "abcdefg"},
     {"NameForDebuggersOfAKernel", "other_debug_name", "K76", kDebug, kWarn, &first_of},
     {"SourceText", "source_text", "K76", kDebug, kWarn, &first_of},
@@ -116,8 +117,7 @@ class ConstructCheck final : public suite::Check {
 
 }  // namespace
 
-// The OpenCL environment for SPIR-V lists no such instruction among those that a driver may lack, and no translator of LLVM has
-// it.
+// SPIR-V requires this instruction without a capability. No version of Intel's compiler has it.
 PROCTOR_CHECK(Instruction, FloatsAreQuantizedToHalves, "K26", "SPIR-V specification, OpQuantizeToF16", kWarn,
               {"kernel.wrong_result:kernel=construct,at=0"}) {
   const auto context = leased();

@@ -95,7 +95,7 @@ class CoreLauncher {
     const std::string name = work.module.empty() ? "cores_" + std::to_string(size_.lanes) : work.module;
     const auto [at, is_new] = modules_.try_emplace(name);
     if (is_new) {
-      // The compiler of Intel's driver ends the process on an extension that it does not know.
+      // The compiler of Intel's driver ends the process on an extension that it lacks.
       if constexpr (kVendor == Vendor::kIntel) need_built_apart(context_, name, "core_id", kCoreNumbers);
       need(Module::try_build(context_, module_file(name), {}, at->second).ok(), "unsupported:core_id");
     }

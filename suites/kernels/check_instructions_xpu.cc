@@ -78,7 +78,7 @@ struct Specialised {
   std::uint64_t yes = 1, no = 0, byte = 200, half = 60000, word = 5, wide = kLarge, bits = 0x3fc00000,
                 count = 3;
 
-  // With `operations`, also those of constants that are made of others.
+  // With `operations`, the results include those of constants that are made of others.
   Numbers results(bool operations) const {
     if (!operations) return {yes, no, byte, half, word, wide, bits, count};
     const std::uint64_t product = low_bits(word * 3, 32), sum = wide + count;

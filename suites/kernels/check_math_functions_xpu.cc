@@ -226,7 +226,7 @@ bool is_within(const Bound& bound, LongReal reference, T got) {
 // The parts of float_functions.cl: a module for each first digit of the functions' numbers, and one for all from 60 on.
 constexpr std::uint32_t kLastPart = 6;
 
-// What is to be computed, function by function, and what has to come out. One launch for each part.
+// Collects arguments and expected results, function by function. Each part is one launch.
 template <typename T>
 class FloatFunctions {
  public:

@@ -9,6 +9,7 @@
 namespace proctor::accel {
 namespace {
 
+using suite::expect_same;
 using suite::expect_true;
 using suite::kGate;
 using suite::kWarn;
@@ -23,7 +24,7 @@ Build build_damaged(const std::string& how, WithLog log = WithLog::kNo) {
 
 void expect_damage_is_refused(const std::string& how) {
   const Build build = build_damaged(how);
-  expect_true(build.survived, "the process is alive after a module that is " + how);
+  expect_same("the end of the process after a module that is " + how, "", build.survived ? "" : build.end);
   expect_true(!build.ok, "a module that is " + how + " is refused");
 }
 

@@ -1,4 +1,4 @@
-// What kernels in SPIR-V's own language (device/*.spvasm) compute: 64-bit numbers of 64-bit numbers.
+// Runs kernels in SPIR-V's own language (device/*.spvasm), which compute 64-bit numbers of 64-bit numbers.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ inline std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs_of_numbers() {
           {kLargeNumber, kLargeNumber}};
 }
 
-// What a kernel makes of `in`, with nothing written behind the results.
+// Reports a difference between `expected` and the results of a kernel for `in`, or a write behind the results.
 inline void expect_results(const Context& context, const Module& module, const std::string& kernel,
                            const Numbers& in, Numbers expected, const Launch& launch = groups_of(1, 1)) {
   Queue queue(context);

@@ -74,7 +74,7 @@ json memory_of(const Device& card) {
   for (const auto module : ALL_OF(zesDeviceEnumMemoryModules, zes_mem_handle_t, card)) {
     const auto properties =
         TOLD(zes_mem_properties_t, ZES_STRUCTURE_TYPE_MEM_PROPERTIES, zesMemoryGetProperties, module);
-    if (properties.location != ZES_MEM_LOC_DEVICE) continue;
+    if (properties.location != ZES_MEM_LOC_DEVICE || !in_sysman(card).has(properties)) continue;
     const auto state = TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module);
     used += state.size - state.free;
     total += state.size;
@@ -162,7 +162,7 @@ json events_of(const Device& card) {
   std::uint32_t with_events = 0;
   zes_event_type_flags_t events = 0;
   const Status heard =
-      ZES_CALL(zesDriverEventListen, card.record()->driver, 0U, 1U, &self, &with_events, &events);
+      ZES_CALL(zesDriverEventListen, in_sysman(card).driver, 0U, 1U, &self, &with_events, &events);
   if (heard.name() != kNotReady) or_skip(heard);
   return {{"events", events}};
 }

@@ -53,9 +53,7 @@ Struct untold(zes_structure_type_t type) {
     return answer_;                            \
   }()
 
-// The management interface's name for a card.
-inline zes_device_handle_t managed(const Device& device) {
-  return reinterpret_cast<zes_device_handle_t>(device.record()->handle);
-}
+// The management interface's handle of a card.
+inline zes_device_handle_t managed(const Device& device) { return in_sysman(device).handle; }
 
 }  // namespace proctor::accel

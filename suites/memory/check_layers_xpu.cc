@@ -18,19 +18,19 @@ struct Layers {
 };
 
 Layers layers_of(const Device& card) {
-  const auto handle = reinterpret_cast<zes_device_handle_t>(native(card));
+  const xpu::ManagedDevice& managed = in_sysman(card);
   std::uint32_t count = 0;
-  const Status listed = ZE_CALL(zesDeviceEnumMemoryModules, handle, &count, nullptr);
+  const Status listed = ZE_CALL(zesDeviceEnumMemoryModules, managed.handle, &count, nullptr);
   need(listed.ok() && count != 0, "unsupported:sysman_memory");
   std::vector<zes_mem_handle_t> modules(count);
-  ZE_CALL(zesDeviceEnumMemoryModules, handle, &count, modules.data()).or_throw();
+  ZE_CALL(zesDeviceEnumMemoryModules, managed.handle, &count, modules.data()).or_throw();
   Layers sum;
   bool all_say = true;
   for (const zes_mem_handle_t module : modules) {
     zes_mem_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
     ZE_CALL(zesMemoryGetProperties, module, &properties).or_throw();
-    if (properties.location != ZES_MEM_LOC_DEVICE) continue;
+    if (properties.location != ZES_MEM_LOC_DEVICE || !managed.has(properties)) continue;
     zes_mem_state_t state{};
     state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
     ZE_CALL(zesMemoryGetState, module, &state).or_throw();

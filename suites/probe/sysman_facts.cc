@@ -14,7 +14,7 @@ namespace {
 
 class SysmanCard {
  public:
-  SysmanCard(const xpu::LevelZero& ze, ze_device_handle_t device, Reading& reading)
+  SysmanCard(const xpu::LevelZero& ze, zes_device_handle_t device, Reading& reading)
       : ze_(ze), device_(device), reading_(reading) {}
 
   void ask_link() {
@@ -118,15 +118,15 @@ class SysmanCard {
   }
 
   const xpu::LevelZero& ze_;
-  ze_device_handle_t device_;
+  zes_device_handle_t device_;
   Reading& reading_;
 };
 
 }  // namespace
 
-nlohmann::json sysman_facts(const xpu::LevelZero& ze, ze_device_handle_t device) {
+nlohmann::json sysman_facts(const xpu::LevelZero& ze, const xpu::ManagedDevice& device) {
   Reading reading;
-  SysmanCard card(ze, device, reading);
+  SysmanCard card(ze, device.handle, reading);
   card.ask_link();
   card.ask_state();
   card.ask_memory();

@@ -102,9 +102,10 @@ std::optional<double> rate_between(const std::optional<Counter>& before, const C
   return std::nullopt;
 }
 
-SysmanSampler::SysmanSampler(const xpu::LevelZero& ze, const std::vector<ze_device_handle_t>& devices)
-    : ze_(ze), told_memory_use_(is_told_memory_use()) {
-  for (const auto device : devices) devices_.emplace_back().handle = device;
+SysmanSampler::SysmanSampler(const xpu::LevelZero& ze, xpu::Sysman& sysman,
+                             const std::vector<XpuDevice>& devices)
+    : ze_(ze), sysman_(sysman), told_memory_use_(is_told_memory_use()) {
+  for (const auto& device : devices) devices_.emplace_back().core = device;
 }
 
 json SysmanSampler::sample(std::uint64_t which) {
@@ -135,9 +136,15 @@ json SysmanSampler::sample(std::uint64_t which) {
 
 void SysmanSampler::list(Device& device) const {
   device.listed = true;
-  const auto self = device.handle;
+  const xpu::ManagedDevice& self = sysman_.find(device.core.driver, device.core.handle);
+  if (self.handle == nullptr) {
+    for (std::string* why : {&device.memories.why, &device.engines.why, &device.sensors.why,
+                             &device.power.why, &device.clocks.why, &device.errors.why})
+      *why = kNotManaged;
+    return;
+  }
 #define LIST(components, what, function) \
-  list_all(components, what, [&](auto* count, auto* out) { return CALL(function, self, count, out); })
+  list_all(components, what, [&](auto* count, auto* out) { return CALL(function, self.handle, count, out); })
   LIST(device.memories, "memory", zesDeviceEnumMemoryModules);
   LIST(device.engines, "engines", zesDeviceEnumEngineGroups);
   LIST(device.sensors, "temperature sensor", zesDeviceEnumTemperatureSensors);
@@ -145,9 +152,27 @@ void SysmanSampler::list(Device& device) const {
   LIST(device.clocks, "clock", zesDeviceEnumFrequencyDomains);
   LIST(device.errors, "error counter", zesDeviceEnumRasErrorSets);
 #undef LIST
+  keep_its_own(device, self);
   keep_own_memory(device);
   keep_widest_engines(device);
   keep_core_clocks(device);
+}
+
+// The handle is that of a card, of which the device may be a tile.
+void SysmanSampler::keep_its_own(Device& device, const xpu::ManagedDevice& self) const {
+#define KEEP(components, Properties, type, function)                        \
+  std::erase_if(components.handles, [&](auto component) {                   \
+    Properties properties{};                                                \
+    properties.stype = type;                                                \
+    return CALL(function, component, &properties) && !self.has(properties); \
+  })
+  KEEP(device.memories, zes_mem_properties_t, ZES_STRUCTURE_TYPE_MEM_PROPERTIES, zesMemoryGetProperties);
+  KEEP(device.engines, zes_engine_properties_t, ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES, zesEngineGetProperties);
+  KEEP(device.sensors, zes_temp_properties_t, ZES_STRUCTURE_TYPE_TEMP_PROPERTIES,
+       zesTemperatureGetProperties);
+  KEEP(device.clocks, zes_freq_properties_t, ZES_STRUCTURE_TYPE_FREQ_PROPERTIES, zesFrequencyGetProperties);
+  KEEP(device.errors, zes_ras_properties_t, ZES_STRUCTURE_TYPE_RAS_PROPERTIES, zesRasGetProperties);
+#undef KEEP
 }
 
 // The machine's own memory, which integrated devices use, is in use by everybody.

@@ -1,6 +1,5 @@
-// Telemetry of Level Zero devices through Sysman. Components are listed once, at a device's first sample, so
-// that a sample costs only the reads. A device handle is also its management handle (ZES_ENABLE_SYSMAN before
-// zeInit), as in monitor.cc.
+// Telemetry of Level Zero devices through Sysman. A device is searched there and its components are listed once, at its
+// first sample, so that a sample costs only the reads.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,18 @@
 #include <vector>
 
 #include "suites/accel/xpu/level_zero.h"
+#include "suites/accel/xpu/sysman.h"
 #include "suites/probe/reading.h"
 
 namespace proctor::probe {
+
+// A device of the core interface.
+struct XpuDevice {
+  ze_driver_handle_t driver = nullptr;
+  ze_device_handle_t handle = nullptr;
+};
+// Why there is nothing to read of a device.
+inline constexpr const char* kNotManaged = "the management interface does not have the device";
 
 // Components of one kind. `why` says why there are none.
 template <typename Handle>
@@ -34,7 +42,7 @@ std::optional<double> rate_between(const std::optional<Counter>& before, const C
 
 class SysmanSampler {
  public:
-  SysmanSampler(const xpu::LevelZero& ze, const std::vector<ze_device_handle_t>& devices);
+  SysmanSampler(const xpu::LevelZero& ze, xpu::Sysman& sysman, const std::vector<XpuDevice>& devices);
 
   // The devices whose bit is set:
   // {"v":1,"source":"sysman","problem":"","devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
@@ -42,7 +50,7 @@ class SysmanSampler {
 
  private:
   struct Device {
-    ze_device_handle_t handle = nullptr;
+    XpuDevice core;
     bool listed = false;
     Components<zes_mem_handle_t> memories;
     Components<zes_engine_handle_t> engines;
@@ -55,6 +63,7 @@ class SysmanSampler {
   };
 
   void list(Device& device) const;
+  void keep_its_own(Device& device, const xpu::ManagedDevice& self) const;
   void keep_own_memory(Device& device) const;
   void keep_widest_engines(Device& device) const;
   void keep_core_clocks(Device& device) const;
@@ -67,6 +76,7 @@ class SysmanSampler {
   void read_errors(const Device& device, Reading& reading) const;
 
   const xpu::LevelZero& ze_;
+  xpu::Sysman& sysman_;
   const bool told_memory_use_;
   std::vector<Device> devices_;
 };

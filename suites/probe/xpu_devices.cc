@@ -2,11 +2,11 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "suites/accel/xpu/level_zero.h"
+#include "suites/accel/xpu/sysman.h"
 #include "suites/probe/facts.h"
 #include "suites/probe/open_devices.h"
 #include "suites/probe/stand_in.h"
@@ -24,8 +24,8 @@ Function symbol(const LevelZero& ze, const char* name) {
   return reinterpret_cast<Function>(dlsym(ze.library, name));
 }
 
-// A device handle stands for its management handle (ZES_ENABLE_SYSMAN before zeInit): the one
-// way that every loader knows.
+// A device by both interfaces: the handle of the core interface, and the device in the management interface, which may be
+// without it.
 class Management {
  public:
   explicit Management(const LevelZero& ze)
@@ -36,12 +36,16 @@ class Management {
         describe_memory_(symbol<decltype(describe_memory_)>(ze, "zesMemoryGetProperties")),
         get_processes_(symbol<decltype(get_processes_)>(ze, "zesDeviceProcessesGetState")) {}
 
-  json snapshot(ze_device_handle_t device) const {
-    return {{"state", state(device)}, {"memory", memory(device)}, {"holders", holders(device)}};
+  json snapshot(ze_device_handle_t device, const xpu::ManagedDevice& managed) const {
+    if (managed.handle == nullptr)
+      return {{"state", state(device, nullptr)}, {"memory", nullptr}, {"holders", nullptr}};
+    return {{"state", state(device, managed.handle)},
+            {"memory", memory(managed)},
+            {"holders", holders(managed.handle)}};
   }
 
  private:
-  std::string state(ze_device_handle_t device) const {
+  std::string state(ze_device_handle_t device, zes_device_handle_t managed) const {
     if (get_status_ != nullptr) {
       const auto status = get_status_(device);
       if (status == ZE_RESULT_ERROR_DEVICE_LOST) return "lost";
@@ -50,25 +54,26 @@ class Management {
     }
     zes_device_state_t state{};
     state.stype = ZES_STRUCTURE_TYPE_DEVICE_STATE;
-    if (get_state_ == nullptr || get_state_(device, &state) != ZE_RESULT_SUCCESS) return "ok";
+    if (managed == nullptr || get_state_ == nullptr || get_state_(managed, &state) != ZE_RESULT_SUCCESS)
+      return "ok";
     return (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0 ? "lost" : "ok";
   }
 
   // The machine's own memory, which integrated devices use, is in use by everybody.
-  bool is_on_device(zes_mem_handle_t module) const {
+  bool is_on_device(const xpu::ManagedDevice& device, zes_mem_handle_t module) const {
     zes_mem_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
     return describe_memory_(module, &properties) == ZE_RESULT_SUCCESS &&
-           properties.location == ZES_MEM_LOC_DEVICE;
+           properties.location == ZES_MEM_LOC_DEVICE && device.has(properties);
   }
 
-  json memory(ze_device_handle_t device) const {
+  json memory(const xpu::ManagedDevice& device) const {
     if (enum_memory_ == nullptr || get_memory_ == nullptr || describe_memory_ == nullptr) return nullptr;
     std::uint32_t count = 0;
-    if (enum_memory_(device, &count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return nullptr;
+    if (enum_memory_(device.handle, &count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return nullptr;
     std::vector<zes_mem_handle_t> modules(count);
-    if (enum_memory_(device, &count, modules.data()) != ZE_RESULT_SUCCESS) return nullptr;
-    std::erase_if(modules, [this](zes_mem_handle_t module) { return !is_on_device(module); });
+    if (enum_memory_(device.handle, &count, modules.data()) != ZE_RESULT_SUCCESS) return nullptr;
+    std::erase_if(modules, [&](zes_mem_handle_t module) { return !is_on_device(device, module); });
     if (modules.empty()) return nullptr;
     std::uint64_t used = 0;
     std::uint64_t total = 0;
@@ -84,7 +89,7 @@ class Management {
     return {{"used", used}, {"total", total}};
   }
 
-  json holders(ze_device_handle_t device) const {
+  json holders(zes_device_handle_t device) const {
     std::uint32_t count = 0;
     if (get_processes_ == nullptr || get_processes_(device, &count, nullptr) != ZE_RESULT_SUCCESS)
       return nullptr;
@@ -109,35 +114,43 @@ class Management {
   decltype(&::zesDeviceProcessesGetState) get_processes_;
 };
 
-std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
-  std::vector<ze_device_handle_t> all;
+std::vector<XpuDevice> all_devices(const LevelZero& ze) {
+  std::vector<XpuDevice> all;
   for (const auto driver : xpu::list_drivers(ze).handles) {
-    const auto devices = xpu::list_devices(ze, driver).handles;
-    all.insert(all.end(), devices.begin(), devices.end());
+    for (const auto device : xpu::list_devices(ze, driver).handles) all.push_back({driver, device});
   }
   return all;
 }
 
-// Level Zero and who asks it.
+// Level Zero, and its users.
 class XpuDevices final : public WatchedDevices {
  public:
   explicit XpuDevices(LevelZero loaded)
-      : ze_(std::move(loaded)), devices_(all_devices(ze_)), management_(ze_), sampler_(ze_, devices_) {}
+      : ze_(std::move(loaded)),
+        devices_(all_devices(ze_)),
+        sysman_(ze_),
+        management_(ze_),
+        sampler_(ze_, sysman_, devices_) {}
 
   json snapshot() override {
     json document = {{"v", 1}, {"problem", ""}, {"devices", json::array()}};
-    for (const auto device : devices_) document["devices"].push_back(management_.snapshot(device));
+    for (const auto& [driver, device] : devices_)
+      document["devices"].push_back(management_.snapshot(device, sysman_.find(driver, device)));
     return document;
   }
   json sample(std::uint64_t mask) override { return sampler_.sample(mask); }
   json facts(std::size_t device) override {
-    if (device < devices_.size()) return sysman_facts(ze_, devices_[device]);
-    return facts_document("sysman", "Level Zero does not list the device", {});
+    if (device >= devices_.size()) return facts_document("sysman", "Level Zero does not list the device", {});
+    const auto& [driver, handle] = devices_[device];
+    const xpu::ManagedDevice& managed = sysman_.find(driver, handle);
+    if (managed.handle == nullptr) return facts_document("sysman", kNotManaged, {});
+    return sysman_facts(ze_, managed);
   }
 
  private:
   LevelZero ze_;
-  std::vector<ze_device_handle_t> devices_;
+  std::vector<XpuDevice> devices_;
+  xpu::Sysman sysman_;
   Management management_;
   SysmanSampler sampler_;
 };
@@ -145,10 +158,11 @@ class XpuDevices final : public WatchedDevices {
 }  // namespace
 
 std::unique_ptr<WatchedDevices> open_xpu_devices() {
-  setenv("ZES_ENABLE_SYSMAN", "1", 1);
   std::string why;
   auto ze = xpu::load_level_zero(why);
-  if (!ze || ze->init(ZE_INIT_FLAG_GPU_ONLY) != ZE_RESULT_SUCCESS) return nullptr;
+  if (!ze) return nullptr;
+  xpu::prepare_sysman(*ze);
+  if (ze->init(ZE_INIT_FLAG_GPU_ONLY) != ZE_RESULT_SUCCESS) return nullptr;
   return std::make_unique<XpuDevices>(*std::move(ze));
 }
 

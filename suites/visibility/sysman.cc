@@ -2,18 +2,20 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "suites/accel/xpu/driver_table.h"
+
 namespace proctor::visibility {
 namespace {
 
 using nlohmann::json;
 using xpu::LevelZero;
+using xpu::Place;
 
 // Its functions, declared here where the headers of the build may be older.
 struct Sysman {
@@ -28,14 +30,6 @@ struct Sysman {
                          std::uint32_t*) = nullptr;  // may be missing
 };
 
-// Where a function is: its name in the loader, and the table and the slot in which a driver gives it to a loader. Tables only grow at
-// their end.
-struct Place {
-  const char* name;
-  const char* table;
-  std::size_t slot;
-};
-
 using Find = std::function<void*(const Place&)>;
 
 bool find_all(const Find& find, Sysman& sysman) {
@@ -43,40 +37,12 @@ bool find_all(const Find& find, Sysman& sysman) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find(place));
     return function != nullptr;
   };
-  set(sysman.by_uuid, {"zesDriverGetDeviceByUuidExp", "zesGetDriverExpProcAddrTable", 0});
-  return set(sysman.init, {"zesInit", "zesGetGlobalProcAddrTable", 0}) &&
-         set(sysman.driver_get, {"zesDriverGet", "zesGetDriverProcAddrTable", 2}) &&
-         set(sysman.device_get, {"zesDeviceGet", "zesGetDeviceProcAddrTable", 29}) &&
-         set(sysman.properties, {"zesDeviceGetProperties", "zesGetDeviceProcAddrTable", 0}) &&
+  set(sysman.by_uuid, xpu::kZesDriverGetDeviceByUuid);
+  return set(sysman.init, xpu::kZesInit) && set(sysman.driver_get, xpu::kZesDriverGet) &&
+         set(sysman.device_get, xpu::kZesDeviceGet) && set(sysman.properties, xpu::kZesDeviceGetProperties) &&
          set(sysman.pci_properties, {"zesDevicePciGetProperties", "zesGetDeviceProcAddrTable", 4}) &&
          set(sysman.memory_modules, {"zesDeviceEnumMemoryModules", "zesGetDeviceProcAddrTable", 16}) &&
          set(sysman.memory_properties, {"zesMemoryGetProperties", "zesGetMemoryProcAddrTable", 0});
-}
-
-// The first library of this process that has the tables of a driver with the interface.
-void* driver_library() {
-  void* found = nullptr;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* into) {
-        const std::string_view path = info->dlpi_name;
-        if (path.empty() || path.find("libze_loader") != path.npos || path.find("_layer") != path.npos)
-          return 0;
-        void* const library = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-        if (library == nullptr || dlsym(library, "zesGetGlobalProcAddrTable") == nullptr) return 0;
-        *static_cast<void**>(into) = library;
-        return 1;
-      },
-      &found);
-  return found;
-}
-
-void* from_table(void* library, const Place& place) {
-  using Fill = ze_result_t (*)(std::uint32_t version, void* table);
-  constexpr std::size_t kRoom = 128;  // more than any table has
-  void* table[kRoom] = {};
-  const auto fill = reinterpret_cast<Fill>(dlsym(library, place.table));
-  const std::uint32_t newest = ZE_MAKE_VERSION(1, 99);
-  return fill != nullptr && fill(newest, table) == ZE_RESULT_SUCCESS ? table[place.slot] : nullptr;
 }
 
 // A loader that is older than the interface does not hand it out; the driver that it has loaded may have it all the same.
@@ -84,9 +50,9 @@ bool find_sysman(const LevelZero& ze, Sysman& sysman) {
   if (!ze.lacks("zesInit"))
     return find_all([&](const Place& place) { return dlsym(ze.library, place.name); }, sysman);
   if (ze.init(0) != ZE_RESULT_SUCCESS) return false;
-  void* const library = driver_library();
-  return library != nullptr &&
-         find_all([&](const Place& place) { return from_table(library, place); }, sysman);
+  void* const driver = xpu::sysman_driver();
+  return driver != nullptr &&
+         find_all([&](const Place& place) { return xpu::function_of_driver(driver, place); }, sysman);
 }
 
 // All handles of a list; none where a call fails.

@@ -153,14 +153,15 @@ DeviceRecord describe(ze_driver_handle_t driver, ze_device_handle_t handle, cons
 }
 
 xpu::LevelZero initialise() {
-  setenv("ZES_ENABLE_SYSMAN", "1", 0);
+  static_cast<void>(entry_points());
+  std::string why;
+  auto ze = xpu::load_level_zero(why);
+  if (!ze) throw suite::Skipped("library_missing:" + why);
+  xpu::prepare_sysman(*ze);
   const Status init = ZE_CALL(zeInit, ZE_INIT_FLAG_GPU_ONLY);
   // The specification's word for "no driver found a device"; drivers also answer with the second.
   if (init.code() == ZE_RESULT_ERROR_UNINITIALIZED) throw suite::Skipped("no_device");
   init.or_throw();
-  std::string why;
-  auto ze = xpu::load_level_zero(why);
-  if (!ze) throw suite::Skipped("library_missing:" + why);
   return *std::move(ze);
 }
 

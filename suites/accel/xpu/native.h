@@ -7,6 +7,7 @@
 
 #include "suites/accel/accel.h"
 #include "suites/accel/xpu/entry_points.h"
+#include "suites/accel/xpu/sysman.h"
 
 namespace proctor::accel {
 
@@ -69,8 +70,11 @@ ze_command_queue_handle_t native(const Queue& queue);
 ze_command_list_handle_t immediate_list(const Queue& queue);
 
 // All devices of all drivers. The first call initialises Level Zero; if that fails, every call throws the
-// same failure. It sets ZES_ENABLE_SYSMAN before zeInit, so that there are management handles too.
+// same failure. It prepares the management interface before zeInit.
 const std::vector<DeviceRecord>& all_devices();
+
+// The device in the management interface. Ends the check as skip(unsupported:management) if the interface does not have it.
+const xpu::ManagedDevice& in_sysman(const Device& device);
 
 // The start and the size of the allocation that contains a pointer. The status is not ok when the driver does
 // not know the pointer.

@@ -16,6 +16,7 @@
 #include "harness/run/record/journal.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
+#include "reports/pack/packed_run.h"
 
 namespace proctor::cli {
 
@@ -59,10 +60,18 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
 namespace {
 
 struct RenderOptions {
-  std::string run_dir;
+  std::string run_dir;                // or a packed run
   std::optional<std::string> format;  // none: what a run leaves
   std::string out;                    // "" = the run directory
 };
+
+// Of a file that `report pack` wrote, to the run directory that it becomes.
+int unpack_and_render(const RenderOptions& options, const ReportFormats& formats) {
+  std::string directory = options.out;
+  if (directory.empty()) directory = options.run_dir.substr(0, options.run_dir.size() - kPackedEnding.size());
+  if (auto unpacked = unpack_run(options.run_dir, directory); !unpacked) return fail(unpacked.error());
+  return render_again(directory, formats);
+}
 
 int render_formats(const RenderOptions& options) {
   ReportFormats formats = default_formats();
@@ -71,6 +80,7 @@ int render_formats(const RenderOptions& options) {
     if (!read) return fail(read.error());
     formats = *std::move(read);
   }
+  if (is_packed_run(options.run_dir)) return unpack_and_render(options, formats);
   std::error_code error;
   if (!options.out.empty() && !std::filesystem::is_directory(options.out, error)) {
     std::filesystem::create_directories(options.out, error);
@@ -86,12 +96,19 @@ void add_report_command(CLI::App& app, Action& action) {
   report->require_subcommand(1);
   auto* command = report->add_subcommand("render", "Write the reports of a run again, from its journal");
   auto options = std::make_shared<RenderOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
+  command
+      ->add_option("run_dir", options->run_dir,
+                   "Run directory, or a file of `report pack`, which is unpacked")
+      ->required()
+      ->type_name("RUN_DIR");
   command->add_option("--format", options->format, "Formats, separated by commas: " + formats_text())
       ->type_name("FORMATS");
-  command->add_option("--out", options->out, "Directory for the reports (default: the run directory)")
+  command
+      ->add_option("--out", options->out,
+                   "Directory for the reports (default: the run directory; of FILE.tar.gz, FILE)")
       ->type_name("DIR");
   add_report_merge(*report, action);
+  add_report_pack(*report, action);
   add_report_page(*report, action);
   add_report_diff(*report, action);
   add_report_github(*report, action);

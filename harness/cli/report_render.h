@@ -26,6 +26,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats = defa
 void add_report_github(CLI::App& report, Action& action);  // report github
 void add_report_diff(CLI::App& report, Action& action);    // report diff
 void add_report_merge(CLI::App& report, Action& action);   // report merge
+void add_report_pack(CLI::App& report, Action& action);    // report pack
 void add_report_page(CLI::App& report, Action& action);    // report page
 
 }  // namespace proctor::cli

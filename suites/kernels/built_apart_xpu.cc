@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
@@ -57,9 +58,15 @@ Build build_apart(const std::string& name, const std::string& damage, WithLog lo
 
 void need_built_apart(const Context& context, const std::string& name, const std::string& construct,
                       const std::string& source) {
+  // A module that was built stays so for this process, whose checks run one after the other.
+  static std::set<std::string> built;
+  if (built.contains(name)) return;
   suite::step("given the module " + name + ", built in a second process");
   const Build build = build_apart(name);
-  if (build.ok) return;
+  if (build.ok) {
+    built.insert(name);
+    return;
+  }
   suite::warn(fmt::format("the compiler of driver {} refuses {} ({}): {}{}{}",
                           driver_version(context.device()), construct, name,
                           build.survived ? "" : "it ended the process with ", build.end, "; " + source));

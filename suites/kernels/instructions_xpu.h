@@ -22,11 +22,7 @@ inline std::uint64_t low_bits_signed(std::uint64_t value, int bits) {
 
 // Operands whose products, sums and differences need a second part, and some that need none.
 inline std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs_of_numbers() {
-  return {{kLargeNumber, 0xfedcba9876543210},
-          {0xffffffffffffffff, 0xfffffffffffffffe},
-          {3, 200},
-          {5, 0},
-          {kLargeNumber, kLargeNumber}};
+  return {{kLargeNumber, 0xfedcba9876543210}, {0xffffffffffffffff, 0xfffffffffffffffe}, {5, 0}};
 }
 
 // Reports a difference between `expected` and the results of a kernel for `in`, or a write behind the results.

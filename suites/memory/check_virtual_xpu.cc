@@ -638,9 +638,12 @@ PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
   suite::Helper loser("lose_device", {});
   const auto answer = access_of(loser);
   need(answer.at("lost").get<bool>(), "unsupported:access_attributes");
-  for (const auto& call : answer.at("answers"))
+  for (const auto& call : answer.at("answers")) {
+    // A driver may lack zeContextSystemBarrier.
+    if (call.at(1) == "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE") continue;
     expect_same(call.at(0).get<std::string>() + " answers", "ZE_RESULT_ERROR_DEVICE_LOST",
                 call.at(1).get<std::string>());
+  }
 }
 
 // A second map or free is refused. The specification does not cover a second unmap.
@@ -909,8 +912,9 @@ PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
 }
 
 // "The implementation of this function may immediately free all Host and Device allocations associated with this context."
+// A driver that frees some of them frees all, and none of another context. If a driver frees none, the check is skipped.
 PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero specification, zeContextDestroy",
-              suite::kWarn, {"alloc.leak_on_free"}) {
+              suite::kWarn, {"alloc.leak_on_free", "sysman.memory_lie"}) {
   const auto own = leased();
   const Buffer counted = need_counted_memory(own);
   const std::size_t page = page_size(own);
@@ -955,6 +959,10 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
   expect_free(before - 176 * page);
   step("given that one ends, and then the other");
   ZE_CALL(zeContextDestroy, context).or_throw();
+  const std::uint64_t after_one = device.memory().free;
+  const bool none_is_freed =
+      after_one + slack < before - 64 * page && after_one <= before - 176 * page + slack;
+  need(!none_is_freed, "unsupported:memory_freed_with_its_context");
   expect_free(before - 64 * page);
   ZE_CALL(zeContextDestroy, other).or_throw();
   expect_free(before);

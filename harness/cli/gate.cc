@@ -114,6 +114,7 @@ GateKnownFailure gate_entry(const KnownFailure& entry) {
           .issue = entry.issue,
           .added = entry.added,
           .expires = entry.expires,
+          .predicted = entry.predicted,
           .mistakes = {},
           .origin = fs::path(entry.origin).filename().string()};
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Lists of known failures: an entry counts on its devices only, `check` names file and line, `suggest` passes `check`."""
+"""Lists of known failures: an entry counts on its devices only, a predicted failure may pass, `check` names file and line,
+`suggest` passes `check`."""
 
 import datetime
 
@@ -45,6 +46,23 @@ def counts_on_its_device(sandbox):
     check(ended == {"gpu": "fail", "host": "xfail"}, ended)
     summary = (sandbox.last_out() / "summary.md").read_text()
     check("30 days left" in summary and "`known.toml:1`, 1 case now, us, https://bugs.example/1" in summary, summary)
+
+
+def predicted_may_pass(sandbox):
+    """As expected it is xfail; another reason is red; a pass is a pass, with a warning in the run and in every report."""
+    known = sandbox.path / "known.toml"
+    known.write_text(entry("*/sh", "exit:3").replace("[[known_failure]]\n", "[[known_failure]]\npredicted = true\n"))
+    for code, outcome, ended in ((3, "xfail", 0), (4, "fail", 1), (0, "pass", 0)):
+        write_config(sandbox.path / "proctor.toml",
+                     {"a": {"kind": "command", "command": ["sh", "-c", f"exit {code}"]}})
+        document = run(sandbox, ended, "--known-failures", "known.toml", "--strict")
+        [case] = document["cases"]
+        warned = [each["text"] for each in document["warnings"] if each["code"] == "case_warning"]
+        check(case["outcome"] == outcome and len(warned) == (outcome == "pass"), code, case, warned)
+    check(warned[0].startswith("a/sh: the failure that known.toml:1 predicts did not happen"), warned)
+    check("https://bugs.example/1" in warned[0], warned)
+    for name in ("summary.md", "index.html"):
+        check("did not happen" in (sandbox.last_out() / name).read_text(), name, "does not warn")
 
 
 def of_a_selection(sandbox):
@@ -136,4 +154,4 @@ def suggestions_pass(sandbox):
     check(done.returncode == 0 and done.stdout == "" and "nothing to suggest" in done.stderr, done.stdout, done.stderr)
 
 
-run_scenarios([counts_on_its_device, of_a_selection, is_judged, is_remembered, suggestions_pass])
+run_scenarios([counts_on_its_device, predicted_may_pass, of_a_selection, is_judged, is_remembered, suggestions_pass])

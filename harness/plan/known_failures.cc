@@ -72,7 +72,7 @@ std::optional<Day> read_day(TableReader& reader, const char* key) {
 Result<KnownFailure> read_entry(const toml::table& table, const std::string& file) {
   TableReader reader(file, table, "[[known_failure]]",
                      {"case", "outcome", "reason", "backend", "device", "driver", "versions", "source",
-                      "issue", "owner", "added", "expires", "broad"});
+                      "issue", "owner", "added", "expires", "broad", "predicted"});
   KnownFailure entry;
   std::vector<std::string> needed = {"case", "reason", "expires"};
   if (reader.node("issue") == nullptr) needed.emplace_back("source");
@@ -90,6 +90,7 @@ Result<KnownFailure> read_entry(const toml::table& table, const std::string& fil
   reader.read("issue", entry.issue);
   reader.read("owner", entry.owner);
   reader.read("broad", entry.broad);
+  reader.read("predicted", entry.predicted);
   read_driver(reader, entry);
   entry.added = read_day(reader, "added");
   entry.expires = read_day(reader, "expires").value_or(Day{});
@@ -192,11 +193,23 @@ Result<KnownFailures> load_known_failures(const std::string& path) {
 
 Verdict apply(const KnownFailure* known, const Verdict& verdict) {
   if (known == nullptr) return verdict;
-  if (verdict.outcome == Outcome::kPass) return {Outcome::kXpass, verdict.reason};
+  if (verdict.outcome == Outcome::kPass)
+    return known->predicted ? verdict : Verdict{Outcome::kXpass, verdict.reason};
   if (verdict.outcome != known->outcome || !glob_match(known->reason_glob, verdict.reason.text()))
     return verdict;
   return {Outcome::kXfail,
           verdict.reason.empty() ? reason_in_words(std::string(to_string(verdict.outcome))) : verdict.reason};
+}
+
+std::string unmet_prediction(const KnownFailure* known, const Verdict& verdict, std::string_view case_id,
+                             const Surroundings& where) {
+  if (known == nullptr || !known->predicted || verdict.outcome != Outcome::kPass) return {};
+  const auto driver = where.stack.find(known->driver);
+  const std::string with =
+      driver == where.stack.end() ? "" : fmt::format(" on {} {}", driver->first, driver->second);
+  return fmt::format("{}: the failure that {} predicts did not happen{}. Please report this result{} ({})",
+                     case_id, known->origin, with, known->owner.empty() ? "" : " to " + known->owner,
+                     known->issue.empty() ? known->source : known->issue);
 }
 
 Day today_utc() { return Day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())); }

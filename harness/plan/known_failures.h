@@ -1,6 +1,6 @@
 // The list of failures that are known, and only where they are known. An entry that no longer holds shows itself: a pass
 // becomes xpass, another reason stays red, an expired entry only warns. What a list must be to release anything by it is
-// known_failures_check.h's.
+// known_failures_check.h's. A predicted failure was never measured: its pass stays a pass, with a warning.
 //
 //   [[known_failure]]
 //   case     = "visibility.xpu/MaskRow.*"          # glob over the id, or a list of them
@@ -16,6 +16,7 @@
 //   added    = 2027-04-30                          # optional
 //   expires  = 2027-06-30                          # the last day on which it holds
 //   broad    = true                                # optional: it is meant to match many cases
+//   predicted = true                               # optional: from reading the driver, not from a run
 #pragma once
 
 #include <map>
@@ -46,6 +47,7 @@ struct KnownFailure {
   std::optional<Day> added;
   Day expires{};
   bool broad = false;
+  bool predicted = false;
   std::string origin;  // "known_failures.toml:12"
   int line = 0;
 
@@ -86,9 +88,13 @@ Result<KnownFailures> load_known_failures(const std::string& path);
 // `name` stands for the file in messages.
 Result<KnownFailures> parse_known_failures(std::string_view text, const std::string& name);
 
-// expected outcome with expected reason -> xfail; pass -> xpass; everything else stays as it is, also if
-// `known` is null.
+// expected outcome with expected reason -> xfail; pass -> xpass, unless the failure was only predicted. Every other verdict
+// stays the same, also if `known` is null.
 Verdict apply(const KnownFailure* known, const Verdict& verdict);
+
+// The warning about a case that passed although its failure was predicted, or "". It requests a report of the result.
+std::string unmet_prediction(const KnownFailure* known, const Verdict& verdict, std::string_view case_id,
+                             const Surroundings& where);
 
 // The current day in UTC.
 Day today_utc();

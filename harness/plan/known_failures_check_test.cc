@@ -178,6 +178,13 @@ TEST(KnownFailuresCheck, AnEntryIsHitOrStale) {
   EXPECT_THAT(findings(entry("added", "2026-11-10"), with({})), IsEmpty()) << "it had no time to be hit";
 }
 
+TEST(KnownFailuresCheck, PredictedFailureNeedsNoHit) {
+  const std::string predicted = entry("added", "2026-10-01") + "predicted = true\n";
+  EXPECT_THAT(findings(predicted, {.remembered = std::vector<PastEnd>()}), IsEmpty());
+  EXPECT_THAT(findings(predicted, {.ends = {past(Outcome::kXpass, "", 2)}}), IsEmpty());
+  EXPECT_EQ(findings(entry("owner", "") + "predicted = true\n").size(), 1u) << "all else is asked";
+}
+
 TEST(KnownFailuresCheck, AnExpectedFailureThatPassedIsNamed) {
   const std::string passed =
       "known.toml:1: passed: known failure `memory.xpu/Copy.A` passed: memory.xpu/Copy.A did on 2026-11-21; "

@@ -28,6 +28,7 @@ owner = "us"
 added = 2027-04-30
 expires = 2027-06-30
 broad = true
+predicted = true
 
 [[known_failure]]
 case = "other/*"
@@ -63,7 +64,8 @@ TEST(KnownFailures, ReadsEveryKey) {
   EXPECT_EQ(first.issue, "https://bugs.example/1");
   EXPECT_EQ(first.added, 2027y / 4 / 30);
   EXPECT_TRUE(first.broad);
-  EXPECT_FALSE(list.entries()[1].broad);
+  EXPECT_TRUE(first.predicted);
+  EXPECT_FALSE(list.entries()[1].broad || list.entries()[1].predicted);
   EXPECT_FALSE(list.entries()[1].added);
   EXPECT_EQ(list.entries()[1].outcome, Outcome::kTimeout);
 }
@@ -128,7 +130,7 @@ TEST(KnownFailures, WarnsOfWhatNoLongerCounts) {
             "known.toml:2: known failure `visibility.xpu/MaskRow.*` matches no planned case");
   EXPECT_EQ(warnings[1].code, WarningCode::kKnownFailureExpired);
   EXPECT_EQ(warnings[1].text,
-            "known.toml:16: known failure `other/*` expired on 2026-11-20 and no longer counts");
+            "known.toml:17: known failure `other/*` expired on 2026-11-20 and no longer counts");
   EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/MaskRow.1"}, 2026y / 1 / 1).empty());
 }
 
@@ -147,6 +149,31 @@ TEST(KnownFailures, VerdictOfEveryOutcome) {
       EXPECT_EQ(apply(nullptr, before), before);
     }
   }
+}
+
+TEST(KnownFailures, PredictedFailureMayPass) {
+  KnownFailure known;
+  known.reason_glob = "driver_crash:*";
+  known.predicted = true;
+  known.driver = "xpu.driver";
+  known.issue = "https://bugs.example/1";
+  known.owner = "us";
+  known.origin = "known.toml:2";
+  const auto said = [&](const Verdict& verdict) { return unmet_prediction(&known, verdict, "a/b", kHere); };
+  const Verdict passed{Outcome::kPass, ""};
+  EXPECT_EQ(apply(&known, passed), passed);
+  EXPECT_EQ(said(passed),
+            "a/b: the failure that known.toml:2 predicts did not happen on xpu.driver 22.43.24595.41. Please "
+            "report this result to us (https://bugs.example/1)");
+  const Verdict failed{Outcome::kFail, reason_in_words("driver_crash:11")};
+  const Verdict other{Outcome::kFail, reason_in_words("rule")};
+  EXPECT_EQ(apply(&known, failed).outcome, Outcome::kXfail);
+  EXPECT_EQ(apply(&known, other), other) << "another reason stays red";
+  EXPECT_EQ(said(failed), "");
+  EXPECT_EQ(said(other), "");
+  known.predicted = false;
+  EXPECT_EQ(said(passed), "");
+  EXPECT_EQ(unmet_prediction(nullptr, passed, "a/b", kHere), "");
 }
 
 TEST(KnownFailures, XfailWithoutReasonNamesTheOutcome) {

@@ -35,6 +35,7 @@ struct GateKnownFailure {
   std::string issue{};
   std::optional<Day> added{};           // since when it is known
   Day expires{};                        // the last day on which it holds
+  bool predicted = false;               // never measured: a pass is a result, and not red
   std::vector<std::string> mistakes{};  // why it excuses nothing; empty: it holds
   std::string origin{};                 // "known_failures.toml:12"
 };

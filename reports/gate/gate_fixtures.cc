@@ -186,6 +186,7 @@ struct SceneEntry {
   std::string issue = "https://example.org/1";
   std::string added = "2026-01-21";
   std::string expires = "2026-02-20";
+  bool predicted = false;
   std::vector<std::string> mistakes{};
 };
 
@@ -201,6 +202,7 @@ std::string text_of(const SceneEntry& entry) {
   }
   if (entry.issue.empty()) text += "source = \"hearsay\"\n";
   if (!entry.added.empty()) text += "added = " + entry.added + "\n";
+  if (entry.predicted) text += "predicted = true\n";
   return text + "expires = " + entry.expires + "\n";
 }
 
@@ -220,6 +222,7 @@ GateScene known_failure_scene(const std::vector<SceneEntry>& entries = {SceneEnt
     judged.owner = entry.owner;
     judged.issue = entry.issue;
     judged.expires = *parse_day(entry.expires);
+    judged.predicted = entry.predicted;
     judged.mistakes = entry.mistakes;
     judged.origin = "known.toml:" + std::to_string(line);
     scene.known_failures->entries.push_back(std::move(judged));
@@ -1004,6 +1007,15 @@ GateScene good_scene() {
       "\"plan.json\"\n";
   scene.plan_ids = ids_of_plan();
   scene.runs = {good_run("run", "20260131T120000Z-ab12")};
+  return scene;
+}
+
+GateScene unmet_prediction_scene() {
+  SceneEntry predicted;
+  predicted.predicted = true;
+  GateScene scene = known_failure_scene({predicted});
+  scene.run().cases.back().attempts = {kPassed};
+  scene.run().cases.back().end = kPassed;
   return scene;
 }
 

@@ -56,6 +56,8 @@ struct GateScene {
 
 // One run of four cases on two cards, of which all is good.
 GateScene good_scene();
+// A case passed, and the list predicts that it fails.
+GateScene unmet_prediction_scene();
 // The same on hardware, as the kernel says.
 GateScene hardware_scene();
 // The same cases as four shards of one plan, of which the last one has none.

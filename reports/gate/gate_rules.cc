@@ -683,7 +683,7 @@ void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
             if (one.end.verdict.outcome == Outcome::kXpass) return true;
             if (one.end.verdict.outcome != Outcome::kPass || one.end.flaky) return false;
             const JudgedEntry* judged = entry_about(view, report, group, one);
-            return judged != nullptr && judged->entry->mistakes.empty();
+            return judged != nullptr && !judged->entry->predicted && judged->entry->mistakes.empty();
           });
 }
 

@@ -59,6 +59,7 @@ TEST(Gate, GoodReportsAreGreen) {
   EXPECT_EQ(Staged(good_scene()).refusal(), "");
   EXPECT_EQ(Staged(sharded_scene()).refusal(), "");
   EXPECT_EQ(Staged(hardware_scene()).refusal(), "");
+  EXPECT_EQ(Staged(unmet_prediction_scene()).refusal(), "");
   GateScene as_a_runner_leaves_it = good_scene();
   as_a_runner_leaves_it.run().says_rendered = true;
   EXPECT_EQ(Staged(as_a_runner_leaves_it).refusal(), "");

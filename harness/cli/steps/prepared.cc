@@ -94,6 +94,8 @@ std::optional<KnownVerdict> known_failure(const KnownFailures& list, const Found
   }
   const KnownFailure* entry = list.match(test.id, where, today_utc());
   const Verdict known = apply(entry, verdict);
+  if (std::string warning = unmet_prediction(entry, verdict, test.id, where); !warning.empty())
+    return KnownVerdict{.verdict = known, .warning = std::move(warning)};
   if (known == verdict) return std::nullopt;
   return KnownVerdict{.verdict = known, .source = entry->source, .at = entry->origin};
 }

@@ -54,6 +54,7 @@ void CaseEnds::tell(const CaseGroup::Finished& finished) {
     ended.verdict = std::move(known->verdict);
     ended.known_failure = std::move(known->source);
     ended.known_failure_at = std::move(known->at);
+    if (!known->warning.empty()) sink_.on(Warning{WarningCode::kCaseWarning, known->warning});
   }
   sink_.on(ended);
   on_end_(finished.index, ended);

@@ -25,9 +25,10 @@ class ScratchRoot;
 
 // A case's verdict after the known-failure list.
 struct KnownVerdict {
-  Verdict verdict;     // xfail, xpass, or the verdict as it was
-  std::string source;  // of the matching entry
-  std::string at;      // where it stands: "known.toml:12"
+  Verdict verdict;        // xfail, xpass, or the same verdict
+  std::string source{};   // of the matching entry
+  std::string at{};       // where it stands: "known.toml:12"
+  std::string warning{};  // the failure was predicted and did not happen; the verdict is the same
 };
 
 // In which order cases start, and how many of those that hold no device run at once.

@@ -128,9 +128,7 @@ foreach(target collectives_host proctor_gloo proctor_oneccl proctor_nccl)
 endforeach()
 get_property(kernels DIRECTORY suites/kernels/device PROPERTY proctor_kernels)
 install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/kernels)
-install(FILES suites/visibility/known_failures.toml COMPONENT suites
-  DESTINATION ${PROCTOR_INSTALL_SHARE} RENAME visibility_known_failures.toml)
-proctor_install_share(suites "" suites/selftest_exemptions.toml suites/rules.toml)
+proctor_install_share(suites "" suites/known_failures_intel.toml suites/selftest_exemptions.toml suites/rules.toml)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/suites_version CONTENT "${PROJECT_VERSION}\n")
 install(FILES ${PROJECT_BINARY_DIR}/suites_version COMPONENT suites DESTINATION ${PROCTOR_INSTALL_SHARE})
 

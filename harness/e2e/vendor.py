@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, report, skip, write_config
 
-KNOWN = ROOT / "suites" / "visibility" / "known_failures.toml"
+KNOWN = ROOT / "suites" / "known_failures_intel.toml"
 SIMULATOR = "libproctor_ze_sim.so"
 CARDS = 2
 FAULT = "visibility.ignore_mask"  # of the simulator: the comparison must see it
@@ -25,7 +25,8 @@ UNLISTED_CRASHES = (
     (">=22.43, <22.44", {"xpu:2x4"}, {"COMPOSITE"}, {"22_two_tiles", "23_tiles_shuffled"}, "driver_crash:11"),
     # Entries of tiles are not valid where tiles are devices: they select nothing, which no later driver survives.
     (">=26.27", {"xpu:2x2", "xpu:2x4"}, {"FLAT", "COMBINED"},
-     {"20_one_tile", "21_one_tile_each", "22_two_tiles", "23_tiles_shuffled", "24a_tile_twice", "26b_four_levels"},
+     {"20_one_tile", "21_one_tile_each", "22_two_tiles", "23_tiles_shuffled", "24a_tile_twice", "26b_four_levels",
+      "30a_three_tiles", "30b_three_tiles_shuffled", "30c_all_four_tiles", "30d_valid_behind_invalid", "30e_five_tiles"},
      "driver_crash:11"))
 
 
@@ -45,8 +46,10 @@ def in_range(version, wanted):
 
 def listed_crashes(version):
     """[(pattern of case ids, reason)] for this version of Intel's driver."""
-    return [(entry["case"], entry["reason"]) for entry in tomllib.loads(KNOWN.read_text())["known_failure"]
-            if in_range(version, entry["versions"]) and entry["reason"].startswith("driver_crash:")]
+    listed = [entry for entry in tomllib.loads(KNOWN.read_text())["known_failure"]
+              if in_range(version, entry["versions"]) and entry["reason"].startswith("driver_crash:")]
+    return [(case, entry["reason"]) for entry in listed
+            for case in ([entry["case"]] if isinstance(entry["case"], str) else entry["case"])]
 
 
 def under_root(root):

@@ -21,7 +21,7 @@
 namespace proctor::cli {
 namespace {
 
-constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
+constexpr const char* kBuiltinKnownFailures = "known_failures_intel.toml";
 
 // --until-fail without --repeat runs until --deadline.
 Result<void> settle_repeat(RunOptions& typed) {

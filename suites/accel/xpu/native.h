@@ -87,7 +87,7 @@ void evict(const Context& context, const Buffer& buffer);
 // The loader's validation layer refuses what is newer than it, and some null pointers that are valid: ends the check as a
 // skip then.
 void need_valid_to_the_layer(const Status& status);
-// A function that the loader exports and the headers of this build may not know, or null.
+// A function that the loader exports, or null. The headers of this build may lack it.
 void* exported_function(const char* name);
 // A loader that intercepts calls has handles of its own: a function that is had by its address does not know them.
 bool has_handles_of_the_driver();

@@ -1,6 +1,4 @@
 // Events that two processes share. Level Zero only.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "harness/core/read_file.h"

@@ -1,4 +1,4 @@
-// A packed run names nobody, and the reader of an archive keeps its limits.
+// Tests that a packed run contains no names, and that the reader of archives keeps its limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

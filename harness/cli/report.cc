@@ -65,7 +65,7 @@ struct RenderOptions {
   std::string out;                    // "" = the run directory
 };
 
-// Of a file that `report pack` wrote, to the run directory that it becomes.
+// Unpacks a file of `report pack`. Returns the run directory that it becomes.
 int unpack_and_render(const RenderOptions& options, const ReportFormats& formats) {
   std::string directory = options.out;
   if (directory.empty()) directory = options.run_dir.substr(0, options.run_dir.size() - kPackedEnding.size());

@@ -22,6 +22,7 @@ SUM = re.compile(rb',"sum":"[0-9a-f]{32}"')  # of the journal's records
 KERNEL_LINES = (
     f"[   50.000001] xe 0000:03:00.0: [drm] Timedout job: seqno=4, guc_id=2 in {PROCESS} [4711]",
     "[   50.000002] xe 0000:03:00.0: [drm] GT0: Engine reset: guc_id=2",
+    f"[   50.000002] i915 0000:03:00.0: [drm] {PROCESS}[4711] context reset due to GPU hang",
     f"[   50.000003] audit: type=1400 comm={PROCESS}",
     "[   50.000004] pcieport 0000:00:01.0: AER: Corrected error received: 0000:03:00.0",
 )

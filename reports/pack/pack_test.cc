@@ -67,13 +67,31 @@ TEST(PrivateText, CommandsOfOtherProcessesAreReplaced) {
             "xpu:0 is held by pid 12 (uid 0, run r, since s): another process");
 }
 
-TEST(GraphicsLines, AreThoseOfIntelGpusWithoutOtherProcesses) {
+TEST(PrivateText, NamesNoOtherProcessOfTheKernelLog) {
+  PrivateText names({});
+  EXPECT_EQ(names.hide("kernel log: [ 1.5] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in firefox [123]\n"
+                       "[    1.5] i915 0000:03:00.0: [drm] gnome-shell[632] context reset due to GPU hang\n"
+                       "[    1.6] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in kernels_xpu [124]\n"
+                       "[drm] GT0: reset"),
+            "kernel log: [ 1.5] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in a process [123]\n"
+            "[    1.5] i915 0000:03:00.0: [drm] a process[632] context reset due to GPU hang\n"
+            "[    1.6] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in kernels_xpu [124]\n"
+            "[drm] GT0: reset");
+}
+
+TEST(PrivateText, CommandEndsWithItsLine) {
+  PrivateText names({});
+  EXPECT_EQ(names.hide("pid 7 (editor\nthe card (1) has memory\n"),
+            "pid 7 (editor\nthe card (1) has memory\n");
+}
+
+TEST(GraphicsLines, AreThoseOfIntelGpus) {
   EXPECT_EQ(graphics_lines("[    1.5] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in firefox [123]\n"
                            "[    1.6] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in kernels_xpu [124]\n"
                            "[    1.7] usb 1-1: SerialNumber: 42\n"
                            "[drm] GT0: reset\n"
                            "dmesg: read kernel buffer failed: Operation not permitted\n"),
-            "[    1.5] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in a process [123]\n"
+            "[    1.5] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in firefox [123]\n"
             "[    1.6] xe 0000:03:00.0: [drm] Timedout job: guc_id=2 in kernels_xpu [124]\n"
             "[drm] GT0: reset\n"
             "dmesg: read kernel buffer failed: Operation not permitted\n");

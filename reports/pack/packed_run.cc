@@ -27,6 +27,17 @@ constexpr std::string_view kJournal = "journal.jsonl";
 
 // ---- what is packed ----
 
+// Adds the words of the journal's own language: a user `gate` must not change a severity.
+void add_words_of(const nlohmann::json& record, std::set<std::string>& words) {
+  for (const char* key : {"type", "severity", "outcome", "reason", "cause", "mark", "kind", "framework",
+                          "code", "layer", "when", "status", "backend"}) {
+    const auto member = record.find(key);
+    if (member != record.end() && member->is_string()) words.insert(member->get<std::string>());
+  }
+  for (const auto& part : record)
+    if (part.is_structured()) add_words_of(part, words);
+}
+
 // Removes the members of the first record that describe the caller and not the machine.
 void forget_caller(nlohmann::json& plan) {
   plan["hostname"] = "HOST";
@@ -35,12 +46,10 @@ void forget_caller(nlohmann::json& plan) {
   if (narrowed != plan.end() && narrowed->is_object()) narrowed->erase("variables");
 }
 
-Result<std::string> hidden_journal(const std::string& run_dir, PrivateText& names) {
-  const auto text = read_regular(run_dir + "/" + std::string(kJournal), kMostPackedRun);
-  if (!text) return text.error();
+std::string hidden_journal(std::string_view text, PrivateText& names) {
   JournalChain chain;
   std::string out;
-  for (const std::string_view line : lines_of(*text)) {
+  for (const std::string_view line : lines_of(text)) {
     nlohmann::json record = parse_json(line);
     if (!record.is_object()) continue;  // cut off by the end of the runner
     record.erase("sum");
@@ -160,7 +169,9 @@ Result<void> check_place(const std::string& directory, const ArchivedFile& journ
 void add_names_of(const RunModel& model, const std::string& run_dir, PrivateNames& names) {
   const RunPlanned& plan = model.plan();
   names.hosts.push_back(plan.hostname);
-  names.directories.emplace_back(fs::absolute(run_dir).lexically_normal().string(), "RUN");
+  std::string directory = fs::absolute(run_dir).lexically_normal().string();
+  if (directory.ends_with('/')) directory.pop_back();
+  names.directories.emplace_back(std::move(directory), "RUN");
   names.directories.emplace_back(plan.directory, "DIRECTORY");
   for (const Outcome outcome : kAllOutcomes) names.words.emplace(to_string(outcome));
   names.words.insert({"root", "localhost", "HOST", "USER", "xpu", "cuda", "none", "proctor"});
@@ -176,13 +187,15 @@ void add_names_of(const RunModel& model, const std::string& run_dir, PrivateName
 }
 
 Result<PackedRun> pack_run(const RunModel& model, const std::string& run_dir, PrivateNames names) {
+  const auto written = read_regular(run_dir + "/" + std::string(kJournal), kMostPackedRun);
+  if (!written) return written.error();
   add_names_of(model, run_dir, names);
+  for (const std::string_view line : lines_of(*written)) add_words_of(parse_json(line), names.words);
   PrivateText text(std::move(names));
-  auto journal = hidden_journal(run_dir, text);
-  if (!journal) return journal.error();
+  std::string journal = hidden_journal(*written, text);
   const std::string name = text.hide(name_of(model.plan()));
-  std::size_t bytes = journal->size();
-  std::vector<ArchivedFile> files = {{name + "/" + std::string(kJournal), *std::move(journal)}};
+  std::size_t bytes = journal.size();
+  std::vector<ArchivedFile> files = {{name + "/" + std::string(kJournal), std::move(journal)}};
   const std::set<std::string> of_cases = files_of_cases(model);
   std::vector<std::string> others(kPackedFacts.begin(), kPackedFacts.end());
   others.insert(others.end(), of_cases.begin(), of_cases.end());

@@ -79,16 +79,16 @@ void replace_homes(std::string& text) {
 
 // The messages are "pid 12 (COMMAND) has 5 MiB" of harness/run/care, and "X is held by pid 12 (uid 0, run R, since S):
 // COMMAND" of a lease.
-void replace_commands(std::string& text) {
-  for (std::size_t at = text.find("pid "); at != std::string::npos; at = text.find("pid ", at)) {
-    at = end_of(text, at + 4, is_digit);
-    if (text.compare(at, 2, " (") != 0) continue;
-    const std::size_t has = text.find(") has ", at);
-    if (has != std::string::npos) text.replace(at + 2, has - at - 2, "another process");
+void replace_commands(std::string& line) {
+  for (std::size_t at = line.find("pid "); at != std::string::npos; at = line.find("pid ", at)) {
+    at = end_of(line, at + 4, is_digit);
+    if (line.compare(at, 2, " (") != 0) continue;
+    const std::size_t has = line.find(") has ", at);
+    if (has != std::string::npos) line.replace(at + 2, has - at - 2, "another process");
   }
-  const std::size_t held = text.find(" is held by pid ");
-  const std::size_t command = held == std::string::npos ? held : text.find("): ", held);
-  if (command != std::string::npos) text.replace(command + 3, std::string::npos, "another process");
+  const std::size_t held = line.find(" is held by pid ");
+  const std::size_t command = held == std::string::npos ? held : line.find("): ", held);
+  if (command != std::string::npos) line.replace(command + 3, std::string::npos, "another process");
 }
 
 // A UUID at the start of a text, with or without dashes, and its length there.
@@ -119,17 +119,23 @@ bool is_ours(std::string_view process) {
                              [&](std::string_view name) { return process.starts_with(name.substr(0, 15)); });
 }
 
-// The drivers xe and i915 name the process of a job as " in NAME [123]".
-std::string without_processes(std::string_view line) {
-  std::string text(line);
-  for (std::size_t at = text.find(" in "); at != std::string::npos; at = text.find(" in ", at)) {
+// The kernel drivers xe and i915 name the process of a job: "Timedout job in NAME [123]", "[drm] NAME[123] context reset".
+void replace_processes(std::string& line) {
+  constexpr std::string_view kProcess = "a process";
+  for (std::size_t at = line.find(" in "); at != std::string::npos; at = line.find(" in ", at)) {
     at += 4;
-    const std::size_t bracket = text.find(" [", at);
+    const std::size_t bracket = line.find(" [", at);
     if (bracket == std::string::npos) break;
-    const bool is_number = bracket + 2 < text.size() && is_digit(text[bracket + 2]);
-    if (is_number && !is_ours(std::string_view(text).substr(at))) text.replace(at, bracket - at, "a process");
+    const bool is_number = bracket + 2 < line.size() && is_digit(line[bracket + 2]);
+    if (is_number && !is_ours(std::string_view(line).substr(at))) line.replace(at, bracket - at, kProcess);
   }
-  return text;
+  const std::size_t drm = line.find("[drm] ");
+  const std::size_t name = drm == std::string::npos ? drm : drm + 6;
+  const std::size_t bracket = name == std::string::npos ? name : line.find('[', name);
+  if (bracket == std::string::npos || bracket == name || bracket + 1 == line.size()) return;
+  const bool is_process = is_digit(line[bracket + 1]) && line[bracket - 1] != ' ';
+  if (is_process && !is_ours(std::string_view(line).substr(name)))
+    line.replace(name, bracket - name, kProcess);
 }
 
 bool is_of_graphics(std::string_view line) {
@@ -171,8 +177,17 @@ std::string PrivateText::without_uuids(std::string_view text) {
 }
 
 std::string PrivateText::hide(std::string_view text) {
-  std::string out = without_uuids(text);
-  replace_commands(out);
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const bool has_newline = text[end - 1] == '\n';
+    std::string line = without_uuids(text.substr(at, end - at - (has_newline ? 1 : 0)));
+    replace_commands(line);
+    replace_processes(line);
+    out += line;
+    if (has_newline) out += '\n';
+    at = end;
+  }
   for (const auto& [directory, word] : names_.directories) replace_all(out, directory, word, kPath);
   replace_homes(out);
   for (const std::string& user : names_.users) replace_all(out, user, kUser, kWord);
@@ -192,7 +207,7 @@ void PrivateText::hide_in(nlohmann::json& document) {
 std::string graphics_lines(std::string_view log) {
   std::string out;
   for (const std::string_view line : lines_of(log)) {
-    if (is_of_graphics(line)) out += without_processes(line) + '\n';
+    if (is_of_graphics(line)) out += std::string(line) + '\n';
   }
   return out;
 }

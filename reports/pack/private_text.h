@@ -32,8 +32,8 @@ class PrivateText {
  public:
   explicit PrivateText(PrivateNames names);
 
-  // Also replaces UUIDs with and without dashes, the first part of a path below /home, and the command lines in messages
-  // about holders of devices and leases.
+  // Also replaces UUIDs with and without dashes, the first part of a path below /home, the command lines in messages about
+  // holders of devices and leases, and the processes that kernel drivers name: "Timedout job in a process [123]".
   std::string hide(std::string_view text);
   // Calls hide() for each string in the document. The keys stay.
   void hide_in(nlohmann::json& document);
@@ -45,8 +45,7 @@ class PrivateText {
   std::map<std::string, std::string> uuids_;  // the word of each, by its digits in lower case
 };
 
-// Returns the lines of a kernel log about Intel GPUs, their drivers and PCI ports. Names of processes that are not Proctor's
-// are replaced: "Timedout job in a process [123]".
+// Returns the lines of a kernel log about Intel GPUs, their drivers and PCI ports.
 std::string graphics_lines(std::string_view log);
 
 }  // namespace proctor

@@ -2,7 +2,7 @@
 // memory. The archive to read may be hostile: the reader checks its limits before it uses memory, and accepts only names of
 // files below the directory of the archive. Example:
 //
-//   const std::string bytes = write_tar_gz({{"run/journal.jsonl", text}}, 0);
+//   const std::string bytes = write_tar_gz({{"run/journal.jsonl", "{}\n"}}, 0);
 //   const auto files = read_tar_gz(bytes);
 //   if (!files) std::puts(files.error().what.c_str());  // "the compressed data is damaged"
 #pragma once

@@ -20,7 +20,17 @@ fi
 look() { "$here/bin/proctor" devices list --json; }
 
 kernel_log() { # the file of PROCTOR_KERNEL_LOG stands in for the kernel's own log
-  if [ -n "${PROCTOR_KERNEL_LOG-}" ]; then cat "$PROCTOR_KERNEL_LOG"; else dmesg 2>&1; fi
+  if [ -n "${PROCTOR_KERNEL_LOG-}" ]; then cat "$PROCTOR_KERNEL_LOG"; else dmesg; fi
+}
+
+# Prints what the kernel logged since the line $1, or why it cannot be read.
+kernel_log_since() {
+  if ! why=$(kernel_log 2>&1 >/dev/null); then
+    echo "dmesg: ${why#dmesg: }"
+    return
+  fi
+  kernel_log | LAST=$1 awk '{ lines[++n] = $0; if ($0 == ENVIRON["LAST"]) n = 0 }
+    END { for (i = 1; i <= n; ++i) print lines[i] }'
 }
 
 libraries() { # driver, compiler and loader: their file names contain the versions
@@ -47,7 +57,11 @@ what_is_missing() { # the warning of a run that had no device
 }
 
 trap : INT # it ends the run, which reports what it has, and not this script
-last=$(kernel_log | tail -n 1)
+if [ -e "$out/journal.jsonl" ]; then
+  echo "$out contains a run already. Give another directory: run.sh OUT" >&2
+  exit 2
+fi
+last=$(kernel_log 2>/dev/null | tail -n 1)
 before=$(look)
 "$here/bin/proctor" run --out "$out" "$@"
 code=$?
@@ -61,10 +75,8 @@ printf '%s\n' "$before" >"$out/devices-before.json"
 look >"$out/devices-after.json"
 timeout 60 "$here/bin/proctor-probe-$backend" --stdout >"$out/probe.json"
 libraries >"$out/libraries.txt"
-cp "$here/bin/share/proctor/visibility_known_failures.toml" "$out/known_failures.toml"
-# What the kernel logged since.
-kernel_log | LAST=$last awk '{ lines[++n] = $0; if ($0 == ENVIRON["LAST"]) n = 0 }
-  END { for (i = 1; i <= n; ++i) print lines[i] }' >"$out/kernel.log"
+cp "$here/bin/share/proctor/known_failures_intel.toml" "$out/known_failures.toml"
+kernel_log_since "$last" >"$out/kernel.log"
 
 if file=$("$here/bin/proctor" report pack "$out" --out "$(dirname "$out")"); then
   echo "The file to send is $file. Nothing was sent. See its contents with: tar tzf $file"

@@ -154,6 +154,9 @@ std::optional<Buffer> memory_if_there(const Context& context, const Allocation& 
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Buffer buffer;
     status = Buffer::try_allocate(context, wanted, buffer);
+    if (status.ok() && attempt > 0)
+      suite::warn(std::to_string(wanted.bytes) +
+                  " bytes were refused though they were free, and then allocated");
     if (status.ok()) return buffer;
     if (!status.out_of_memory()) break;
     if (lacks_memory(device, wanted.bytes)) return std::nullopt;

@@ -1,8 +1,9 @@
 // Builds modules in a second process first: the compiler of a driver may end its process on a construct that it lacks.
 // Example:
 //
-//   const Module module =
-//       load_built_apart(context, "construct_carry", "OpIAddCarry", "SPIR-V specification, OpIAddCarry");
+//   Module carry(const Context& context) {
+//     return load_built_apart(context, "construct_carry", "OpIAddCarry", "SPIR-V specification, OpIAddCarry");
+//   }
 #pragma once
 
 #include <string>
@@ -15,6 +16,7 @@ namespace proctor::accel {
 struct Build {
   bool survived = false;  // the process
   bool ok = false;        // the module was made
+  bool refused = false;   // the compiler ended the process or returned that it cannot build the module
   std::string end = {};   // what came instead of a module: "exit code 12", "signal 11", "ZE_RESULT_..."
   std::string log = {};
 };
@@ -25,8 +27,8 @@ enum class WithLog { kNo, kYes };
 // "" for none. If the second process skips, the check skips.
 Build build_apart(const std::string& name, const std::string& damage = {}, WithLog log = WithLog::kNo);
 
-// Returns if the module can be built. If not, warns with `source`, the end and the version of the driver, and ends the check as
-// skip(unsupported:CONSTRUCT).
+// Returns if the module can be built. If the compiler refuses it, warns with `source`, the end and the version of the driver, and
+// ends the check as skip(unsupported:CONSTRUCT). A hang, a lost device and any other error fail the check.
 void need_built_apart(const Context& context, const std::string& name, const std::string& construct,
                       const std::string& source);
 // The module, if it can be built.

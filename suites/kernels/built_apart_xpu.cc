@@ -48,11 +48,17 @@ Build build_apart(const std::string& name, const std::string& damage, WithLog lo
   if (log == WithLog::kYes) words.emplace_back("log");
   suite::Helper helper("build_apart", words);
   const auto answer = helper.try_answer();
-  if (!answer) return {.end = text_of(helper.finish())};
+  if (!answer) {
+    const suite::HelperEnd end = helper.finish();
+    return {.refused = !end.hung, .end = text_of(end)};
+  }
   if (answer->contains("skip")) suite::skip(answer->at("skip"));
+  const std::string status = answer->value("status", answer->value("error", ""));
   return {.survived = true,
           .ok = answer->value("ok", false),
-          .end = answer->value("status", answer->value("error", "")),
+          .refused = status.find("ZE_RESULT_ERROR_MODULE_BUILD_FAILURE") != status.npos ||
+                     status.find("ZE_RESULT_ERROR_UNSUPPORTED") != status.npos,
+          .end = status,
           .log = answer->value("log", "")};
 }
 
@@ -67,6 +73,8 @@ void need_built_apart(const Context& context, const std::string& name, const std
     built.insert(name);
     return;
   }
+  if (!build.refused)
+    suite::fail_because("not_built", fmt::format("building {} ends with {}", name, build.end));
   suite::warn(fmt::format("the compiler of driver {} refuses {} ({}): {}{}{}",
                           driver_version(context.device()), construct, name,
                           build.survived ? "" : "it ended the process with ", build.end, "; " + source));

@@ -530,12 +530,14 @@ PROCTOR_CHECK(Objects, LeaveNothingWhenTheyAreDestroyed, "K63", "Level Zero spec
     one.synchronize();
   });
   const Buffer counted = need_counted_memory(context);
-  const std::uint64_t free_before = context.device().memory().free;
-  expect_nothing_left("a module with a variable", 24, 100, [&] {
+  const auto build = [&] {
     Module one;
     std::string log;
     Module::try_build(context, constants, {.flags = "-proctor-no-such-flag"}, one, &log).or_throw();
-  });
+  };
+  build();  // a driver may keep the memory of the first one for the next
+  const std::uint64_t free_before = context.device().memory().free;
+  expect_nothing_left("a module with a variable", 24, 100, build);
   const std::uint64_t free_now = context.device().memory().free;
   const std::uint64_t missing = free_before > free_now ? free_before - free_now : 0;
   expect_true(missing < (suite::on_simgpu() ? 1 << 20 : kFreeSlack),

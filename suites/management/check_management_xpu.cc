@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -157,7 +158,7 @@ double share_of(const Elapsed& elapsed) {
 // Uses the card until it may end.
 PROCTOR_HELPER(hold_card) {
   const auto context = leased();
-  const Buffer held = device_memory(context, std::stoul(words.at(0)));
+  const Buffer held = used_memory(context, std::stoul(words.at(0)));
   suite::answer({{"pid", getpid()}});
   suite::wait_for_input();
 }
@@ -538,7 +539,7 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
   const auto context = leased();
   const auto card = managed(context.device());
   const auto own = static_cast<std::uint32_t>(getpid());
-  const Buffer held = device_memory(context, 16 << 20);
+  const Buffer held = used_memory(context, 16 << 20);
   step("given a card that this process uses, alone and with another one that has much memory or little");
   for (const std::uint32_t other_has : {0U, 4U << 20, 1U}) {
     const std::uint32_t others = other_has == 0 ? 0 : 1;

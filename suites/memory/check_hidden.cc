@@ -49,7 +49,7 @@ std::vector<std::uint64_t> free_of(const std::vector<Device>& devices) {
 PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
               .faults = {by_vendor("visibility.hidden_reachable:min=268435456",
                                    "visibility.hidden_reachable")},
-              .devices = 2) {
+              .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   const Buffer counted = need_counted_memory(Context(devices[0]));
   const auto before = free_of(devices);

@@ -122,7 +122,7 @@ std::vector<XpuDevice> all_devices(const LevelZero& ze) {
   return all;
 }
 
-// Level Zero, and its users.
+// This is Level Zero with its users.
 class XpuDevices final : public WatchedDevices {
  public:
   explicit XpuDevices(LevelZero loaded)

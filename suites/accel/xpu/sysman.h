@@ -60,7 +60,7 @@ class Sysman {
   explicit Sysman(LevelZero ze) : ze_(std::move(ze)) {}
 
   // The first call for a device searches it, and later calls return the same. `card` is the device that contains a sub-device.
-  // The search queries the driver by UUID, or the device itself. A card that hangs delays no other one.
+  // The search queries the driver by UUID, or the device itself.
   const ManagedDevice& find(ze_driver_handle_t driver, ze_device_handle_t device,
                             ze_device_handle_t card = nullptr);
 

@@ -60,6 +60,7 @@ def run(sandbox, path, hierarchy, *options):
     batch = [word for number in words_of(path, "batch") for word in ("--batch", number)]
     done = sandbox.proctor("run", *SUITES, "--exclude", "*.none/*", "--hierarchy", hierarchy, "--out", out, *here(path),
                            *batch, *options, timeout=1200)
+    check(done.returncode in (0, 1, 3), done.stdout, done.stderr, path.name, "exits", done.returncode)
     cases = report(out)["cases"]
     red = [f"{case['id']}: {case['outcome']}({case['reason']}) {case['message']}" for case in cases
            if case["outcome"] not in ("pass", "skip") and not fails_as_meant(case, path)]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every SPIR-V module of the suites is built by Intel's own compiler, `ocloc`, which is the one inside the driver. Each build has
 a process of its own, because that compiler ends the process on what it does not know. refused_modules.toml lists the modules
-that a version refuses, and how. A refusal that is not listed fails, and so does a kernel whose name the compiler changes.
+that a version refuses, and how. A refusal that is not listed fails. So does a listed module that builds, or a kernel whose
+name the compiler changes.
 
     module_builds.py                    one module of each source, with this system's ocloc
     module_builds.py --full             every module, for every device
@@ -131,7 +132,7 @@ def judge(ocloc, table, module, device, flags):
     known = listed(table, module, device, ocloc.version)
     where = f"{module.name} for {device}" + (f" with {flags}" if flags else "")
     if end == "" and known:
-        return f"GONE  {where} builds, but is listed: {known[0][1]}", True, took
+        return f"FAIL  {where} builds, but is listed: {known[0][1]}", False, took
     if end == "":
         return "", True, took
     reason = next((reason for wanted, reason in known if wanted == end), None)

@@ -201,12 +201,18 @@ Result<PackedRun> pack_run(const RunModel& model, const std::string& run_dir, Pr
   others.insert(others.end(), of_cases.begin(), of_cases.end());
   for (const std::string& other : others) {
     const auto content = end_of_file(run_dir + "/" + other);
-    if (!content || bytes + content->size() > kMostPackedRun) continue;  // not written, or removed since
-    bytes += content->size();
-    files.push_back({name + "/" + other, hidden(other, *content, text)});
+    if (!content) continue;  // not written, or removed since
+    const bool fits = bytes + content->size() <= kMostPackedRun;
+    if (fits) bytes += content->size();
+    files.push_back(
+        {name + "/" + other, fits ? hidden(other, *content, text)
+                                  : fmt::format("[proctor: {} bytes were not packed]\n", content->size())});
   }
-  return PackedRun{name + std::string(kPackedEnding),
-                   write_tar_gz(files, unix_ms(model.plan().started) / 1000)};
+  std::string packed = write_tar_gz(files, unix_ms(model.plan().started) / 1000);
+  if (packed.size() > kMostPackedArchive)
+    return Error::refused(fmt::format("the run has {} bytes as one file, and at most {} can be read",
+                                      packed.size(), kMostPackedArchive));
+  return PackedRun{name + std::string(kPackedEnding), std::move(packed)};
 }
 
 bool is_packed_run(const std::string& place) {

@@ -56,7 +56,7 @@ ManagedDevice Sysman::search(ze_driver_handle_t driver, ze_device_handle_t devic
   if (!started_) {
     started_ = true;
     if (!ze_.lacks(kZesInit.name))
-      start([this](const Place& place) { return dlsym(ze_.library, place.name); });
+      start([loader = open_loader().handle()](const Place& place) { return dlsym(loader, place.name); });
   }
   if (!drivers_.empty()) return twin(device, card);
   const auto core_handle = reinterpret_cast<zes_device_handle_t>(card != nullptr ? card : device);

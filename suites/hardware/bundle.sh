@@ -64,6 +64,7 @@ copy_programs "$suites" "${of_suites[@]}"
 cp -r "$runner/bin/share" "$out/bin/"
 find "$suites/bin/kernels" \( "${code[@]}" \) -exec cp -t "$out/bin/kernels" {} +
 cp "$here/run.sh" "$out/"
+[ "$backend" != cuda ] || cp "$here/lent.sh" "$out/"
 
 for program in "${of_suites[@]}"; do
   while read -r name path; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""observed.py RUN_DIR [-o FILE]   what real cards did where no document says what they must, as a table.
+"""observed.py RESULTS [-o FILE]   what real cards did where no document says what they must, as a table.
 
-RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given;
+RESULTS is what bundle/run.sh or bundle/lent.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given;
 the same run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
 """
 
@@ -54,6 +54,24 @@ def card_names(run_dir):
             if device["backend"] == "cuda"]
 
 
+def is_speed(measure):
+    return (measure["unit"].endswith("/s") or measure["name"].endswith(".share")) and measure["value"] is not None
+
+
+def repeated(run_dir):
+    """{(name, unit): [the median of each process]} of the runs in turns of lent.sh."""
+    journal, found = run_dir / "journal.jsonl", {}
+    try:
+        records = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise Refused(f"failed to read {journal}: {error}") from error
+    for record in records:
+        if record["type"] == "attempt_ended" and record["verdict"]["outcome"] == "pass":
+            for measure in filter(is_speed, record.get("measures", ())):
+                found.setdefault((measure["name"], measure["unit"]), []).append(float(measure["value"]))
+    return found
+
+
 def answers(case):
     """{question: {part: number}} of one case, and what it measured beside them."""
     observed, measured = {}, []
@@ -75,7 +93,7 @@ def result_lines(parts):
     return lines
 
 
-def table(report, cards):
+def table(report, cards, medians):
     run = report["run"]
     lines = ["# What an NVIDIA driver did where no document says what it must, and how fast its cards were.",
              "# Written by suites/hardware/observed.py from one run on hardware. Devices are places in the pool, in PCI order;",
@@ -94,11 +112,13 @@ def table(report, cards):
             questions += 1
             lines += ["", "[[observed]]", f"case = {text(case['id'])}", f"value = {text(question)}", *result_lines(parts)]
         for measure in sorted(measured, key=lambda measure: measure["name"]):
-            speed = measure["unit"].endswith("/s") or measure["name"].endswith(".share")
-            if not speed or measure["value"] is None or measure["spread"] is None or measure["n"] < 2:
+            if not is_speed(measure) or measure["spread"] is None or measure["n"] < 2:
                 continue
             speeds += ["", "[[measured]]", f"name = {text(measure['name'])}", f"median = {float(measure['value'])!r}",
                        f"unit = {text(measure['unit'])}", f"n = {measure['n']}", f"spread = {float(measure['spread'])!r}"]
+    for (name, unit), values in sorted(medians.items()):
+        speeds += ["", "[[repeated]]", f"name = {text(name)}", f"unit = {text(unit)}",
+                   f"medians = [{', '.join(map(repr, values))}]"]
     if questions == 0:
         raise Refused(f"run {run['id']} has no observation: no check that records one has passed in it")
     return "\n".join(lines + speeds) + "\n"
@@ -106,13 +126,20 @@ def table(report, cards):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run_dir", type=Path)
+    parser.add_argument("results", type=Path)
     parser.add_argument("-o", dest="out", type=Path, metavar="FILE")
     options = parser.parse_args()
     try:
-        report = evidence(options.run_dir)
-        cards = card_names(options.run_dir)
-        written = table(report, cards)
+        run_dir, speeds = options.results, options.results / "speeds"
+        if (options.results / "suites").is_dir():  # of lent.sh, which has a directory of each step
+            run_dir = options.results / "suites"
+        report = evidence(run_dir)
+        medians = {}
+        if (speeds / "report.json").exists():
+            evidence(speeds)
+            medians = repeated(speeds)
+        cards = card_names(run_dir)
+        written = table(report, cards, medians)
         name = "-".join([report["run"]["stack"]["cuda.driver"], *dict.fromkeys(cards)])
         out = options.out or TABLES / (re.sub(r"[^0-9A-Za-z.+-]", "_", name) + ".toml")
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +148,7 @@ def main():
         print(f"observed: {refused}", file=sys.stderr)
         return 2
     except (KeyError, TypeError, AttributeError) as error:
-        print(f"observed: {options.run_dir} is no run directory of proctor: {error!r}", file=sys.stderr)
+        print(f"observed: {options.results} is no run directory of proctor: {error!r}", file=sys.stderr)
         return 2
     print(out)
     return 0

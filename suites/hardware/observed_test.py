@@ -2,6 +2,7 @@
 """observed.py on a made-up run, and on what it must refuse."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,12 +27,23 @@ class Observed(unittest.TestCase):
         (self.run_dir / "report.json").write_text(json.dumps(self.report))
         (self.run_dir / "devices-before.json").write_text(json.dumps(self.devices))
 
-    def observed(self):
-        return subprocess.run([sys.executable, "-B", HERE / "observed.py", self.run_dir, "-o", self.out],
+    def observed(self, results=None):
+        return subprocess.run([sys.executable, "-B", HERE / "observed.py", results or self.run_dir, "-o", self.out],
                               capture_output=True, text=True, check=False)
 
-    def expect_refused(self, words):
-        done = self.observed()
+    def write_lent(self):
+        """As lent.sh: a directory of each step."""
+        lent = self.run_dir.parent / "lent"
+        shutil.copytree(self.run_dir, lent / "suites")
+        shutil.copytree(self.run_dir, lent / "speeds")
+        measure = {"name": "memory.ceiling", "unit": "GB/s", "n": 5, "spread": 1.0}
+        attempts = [{"type": "attempt_ended", "verdict": {"outcome": outcome}, "measures": [measure | {"value": value}]}
+                    for outcome, value in (("pass", 4240), ("fail", 12), ("pass", 4250.5))]
+        (lent / "speeds" / "journal.jsonl").write_text("\n".join(map(json.dumps, [{"type": "run_planned"}, *attempts])))
+        return lent
+
+    def expect_refused(self, words, results=None):
+        done = self.observed(results)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn(words, done.stderr)
         self.assertFalse(self.out.exists())
@@ -43,6 +55,30 @@ class Observed(unittest.TestCase):
             done = self.observed()
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.out.read_text(), (HERE / "testdata" / "observed.toml").read_text())
+
+    def test_the_results_of_a_lent_card_add_the_median_of_each_process(self):
+        self.write()
+        done = self.observed(self.write_lent())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.out.read_text(), (HERE / "testdata" / "observed.toml").read_text() + """
+[[repeated]]
+name = "memory.ceiling"
+unit = "GB/s"
+medians = [4240.0, 4250.5]
+""")
+
+    def test_a_lent_card_whose_speeds_are_simulated_is_refused(self):
+        self.write()
+        lent = self.write_lent()
+        self.report["run"] |= {"simulated": True, "sim": {"topology": "cuda:4", "driver": "simgpu"}}
+        (lent / "speeds" / "report.json").write_text(json.dumps(self.report))
+        self.expect_refused("is simulated", lent)
+
+    def test_a_lent_card_without_the_journal_of_its_speeds_is_refused(self):
+        self.write()
+        lent = self.write_lent()
+        (lent / "speeds" / "journal.jsonl").unlink()
+        self.expect_refused("speeds/journal.jsonl", lent)
 
     def test_a_simulated_run_is_refused(self):
         self.report["run"] |= {"simulated": True, "sim": {"topology": "cuda:4", "driver": "simgpu"}}

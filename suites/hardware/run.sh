@@ -56,7 +56,7 @@ what_is_missing() { # the warning of a run that had no device
   done
 }
 
-trap : INT # it ends the run, which reports what it has, and not this script
+trap : INT TERM # they end the run, which reports what it has, and not this script
 if [ -e "$out/journal.jsonl" ]; then
   echo "$out contains a run already. Give another directory: run.sh OUT" >&2
   exit 2

@@ -94,13 +94,14 @@ TEST_F(GtestStreamTest, TheFileKnowsASkip) {
            {"name": "Skips", "status": "RUN", "result": "SKIPPED"}]}]})";
   EXPECT_THAT(
       stream_->translate_file(file),
-      ElementsAre(R"({"case":"A.Passes","event":"start","v":1})",
-                  R"({"case":"A.Passes","event":"end","result":"pass","took_ms":12,"v":1})",
-                  R"({"case":"A.Fails","event":"start","v":1})",
-                  R"({"event":"fail","file":"t.cc","line":6,"message":"odd","v":1})",
-                  R"({"case":"A.Fails","event":"end","result":"fail","took_ms":0,"v":1})",
-                  R"({"case":"A.Skips","event":"start","v":1})",
-                  R"({"case":"A.Skips","event":"end","reason":"no card\nhere","result":"skip","took_ms":0,"v":1})"));
+      ElementsAre(
+          R"({"case":"A.Passes","event":"start","v":1})",
+          R"({"case":"A.Passes","event":"end","result":"pass","took_ms":12,"v":1})",
+          R"({"case":"A.Fails","event":"start","v":1})",
+          R"({"event":"fail","file":"t.cc","line":6,"message":"odd","v":1})",
+          R"({"case":"A.Fails","event":"end","result":"fail","took_ms":0,"v":1})",
+          R"({"case":"A.Skips","event":"start","v":1})",
+          R"({"case":"A.Skips","event":"end","reason":"no card\nhere","result":"skip","took_ms":0,"v":1})"));
   EXPECT_THAT(stream_->translate_file("no file"), IsEmpty());
 }
 

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Checks what GitHub would read, without GitHub: lint.py schema|zizmor|shellcheck|spelling DIRECTORY
+"""Checks what GitHub would read, without GitHub, and the format of our sources:
+lint.py schema|zizmor|shellcheck|spelling|format DIRECTORY
 
-DIRECTORY has check-jsonschema, zizmor and codespell (requirements.txt beside this file; ./dev installs them). Exit 77: the linter
-is not here; where CI is set that is red. Each linter first has to find what is wrong in a bad sample, so that its silence means something.
+DIRECTORY has check-jsonschema, zizmor, codespell and clang-format (requirements.txt beside this file; ./dev installs
+them). Exit 77: the linter is not here; where CI is set that is red. Each linter first has to find what is wrong in a bad
+sample, so that its silence means something.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -161,5 +164,26 @@ def spelling(directory):
     judge(bad, run([*command, *known, *files], env=environment, cwd=ROOT), ["occurence", "Teh"])
 
 
+def format_of_sources(directory):
+    """One version of clang-format for all: others break lines elsewhere."""
+    command = [str(directory / "bin" / "clang-format")]
+    environment = {**os.environ, "PYTHONPATH": str(directory)}
+    require("clang-format", command, env=environment)
+    command += ["--dry-run", "--Werror"]
+    tracked = run(["git", "ls-files", "-z", "--", "*.cc", "*.h"], cwd=ROOT)
+    files = list(filter(None, tracked.stdout.split("\0")))
+    if tracked.returncode or not files:
+        sys.exit(f"git lists no files: {tracked.stdout}")
+    bad = run([*command, "--assume-filename=bad.cc"], input="int  main( ) {return 0 ;}\n", env=environment, cwd=ROOT)
+    share = -(-len(files) // (os.cpu_count() or 1))
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda start: run([*command, *files[start:start + share]], env=environment, cwd=ROOT),
+                             range(0, len(files), share)))
+    good = subprocess.CompletedProcess(command, max(each.returncode for each in done), "".join(each.stdout for each in done))
+    judge(bad, good, ["code should be clang-formatted"])
+
+
+LINTERS = {"spelling": spelling, "schema": schema, "zizmor": zizmor, "shellcheck": shellcheck, "format": format_of_sources}
+
 if __name__ == "__main__":
-    {"spelling": spelling, "schema": schema, "zizmor": zizmor, "shellcheck": shellcheck}[sys.argv[1]](Path(sys.argv[2]).resolve())
+    LINTERS[sys.argv[1]](Path(sys.argv[2]).resolve())

@@ -2,7 +2,8 @@
 # Builds and tests inside a Debian 13 root (g++ 14, Boost 1.83: the generation of Ubuntu 24.04). Needs root.
 #
 # The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver and Gloo are left
-# out on purpose: there the tests must say that the library is missing.
+# out on purpose: there the tests must say that the library is missing. A CUDA toolkit in /usr/local/cuda is mounted, so
+# that its sources are compiled too.
 set -euo pipefail
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../.."
@@ -44,6 +45,11 @@ test_inside() {
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
   mount -t tmpfs tmpfs "$root/tmp"
+  if [ -e /usr/local/cuda ]; then
+    mkdir -p "$root/usr/local/cuda"
+    mount --rbind /usr/local/cuda "$root/usr/local/cuda"
+    mount -o remount,bind,ro "$root/usr/local/cuda"
+  fi
   mkdir -p "$root/outside"
   cd "$root"
   # Not only chroot: below a root that is no mount point there are no mount namespaces, and paths in /proc are not ours.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""release.yml and nightly.yml on simulated runners, as they are: all steps run. Only what needs a network or builds is a
-stand-in: ./dev, .ci/run and image.sh of the checkout, apt-get, sudo, gh and buildah.
+"""release.yml, nightly.yml and ci.yml on simulated runners, as they are: all steps run. Only what needs a network or
+builds is a stand-in: ./dev, .ci/run and image.sh of the checkout, apt-get, sudo, gh, buildah and the cache.
 
     github_release.py [SCENARIO...]
 """
@@ -43,7 +43,11 @@ mkdir -p "$2"
 echo archive >"$2/proctor-$VERSION-image-x86_64.tar"
 echo '{}' >"$2/proctor-$VERSION-image-x86_64.spdx.json"
 """
-CI = '#!/bin/sh\necho "ci $*" >>"$CALLS"\nexit "$CI_EXITS"\n'
+CI = """#!/bin/sh
+echo "ci $*" >>"$CALLS"
+[ -z "$CCACHE_DIR" ] || { mkdir -p "$CCACHE_DIR" && echo "$*" >>"$CCACHE_DIR/object"; }
+exit "$CI_EXITS"
+"""
 GH = """#!/bin/sh -e
 echo "gh $*" >>"$CALLS"
 case "$*" in
@@ -84,11 +88,11 @@ class ReleaseSandbox(GithubSandbox):
         shutil.copy(RELEASE, self.repository / "cmake/package")
         self.write("CMakeLists.txt", f"cmake_minimum_required(VERSION 3.25)\nproject(proctor VERSION {VERSION} LANGUAGES CXX)\n")
         self.write("CHANGELOG.md", CHANGES)
-        for name, text in {"apt-get": "#!/bin/sh\n", "sudo": SUDO, "gh": GH, "buildah": BUILDAH}.items():
+        for name, text in {"apt-get": '#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n', "sudo": SUDO, "gh": GH, "buildah": BUILDAH}.items():
             script(self.path / "bin" / name, text)
         self.env.update(PATH=f"{self.path}/bin:{self.env['PATH']}", CALLS=str(self.calls), VERSION=VERSION, MISSING="", TAGS="",
                         CI_EXITS="0", HOME=str(self.path))
-        self.attested = []
+        self.attested, self.caches = [], {}
 
     def write(self, name, text):
         (self.repository / name).write_text(text)
@@ -97,23 +101,36 @@ class ReleaseSandbox(GithubSandbox):
         self.attested.append((given, (job.workspace / given["subject-checksums"]).read_text()))
         return {}
 
+    def restore_cache(self, job, given, record):
+        """The newest entry whose key begins with a restore key."""
+        known = [key for key in self.caches if key.startswith(given["restore-keys"])]
+        if known:
+            shutil.copytree(self.caches[known[-1]], job.workspace / given["path"])
+        return {"cache-matched-key": known[-1] if known else ""}
+
+    def save_cache(self, job, given, record):
+        check(given["key"] not in self.caches, "GitHub does not change an entry:", given)
+        self.caches[given["key"]] = job.workspace / given["path"]
+        check(self.caches[given["key"]].is_dir(), "nothing to save:", given)
+
     def new_job(self, name, github, contexts, environment, container):
         self.workspace = self.path / f"work{self.jobs}"
         self.workspace.mkdir()
         return self.job(github=github, contexts=contexts, environment={**self.env, **environment}, stand_ins={
             "actions/checkout": checkout_of(self.repository), "actions/upload-artifact": self.shared.upload,
-            "actions/download-artifact": self.shared.download, "actions/attest-build-provenance": self.attest})
+            "actions/download-artifact": self.shared.download, "actions/attest-build-provenance": self.attest,
+            "actions/cache/restore": self.restore_cache, "actions/cache/save": self.save_cache})
 
-    def run(self, workflow, tag=f"v{VERSION}", **environment):
+    def run(self, workflow, tag=f"v{VERSION}", event="push", **environment):
         """Returns the results; `called` is then what the stand-ins were called with, a line each."""
         self.env.update(environment)
         self.calls.write_text("")
         shutil.rmtree(f"{self.calls}.published", ignore_errors=True)
         self.runs = getattr(self, "runs", 0) + 1
         self.shared = Artifacts(self.path / f"artifacts{self.runs}")
-        github = {"event_name": "push", "event": {}, "repository": "Owner/Proctor", "ref": f"refs/tags/{tag}", "ref_name": tag,
+        github = {"event_name": event, "event": {}, "run_id": str(self.runs), "run_attempt": "1", "repository": "Owner/Proctor", "ref": f"refs/tags/{tag}", "ref_name": tag,
                   "sha": COMMIT, "token": "secret", "actor": "somebody", "server_url": "https://github.com"}
-        result = Workflow(WORKFLOWS / workflow).run(self.new_job, github=github)
+        result = self.results = Workflow(WORKFLOWS / workflow).run(self.new_job, github=github)
         self.called = self.calls.read_text().splitlines()
         self.text = "\n".join(instance.job.text for job in result.values() for instance in job.instances if instance.job)
         return {name: job.result for name, job in result.items()}
@@ -225,10 +242,10 @@ def our_changelog_can_be_released(_):
 
 
 def each_night_each_group(sandbox):
-    """A job for each group that ./dev knows; one that fails stops no other."""
+    """A job for each group that ./dev knows, with nvcc where it has parts that need it; one that fails stops no other."""
     known = subprocess.run([ROOT / "dev", "groups"], capture_output=True, text=True, check=True).stdout.split()
     script(sandbox.repository / "dev", f"""#!/bin/sh
-[ "$1" != groups ] || exec {ROOT}/dev groups
+[ "$1" != groups ] || exec {ROOT}/dev "$@"
 echo "dev $*" >>"$CALLS"
 [ "$3" != {known[0]} ]
 """)
@@ -236,11 +253,34 @@ echo "dev $*" >>"$CALLS"
     check(document["strategy"]["fail-fast"] is False and document["timeout-minutes"] == 40, json.dumps(document))
     result = sandbox.run("nightly.yml")
     check(result == {"groups": "success", "group": "failure"}, result, sandbox.text)
-    check(sandbox.called == [f"dev test --full {name}" for name in known] and len(known) > 10, sandbox.called)
+    check([line for line in sandbox.called if line.startswith("dev")] == [f"dev test --full {name}" for name in known] and len(known) > 10, sandbox.called)
+    boxes = {known[index]: instance.container for index, instance in enumerate(sandbox.results["group"].instances)}
+    check({name for name, image in boxes.items() if image} == {"collectives", "cuda", "machines", "selftest"}, boxes)
+    check(boxes["cuda"] == Workflow(WORKFLOWS / "ci.yml").document["jobs"]["cuda"]["container"], boxes)
+    check(len([line for line in sandbox.called if line.startswith("apt-get install")]) == 4, sandbox.called)
+
+
+def each_push_with_and_without_cuda(sandbox):
+    """Lint first; a red job makes the run red; main keeps a compiler cache for each job, which a pull request only reads."""
+    called = ["dev lint", "ci ", "ci --full cuda"]
+    for event, saved in (("push", 2), ("pull_request", 2), ("push", 4)):
+        result = sandbox.run("ci.yml", event=event)
+        check(result == dict.fromkeys(("lint", "test", "cuda"), "success"), result, sandbox.text)
+        check([line for line in sandbox.called if not line.startswith("apt-get")] == called, sandbox.called)
+        check(len(sandbox.caches) == saved, event, sandbox.caches)
+    objects = {key: (path / "object").read_text() for key, path in sandbox.caches.items()}
+    check(objects == {"ccache-test-1-1": "\n", "ccache-cuda-1-1": "--full cuda\n", "ccache-test-3-1": "\n" * 2,
+                      "ccache-cuda-3-1": "--full cuda\n" * 2}, objects)
+    result = sandbox.run("ci.yml", CI_EXITS="1")
+    check(result == {"lint": "success", "test": "failure", "cuda": "failure"} and len(sandbox.caches) == 6, result, sandbox.caches)
+    script(sandbox.repository / "dev", "#!/bin/sh\nexit 2\n")
+    result = sandbox.run("ci.yml", CI_EXITS="0")
+    check(result == {"lint": "failure", "test": "skipped", "cuda": "skipped"} and len(sandbox.caches) == 6, result, sandbox.caches)
 
 
 SCENARIOS = (a_release, major_tag_moves_forward_only, pages_name_the_tag_that_moves, a_wrong_tag_stops_at_the_start,
-             an_incomplete_release_is_not_published, our_changelog_can_be_released, each_night_each_group)
+             an_incomplete_release_is_not_published, our_changelog_can_be_released, each_night_each_group,
+             each_push_with_and_without_cuda)
 
 
 def main():

@@ -82,11 +82,11 @@ class GatedSandbox(WorkflowSandbox):
         directory.mkdir(exist_ok=True)
         (directory / "gate.toml").write_text(content)
 
-    def gated(self, policy="ci/gate.toml", shared=None, stacks=STACK_LIST, kept=None, **github):
+    def gated(self, policy="ci/gate.toml", shared=None, stacks=STACK_LIST, kept=None, allow_simulated=True, **github):
         event = {"repository": {"default_branch": "main"}}
         return self.run(None, {**PUSH, "event": event, "ref_name": "main", "token": "secret", **github,
                                "api_url": f"http://127.0.0.1:{self.api.server_port}"},
-                        shared, kept, policy=policy, stacks=stacks)
+                        shared, kept, policy=policy, stacks=stacks, **{"allow-simulated": allow_simulated})
 
     def again(self, became="success", without=(), earlier=None, **more):
         """The last job, with the shards' reports of the first run but for those `without`. `became`: of their jobs."""
@@ -94,7 +94,7 @@ class GatedSandbox(WorkflowSandbox):
         for path in self.reports.directory.glob("proctor-shard-*"):
             if path.name.removeprefix(SHARD) not in without:
                 shutil.copytree(path, shared.directory / path.name)
-        kept = {"plan": self.first["plan"], "shard": JobResult(became)}
+        kept = {"runner": JobResult("success"), "plan": self.first["plan"], "shard": JobResult(became)}
         return self.gated(shared=shared, kept=kept, **more)
 
 
@@ -156,6 +156,7 @@ def jobs(sandbox):
 
 def hardware(sandbox):
     """A simulated run is no card, whatever it calls itself."""
+    is_red(sandbox.again(allow_simulated=False), "on-the-host: no case ran on a real device", "# Gate: green")
     sandbox.policy(SIMULATED.replace("hardware = false", ""))
     result = sandbox.again()
     is_red(result, "rule `hardware`", "copies, B580", "simulat")
@@ -281,7 +282,7 @@ def alone(sandbox, history_state="none", **environment):
         (at / "shards" / shard).symlink_to(sandbox.reports.directory / shard)
     matrix = json.dumps({"include": [{"stack": "on-the-host", "shard": f"{index}of2"} for index in (1, 2)]})
     variables = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "NAME": "proctor", "MATRIX": matrix, "POLICY": "ci/gate.toml",
-                 "PLAN_RESULT": "success", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
+                 "PLAN_RESULT": "success", "WITHOUT_DEVICE": "", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
                  "SHARDS_AT": at / "shards", "HISTORY_AT": at / "history", "GATE_AT": at / "gate", "GITHUB_SHA": "0" * 40,
                  "GITHUB_OUTPUT": at / "output", "GITHUB_STEP_SUMMARY": at / "summary", **environment}
     variables = {name: str(value) for name, value in variables.items() if value is not None}

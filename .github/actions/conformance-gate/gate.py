@@ -48,12 +48,15 @@ def check_policy(policy):
 
 
 def bad_jobs():
+    """What is wrong besides the reports: a line each."""
     if os.environ["PLAN_RESULT"] == "skipped":
         yield "nothing was run: code of a fork never reaches the machines"
     for job in ("plan", "shard"):
         result = os.environ[f"{job.upper()}_RESULT"]
         if result != "success":
             yield f"a job `{job}` {WHAT_BECAME.get(result, f'ended as {result!r}')}"
+    for stack in os.environ["WITHOUT_DEVICE"].split():
+        yield f"{stack}: no case ran on a real device, and the input allow-simulated is not set"
 
 
 def reports():

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""gpu.yml as it stands in the repository, with conformance.yml below it: what GPU_RUNNERS says runs, and a run is green only
+if a case of every stack ran on a real device.
+
+    github_gpu.py [SCENARIO...]
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+from github_conformance import IMAGE, MACHINES, SIMULATED, WorkflowSandbox, text
+from harness import BIN, ROOT, check
+
+from github_runner.artifacts import Artifacts
+from github_runner.workflow import Workflow
+
+GPU = Workflow(ROOT / ".github" / "workflows" / "gpu.yml")
+GPU_RUNNERS = ROOT / ".github" / "actions" / "conformance-plan" / "gpu_runners.py"
+SCHEDULE = {"event_name": "schedule", "event": {"repository": {"default_branch": "main"}}, "repository": "o/r", "run_id": "9",
+            "workflow": "gpu", "api_url": "http://127.0.0.1:9", "token": "secret", "ref_name": "main"}
+DISPATCH = {**SCHEDULE, "event_name": "workflow_dispatch"}
+BARE = {"bare": {"labels": MACHINES, **SIMULATED}}
+POLICY = """version = 1
+[[cell]]
+suite    = "memory"
+backend  = "xpu"
+hardware = false
+plan     = "plan.json"
+"""
+
+
+class OnHardware(Artifacts):
+    """A stand-in for a machine with a card, because none is here: the journals of its shards name a real device."""
+
+    def upload(self, job, given, record):
+        outputs = super().upload(job, given, record)
+        if "-shard-" in given["name"]:
+            journal = self.directory / given["name"] / "journal.jsonl"
+            journal.write_text(_with_sums(map(_of_hardware, journal.read_text().splitlines())))
+        return outputs
+
+
+def _of_hardware(line):
+    record = json.loads(line)
+    del record["sum"]
+    if record["type"] == "run_planned":
+        record["sim"] = None
+        for device in record["devices"]:
+            device["simulated"] = False
+    return record
+
+
+def _with_sums(records):
+    """A journal: each record ends with the digest of all bytes before it (harness/core/journal_chain.h)."""
+    text = ""
+    for record in records:
+        text += json.dumps(record)[:-1] + ',"sum":"'
+        text += hashlib.sha256(text.encode()).hexdigest()[:32] + '"}\n'
+    return text
+
+
+class GpuSandbox(WorkflowSandbox):
+    """Runs of gpu.yml. Its repository is this one."""
+
+    def project(self):
+        path = super().project()
+        if not (path / ".github").exists():
+            (path / ".github").symlink_to(ROOT / ".github")
+        return path
+
+    def start(self, machines, github=None, store=Artifacts, given=None, fate=None, **variables):
+        """machines: GPU_RUNNERS as a value, or as text; None: it is not set."""
+        self.runs += 1
+        self.shared = store(self.path / f"artifacts{self.runs}")
+        if machines is not None:
+            variables["GPU_RUNNERS"] = machines if isinstance(machines, str) else json.dumps(machines)
+        github = github or SCHEDULE
+        self.title = GPU.title(github, variables, given)
+        return GPU.run(self.new_job, given, github, {"GPU_PROCTOR": str(BIN), **variables}, fate)
+
+
+def log(result):
+    return text(result)
+
+
+def errors(result):
+    """The annotations of the last job of conformance.yml, of its summary for people."""
+    job = result["conformance"].called["merge"].instances[0].job
+    return [message for record in job.records if "/" not in record.name for message in record.annotations.messages("error")]
+
+
+def ended(result, verdict):
+    conformance = result["conformance"]
+    check((conformance.outputs["verdict"], conformance.result) == (verdict, "success" if verdict == "green" else "failure"),
+          conformance.outputs, log(result))
+
+
+def green(sandbox):
+    """One stack on the host, on a schedule. Its report and its page are there."""
+    result = sandbox.start(BARE, store=OnHardware)
+    ended(result, "green")
+    check(sandbox.title == "gpu" and result["runners"].result == "success", sandbox.title)
+    check(not errors(result), errors(result))
+    merged = sandbox.shared.directory / "gpu-conformance" / "bare"
+    check(all((merged / name).exists() for name in ("index.html", "junit.xml", "report.json")), list(merged.iterdir()))
+
+
+def without_device(sandbox):
+    """The same run on a simulated device is red, with the stack, also where a policy accepts it."""
+    result = sandbox.start(BARE)
+    ended(result, "incomplete")
+    check(any("bare: no case ran on a real device." in message and "9 ran on simulated devices" in message
+              for message in errors(result)), errors(result))
+    directory = sandbox.project() / "ci"
+    directory.mkdir()
+    (directory / "policy.toml").write_text(POLICY)
+    check(sandbox.proctor("plan", *SIMULATED["plan"], "-o", directory / "plan.json").returncode == 0, "plan")
+    machine = {**BARE["bare"], "run": [*SIMULATED["run"], "--subject=dirty=false"]}
+    result = sandbox.start({"bare": machine}, GPU_POLICY="ci/policy.toml")
+    ended(result, "red")
+    check(any("bare: no case ran on a real device, and the input allow-simulated is not set" in message
+              for message in errors(result)), errors(result))
+    kept = sorted(path.name for path in sandbox.shared.directory.iterdir())
+    check(kept == [f"gpu-{what}" for what in ("conformance", "gate", "plans", "shard-bare-1of1")], kept, log(result))
+
+
+def planted_fault(sandbox):
+    """Copies that leave out bytes, on a device that counts as real: red, with the case."""
+    os.environ["PROCTOR_SIM_FAULTS"] = "copy.short:min=65537"
+    try:
+        result = sandbox.start(BARE, DISPATCH, OnHardware, given={"stack": "bare"})
+    finally:
+        del os.environ["PROCTOR_SIM_FAULTS"]
+    ended(result, "red")
+    check(any("Copy.HostToDeviceIsByteExact" in message for message in errors(result)), errors(result))
+    check(not any("real device" in message for message in errors(result)), errors(result))
+
+
+def five_stacks(sandbox):
+    """What becomes of each entry. No machine of them is here, so that every shard is missing, by name."""
+    machines = {name: {"labels": ["self-hosted", name], "image": IMAGE, "plan": SIMULATED["plan"]}
+                for name in ("cuda-13", "cuda-12", "xpu-rolling", "xpu-lts")}
+    machines["bare"] = {**BARE["bare"], "labels": ["self-hosted", "bare"]}
+    result = sandbox.start(machines, RENDER_GROUP="109", fate=lambda name: "cancelled" if "/ shard" in name else None)
+    ended(result, "incomplete")
+    shards = result["conformance"].called["shard"].instances
+    check([shard.labels for shard in shards] == [["self-hosted", name] for name in machines], shards)
+    check([bool(shard.container) for shard in shards] == [True] * 4 + [False], shards)
+    volume = f"--volume={BIN.parent}:{BIN.parent}:ro"
+    check(all(volume in shard.container["options"] for shard in shards[:4]), shards)
+    check(sum("has no report" in message for message in errors(result)) == 5, errors(result))
+    asked = result["conformance"].called["runner"].instances
+    check([runner.labels[1] for runner in asked] == [*machines, "cuda-13"], "the versions of these runners:", asked)
+
+
+def unset(sandbox):
+    """Without GPU_RUNNERS a schedule is skipped, not green, and its title says why; a dispatch is red."""
+    result = sandbox.start(None)
+    check([job.result for job in result.values()] == ["skipped", "skipped"], result)
+    check("nothing is run because the variable GPU_RUNNERS is not set" in sandbox.title, sandbox.title)
+    result = sandbox.start(None, DISPATCH)
+    check([job.result for job in result.values()] == ["failure", "skipped"], result)
+    check("GPU_RUNNERS is not set, so no machine can run. Set it" in log(result), log(result))
+
+
+def too_old(sandbox):
+    """The first step of the first job says so, for the machines of every stack. Without it the jobs with actions of this
+    repository fail before their first step."""
+    sandbox.version = lambda name: "2.335.1" if "/" in name else "2.340.0"
+    result = sandbox.start(BARE)
+    called = result["conformance"].called
+    check([called[name].result for name in ("runner", "plan", "shard", "merge")] == ["failure", "failure", "skipped", "failure"],
+          log(result))
+    for instance in called["runner"].instances:
+        [record] = instance.job.records
+        check("simulated has version 2.335.1 of GitHub's runner. This workflow needs 2.336.0 or later: update the runner."
+              in record.annotations.messages("error"), record)
+    for version, result in (("2.327.1", "failure"), ("2.1000.0", "success"), (None, "success")):
+        sandbox.version = lambda name, version=version: version
+        found = sandbox.start(BARE, fate=lambda name: "failure" if "/ plan" in name or "/ merge" in name else None)
+        runner = found["conformance"].called["runner"]
+        check(runner.result == result, version, log(found))
+        check(("its version is unknown" in log(found)) == (version is None), log(found))
+
+
+def bad_input(sandbox):
+    """Each refused by the first job, in words."""
+    def machine(name="bare", **more):
+        return {name: {"labels": MACHINES, **more}}
+
+    table = [
+        ("", "", "is not set, so no machine can run"), ("{", "", "is no JSON: "), ("[]", "", "is not an object with at least one"),
+        ("{}", "", "is not an object with at least one"), ({"bare": MACHINES}, "", "bare is not an object such as"),
+        (machine("cuda-31"), "", "no stack 'cuda-31'; did you mean 'cuda-13'?"),
+        (machine(label="x"), "", "unknown key 'label'; did you mean 'labels'?"),
+        (machine(stack="x"), "", "unknown key 'stack'"), (machine(labels=[]), "", "no labels"),
+        (machine("cuda-13"), "", "cuda-13: no image. It runs in a container"),
+        (machine(image=IMAGE), "", "bare: an image, but it runs on the host"),
+        (machine(), "cuda-13", "has no entry 'cuda-13'"),
+    ]
+    for machines, stack, message in table:
+        given = machines if isinstance(machines, str) else json.dumps(machines)
+        done = subprocess.run([sys.executable, "-B", GPU_RUNNERS], text=True, capture_output=True, check=False, env={
+            **sandbox.env, "GPU_RUNNERS": given, "GPU_PROCTOR": "/opt/proctor/bin", "STACK": stack,
+            "GITHUB_OUTPUT": str(sandbox.path / "output")})
+        check(done.returncode == 1 and message in done.stderr and "::error" in done.stderr, given, done)
+    check(not (sandbox.path / "output").exists(), "a refused variable has an output")
+
+
+def small(_):
+    lines = (ROOT / ".github/workflows/gpu.yml").read_text().count("\n")
+    check(lines <= 60, lines)
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (green, without_device, planted_fault, five_stacks, unset, too_old,
+                                                        bad_input, small)}
+
+
+def main():
+    for name in sys.argv[1:] or SCENARIOS:
+        with GpuSandbox() as sandbox:
+            SCENARIOS[name](sandbox)
+            print(f"ok {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,16 +6,19 @@ builds is a stand-in: ./dev, .ci/run and image.sh of the checkout, apt-get, sudo
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 from github import GithubSandbox
 from harness import ROOT, check
 
 from github_runner.artifacts import Artifacts, checkout_of
+from github_runner.container import Container
 from github_runner.workflow import Workflow
 
 RELEASE = ROOT / "cmake/package/release.py"
@@ -278,9 +281,23 @@ def each_push_with_and_without_cuda(sandbox):
     check(result == {"lint": "failure", "test": "skipped", "cuda": "skipped"} and len(sandbox.caches) == 6, result, sandbox.caches)
 
 
+def cuda_without_nvcc_is_red(sandbox):
+    """The group says what is missing before it installs or builds anything."""
+    hidden = ["true"]
+    if Path("/usr/local/cuda").exists():
+        hidden = ["mount", "-t", "tmpfs", "tmpfs", "/usr/local/cuda"]
+        if why := Container.why_not():
+            print(f"skipped: the toolkit of this machine cannot be hidden: {why}")
+            return
+    mapping = [] if os.geteuid() == 0 else ["--map-root-user"]
+    done = subprocess.run(["unshare", "--mount", *mapping, "sh", "-c", '"$@" && exec "$0" test --full cuda', ROOT / "dev", *hidden],
+                          env={**sandbox.env, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+    check(done.returncode == 2 and "there is no nvcc in PATH or in /usr/local/cuda/bin" in done.stderr and not done.stdout, done)
+
+
 SCENARIOS = (a_release, major_tag_moves_forward_only, pages_name_the_tag_that_moves, a_wrong_tag_stops_at_the_start,
              an_incomplete_release_is_not_published, our_changelog_can_be_released, each_night_each_group,
-             each_push_with_and_without_cuda)
+             each_push_with_and_without_cuda, cuda_without_nvcc_is_red)
 
 
 def main():

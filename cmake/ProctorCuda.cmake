@@ -134,13 +134,16 @@ function(proctor_ptx result name source architecture)
     set(judge ${PROCTOR_PTXAS12} -arch=sm_${architecture} ${ptx} -o ${judged})
   endif()
   set(depfile ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx.d)
-  # Its header of textures does not suit CUDA 12 before clang 16, and no kernel has any.
+  # Its header of textures does not suit CUDA 12 before clang 16, and no kernel has any. It also includes a header of
+  # cuRAND, which is no part of CUDA 12 here, and no kernel uses cuRAND: an empty file takes its place.
+  set(replaced ${PROJECT_BINARY_DIR}/cuda12_headers)
+  file(CONFIGURE OUTPUT ${replaced}/curand_mtgp32_kernel.h CONTENT "")
   add_custom_command(
     OUTPUT ${judged}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}
     COMMAND ${PROCTOR_CLANG_${PROCTOR_SPIRV_VERSION}} -x cuda --cuda-device-only --cuda-gpu-arch=sm_75
             --cuda-path=${PROCTOR_CUDA12_ROOT} -D__CLANG_CUDA_TEXTURE_INTRINSICS_H__ -Wno-unknown-cuda-version
-            -std=c++17 -O2 -Wall -Werror -I${PROJECT_SOURCE_DIR} ${options}
+            -std=c++17 -O2 -Wall -Werror -I${replaced} -I${PROJECT_SOURCE_DIR} ${options}
             -MD -MF ${depfile} -MT ${judged} -S ${source} -o ${ptx}
     COMMAND ${judge}
     DEPENDS ${source}

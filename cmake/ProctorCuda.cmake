@@ -16,15 +16,20 @@
 
 option(PROCTOR_CUDA "Build what needs the CUDA toolkit when nvcc is found" ON)
 set(PROCTOR_CUDA_FOUND FALSE)
+# What packages and the bundle for a card have: code for each generation, and PTX for those that have none (11.0, and later ones).
+set(PROCTOR_RELEASE_ARCHITECTURES 75-real 80-real 90-real 100-real 120-real 90-virtual)
 set_property(GLOBAL PROPERTY proctor_fatbin_targets "")
 
 if(PROCTOR_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # Code for the three generations in use, and an image that every newer card can compile for itself.
+    # A development build has PTX alone: each card from 7.5 on compiles it, and nvcc compiles each kernel once.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 75-virtual CACHE STRING "CUDA architectures")
+      set(CMAKE_CUDA_ARCHITECTURES ${PROCTOR_RELEASE_ARCHITECTURES})
+      if(CMAKE_BUILD_TYPE STREQUAL Dev)
+        set(CMAKE_CUDA_ARCHITECTURES 75-virtual)
+      endif()
     endif()
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
     set(CMAKE_CUDA_STANDARD 17)
@@ -71,7 +76,7 @@ endif()
 # "80-real", "75-virtual", "90" as nvcc's own flags.
 function(proctor_cuda_code_flags result)
   set(flags "")
-  foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
+  foreach(architecture ${ARGN})
     string(REGEX MATCH "^([0-9]+[a-z]?)(-real|-virtual)?$" matched ${architecture})
     if(NOT matched)
       message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES: '${architecture}' is not of the form 80, 80-real or 80-virtual")
@@ -99,7 +104,7 @@ function(proctor_fatbin name source)
   if(arg_ARCHITECTURE)
     set(code -gencode arch=compute_${arg_ARCHITECTURE},code=sm_${arg_ARCHITECTURE})
   else()
-    proctor_cuda_code_flags(code)
+    proctor_cuda_code_flags(code ${CMAKE_CUDA_ARCHITECTURES})
   endif()
   add_custom_command(
     OUTPUT ${fatbin}

@@ -63,6 +63,11 @@ copy_programs "$runner" "${of_runner[@]}"
 copy_programs "$suites" "${of_suites[@]}"
 cp -r "$runner/bin/share" "$out/bin/"
 find "$suites/bin/kernels" \( "${code[@]}" \) -exec cp -t "$out/bin/kernels" {} +
+if [ "$backend" = cuda ]; then
+  code_list=$("$here/code_of.py" --require "$(<"$suites/suites/hardware/architectures.txt")" "$out"/bin/kernels/*.fatbin) ||
+    die "the modules do not have the code that this build asks for: build them again"
+  echo "$out: code for $code_list"
+fi
 cp "$here/run.sh" "$out/"
 [ "$backend" != cuda ] || cp "$here/lent.sh" "$out/"
 

@@ -45,7 +45,7 @@ OTHERS = {
                           "--html", "--json-report", "--md-report", "--report-log", "--reruns", "--tap-"},
     "gtest-parallel": {"--workers", "--retry_failed", "--shard_count", "--shard_index"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
-    "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
+    "our suites": {"--proctor-list", "--proctor-case"},
     "Slurm": {"--array", "--chdir", "--export", "--gres", "--gpus-per-node", "--job-name", "--no-requeue", "--nodes", "--output", "--signal", "--time", "--wait"},
     "pyxis": {"--container-image", "--container-mounts", "--container-workdir"},
     "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",

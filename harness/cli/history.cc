@@ -23,7 +23,6 @@
 #include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/renamed.h"
 #include "reports/history/answer_json.h"
 #include "reports/history/device_history.h"
 #include "reports/history/questions.h"
@@ -35,7 +34,6 @@ namespace {
 struct HistoryOptions {
   std::string db;
   std::string wait = "60s";
-  std::string renamed;
   std::vector<std::string> others;  // reports, or histories
   std::string keep;
   HistoryQuestion question;
@@ -75,11 +73,6 @@ Result<Milliseconds> wait_of(const HistoryOptions& options) {
   auto wait = parse_duration(options.wait);
   if (!wait) return Error::refused("--wait: " + wait.error().what, wait.error().hint);
   return *wait;
-}
-
-Result<std::vector<Rename>> renames_of(const HistoryOptions& options) {
-  if (options.renamed.empty()) return std::vector<Rename>();
-  return load_renames(options.renamed);
 }
 
 Result<History> open_to_write(const HistoryOptions& options) {
@@ -122,8 +115,6 @@ Result<Added> add_report(History& history, const std::string& report) {
 }
 
 int add(const HistoryOptions& options) {
-  const auto renamed = renames_of(options);
-  if (!renamed) return fail(renamed.error());
   std::error_code error;
   if (!std::filesystem::exists(options.db, error)) {  // nothing is made for a report that cannot be read
     const auto first = load_run_results(options.others.front());
@@ -133,7 +124,6 @@ int add(const HistoryOptions& options) {
   if (!history) return fail(history.error());
   std::vector<std::string> lines;
   const auto done = history->change([&]() -> Result<void> {
-    if (auto kept = history->add_renames(*renamed); !kept) return kept;
     for (const std::string& report : options.others) {
       const auto added = add_report(*history, report);
       if (!added) return added.error();
@@ -366,9 +356,6 @@ int show(HistoryOptions options) {
     if (!since) return fail(since.error());
     question.since = *std::move(since);
   }
-  auto renamed = renames_of(options);
-  if (!renamed) return fail(renamed.error());
-  question.renamed = *std::move(renamed);
   if (!options.branch.empty()) question.branch = options.branch;
   question.outcomes = !options.case_glob.empty() && !question.failing && !question.flaky;
   if (!options.case_glob.empty()) question.case_glob = options.case_glob;
@@ -464,10 +451,6 @@ void add_add(CLI::App& history, Action& action) {
   command->add_option("reports", options->others, "Run directories, or files in them")
       ->type_name("RUN_DIR")
       ->required();
-  command
-      ->add_option("--renamed", options->renamed,
-                   "TOML file of renamed cases, in [[renamed]] entries, to store in the history")
-      ->type_name("FILE");
 }
 
 void add_show(CLI::App& history, Action& action) {
@@ -488,9 +471,6 @@ void add_show(CLI::App& history, Action& action) {
                      ->type_name("BRANCH");
   command->add_flag("--all-branches", options->question.all_branches, "Use runs of all branches")
       ->excludes(branch);
-  command
-      ->add_option("--renamed", options->renamed, "TOML file of more renamed cases, in [[renamed]] entries")
-      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print one JSON document");
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/run/record/journal_seal.h"
 #include "reports/report_formats.h"
@@ -49,9 +48,7 @@ void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& abo
 
 Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id,
                                     const std::string& run_dir) {
-  for (const std::string& name : names_ever(id)) {
-    if (const CaseRecord* record = model.find(name)) return record;
-  }
+  if (const CaseRecord* record = model.find(id)) return record;
   std::vector<const CaseRecord*> fitting;
   std::vector<std::string> ids;
   for (const CaseRecord& record : model.cases()) {

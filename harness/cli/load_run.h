@@ -25,7 +25,7 @@ Result<void> put_in_order(CaseOfRun& typed);
 // The two as arguments of a command.
 void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case);
 
-// By its id, by one that it had in an earlier version, or by what follows the suite in it, where one case has that.
+// By its id, or by what follows the suite in it, where one case has that.
 Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id, const std::string& run_dir);
 
 // Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.

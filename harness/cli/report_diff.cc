@@ -16,7 +16,6 @@
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/renamed.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -40,7 +39,6 @@ struct DiffOptions {
   std::string json;
   std::string markdown;
   std::optional<std::string> fail_on{};  // none: nothing is judged
-  std::string renamed;
 };
 
 std::vector<std::string> class_names() {
@@ -168,12 +166,9 @@ int report_diff(const DiffOptions& options) {
   const auto fail_on =
       options.fail_on ? parse_classes(*options.fail_on) : Result<std::set<Change>>(std::set<Change>());
   if (!fail_on) return fail(fail_on.error());
-  const auto renamed = options.renamed.empty() ? Result<std::vector<Rename>>(std::vector<Rename>())
-                                               : load_renames(options.renamed);
-  if (!renamed) return fail(renamed.error());
   const auto runs = Loader(options).load();
   if (!runs) return fail(runs.error());
-  const Comparison comparison = compare(runs->first, runs->second, *renamed);
+  const Comparison comparison = compare(runs->first, runs->second);
   const Diff diff{runs->first, runs->second, comparison};
   if (auto written = write_files(options, diff); !written) return fail(written.error());
   std::printf("%s", shown(diff_text(diff, kShownOfAClass)).c_str());
@@ -204,8 +199,6 @@ void add_report_diff(CLI::App& report, Action& action) {
       ->add_option("--fail-on", options->fail_on,
                    "Classes of changes that make the exit code 1, separated by commas")
       ->type_name("CLASSES");
-  command->add_option("--renamed", options->renamed, "TOML file of renamed cases, in [[renamed]] entries")
-      ->type_name("FILE");
   command->callback([options, &action] { action = [options] { return report_diff(*options); }; });
 }
 

@@ -18,7 +18,6 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kBatchUnused, "batch_unused"},
     {WarningCode::kBenchmarkList, "benchmark_list"},
     {WarningCode::kCallerFilter, "caller_filter"},
-    {WarningCode::kCaseRenamed, "case_renamed"},
     {WarningCode::kCaseWarning, "case_warning"},
     {WarningCode::kClockUnused, "clock_unused"},
     {WarningCode::kDeviceAccess, "device_access"},

@@ -16,7 +16,6 @@ enum class WarningCode {
   kBatchUnused,
   kBenchmarkList,
   kCallerFilter,
-  kCaseRenamed,
   kCaseWarning,
   kClockUnused,
   kDeviceAccess,  // devices cannot be reached, or not any more, for a reason that the machine's files tell

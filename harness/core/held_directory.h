@@ -2,7 +2,7 @@
 // a probe. The maker holds a lock on it (flock) while it lives. The kernel drops the lock with the process. Whoever
 // sweeps removes the directories of its own user that have the mark and no lock.
 //
-// The mark is the sticky bit (mode 01700). A directory without it is of an older version, of another program, or on a
+// The mark is the sticky bit (mode 01700). A directory without it is of another program, or on a
 // file system whose locks another machine may not see. No case has a descriptor with the lock. A case that outlives
 // its runner for moments writes into a directory of a run that is over. What it writes after a sweep, the next one
 // removes.

@@ -100,17 +100,6 @@ def what_nobody_knows_is_not_green(sandbox):
     diff(sandbox, before, other)
 
 
-def a_renamed_case_is_joined(sandbox):
-    before, after = two_runs(sandbox)
-    gone, new = ids(sandbox, before, after, "disappeared"), ids(sandbox, before, after, "new_passing")
-    renamed = sandbox.path / "renamed.toml"
-    renamed.write_text(f'[[renamed]]\nfrom = "{gone[0]}"\nto = "{new[0]}"\n')
-    text = diff(sandbox, before, after, "--renamed", renamed)
-    check("disappeared" not in text and "3 compared" in text, text)
-    renamed.write_text('[[renamed]]\nform = "a"\n')
-    check("renamed.toml" in diff(sandbox, before, after, "--renamed", renamed, code=2), "the file is named")
-
-
 def ids(sandbox, before, after, change):
     file = sandbox.path / "ids.json"
     diff(sandbox, before, after, "--json", file)
@@ -263,7 +252,7 @@ def hostile_xml_is_refused(sandbox):
 
 
 SCENARIOS = [each_change_is_named, fail_on_decides_the_exit_code, what_nobody_knows_is_not_green,
-             a_file_of_another_runner_beside_a_journal_is_read_itself, a_renamed_case_is_joined,
+             a_file_of_another_runner_beside_a_journal_is_read_itself,
              the_faults_of_a_simulation_are_a_fact_of_its_stack, a_journal_cut_anywhere_is_read_or_refused,
              bad_runs_are_refused_by_name, a_commit_of_a_history, the_past_of_googletest, hostile_xml_is_refused]
 OWN = [a_run_of_another_user_is_refused_by_name, the_past_of_pytest]

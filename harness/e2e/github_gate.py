@@ -314,21 +314,14 @@ def unforeseen(sandbox):
     histories = sandbox.path / "histories"
     shutil.rmtree(histories, ignore_errors=True)
     (histories / "directory" / "history.sqlite").mkdir(parents=True)
-    for name in ("older", "newer", "trigger"):
+    for name in ("newer", "trigger"):
         (histories / name).mkdir()
         file = histories / name / "history.sqlite"
         added = sandbox.proctor("history", "add", file, sandbox.reports.directory / f"{SHARD}1of2")
         check(added.returncode == 0, added)
-    with sqlite3.connect(histories / "older" / "history.sqlite") as database:
-        view = re.search(r"CREATE VIEW outcome_of_case.*?;", (ROOT / "reports/history/schema.cc").read_text(), re.DOTALL)[0]
-        database.executescript(f"DROP VIEW outcome_of_case; DROP TABLE words; DROP TABLE used_device; {view} DROP TABLE merged_part; CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run,"
-                               " PRIMARY KEY (run_id, run))\n  STRICT, WITHOUT ROWID; PRAGMA user_version = 1")
-    ended = alone(sandbox, "found", PREPARE=histories / "older")
-    verdict_of(ended, "green", "# Gate: green", keep="true")
-    check("No history" not in ended[2], ended[2])
     sqlite3.connect(histories / "newer" / "history.sqlite").execute("PRAGMA user_version = 99").close()
     with sqlite3.connect(histories / "trigger" / "history.sqlite") as database:
-        database.execute("CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO renamed SELECT n, 'b' FROM (WITH RECURSIVE c(x)"
+        database.execute("CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO merged_part SELECT n, 'b' FROM (WITH RECURSIVE c(x)"
                          " AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c); END")
     for name, reason in (("directory", "it is a directory"), ("newer", "a newer Proctor wrote it")):
         ended = alone(sandbox, "found", PREPARE=histories / name)

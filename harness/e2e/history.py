@@ -246,25 +246,10 @@ def old_runs(sandbox):
     check("1 run removed" in history(sandbox, "prune", "h.sqlite", "--keep", "0d").stdout, "0d")
 
 
-def renamed(sandbox):
-    runs = jobs(sandbox, [0, 1])
-    (sandbox.path / "job").rename(sandbox.path / "task")
-    runs.append(run(sandbox, "--name", "job", "--", str(sandbox.path / "task"), commit="c" * 40, code=1))
-    history(sandbox, "add", "h.sqlite", *runs)
-    names = [case["case"] for case in show(sandbox, "h.sqlite")["failing"]]
-    check(len(names) == 2, names)
-    (sandbox.path / "renamed.toml").write_text(f'[[renamed]]\nfrom = "{names[1]}"\nto = "{names[0]}"\n')
-    [failing] = show(sandbox, "h.sqlite", "--renamed", "renamed.toml")["failing"]
-    check(failing["runs"] == 2 and failing["since"]["commit"] == f"{2:040x}", failing)
-    history(sandbox, "add", "h.sqlite", runs[0], "--renamed", "renamed.toml")
-    check(show(sandbox, "h.sqlite")["failing"] == [failing], "the file does not remember")
-
-
 def bad_input(sandbox):
     """Named, exit 2, and nothing is written."""
     [good] = jobs(sandbox, [0])
     (sandbox.path / "text").write_text("x" * 5000)
-    (sandbox.path / "odd.toml").write_text("[[renamed]]\nform = 'a'\n")
     history(sandbox, "add", "h.sqlite", good)
     os.symlink("h.sqlite", sandbox.path / "link")
     os.mkfifo(sandbox.path / "fifo")
@@ -282,7 +267,7 @@ def bad_input(sandbox):
             (["add", "text", good], "not an SQLite file"), (["add", good, good], "it is a directory"),
             (["add", "link", good], "it is a link"), (["add", "fifo", good], "not a regular file"),
             (["add", "none/h.sqlite", good], "none"), (["add", "/proc/h.sqlite", good], "/proc/h.sqlite"),
-            (["add", "h.sqlite", good, "--renamed", "odd.toml"], "odd.toml:2"), (["add", "h.sqlite"], "RUN_DIR"),
+            (["add", "h.sqlite"], "RUN_DIR"),
             (["show", "missing"], "there is no such file"), (["show", "text"], "not an SQLite file"),
             (["show", "link"], "it is a link"), (["show", "h.sqlite", "--since", "soon"], "soon"),
             (["show", "h.sqlite", "--branch", "mian"], "`mian`"), (["show", "h.sqlite", "--flakyy"], "--flaky"),
@@ -303,23 +288,6 @@ def bad_input(sandbox):
     check((sandbox.path / "h.sqlite").read_bytes() == before, "something was written")
     left = {path.name for path in sandbox.path.iterdir()}
     check("new.sqlite" not in left and not [name for name in left if name.endswith("-journal")], left)
-
-
-def ring(sandbox):
-    """Renames that lead back to where they began: refused, whoever put them there."""
-    [good] = jobs(sandbox, [0])
-    for name, old, new in (("one", "a", "b"), ("two", "b", "a")):
-        (sandbox.path / f"{name}.toml").write_text(f"[[renamed]]\nfrom = '{old}'\nto = '{new}'\n")
-    history(sandbox, "add", "h.sqlite", good, "--renamed", "one.toml")
-    for words in (["show", "h.sqlite"], ["add", "h.sqlite", good]):
-        done = history(sandbox, *words, "--renamed", "two.toml", code=2)
-        check("leads back to itself" in done.stderr, words, done.stderr)
-    with sqlite3.connect(sandbox.path / "h.sqlite") as database:
-        database.execute("INSERT INTO renamed VALUES ('b', 'a')")
-    database.close()
-    for words in (["show", "h.sqlite"], ["add", "h.sqlite", good, "--renamed", "one.toml"], ["check", "h.sqlite"]):
-        done = history(sandbox, *words, code=2)
-        check("leads back to itself" in done.stderr + done.stdout, words, done.stdout, done.stderr)
 
 
 def damaged(sandbox):
@@ -520,6 +488,6 @@ def another_users_directory(sandbox):
 
 if __name__ == "__main__":
     run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, runs_record_themselves,
-                   a_gate_believes_them, shards, old_runs, renamed, bad_input,
-                   ring, damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
+                   a_gate_believes_them, shards, old_runs, bad_input,
+                   damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

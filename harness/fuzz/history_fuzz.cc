@@ -50,7 +50,6 @@ void ask_all(const std::string& path) {
   if (!history) return;
   static_cast<void>(history->size());
   static_cast<void>(history->check());
-  static_cast<void>(history->renames());
   static_cast<void>(ask(*history, HistoryQuestion()));
   const auto runs = history->runs();
   if (!runs) return;

@@ -1,5 +1,4 @@
 // TOML, and the files of users that are made of it.
-#include "harness/core/renamed.h"
 #include "harness/core/toml_reader.h"
 #include "harness/fuzz/fuzz.h"
 #include "harness/plan/exemptions.h"
@@ -22,7 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
              {[](const std::string& text) { answered(parse_toml(text, "f")); },
               [](const std::string& text) { answered(parse_known_failures(text, "f")); },
               [](const std::string& text) { answered(parse_exemptions(text, "f")); },
-              [](const std::string& text) { answered(parse_renames(text, "f")); },
               [](const std::string& text) { answered(parse_gate_policy(text, "f")); }});
   return 0;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "harness/core/named_file.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 
@@ -120,7 +119,7 @@ bool holds(const KnownFailure& entry, const Surroundings& where) {
 }  // namespace
 
 bool KnownFailure::names(std::string_view case_id) const {
-  return std::ranges::any_of(cases, [&](const std::string& glob) { return glob_match_ever(glob, case_id); });
+  return std::ranges::any_of(cases, [&](const std::string& glob) { return glob_match(glob, case_id); });
 }
 
 std::string KnownFailure::cases_text() const {

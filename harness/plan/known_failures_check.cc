@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "harness/core/count_text.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 
@@ -107,7 +106,7 @@ void EntryCheck::look_at_patterns() {
       if (!entry_.backend.empty() && entry_.backend != test.backend) continue;
       auto& [all, matching] = suites[{test.suite, test.backend}];
       ++all;
-      if (glob_match_ever(glob, test.id)) ++matching;
+      if (glob_match(glob, test.id)) ++matching;
     }
     for (const auto& [suite, count] : suites) {
       if (count.first < 2 || count.first != count.second) continue;

@@ -10,7 +10,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/named_file.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_tables.h"
@@ -241,7 +240,7 @@ CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const 
   overlay(suite.limits, policy);
   if (!id.empty()) {
     for (const Override& entry : config.overrides) {
-      if (glob_match_ever(entry.match, id)) overlay(entry.limits, policy);
+      if (glob_match(entry.match, id)) overlay(entry.limits, policy);
     }
   }
   overlay(config.profile, policy);

@@ -7,7 +7,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
-#include "harness/core/renamed.h"
 #include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -97,7 +96,7 @@ CasePolicy policy_from(const Json& json) {
   if (json.contains("startup_ms")) policy.startup = Milliseconds(json["startup_ms"].get<std::int64_t>());
   if (json.contains("shutdown_ms")) policy.shutdown = Milliseconds(json["shutdown_ms"].get<std::int64_t>());
   policy.retries = json.at("retries").get<int>();
-  const std::string leaks = json.value("leaks", "warn");  // plans of earlier versions do not say it
+  const std::string leaks = json.at("leaks");
   if (leaks != "warn" && leaks != "fail") throw std::invalid_argument("unknown word `" + leaks + "`");
   policy.leaks_fail = leaks == "fail";
   return policy;
@@ -157,7 +156,7 @@ Suite suite_from(const Json& json) {
   suite.verify = json.value("verify", suite.verify);
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
-  suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none
+  suite.hierarchy = json.at("hierarchy");
   if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
   suite.mem_cap = json.value("mem_cap", std::uint64_t{0});
   suite.host_pids = json.value("host_pids", false);
@@ -357,50 +356,6 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
   return json;
 }
 
-// A word that is this program, or its path, with another one in the same place.
-void replace_program(std::string& word, const std::string& from, const std::string& to) {
-  if (word != from && !word.ends_with("/" + from)) return;
-  word.replace(word.size() - from.size(), from.size(), to);
-}
-
-// The suite that has the case today, which has everything else as the suite that had it.
-std::size_t suite_of_renamed(Plan& plan, const Case& test, const std::string& name) {
-  Suite suite = plan.suites[test.suite];
-  for (std::size_t i = 0; i < plan.suites.size(); ++i) {
-    if (plan.suites[i].name == name && plan.suites[i].backend == suite.backend) return i;
-  }
-  for (std::string& word : suite.command)
-    replace_program(word, fmt::format("{}_{}", suite.name, to_string(suite.backend)),
-                    fmt::format("{}_{}", name, to_string(suite.backend)));
-  suite.name = name;
-  plan.suites.push_back(std::move(suite));
-  return plan.suites.size() - 1;
-}
-
-// Gives cases of built-in suites their names and programs of today.
-void rename_cases(PlanFile& file, const std::string& path) {
-  const NamesToday today;
-  std::size_t count = 0;
-  std::string example;
-  for (Case& test : file.plan.cases) {
-    const Suite old = file.plan.suites[test.suite];
-    const std::string id = today.of(test.id);
-    if (id == test.id || old.origin != kBuiltInOrigin) continue;
-    if (count++ == 0) example = fmt::format("{} is {}", test.id, id);
-    const std::string name = id.substr(0, id.find('.'));
-    test.id = id;
-    test.suite = suite_of_renamed(file.plan, test, name);
-    const std::string backend(to_string(old.backend));
-    for (std::string& word : test.argv) replace_program(word, old.name + "_" + backend, name + "_" + backend);
-    replace_all(test.classname, "proctor." + old.name + ".", "proctor." + name + ".", /*paths=*/false);
-  }
-  if (count == 0) return;
-  file.source.clear();  // it has the old ids
-  file.warnings.push_back(
-      {WarningCode::kCaseRenamed,
-       fmt::format("{} has {} case{} by old ids; {} today", path, count, count == 1 ? "" : "s", example)});
-}
-
 Error not_a_plan(const std::string& path, const std::string& why) {
   return Error::refused(fmt::format("{} is not a valid plan: {}", path, why),
                         "Write it with `proctor plan -o FILE`, and do not change it.");
@@ -470,7 +425,6 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
     file.rest = rest_from(json);
     file.plan.shards = shards_from(json);
     for (const Json& test : json.at("cases")) file.plan.cases.push_back(case_from(test, file.plan));
-    rename_cases(file, path);
     return file;
   } catch (const std::exception& error) {
     return not_a_plan(path, error.what());

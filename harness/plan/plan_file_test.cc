@@ -231,29 +231,5 @@ TEST(PlanFile, WhatCannotBeReadBackIsNotWritten) {
   EXPECT_FALSE(plan_file_text(file, kPlanHere));
 }
 
-TEST(PlanFile, CasesThatWereRenamedHaveTheirNamesAndProgramsOfToday) {
-  PlanFile file = full();
-  Suite& suite = file.plan.suites[0];
-  suite.name = "kernels";
-  suite.backend = Backend::kXpu;
-  suite.origin = kBuiltInOrigin;
-  suite.command = {"/p/kernels_xpu"};
-  Case& test = file.plan.cases[0];
-  test.suite = 0;
-  test.id = "kernels.xpu/Sensors.A";
-  test.classname = "proctor.kernels.xpu";
-  test.argv = suite.command;
-  file.plan.suites.pop_back();
-  const auto back = parse_plan_file(text_of(file), "plan.json", kPlanHere);
-  ASSERT_TRUE(back) << back.error().what;
-  const Case& renamed = back->plan.cases[0];
-  EXPECT_EQ(renamed.id, "management.xpu/Sensors.A");
-  EXPECT_EQ(renamed.classname, "proctor.management.xpu");
-  EXPECT_THAT(renamed.argv, testing::ElementsAre("/p/management_xpu"));
-  EXPECT_EQ(back->plan.suites[renamed.suite].name, "management");
-  EXPECT_EQ(back->warnings.size(), 1u);
-  EXPECT_TRUE(parse_plan_file(text_of(*back), "plan.json", kPlanHere)->warnings.empty());
-}
-
 }  // namespace
 }  // namespace proctor

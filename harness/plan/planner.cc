@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/plan/junit_names.h"
 #include "harness/plan/kinds/kind.h"
@@ -153,7 +152,7 @@ Result<void> check_unique(const Plan& plan) {
 
 bool matches_any(const std::string& pattern, const std::vector<Case>& cases) {
   return std::any_of(cases.begin(), cases.end(),
-                     [&](const Case& test) { return glob_match_ever(pattern, test.id); });
+                     [&](const Case& test) { return glob_match(pattern, test.id); });
 }
 
 template <typename T>
@@ -226,14 +225,6 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
   return warnings;
 }
 
-// Suites that were not chosen, some of whose cases a filter may mean by names that they had in a chosen one.
-std::vector<SuiteConfig> suites_with_renamed(const Config& config, SelectionOptions options) {
-  options.suites = suites_of_renamed(options);
-  if (options.suites.empty()) return {};
-  Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
-  return suites ? *std::move(suites) : std::vector<SuiteConfig>();  // not of this backend, say
-}
-
 }  // namespace
 
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
@@ -248,17 +239,10 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   outcome.warnings = config.warnings;
   std::vector<SuiteConfig> unlisted;
   Plan& plan = outcome.plan;
-  const std::size_t chosen = suites->size();
-  for (SuiteConfig& suite : suites_with_renamed(config, options)) suites->push_back(std::move(suite));
-  for (std::size_t i = 0; i < suites->size(); ++i) {
-    SuiteConfig& suite = (*suites)[i];
+  for (SuiteConfig& suite : *suites) {
     Result<std::vector<Case>> cases =
         cases_of(suite, plan.suites.size(), paths, asked, options.keep_unlisted, outcome.warnings);
     if (!cases) return cases.error();
-    if (i >= chosen) {
-      std::erase_if(*cases, [&](const Case& test) { return !is_meant_by_old_name(options, test); });
-      if (cases->empty()) continue;
-    }
     if (!cases->empty() && is_unlisted(cases->front())) unlisted.push_back(suite);
     name_for_junit(config, suite, *cases);
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
@@ -277,8 +261,6 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();
   plan.cases = std::move(*selected);
-  for (Warning& warning : warn_of_renamed(plan.cases, options))
-    outcome.warnings.push_back(std::move(warning));
   return outcome;
 }
 

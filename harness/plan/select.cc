@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/plan/batch.h"
 #include "harness/plan/config_tables.h"
@@ -371,23 +370,16 @@ bool may_mean(std::string_view pattern, const Case& test) {
   return is_unlisted(test) && (slash == pattern.npos || glob_match(pattern.substr(0, slash), test.id));
 }
 
-// By any name that the case ever had.
-bool matches_ever(std::string_view pattern, std::string_view id) {
-  return std::ranges::any_of(names_ever(id),
-                             [&](const std::string& name) { return matches_case(pattern, name); });
-}
-
 // The id of a case; or of a suite, as the case is called that stands for one that could not be listed.
 bool is_id(std::string_view pattern, const Case& test) {
-  const std::vector<std::string> names = names_ever(test.id);
-  if (std::ranges::find(names, pattern) != names.end()) return true;
+  if (pattern == test.id) return true;
   if (is_unlisted(test)) return pattern.starts_with(test.id + "/");
   return pattern.find('/') == pattern.npos && test.id.starts_with(std::string(pattern) + "/");
 }
 
 // Whether all cases of a suite, listed or not, are meant.
 bool matches_all_of(std::string_view pattern, const Case& test) {
-  return matches_ever(pattern, test.id) || (is_unlisted(test) && pattern == test.id + "/*");
+  return matches_case(pattern, test.id) || (is_unlisted(test) && pattern == test.id + "/*");
 }
 
 // Marks the cases that one of the patterns matches; every pattern must match something, or may do so where nobody
@@ -449,66 +441,12 @@ bool matches_case(std::string_view pattern, std::string_view id) {
   return pattern.find('/') == pattern.npos && glob_match(pattern, after_prefix(id));
 }
 
-std::vector<std::string> suites_of_renamed(const SelectionOptions& options) {
-  const auto suite_of = [](std::string_view id) { return std::string(id.substr(0, id.find('.'))); };
-  const auto is_chosen = [&](const std::string& suite) {
-    return std::ranges::find(options.suites, suite) != options.suites.end();
-  };
-  std::vector<std::string> patterns = options.filters;
-  patterns.insert(patterns.end(), options.cases.begin(), options.cases.end());
-  std::set<std::string> suites;
-  for (const BuiltinRename& row : builtin_renames()) {
-    if (!is_chosen(suite_of(row.from)) || is_chosen(suite_of(row.to))) continue;
-    const auto may_match = [&](const std::string& pattern) {
-      const std::string_view start = std::string_view(pattern).substr(0, pattern.find_first_of("*?"));
-      const std::string_view name = pattern.find('/') == pattern.npos ? after_prefix(row.from) : row.from;
-      return start.starts_with(name) || name.starts_with(start) || row.from.starts_with(start);
-    };
-    if (std::ranges::any_of(patterns, may_match)) suites.insert(suite_of(row.to));
-  }
-  return {suites.begin(), suites.end()};
-}
-
-bool is_meant_by_old_name(const SelectionOptions& options, const Case& test) {
-  const std::vector<std::string> names = names_ever(test.id);
-  return std::any_of(names.begin() + 1, names.end(), [&](const std::string& name) {
-    return std::ranges::find(options.cases, name) != options.cases.end() ||
-           std::ranges::any_of(options.filters,
-                               [&](const std::string& filter) { return matches_case(filter, name); });
-  });
-}
-
-std::vector<Warning> warn_of_renamed(const std::vector<Case>& cases, const SelectionOptions& options) {
-  std::vector<Warning> warnings;
-  const auto warn = [&](const char* option, const std::string& pattern, const auto& matches) {
-    const Case* first = nullptr;
-    std::size_t count = 0;
-    for (const Case& test : cases) {
-      if (matches(pattern, test.id)) continue;
-      const std::vector<std::string> names = names_ever(test.id);
-      if (std::none_of(names.begin() + 1, names.end(),
-                       [&](const std::string& name) { return matches(pattern, name); }))
-        continue;
-      if (count++ == 0) first = &test;
-    }
-    if (first == nullptr) return;
-    warnings.push_back({WarningCode::kCaseRenamed,
-                        fmt::format("{} {} selects {} case{} by old ids; {} is the id of {} today", option,
-                                    shell_quote(pattern), count, count == 1 ? "" : "s", first->id,
-                                    count == 1 ? "it" : "the first")});
-  };
-  const auto is_same = [](const std::string& one, const std::string& other) { return one == other; };
-  for (const std::string& filter : options.filters) warn("--filter", filter, matches_case);
-  for (const std::string& id : options.cases) warn(kLiteral, id, is_same);
-  return warnings;
-}
-
 Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options) {
   const bool all = options.filters.empty() && options.cases.empty();
   std::vector<bool> wanted(cases.size(), all);
   std::vector<bool> excluded(cases.size(), false);
   const auto by_pattern = [](const std::string& pattern, const Case& test) {
-    return matches_ever(pattern, test.id) || may_mean(pattern, test);
+    return matches_case(pattern, test.id) || may_mean(pattern, test);
   };
   if (auto r = mark("--filter", options.filters, cases, options, by_pattern, wanted); !r) return r.error();
   if (auto r = mark(kLiteral, options.cases, cases, options, is_id, wanted); !r) return r.error();

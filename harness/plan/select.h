@@ -29,20 +29,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
 // command of the case that stands for it is right also when it can be listed again.
 Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options);
 
-// A plan that was made before cases of its built-in suites were renamed, with their names and programs of today.
-void rename_cases(Plan& plan);
-
-// The built-in suites to which cases of the chosen ones went that a filter or `--case` may mean by their old names.
-std::vector<std::string> suites_of_renamed(const SelectionOptions& options);
-
-// Whether a filter or `--case` means the case by a name that it has no more.
-bool is_meant_by_old_name(const SelectionOptions& options, const Case& test);
-
-// One warning for each filter and `--case` that selects cases only by names that they have no more.
-std::vector<Warning> warn_of_renamed(const std::vector<Case>& cases, const SelectionOptions& options);
-
-// `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id. Without a word of
-// names that the case had before.
+// `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id.
 bool matches_case(std::string_view pattern, std::string_view id);
 
 }  // namespace proctor

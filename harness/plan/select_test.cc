@@ -355,58 +355,5 @@ TEST(SelectSuites, AdHocCommandRefusals) {
   EXPECT_EQ(chosen(options)[0], "The command after `--` is empty");
 }
 
-// ---- Cases that were renamed ----
-
-const std::vector<std::string> kNamesToday = {"kernels.xpu/Launch.A", "management.xpu/Sensors.A",
-                                              "management.xpu/Sensors.B"};
-
-std::vector<std::string> of_today(const SelectionOptions& options, std::vector<Warning>& warnings) {
-  std::vector<Case> cases;
-  for (const std::string& id : kNamesToday) cases.emplace_back().id = id;
-  const auto selected = select_cases(cases, options);
-  if (!selected) return {selected.error().what};
-  warnings = warn_of_renamed(*selected, options);
-  std::vector<std::string> ids;
-  for (const Case& test : *selected) ids.push_back(test.id);
-  return ids;
-}
-
-TEST(SelectRenamed, AnOldIdSelectsTheCaseAndSaysSo) {
-  std::vector<Warning> warnings;
-  SelectionOptions options;
-  options.cases = {"kernels.xpu/Sensors.A"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre("management.xpu/Sensors.A"));
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(
-      warnings[0].text,
-      "--case kernels.xpu/Sensors.A selects 1 case by old ids; management.xpu/Sensors.A is the id of it "
-      "today");
-  options.cases = {"management.xpu/Sensors.A"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre("management.xpu/Sensors.A"));
-  EXPECT_TRUE(warnings.empty());
-  options.cases.clear();
-  options.filters = {"kernels.xpu/Sensors.*"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre(kNamesToday[1], kNamesToday[2]));
-  EXPECT_EQ(warnings.size(), 1u);
-  options.excludes = {"kernels.xpu/Sensors.B"};
-  EXPECT_THAT(of_today(options, warnings), ElementsAre(kNamesToday[1]));
-}
-
-TEST(SelectRenamed, TheSuiteThatHasTheCaseTodayIsTakenToo) {
-  const auto suites = [](std::vector<std::string> suites, const std::string& filter) {
-    SelectionOptions options;
-    options.suites = std::move(suites);
-    options.filters = {filter};
-    return suites_of_renamed(options);
-  };
-  EXPECT_THAT(suites({"kernels"}, "kernels.xpu/Sensors.*"), ElementsAre("management"));
-  EXPECT_THAT(suites({"kernels"}, "Sensors.A"), ElementsAre("management"));
-  EXPECT_THAT(suites({"kernels"}, "*Energy*"), ElementsAre("management"));
-  EXPECT_TRUE(suites({"kernels"}, "kernels.xpu/Launch.*").empty());
-  EXPECT_TRUE(suites({"kernels", "management"}, "Sensors.A").empty());
-  EXPECT_TRUE(suites({}, "Sensors.A").empty());
-  EXPECT_TRUE(suites({"memory"}, "Sensors.A").empty());
-}
-
 }  // namespace
 }  // namespace proctor

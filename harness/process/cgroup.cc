@@ -167,7 +167,7 @@ std::vector<pid_t> Cgroup::members() const {
 namespace {
 
 constexpr std::string_view kRunPrefix = "proctor-";
-// The sticky bit says that its maker holds a lock on it as long as it lives. Without: made by an older version.
+// The sticky bit says that its maker holds a lock on it as long as it lives.
 constexpr mode_t kLockedMode = 01755;
 constexpr int kLockTries = 5;
 

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "fixtures/simgpu/spec/fault_table.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -46,9 +45,7 @@ Result<void> narrow_to_check(SelftestMatrix& matrix, const std::string& wanted) 
   for (const auto& check : matrix.checks) {
     known.push_back(check.id);
     known.push_back(name_alone(check.id));
-    const std::vector<std::string> ever = names_ever(check.id);
-    if (std::ranges::find(ever, wanted) != ever.end() || name_alone(check.id) == wanted)
-      chosen.push_back(check);
+    if (check.id == wanted || name_alone(check.id) == wanted) chosen.push_back(check);
   }
   if (chosen.empty()) return Error::usage("find check '" + wanted + "'", did_you_mean(wanted, known));
   matrix.checks = std::move(chosen);

@@ -65,8 +65,7 @@ bool is_beyond_noise(const Measure& before, const Measure& after) {
 
 class Comparer {
  public:
-  Comparer(const RunResults& before, const RunResults& after, const std::vector<Rename>& renamed)
-      : before_(before), after_(after), names_(renamed) {}
+  Comparer(const RunResults& before, const RunResults& after) : before_(before), after_(after) {}
 
   Comparison compare() {
     found_.stack = moved_facts(before_.stack, after_.stack);
@@ -95,18 +94,13 @@ class Comparer {
     }
   }
 
-  // The suite's name is in the id of each case, which may have been renamed.
   static bool goes_with(const Variant& one, const Variant& other) {
-    if (is_unknown(one) || is_unknown(other)) return true;
-    Variant same_suite = one;
-    same_suite.suite = other.suite;
-    return same_suite == other;
+    return is_unknown(one) || is_unknown(other) || one == other;
   }
 
   // What is known of each variant of a run.
   struct Side {
-    std::vector<bool>
-        is_alone;  // the other run has no such variant, and none of its cases under another name
+    std::vector<bool> is_alone;      // the other run has no such variant
     std::vector<bool> is_elsewhere;  // of these: the other run has its suite, but not so
   };
 
@@ -135,12 +129,11 @@ class Comparer {
   void compare_cases() {
     std::unordered_map<std::string, std::uint32_t> then;
     then.reserve(before_.cases.size());
-    for (std::uint32_t i = 0; i < before_.cases.size(); ++i)
-      then.try_emplace(names_.of(before_.cases[i].id), i);
+    for (std::uint32_t i = 0; i < before_.cases.size(); ++i) then.try_emplace(before_.cases[i].id, i);
     std::vector<bool> is_met(before_.cases.size());
     for (std::uint32_t i = 0; i < after_.cases.size(); ++i) {
       const CaseResult& now = after_.cases[i];
-      const auto old = then.find(names_.of(now.id));
+      const auto old = then.find(now.id);
       const bool is_there =
           old != then.end() &&
           goes_with(before_.variants[before_.cases[old->second].variant], after_.variants[now.variant]);
@@ -160,7 +153,6 @@ class Comparer {
     const CaseResult& old = before_.cases[before];
     const CaseResult& now = after_.cases[after];
     ++found_.compared;
-    old_.is_alone[old.variant] = new_.is_alone[now.variant] = false;
     bool is_changed = add(change_of(old, now), before, after);
     if (ran(old) && ran(now)) {
       if (now.flaky && !old.flaky) is_changed |= add(kFlakier, before, after);
@@ -198,7 +190,6 @@ class Comparer {
 
   const RunResults& before_;
   const RunResults& after_;
-  const NamesToday names_;
   Side old_, new_;
   std::array<std::vector<CaseChange>, kAllChanges.size()> by_class_;
   Comparison found_;
@@ -215,8 +206,8 @@ std::optional<Change> parse_change(std::string_view text) {
 
 bool is_unknown(const Variant& variant) { return variant == Variant(); }
 
-Comparison compare(const RunResults& before, const RunResults& after, const std::vector<Rename>& renamed) {
-  return Comparer(before, after, renamed).compare();
+Comparison compare(const RunResults& before, const RunResults& after) {
+  return Comparer(before, after).compare();
 }
 
 std::array<std::size_t, kAllChanges.size()> counts_of(const Comparison& comparison) {

@@ -40,7 +40,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/renamed.h"
 #include "reports/model/run_results.h"
 
 namespace proctor {
@@ -112,9 +111,7 @@ struct Comparison {
 // The variant of cases of which nobody knows where they ran.
 bool is_unknown(const Variant& variant);
 
-// With `renamed`, a case is what it is called today, in both runs.
-Comparison compare(const RunResults& before, const RunResults& after,
-                   const std::vector<Rename>& renamed = {});
+Comparison compare(const RunResults& before, const RunResults& after);
 
 // How many cases each class has, in the order of kAllChanges.
 std::array<std::size_t, kAllChanges.size()> counts_of(const Comparison& comparison);

@@ -141,25 +141,6 @@ TEST(ComparisonTest, ACaseOfNoVariantIsComparedWithThatOfAnyVariant) {
   EXPECT_THAT(compare(foreign, after).only_after, IsEmpty());
 }
 
-TEST(ComparisonTest, ARenamedCaseIsTheSame) {
-  const auto before = run_of({result_of("m/old", Standing::kPassing)});
-  const auto after = run_of({result_of("m/new", Standing::kFailing)});
-  EXPECT_THAT(changes_between(before, after), ElementsAre(Change::kNewFailing, Change::kDisappeared));
-  const Comparison joined = compare(before, after, {{"m/old", "m/new"}});
-  ASSERT_THAT(joined.changes, SizeIs(1));
-  EXPECT_EQ(joined.changes[0].change, Change::kRegression);
-}
-
-TEST(ComparisonTest, ACaseOfARenamedSuiteIsTheSame) {
-  const auto before = run_of({result_of("memory/a", Standing::kPassing)});
-  auto after = run_of({result_of("storage/a", Standing::kFailing)});
-  after.variants = {variant_of("storage")};
-  const Comparison joined = compare(before, after, {{"memory/a", "storage/a"}});
-  ASSERT_THAT(joined.changes, SizeIs(1));
-  EXPECT_EQ(joined.changes[0].change, Change::kRegression);
-  EXPECT_THAT(joined.only_before, IsEmpty());
-}
-
 TEST(ComparisonTest, AFlakyCaseIsFlakierBesideItsClass) {
   CaseResult steady = result_of("m/a", Standing::kPassing);
   CaseResult flaky = steady;

@@ -9,7 +9,6 @@
 
 #include "harness/core/count_text.h"
 #include "harness/core/digest.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -57,7 +56,7 @@ bool has_model(const GateReport& report, const std::string& backend, const std::
 }
 
 bool covers(const GateKnownFailure& entry, std::string_view id) {
-  return std::ranges::any_of(entry.cases, [&](const std::string& glob) { return glob_match_ever(glob, id); });
+  return std::ranges::any_of(entry.cases, [&](const std::string& glob) { return glob_match(glob, id); });
 }
 
 namespace {
@@ -537,8 +536,7 @@ void failed_rule(const CellView& view, GateFinding& finding) {
   Texts newly;
   Texts before;
   for (const std::string& id : finding.cases) {
-    const auto failed = [&](const std::string& name) { return baseline.failed.contains(name); };
-    (std::ranges::any_of(names_ever(id), failed) ? before : newly).push_back(id);
+    (baseline.failed.contains(id) ? before : newly).push_back(id);
   }
   if (!newly.empty())
     red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, first_of(newly)));

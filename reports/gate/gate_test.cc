@@ -65,31 +65,6 @@ TEST(Gate, GoodReportsAreGreen) {
   EXPECT_EQ(Staged(as_a_runner_leaves_it).refusal(), "");
 }
 
-// A policy and runs of before `management` was split from `kernels`, and runs of after it.
-TEST(Gate, ACellOfASuiteThatWasSplitIsFilledByOldRuns) {
-  GateScene scene = good_scene();
-  scene.whole_policy =
-      "version = 1\n[gate]\nhardware = false\n[[cell]]\nsuite = \"kernels\"\nbackend = \"xpu\"\ndevices = "
-      "2\n";
-  SceneRun& run = scene.run();
-  run.plan.shard.reset();
-  run.plan.command_line = {"proctor", "run", "kernels"};
-  run.plan.narrowed = Narrowed{};
-  run.plan.suites.front().name = "kernels";
-  const auto refusal_with = [&](const std::string& first) {
-    std::vector<std::string> ids;
-    for (SceneCase& test : run.cases) {
-      test.suite = "kernels";
-      test.id = ids.empty() ? first : "kernels.xpu/Order." + std::to_string(ids.size());
-      ids.push_back(test.id);
-    }
-    run.plan.plan_digest = digest_of_plan(ids, {});
-    return Staged(scene).refusal();
-  };
-  EXPECT_EQ(refusal_with("kernels.xpu/Sensors.A"), "");
-  EXPECT_THAT(refusal_with("kernels.xpu/Order.A"), HasSubstr("there is no management.xpu"));
-}
-
 // The digests of the journal stand for the reports, which are not made again; docs/reference/gate.md says how far that
 // goes.
 TEST(Gate, WhoComputesTheDigestsAnewCanWriteAnyReport) {

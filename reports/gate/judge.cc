@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "harness/core/count_text.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -233,25 +232,6 @@ void describe_inputs(const Judging& all, GateVerdict& verdict) {
   }
 }
 
-// Runs of before the split have the cases under their old ids: they fill the cell that the policy has.
-bool is_filled_by_the_whole(const Judging& all, const GateCell& cell) {
-  if (cell.split_from.empty()) return false;
-  const NamesToday today;
-  bool any = false;
-  for (const GateReport* report : all.reports) {
-    const GateGroup* whole = report->group(cell.split_from, cell.backend);
-    if (whole == nullptr) continue;
-    bool has_old_ids = false;
-    report->cases.for_each([&](const GateCase& one) {
-      has_old_ids = has_old_ids ||
-                    (&report->groups[one.group] == whole && today.of(one.id).starts_with(cell.suite + "."));
-    });
-    if (!has_old_ids) return false;
-    any = true;
-  }
-  return any;
-}
-
 }  // namespace
 
 bool GateCellVerdict::green() const { return std::ranges::all_of(rules, &GateFinding::held); }
@@ -296,7 +276,6 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
   }
   GateVerdict verdict;
   for (const GateCell& cell : inputs.policy.cells) {
-    if (is_filled_by_the_whole(all, cell)) continue;
     CellView view(all, cell);
     fill(view);
     if (auto usable = check_least(view); !usable) return usable.error();

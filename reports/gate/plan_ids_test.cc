@@ -89,13 +89,6 @@ TEST(GatePlan, AnyOtherChangeIsRefused) {
   EXPECT_EQ(refused, static_cast<int>(text.size()));
 }
 
-TEST(GatePlan, OldIdsAreNamedWithThoseOfToday) {
-  json old = small_plan();
-  old["cases"][0]["id"] = "kernels.xpu/Sensors.A";
-  EXPECT_THAT(complaint_about(plan_file(old)),
-              HasSubstr("its case kernels.xpu/Sensors.A is called management.xpu/Sensors.A today"));
-}
-
 TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
   for (const char* text :
        {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})

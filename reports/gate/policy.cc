@@ -8,7 +8,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/narrowing_variables.h"
-#include "harness/core/renamed.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -66,7 +65,6 @@ class PolicyReader {
     policy_.file = file_;
     if (auto top = open(root_, "the top level")) read_top(*top);
     if (error_) return *error_;
-    add_cells_of_split_suites();
     std::ranges::stable_sort(policy_.weakenings, {}, &GateWeakening::line);
     return std::move(policy_);
   }
@@ -372,32 +370,6 @@ class PolicyReader {
       }
     }
     policy_.cells.push_back(std::move(cell));
-  }
-
-  // A cell asks for the same cases as ever: also for those that are in a suite of their own by now, which the policy does
-  // not name. Where it has a plan, that says which cases there are.
-  void add_cells_of_split_suites() {
-    const std::vector<GateCell> written = policy_.cells;
-    for (const GateCell& cell : written) {
-      std::set<std::string_view> suites;
-      for (const BuiltinRename& row : builtin_renames()) {
-        if (cell.plan.empty() && row.from.starts_with(fmt::format("{}.{}/", cell.suite, cell.backend)))
-          suites.insert(row.to.substr(0, row.to.find('.')));
-      }
-      for (const std::string_view suite : suites) {
-        if (std::ranges::any_of(written, [&](const GateCell& other) {
-              return other.suite == suite && other.backend == cell.backend;
-            }))
-          continue;
-        GateCell& split = policy_.cells.emplace_back(cell);
-        split.suite = suite;
-        split.split_from = cell.suite;
-        split.name = fmt::format("{}.{}, once part of {}", suite, cell.backend, cell.name);
-        split.min_executed.reset();  // these are of the old suite as a whole
-        split.program.clear();
-        split.soak.reset();
-      }
-    }
   }
 
   const toml::table& root_;

@@ -30,7 +30,6 @@ struct GateSoak {
 struct GateCell {
   std::string name{};
   std::string suite{};
-  std::string split_from{};  // of a cell that follows from another one: the suite of that; ""
   std::string backend{};
   std::string stack{};                // the name of its lock; "": any
   std::string device{};               // glob over the model; "": any

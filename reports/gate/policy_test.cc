@@ -44,26 +44,6 @@ TEST(GatePolicy, WhatItDoesNotSayIsStrict) {
   EXPECT_EQ(strict.cells.front().name, "memory.xpu");
 }
 
-TEST(GatePolicy, ASuiteThatWasPartOfAnotherIsAskedForAsWell) {
-  const auto cells = [](const std::string& text) {
-    std::vector<std::string> names;
-    for (const GateCell& cell : policy(text).cells)
-      names.push_back(cell.name + ": " + cell.suite + " " + cell.device);
-    return names;
-  };
-  const std::string old = "[[cell]]\nsuite = \"kernels\"\nbackend = \"xpu\"\ndevice = \"A*\"\n";
-  const std::string kernels = "kernels.xpu on A*: kernels A*";
-  const std::string management = "[[cell]]\nsuite = \"management\"\nbackend = ";
-  EXPECT_THAT(cells(old),
-              testing::ElementsAre(kernels, "management.xpu, once part of kernels.xpu on A*: management A*"));
-  EXPECT_THAT(cells(old + management + "\"xpu\"\n"),
-              testing::ElementsAre(kernels, "management.xpu: management "));
-  EXPECT_EQ(cells(old + management + "\"cuda\"\n").size(), 3u);
-  EXPECT_THAT(cells(old + "plan = \"p.json\"\n"), testing::ElementsAre(kernels));
-  const GatePolicy weak = policy(old + "min_executed = 3\nsoak = { device_hours = 1 }\nhardware = false\n");
-  EXPECT_FALSE(weak.cells.back().min_executed || weak.cells.back().soak || weak.cells.back().hardware);
-}
-
 TEST(GatePolicy, VariablesAreAllowedByTheirNames) {
   const GatePolicy weak =
       policy("[gate]\nvariables = [\"LD_LIBRARY_PATH\", \"BASH_FUNC_module%%\"]\n" + kCell);

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/renamed.h"
-
 namespace proctor {
 namespace {
 
@@ -20,13 +18,13 @@ double median_of(std::vector<std::int64_t> values) {
   return (static_cast<double>(below) + static_cast<double>(*middle)) / 2;
 }
 
-// Durations of the cases of a file, by the name of today, while runs are read from the newest on.
+// Durations of the cases of a file, while runs are read from the newest on.
 class Samples {
  public:
-  Samples(Database& database, const NamesToday& today, std::size_t newest) : newest_(newest) {
+  Samples(Database& database, std::size_t newest) : newest_(newest) {
     std::unordered_map<std::string, std::size_t> places;
     for (const auto& [test, id] : read_case_ids(database)) {
-      const auto place = places.try_emplace(today.of(id), places.size()).first;
+      const auto place = places.try_emplace(id, places.size()).first;
       if (of_test_.size() <= test) of_test_.resize(test + 1, kNoCase);
       of_test_[test] = place->second;
     }
@@ -70,12 +68,9 @@ class Samples {
 }  // namespace
 
 Result<std::map<std::string, double>> median_durations(History& history, std::size_t newest) {
-  const auto renamed = history.renames();
-  if (!renamed) return renamed.error();
-  const NamesToday today(*renamed);
   std::map<std::string, double> medians;
   const auto done = history.read([&](Database& database) {
-    Samples samples(database, today, std::max<std::size_t>(newest, 1));
+    Samples samples(database, std::max<std::size_t>(newest, 1));
     std::vector<HistoryRun> runs = read_runs(database);
     Statement row(
         database,

@@ -32,13 +32,10 @@ class MedianDurationsTest : public testing::Test {
  protected:
   std::map<std::string, double> medians(const std::vector<RunResults>& runs, std::size_t newest = 10) {
     History history = history_of((directory_ / "history.sqlite").string(), runs);
-    EXPECT_TRUE(history.change([&] { return history.add_renames(renames); }));
     const auto found = median_durations(history, newest);
     EXPECT_TRUE(found) << found.error().what;
     return found ? *found : std::map<std::string, double>();
   }
-
-  std::vector<Rename> renames;
 
  private:
   const TempDir directory_{"/dev/shm"};
@@ -71,12 +68,6 @@ TEST_F(MedianDurationsTest, AreOfAllShards) {
   for (int i = 0; i < 8; ++i) runs.push_back(timed_run(i + 1, {{"a/" + std::to_string(i % 4), i}}));
   EXPECT_THAT(medians(runs, 2),
               ElementsAre(Pair("a/0", 2.0), Pair("a/1", 3.0), Pair("a/2", 4.0), Pair("a/3", 5.0)));
-}
-
-TEST_F(MedianDurationsTest, GoOnUnderANewName) {
-  renames = {{"a/old", "a/new"}};
-  EXPECT_THAT(medians({timed_run(1, {{"a/old", 10}}), timed_run(2, {{"a/new", 30}})}),
-              ElementsAre(Pair("a/new", 20.0)));
 }
 
 TEST_F(MedianDurationsTest, OfAHistoryThatKnowsNothingAreNone) {

@@ -82,13 +82,6 @@ std::string why_not_ours_now(Database& database) {
                      known);
 }
 
-std::vector<Rename> read_renames(Database& database) {
-  std::vector<Rename> renames;
-  Statement row(database, "SELECT old_id, new_id FROM renamed");
-  while (row.step()) renames.push_back({std::string(row.text(0)), std::string(row.text(1))});
-  return renames;
-}
-
 // Whether a writer may have left something that has to be put right first, which takes a place that can be written.
 bool is_in_order(const std::string& place) {
   std::error_code error;
@@ -151,8 +144,6 @@ std::vector<std::string> damage_in(Database& database) {
     wrong.push_back(
         fmt::format("a row of {} refers to a missing row of {}", references.text(0), references.text(2)));
   }
-  if (const auto joined = join_renames({}, read_renames(database)); !joined)
-    wrong.push_back("it cannot " + joined.error().what);
   for (const HistoryRun& run : read_runs(database)) {
     if (said_of(database, run.id) != counted_of(database, run.id))
       wrong.push_back(fmt::format("the summary of run {} does not match its results", run.run_id));
@@ -371,20 +362,6 @@ Result<Added> History::add(const RunResults& run) {
   }
 }
 
-Result<void> History::add_renames(const std::vector<Rename>& more) {
-  auto known = renames();
-  if (!known) return known.error();
-  const auto joined = join_renames(*known, more);
-  if (!joined) return joined.error();
-  try {
-    Statement insert(database_, "INSERT OR IGNORE INTO renamed VALUES (?, ?)");
-    for (const Rename& entry : *joined) insert.run(entry.from, entry.to);
-    return {};
-  } catch (const SqliteFailure& failure) {
-    return error_of("write", failure);
-  }
-}
-
 // What the other one knows of merged runs, also of those that it does not have any more.
 Result<void> History::note_merged_of(History& other) {
   std::map<std::string, std::vector<std::string>> merged;
@@ -402,9 +379,6 @@ Result<void> History::note_merged_of(History& other) {
 }
 
 Result<std::int64_t> History::add_all(History& other) {
-  auto renamed = other.renames();
-  if (!renamed) return renamed.error();
-  if (auto added = add_renames(*renamed); !added) return added.error();
   if (auto noted = note_merged_of(other); !noted) return noted.error();
   const auto runs = other.runs();
   if (!runs) return runs.error();
@@ -471,15 +445,6 @@ Result<std::vector<std::string>> History::check() {
   const auto done = read([&](Database& database) { wrong = damage_in(database); });
   if (!done) return done.error();
   return wrong;
-}
-
-Result<std::vector<Rename>> History::renames() {
-  std::vector<Rename> renames;
-  const auto done = read([&](Database& database) { renames = read_renames(database); });
-  if (!done) return done.error();
-  if (const auto joined = join_renames({}, renames); !joined)
-    return refused("read", path_, "it cannot " + joined.error().what, kAgain);
-  return renames;
 }
 
 Result<std::vector<HistoryRun>> History::runs() {

@@ -29,7 +29,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/renamed.h"
 #include "harness/core/result.h"
 #include "reports/history/database.h"
 #include "reports/history/read_run.h"
@@ -76,7 +75,6 @@ class History {
 
   // These are called within change().
   Result<Added> add(const RunResults& run);
-  Result<void> add_renames(const std::vector<Rename>& renames);
   // How many of its runs came new to this one.
   Result<std::int64_t> add_all(History& other);
   // How many runs were removed: all but the newest `keep`, or those that began before the UTC time.
@@ -86,7 +84,6 @@ class History {
   Result<HistorySize> size();
   // What is wrong with the file, one sentence each; it may be a long look.
   Result<std::vector<std::string>> check();
-  Result<std::vector<Rename>> renames();
   Result<std::vector<HistoryRun>> runs();  // oldest first
   // Its cases are in the order of their ids.
   Result<RunResults> results_of(const HistoryRun& run);

@@ -121,9 +121,6 @@ std::string canonical_text(History& history) {
     EXPECT_TRUE(results) << results.error().what;
     append(text, *results);
   }
-  const auto renames = history.renames();
-  EXPECT_TRUE(renames);
-  for (const Rename& entry : *renames) text += entry.from + " -> " + entry.to + "\n";
   return text;
 }
 

@@ -487,7 +487,7 @@ TEST(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
   const char* const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)";
   const std::string changes[] = {
       fmt::format(
-          "CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO renamed SELECT n, 'b' FROM ({} SELECT "
+          "CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO merged_part SELECT n, 'b' FROM ({} SELECT "
           "count(*) AS n FROM c); END",
           endless),
       fmt::format(
@@ -540,18 +540,6 @@ TEST(HistoryTest, DevicesAreCountedByHostOverAllRuns) {
   EXPECT_TRUE(pruned);
   EXPECT_TRUE(devices_in(history, "")->devices.empty());
   EXPECT_THAT(*history.check(), IsEmpty());
-}
-
-// Its runs stay, and nothing is known of their devices.
-TEST(HistoryTest, AFileFromBeforeDevicesWereKeptIsTakenOn) {
-  const TempDir directory(kInMemory);
-  const auto steps = schema_steps();
-  {
-    Database database(file_in(directory), Database::Access::kCreate, 1s);
-    migrate(database, steps.first(3));
-  }
-  History history = history_of(file_in(directory), {made_run(1, {{"a/one"}})});
-  EXPECT_EQ(devices_in(history, "")->devices.size(), 1u);
 }
 
 TEST(HistoryTest, AFileOfANewerVersionIsRefused) {
@@ -616,32 +604,6 @@ TEST(HistoryTest, WhereNothingCanBeWrittenItIsRead) {
   ::waitpid(child, &status, 0);
   fs::permissions(directory.path(), fs::perms::owner_all);
   EXPECT_EQ(WEXITSTATUS(status), 42);
-}
-
-TEST(HistoryTest, RenamesAreKeptAndMayNotContradict) {
-  const TempDir directory(kInMemory);
-  History history = history_of(file_in(directory), {made_run(1, {})});
-  const auto add = [&](const std::vector<Rename>& renames) {
-    return history.change([&] { return history.add_renames(renames); });
-  };
-  EXPECT_TRUE(add({{"a/one", "a/two"}}));
-  EXPECT_TRUE(add({{"a/one", "a/two"}, {"a/two", "a/three"}}));
-  EXPECT_FALSE(add({{"a/one", "a/four"}}));
-  EXPECT_FALSE(add({{"a/three", "a/one"}}));
-  EXPECT_THAT(*history.renames(), SizeIs(2));
-}
-
-TEST(HistoryTest, ARingOfRenamesInTheFileIsNamed) {
-  const TempDir directory(kInMemory);
-  History history = history_of(file_in(directory), {made_run(1, {{"a/one"}})});
-  Database(file_in(directory), Database::Access::kCreate, 1s)
-      .execute("INSERT INTO renamed VALUES ('a/one', 'a/two'), ('a/two', 'a/one')");
-  const auto answer = ask(history, {.failing = true});
-  ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().what, HasSubstr("leads back to itself"));
-  EXPECT_FALSE(past_of(history, made_run(2, {{"a/one"}})));
-  EXPECT_FALSE(history.change([&] { return history.add_renames({{"b", "a/one"}}); }));
-  EXPECT_THAT(*history.check(), ElementsAre(HasSubstr("leads back to itself")));
 }
 
 TEST(HistoryTest, ARowWithALargeNumberCostsNoMore) {

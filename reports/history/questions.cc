@@ -14,7 +14,7 @@
 namespace proctor {
 namespace {
 
-// A case of one variant, by numbers: of its name today, and of the variant in the file.
+// A case of one variant, by numbers: of its name, and of the variant in the file.
 struct Key {
   std::uint32_t name = 0;
   std::uint32_t variant = 0;
@@ -29,39 +29,18 @@ struct HashOfKey {
 template <typename Value>
 using ByKey = std::unordered_map<Key, Value, HashOfKey>;
 
-// Of the id of a case of a built-in suite.
-std::string_view suite_in(std::string_view id) { return id.substr(0, id.find_first_of("./")); }
-
-// The row by which cases went from the suite, or to it; or null.
-const BuiltinRename* row_of_suite(std::string_view suite) {
-  const auto rows = builtin_renames();
-  const auto row = std::ranges::find_if(rows, [&](const BuiltinRename& each) {
-    return suite_in(each.from) == suite || suite_in(each.to) == suite;
-  });
-  return row == rows.end() ? nullptr : &*row;
-}
-
-// The same for both suites of such a row.
-Variant joined_variant(Variant variant) {
-  if (const BuiltinRename* row = row_of_suite(variant.suite)) variant.suite = suite_in(row->to);
-  return variant;
-}
-
-// The names of cases as they are today, and the variants of which they are. Variants of two suites count as one where
-// cases went from one to the other, so that a case goes on; its name tells them apart.
+// The ids of cases, and the variants, by their numbers.
 class Names {
  public:
-  Names(Database& database, const std::vector<Rename>& renamed)
-      : today_(renamed), variants_(read_variants(database)) {
-    for (const auto& [number, variant] : variants_) {
-      const auto [first, is_new] = numbers_.try_emplace(joined_variant(variant), number);
-      if (!is_new) joined_.emplace(number, first->second);
-    }
+  explicit Names(Database& database) : variants_(read_variants(database)) {
+    for (const auto& [number, variant] : variants_) numbers_.try_emplace(variant, number);
     for (const auto& [test, id] : read_case_ids(database)) {
-      const std::uint32_t name = number(today_.of(id));
+      const auto name = static_cast<std::uint32_t>(names_.size());
+      names_.push_back(id);
+      by_text_.emplace(id, name);
       of_test_.resize(test + 1, kNone);
       of_test_[test] = name;
-      tests_[name].push_back(test);
+      tests_.push_back(test);
     }
   }
 
@@ -74,51 +53,34 @@ class Names {
     return name;
   }
   std::optional<std::uint32_t> find(const std::string& id) const {
-    const auto found = by_text_.find(today_.of(id));
+    const auto found = by_text_.find(id);
     return found == by_text_.end() ? std::nullopt : std::optional(found->second);
   }
-  bool fits(std::uint32_t name, const std::string& glob) const { return glob_match_ever(glob, text(name)); }
+  bool fits(std::uint32_t name, const std::string& glob) const { return glob_match(glob, text(name)); }
 
-  // `number` is that in the file.
-  std::uint32_t variant(std::int64_t number) const {
-    const auto own = static_cast<std::uint32_t>(number);
-    const auto found = joined_.find(own);
-    return found == joined_.end() ? own : found->second;
-  }
-  Key key(std::int64_t test, std::int64_t variant_number) const {
-    return {of_test(test), variant(variant_number)};
+  Key key(std::int64_t test, std::int64_t variant) const {
+    return {of_test(test), static_cast<std::uint32_t>(variant)};
   }
   std::optional<std::uint32_t> find(const Variant& variant) const {
-    const auto found = numbers_.find(joined_variant(variant));
+    const auto found = numbers_.find(variant);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
   }
   Variant variant_of(const Key& key) const {
     const auto found = variants_.find(key.variant);
     if (found == variants_.end()) throw SqliteFailure{kDamaged, "a result is of no variant"};
-    Variant variant = found->second;
-    if (row_of_suite(variant.suite) != nullptr) variant.suite = suite_in(text(key.name));
-    return variant;
+    return found->second;
   }
-  // All that was ever called so, by their numbers in the file.
-  const std::vector<std::uint32_t>& tests(std::uint32_t name) const { return tests_.at(name); }
+  std::uint32_t test(std::uint32_t name) const { return tests_[name]; }  // its number in the file
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  std::uint32_t number(const std::string& text) {
-    const auto [found, is_new] = by_text_.try_emplace(text, static_cast<std::uint32_t>(names_.size()));
-    if (is_new) names_.push_back(text);
-    return found->second;
-  }
-
-  NamesToday today_;
   Variants variants_;
-  std::map<Variant, std::uint32_t> numbers_;       // the first of those that count as one
-  std::map<std::uint32_t, std::uint32_t> joined_;  // the others of them
+  std::map<Variant, std::uint32_t> numbers_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<std::uint32_t> of_test_;  // by the number in the file, which has gaps
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> tests_;
+  std::vector<std::uint32_t> tests_;    // by name
 };
 
 // The row of a result, until the next one is read.
@@ -162,7 +124,7 @@ class Runs {
     while (row.step()) {
       const auto place = places_.find(row.integer(0));
       if (place == places_.end()) continue;
-      variants_[place->second].insert(names_.variant(row.integer(1)));
+      variants_[place->second].insert(row.integer(1));
       cases_[place->second] += static_cast<std::size_t>(row.integer(2));
     }
   }
@@ -182,9 +144,7 @@ class Runs {
       return all_.reset();
     }
     for (const std::uint32_t name : open_names()) {
-      for (const std::uint32_t test : names_.tests(name)) {
-        if (one_.bind(runs_[run].id, test).step()) visit_row(ResultRow(one_, names_));
-      }
+      if (one_.bind(runs_[run].id, names_.test(name)).step()) visit_row(ResultRow(one_, names_));
     }
     one_.reset();
   }
@@ -456,21 +416,21 @@ class FlakinessReader {
 
   Attendance attendance(std::uint32_t variant, std::string packed) {
     Attendance there{.packed = std::move(packed)};
-    std::vector<bool> known(names_.size());  // two numbers may be of one name today
+    std::vector<bool> known(names_.size());
     for (const std::uint32_t test : unpacked(there.packed)) {
       const std::uint32_t name = names_.of_test(test);
-      if (known[name]) continue;
+      if (known[name]) continue;  // the file is not trusted
       known[name] = true;
       there.names.push_back(name);
     }
     for (auto& [key, its] : notable_) {
-      if (key.variant == names_.variant(variant) && known[key.name]) there.notable.push_back(&its);
+      if (key.variant == variant && known[key.name]) there.notable.push_back(&its);
     }
     return there;
   }
 
   void count(std::uint32_t variant, const Attendance& there) {
-    std::vector<int>& total = totals_[names_.variant(variant)];
+    std::vector<int>& total = totals_[variant];
     total.resize(names_.size());
     for (const std::uint32_t name : there.names) total[name] += there.runs;
   }
@@ -533,12 +493,6 @@ std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Ru
 
 // ---- Which runs ----
 
-Result<std::vector<Rename>> all_renames(History& history, const std::vector<Rename>& more) {
-  const auto known = history.renames();
-  if (!known) return known.error();
-  return join_renames(*known, more);
-}
-
 void keep_branch(std::vector<HistoryRun>& runs, const std::string& branch) {
   std::erase_if(runs, [&](const HistoryRun& run) { return run.branch != branch; });
 }
@@ -589,8 +543,6 @@ Error no_such_branch(const History& history, const std::string& branch,
 Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
   HistoryAnswer answer;
   std::set<std::string> branches;
-  const auto renamed = all_renames(history, question.renamed);
-  if (!renamed) return renamed.error();
   const auto done = history.read([&](Database& database) {
     std::vector<HistoryRun> chosen = read_runs(database);
     if (!question.all_branches) {
@@ -600,7 +552,7 @@ Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
       }
       keep_branch(chosen, *answer.branch);
     }
-    const Names names(database, *renamed);
+    const Names names(database);
     answer.no_such_case = why_no_such_case(names, question.case_glob);
     Runs runs(database, names, std::move(chosen));
     if (question.failing) answer.failing = failing_in(database, names, runs, question);
@@ -697,10 +649,8 @@ Result<Past> past_of(History& history, const RunResults& run) {
   Past past;
   past.cases.resize(run.cases.size());
   past.flakiness.resize(run.cases.size());
-  const auto renamed = all_renames(history, {});
-  if (!renamed) return renamed.error();
   const auto done = history.read([&](Database& database) {
-    const Names names(database, *renamed);
+    const Names names(database);
     Runs runs(database, names, runs_before(database, run));
     const ByKey<std::size_t> places = places_of(run, names);
     read_past(runs, places, past.cases);

@@ -3,7 +3,7 @@
 //
 // Runs are looked at in the order in which they began, those of one branch alone where nothing else is asked: that of
 // the newest run. A case is known by its id and its variant (reports/model/run_results.h), so that a simulated result
-// never stands beside one of hardware; one that was renamed within its suite is one case.
+// never stands beside one of hardware.
 //
 //   since when   The streak of a failing case goes back from its newest result that says something. Runs in which it was
 //                not there, or not executed, neither end the streak nor are in it; a pass ends it, and so does a failure
@@ -36,7 +36,6 @@ struct HistoryQuestion {
   bool all_branches = false;
   std::string since{};  // UTC: what was seen from then on; "" everything
   std::string case_glob = "*";
-  std::vector<Rename> renamed{};  // beside those of the file
 };
 
 std::string to_string(const std::vector<FactChange>& moved);  // "xpu.driver 26.31 -> 26.35, ..."; "" nothing

@@ -145,58 +145,6 @@ TEST(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
   EXPECT_EQ(found.runs[found.failing[0].since].run_id, "id-002");
 }
 
-// ---- Renamed cases ----
-
-TEST(HistoryQuestionsTest, ARenamedCaseIsOneCase) {
-  auto runs = runs_of({kP, kF, kF});
-  runs.push_back(made_run(4, {{"a/first", kF}}));
-  const std::vector<Rename> renamed = {{"a/one", "a/first"}};
-  EXPECT_THAT(ids_of(answer(runs, {.failing = true}).failing), ElementsAre("a/first", "a/one"));
-  const auto found = answer(runs, {.failing = true, .renamed = renamed});
-  ASSERT_THAT(ids_of(found.failing), ElementsAre("a/first"));
-  EXPECT_EQ(found.runs[found.failing[0].since].run_id, "id-002");
-  const auto outcomes = answer(runs, {.outcomes = true, .case_glob = "*first", .renamed = renamed}).outcomes;
-  ASSERT_THAT(outcomes, SizeIs(1));
-  EXPECT_THAT(outcomes[0].outcomes, SizeIs(4));
-  // Also while no run has the new name.
-  runs.pop_back();
-  EXPECT_THAT(ids_of(answer(runs, {.failing = true, .renamed = renamed}).failing), ElementsAre("a/first"));
-}
-
-// The suite changed, too, and with it the variant.
-TEST(HistoryQuestionsTest, ACaseOfABuiltInSuiteGoesOnUnderItsNewId) {
-  const std::string old = "kernels.xpu/Sensors.A", now = "management.xpu/Sensors.A";
-  std::vector<RunResults> runs;
-  for (int day = 1; day <= 6; ++day) {
-    const Outcome outcome = day % 2 == 0 ? kF : kP;
-    runs.push_back(made_run(day, {{day < 4 ? old : now, outcome}, {"kernels.xpu/Launch.A", kP}}));
-    runs.back().variants[0].suite = "kernels";
-    if (day < 4) continue;
-    runs.back().variants.push_back(runs.back().variants[0]);
-    runs.back().variants[1].suite = "management";
-    runs.back().cases[0].variant = 1;
-  }
-  for (const std::string& id : {old, now}) {
-    const auto found = answer(runs, {.failing = true, .flaky = true, .outcomes = true, .case_glob = id});
-    EXPECT_EQ(found.no_such_case, "");
-    ASSERT_THAT(ids_of(found.failing), ElementsAre(now));
-    EXPECT_EQ(found.failing[0].variant.suite, "management");
-    EXPECT_EQ(found.runs[found.failing[0].good.value()].run_id, "id-005");
-    ASSERT_THAT(found.outcomes, SizeIs(1));
-    EXPECT_THAT(found.outcomes[0].outcomes, SizeIs(6));
-    EXPECT_EQ(found.outcomes[0].variant.suite, "management");
-  }
-  const auto other = answer(runs, {.outcomes = true, .case_glob = "*Launch*"});
-  ASSERT_THAT(other.outcomes, SizeIs(1));
-  EXPECT_THAT(other.outcomes[0].outcomes, SizeIs(6));
-  EXPECT_EQ(other.outcomes[0].variant.suite, "kernels");
-  // Also while no run has the new name.
-  runs.resize(2);
-  const auto before = answer(runs, {.failing = true, .case_glob = now});
-  ASSERT_THAT(ids_of(before.failing), ElementsAre(now));
-  EXPECT_EQ(before.failing[0].variant.suite, "management");
-}
-
 // ---- Flakiness ----
 
 TEST(HistoryQuestionsTest, TheIntervalIsWilsons) {

@@ -25,8 +25,8 @@ CREATE TABLE run (
   stack INTEGER NOT NULL REFERENCES stack, exit_code INTEGER NOT NULL, verdict TEXT NOT NULL,
   simulated INTEGER NOT NULL, complete INTEGER NOT NULL) STRICT;
 CREATE INDEX run_by_commit ON run (subject_commit);
-CREATE TABLE part (run_id TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (run_id, run))
-  STRICT, WITHOUT ROWID;
+CREATE TABLE merged_part (merged TEXT NOT NULL, shard TEXT NOT NULL, PRIMARY KEY (merged, shard)) STRICT, WITHOUT ROWID;
+CREATE INDEX merged_part_by_shard ON merged_part (shard);
 CREATE TABLE program (
   run INTEGER NOT NULL REFERENCES run, position INTEGER NOT NULL, suite TEXT NOT NULL, backend TEXT NOT NULL,
   sha256 TEXT NOT NULL, PRIMARY KEY (run, position)) STRICT, WITHOUT ROWID;
@@ -64,34 +64,14 @@ CREATE TABLE run_variant (
   run INTEGER NOT NULL REFERENCES run, variant INTEGER NOT NULL REFERENCES variant, passing INTEGER NOT NULL,
   failing INTEGER NOT NULL, expected INTEGER NOT NULL, unrun INTEGER NOT NULL, flaky INTEGER NOT NULL,
   ran BLOB NOT NULL, PRIMARY KEY (run, variant)) STRICT;
-CREATE TABLE renamed (old_id TEXT PRIMARY KEY, new_id TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
-CREATE VIEW outcome_of_case AS
-  SELECT run.started, run.run_id, run.subject_commit, run.branch, test.case_id, variant.suite, variant.backend,
-         variant.stack_name, variant.device_model, variant.simulated, outcome.name AS outcome, reason.text AS reason,
-         standing.name AS standing, result.attempts, result.flaky, result.duration_ms, device.name AS device,
-         cause_of_run.text AS cause
-    FROM result JOIN run ON run.id = result.run JOIN test ON test.id = result.test
-    JOIN variant ON variant.id = result.variant JOIN outcome ON outcome.id = result.outcome
-    JOIN standing ON standing.id = result.standing LEFT JOIN reason ON reason.id = result.reason
-    LEFT JOIN device ON device.id = result.device
-    LEFT JOIN cause_of_run ON cause_of_run.run = result.run AND cause_of_run.cause = result.cause;
-)";
-
-// What is known of merged runs stays when another one takes the place of such a run.
-constexpr const char* kMergedRuns = R"(
-CREATE TABLE merged_part (merged TEXT NOT NULL, shard TEXT NOT NULL, PRIMARY KEY (merged, shard)) STRICT, WITHOUT ROWID;
-CREATE INDEX merged_part_by_shard ON merged_part (shard);
-INSERT INTO merged_part SELECT run.run_id, part.run_id FROM part JOIN run ON run.id = part.run;
-DROP TABLE part;
-)";
-
-// Cases of one cause differ in numbers, and each has its own.
-constexpr const char* kOwnWords = R"(
 CREATE TABLE words (
   run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test, text TEXT NOT NULL,
   PRIMARY KEY (run, test)) STRICT, WITHOUT ROWID;
-DROP VIEW outcome_of_case;
+CREATE TABLE used_device (
+  run INTEGER NOT NULL REFERENCES run, device INTEGER NOT NULL REFERENCES device, host TEXT NOT NULL,
+  model TEXT NOT NULL, attempts INTEGER NOT NULL, failed_attempts INTEGER NOT NULL, drained INTEGER NOT NULL,
+  PRIMARY KEY (run, device, host)) STRICT, WITHOUT ROWID;
+
 CREATE VIEW outcome_of_case AS
   SELECT run.started, run.run_id, run.subject_commit, run.branch, test.case_id, variant.suite, variant.backend,
          variant.stack_name, variant.device_model, variant.simulated, outcome.name AS outcome, reason.text AS reason,
@@ -105,14 +85,6 @@ CREATE VIEW outcome_of_case AS
     LEFT JOIN words ON words.run = result.run AND words.test = result.test;
 )";
 
-// How often attempts failed on each device. A run that an older version imported has none of it.
-constexpr const char* kUsedDevices = R"(
-CREATE TABLE used_device (
-  run INTEGER NOT NULL REFERENCES run, device INTEGER NOT NULL REFERENCES device, host TEXT NOT NULL,
-  model TEXT NOT NULL, attempts INTEGER NOT NULL, failed_attempts INTEGER NOT NULL, drained INTEGER NOT NULL,
-  PRIMARY KEY (run, device, host)) STRICT, WITHOUT ROWID;
-)";
-
 // What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
 std::set<std::string> entries_of(Database& database) {
   std::set<std::string> entries;
@@ -121,7 +93,7 @@ std::set<std::string> entries_of(Database& database) {
   return entries;
 }
 
-constexpr std::array kSteps = {kFirst, kMergedRuns, kOwnWords, kUsedDevices};
+constexpr std::array kSteps = {kFirst};
 
 }  // namespace
 

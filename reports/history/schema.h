@@ -13,14 +13,13 @@
 //   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
 //   words         of one case in one run, where they are not those of its cause
 //   used_device   of each device that a run could use: how many attempts passed or failed on it, and whether it was
-//                 drained. Runs that were imported before version 4 have none
+//                 drained
 //   device reason metric    names that many rows share
 //   measure       what a case measured; `position` is its place among the measures of the case. There is no column
 //                 for single samples, since no journal has them, nor for the variant, which `result` has
 //   run_variant   a summary: how many cases of a variant stood how in a run, and which of them passed or failed (`ran`:
 //                 numbers of tests as differences, each in LEB128), so that nobody has to read all results to know in
 //                 how many runs a case was
-//   renamed       [[renamed]]: a case `old_id` is called `new_id` today
 //   outcome_of_case    a view for people with a shell of SQLite's
 //
 // Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT;

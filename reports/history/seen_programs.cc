@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/renamed.h"
-
 namespace proctor {
 namespace {
 
@@ -37,9 +35,6 @@ SeenPrograms seen_programs(const RunResults& run) {
 }
 
 Result<SeenPrograms> seen_programs(History& history) {
-  const auto renamed = history.renames();
-  if (!renamed) return renamed.error();
-  const NamesToday today(*renamed);
   SeenPrograms seen;
   const auto done = history.read([&](Database& database) {
     Statement row(database,
@@ -48,7 +43,7 @@ Result<SeenPrograms> seen_programs(History& history) {
                   "LEFT JOIN program ON program.run = result.run AND program.suite = variant.suite "
                   "AND program.backend = variant.backend WHERE result.outcome NOT IN (?, ?)");
     row.bind(static_cast<int>(Outcome::kSkip), static_cast<int>(Outcome::kNotrun));
-    while (row.step()) seen.add(today.of(std::string(row.text(0))), row.text(1));
+    while (row.step()) seen.add(std::string(row.text(0)), row.text(1));
   });
   if (!done) return done.error();
   return seen;

@@ -30,10 +30,8 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
-  std::vector<Warning> warnings = std::move(file->warnings);
-  std::ranges::move(warn_of_renamed(file->plan.cases, typed.plan.selection), std::back_inserter(warnings));
   return FoundPlan{
-      .outcome = {.plan = std::move(file->plan), .warnings = std::move(warnings), .run = file->run},
+      .outcome = {.plan = std::move(file->plan), .warnings = std::move(file->warnings), .run = file->run},
       .extent = file->extent,
       .source = std::move(file->source),
       .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},

@@ -301,7 +301,7 @@ TEST_F(RunRecordTest, ARunThatKeepsItsRecordIsAliveUntilItsEnd) {
   EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
 }
 
-// Of an older version, on a file system without locks, or copied together with its directory.
+// On a file system without locks, or copied together with its directory.
 TEST_F(RunRecordTest, WhatIsNotProvenDeadIsLeftAloneAndNamed) {
   const auto left_alone = [&](const std::string& why) {
     EXPECT_THAT(sweep_dead_runs(), ElementsAre(AllOf(HasSubstr(kId), HasSubstr("is left alone: " + why),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the site of docs/ and checks that its search finds the pages that people look for.
+"""Builds the site of docs/ and checks its pages.
 
     build.py BIN TOOLS SITE    BIN has the executables, TOOLS what requirements.txt lists; the site is written to SITE
 
@@ -42,7 +42,7 @@ def main(arguments):
                    "NO_MKDOCS_2_WARNING": "1"}
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", HERE / "mkdocs.yml",
                     "--site-dir", site], check=True, env=environment)
-    subprocess.run([sys.executable, "-B", HERE / "search.py", site], check=True, env=environment)
+    subprocess.run([sys.executable, "-B", HERE / "built_pages.py", site], check=True, env=environment)
     print(f"the site is in {site}/index.html")
 
 

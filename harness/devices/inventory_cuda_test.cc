@@ -160,6 +160,15 @@ TEST_F(CudaProbe, ADriverThatNobodyCanInitialiseConcernsAllPrograms) {
   EXPECT_EQ(inventory.problem, "init:cudaErrorSystemNotReady");
   EXPECT_THAT(inventory.detail, HasSubstr("NVML lists 2"));
 }
+
+TEST_F(CudaProbe, GpusThatAreNoDeviceAreNamed) {
+  const std::string libraries = std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal;
+  const std::string none = "PROCTOR_STUB_CUDA_INIT=100";
+  const auto divided = probe(libraries, {none, "PROCTOR_TEST_NVML=no_instance"});
+  EXPECT_EQ(divided.problem, "no_mig_instance");
+  EXPECT_THAT(divided.detail, HasSubstr("1 GPU(s) in MIG mode"));
+  EXPECT_EQ(probe(libraries, {none, "PROCTOR_TEST_NVML=gone"}).problem, "init:GPU_IS_LOST");
+}
 #endif
 
 TEST_F(CudaProbe, AGpuThatIsDividedIsItsParts) {

@@ -20,6 +20,7 @@ namespace proctor {
 namespace {
 
 constexpr const char* kCtestVariable = "CTEST_RESOURCE_GROUP_COUNT";
+constexpr const char* kNoMigInstance = "no_mig_instance";  // of the probe
 constexpr const char* kDevicesOption = "--devices";
 constexpr std::size_t kShortestPrefix = 4;  // of a UUID or an id: a shorter one may be a slip
 
@@ -33,7 +34,15 @@ std::string key_of(Backend backend) { return std::string(to_string(backend)); }
 // A vendor that is not there at all, as against one whose devices cannot be used.
 bool is_absence(const std::string& problem) {
   const ReasonText reason = reason_in_words(problem);
-  return reason == Reason::kNoDriver || reason == Reason::kNoDevice || reason == Reason::kLibraryMissing;
+  return reason == Reason::kNoDriver || reason == Reason::kNoDevice || reason == Reason::kLibraryMissing ||
+         problem == kNoMigInstance;
+}
+
+// A driver that does not start or answer, or finds no device although NVML lists some.
+bool is_failure(const Inventory& inventory) {
+  const std::string& problem = inventory.problem;
+  return problem.starts_with("init:") || problem.starts_with("probe_") ||
+         (!inventory.devices.empty() && reason_in_words(problem) == Reason::kNoDevice);
 }
 
 std::string driver_entry(const std::string& backend) { return backend + ".driver"; }
@@ -101,12 +110,13 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
   if (inventory.words().empty() || (simulated && lacks_library)) return;
   if (!simulated && inventory.devices.empty() && is_absence(inventory.problem)) {
     devices.absent[key] = inventory.problem;
-    return;
+    if (inventory.problem != kNoMigInstance) return;
   }
   const char* who = inventory.problem.empty() ? "the built-in suites can use no" : "no";
   const char* can = inventory.problem.empty() ? "" : " can be used";
-  devices.warnings.push_back(
-      {WarningCode::kProbe, fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
+  const std::string text = fmt::format("{} {} device{}: {}", who, key, can, inventory.words());
+  if (!simulated && is_failure(inventory)) devices.failing[key] = text;
+  devices.warnings.push_back({WarningCode::kProbe, text});
 }
 
 // Of what is there, `variable` of the caller leaves nothing.
@@ -309,6 +319,7 @@ void FoundDevices::add(const FoundDevices& other) {
   unusable_by_ours.insert(other.unusable_by_ours.begin(), other.unusable_by_ours.end());
   lacking.insert(other.lacking.begin(), other.lacking.end());
   absent.insert(other.absent.begin(), other.absent.end());
+  failing.insert(other.failing.begin(), other.failing.end());
   driver_files.insert(other.driver_files.begin(), other.driver_files.end());
   append(stack, other.stack);
   silent_drivers.insert(other.silent_drivers.begin(), other.silent_drivers.end());
@@ -388,6 +399,19 @@ std::vector<Backend> backends_of(const Plan& plan) {
     if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
   }
   return backends;
+}
+
+void blame_failing_drivers(const Plan& plan, FoundDevices& devices) {
+  for (const auto& [backend, text] : devices.failing) {
+    const auto needs_it = [&](const Case& test) {
+      return test.devices > 0 && key_of(plan.suites[test.suite].backend) == backend;
+    };
+    const auto is_other = [&](const PoolDevice& entry) { return entry.device.backend != backend; };
+    if (std::ranges::none_of(plan.cases, needs_it) || std::ranges::any_of(devices.pool, is_other)) continue;
+    for (Warning& warning : devices.warnings) {
+      if (warning.text == text) warning.code = WarningCode::kDeviceAccess;
+    }
+  }
 }
 
 std::vector<StackFact> unsaid_drivers(const FoundDevices& devices) {

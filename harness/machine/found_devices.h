@@ -34,7 +34,8 @@ struct FoundDevices {
   std::map<std::string, std::string> unusable_by_ours;
   int cuda_runtime = 0;  // the number of the CUDA Runtime that works here, e.g. 12; 0: not known
   std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
-  std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
+  std::map<std::string, std::string> absent;   // backend that is not here, or is hidden by the caller -> why
+  std::map<std::string, std::string> failing;  // backend whose driver is here and fails -> its warning's text
   std::map<std::string, std::string> driver_files;  // backend -> Inventory::driver_file
   std::vector<std::pair<std::string, std::string>> stack;
   std::map<std::string, std::string> silent_drivers;  // backend whose driver does not say what it is -> why
@@ -64,6 +65,10 @@ Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulatio
 
 // The backends of the plan's cases.
 std::vector<Backend> backends_of(const Plan& plan);
+
+// A driver that is here and fails is a failure of the machine, and no lack of devices (exit 75): its warning gets the code
+// for that. Not where the plan can use devices of another vendor: a driver without a card may be left over.
+void blame_failing_drivers(const Plan& plan, FoundDevices& devices);
 
 // Of each vendor whose driver does not say here what it is, or was not asked, that and why.
 std::vector<StackFact> unsaid_drivers(const FoundDevices& devices);

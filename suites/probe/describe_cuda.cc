@@ -88,8 +88,22 @@ bool concerns_one_runtime(std::string_view problem) {
          problem.starts_with("symbol_missing:");
 }
 
-void name_problem(json& document, const CudaRuntime& runtime) {
+// Why the runtime has no device although NVML lists GPUs.
+bool name_useless_gpus(json& document, const Nvml& nvml) {
+  if (!document["devices"].empty() || nvml.lost() + nvml.without_instance() == 0) return false;
+  document["problem"] = nvml.lost() > 0 ? "init:GPU_IS_LOST" : "no_mig_instance";
+  document["detail"] = nvml.lost() > 0
+                           ? fmt::format("NVML lists {} GPU(s) that do not answer any more", nvml.lost())
+                           : fmt::format(
+                                 "{} GPU(s) in MIG mode without an instance (nvidia-smi mig -cgi "
+                                 "PROFILE -C creates one)",
+                                 nvml.without_instance());
+  return true;
+}
+
+void name_problem(json& document, const CudaRuntime& runtime, const Nvml& nvml) {
   if (runtime.problem.empty()) return;
+  if (!concerns_one_runtime(runtime.problem) && name_useless_gpus(document, nvml)) return;
   const std::size_t listed = document["devices"].size();
   std::string problem = runtime.problem;
   std::string detail = runtime.detail;
@@ -132,7 +146,7 @@ json describe_cuda() {
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
   if (!document["devices"].empty()) document["stand_in"] = loaded_simulator();
   document["library"] = loaded_library({kDriverLibrary, Nvml::kLibrary});
-  name_problem(document, runtime);
+  name_problem(document, runtime, nvml);
   return document;
 }
 

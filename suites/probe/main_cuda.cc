@@ -8,7 +8,8 @@
 // If there is no Runtime, it is NVML's. WHY says why no program here can use a device; in "runtime", why
 // those cannot that use this runtime:
 //   no_driver    libcuda.so.1 cannot be loaded          driver_too_old   35, although there is a driver
-//   no_device    100, or nothing is listed              init:CODE        any other answer
+//   no_device    100, or nothing is listed              init:CODE        any other answer; GPU_IS_LOST: NVML's
+//   no_mig_instance    NVML's GPUs are in MIG mode, and none has an instance
 //   library_missing:libcudart.so.13                     symbol_missing:NAME
 #include <nlohmann/json.hpp>
 

@@ -38,7 +38,10 @@ void Nvml::list() {
   problem_ = call("nvmlDeviceGetCount_v2", &count);
   for (unsigned i = 0; problem_.empty() && i < count; ++i) {
     nvml::Device gpu = nullptr;
-    if (!call("nvmlDeviceGetHandleByIndex_v2", i, &gpu).empty()) continue;  // lost: it can be given to nobody
+    if (!call("nvmlDeviceGetHandleByIndex_v2", i, &gpu).empty()) {  // it can be given to nobody
+      ++lost_;
+      continue;
+    }
     if (!list_parts(gpu)) add(gpu, gpu);
   }
 }
@@ -51,10 +54,12 @@ bool Nvml::list_parts(nvml::Device gpu) {
     return false;
   unsigned most = 0;
   if (!call("nvmlDeviceGetMaxMigDeviceCount", gpu, &most).empty()) return true;
+  const std::size_t before = devices_.size();
   for (unsigned i = 0; i < most; ++i) {
     nvml::Device part = nullptr;
     if (call("nvmlDeviceGetMigDeviceHandleByIndex", gpu, i, &part).empty()) add(part, gpu);
   }
+  if (devices_.size() == before) ++without_instance_;
   return true;
 }
 

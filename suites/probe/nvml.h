@@ -65,6 +65,9 @@ class Nvml {
   // "", "library_missing:libnvidia-ml.so.1", "symbol_missing:NAME", or "FUNCTION: CODE".
   const std::string& problem() const { return problem_; }
   const std::vector<Device>& devices() const { return devices_; }
+  // The numbers of GPUs in MIG mode without an instance, and of lost GPUs. They are not in devices().
+  int without_instance() const { return without_instance_; }
+  int lost() const { return lost_; }
 
   // The error, or "".
   template <typename... Arguments>
@@ -88,6 +91,8 @@ class Nvml {
   void* library_ = nullptr;
   std::string problem_;
   std::vector<Device> devices_;
+  int without_instance_ = 0;
+  int lost_ = 0;
 };
 
 }  // namespace proctor::probe

@@ -122,6 +122,7 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   if (auto used = check_devices_used(typed.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
   tell_access_faults(checked, placed);
+  if (!typed.setup.planned.allow_no_device) blame_failing_drivers(plan, devices);
   for (const std::string& pin : typed.pins) {
     const auto read = read_pin(pin, plan, devices);
     if (!read) return read.error();

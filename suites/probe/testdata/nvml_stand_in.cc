@@ -1,6 +1,7 @@
 // The functions of NVML that the probe uses, for its test: two devices, of which the second is an old one
 // that supports little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
-// which the second one is lost, or "mig", where the first one is divided in two.
+// which the second one is lost, "mig", where the first one is divided in two, "no_instance", where it is alone and in MIG
+// mode without an instance, or "gone", where it is alone and lost.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -62,11 +63,12 @@ int nvmlInit_v2() { return told("no_init") ? kDriverNotLoaded : kSuccess; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   while (told("hang")) pause();
-  *count = static_cast<unsigned>(std::size(devices));
+  *count = told("no_instance") || told("gone") ? 1 : static_cast<unsigned>(std::size(devices));
   return kSuccess;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  if (told("gone")) return kGpuIsLost;
   *device = &devices[index];
   return kSuccess;
 }
@@ -106,7 +108,7 @@ int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
 }
 
 int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
-  *pending = told("mig") ? 1 : 0;
+  *pending = told("mig") || told("no_instance") ? 1 : 0;
   return give(device, current, *pending);
 }
 
@@ -116,7 +118,7 @@ int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
 }
 
 int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** part) {
-  if (index >= std::size(parts)) return kNotFound;
+  if (told("no_instance") || index >= std::size(parts)) return kNotFound;
   *part = &parts[index];
   return kSuccess;
 }

@@ -178,6 +178,17 @@ int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
   return written ? kExitGreen : fail(written.error());
 }
 
+// Prints the failures, the counts, the page and the verdict, as `proctor run` does.
+void print_end(const RunModel& model, const fs::path& run, std::size_t parts) {
+  for (const FailedLine& line : failed_lines(model, failing_groups(model)))
+    std::printf("%s %s: %s\n", line.word.c_str(), line.head.c_str(), clean_text(line.message).c_str());
+  const int code = shell_exit_code(model);
+  const char* simulated = model.simulated() ? " · simulated: no evidence about hardware" : "";
+  std::printf("%zu parts: %s%s\n", parts, summary_line(model.summary()).c_str(), simulated);
+  std::printf("page: %s\n", shown((run / "index.html").string()).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(model, code).c_str());
+}
+
 int report(const std::string& directory) {
   const auto opened = run_in(directory);
   if (!opened) return fail(opened.error());
@@ -195,10 +206,7 @@ int report(const std::string& directory) {
   if (error) return fail(Error::system("write " + (run / "journal.jsonl").string(), error.value()));
   if (auto rendered = render(*model, run); !rendered) return fail(rendered.error());
   remove_old_journal_seals();
-  const int code = shell_exit_code(*model);
-  std::printf("%zu parts: %s\n", request.parts.size(), summary_line(model->summary()).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());
-  std::printf("reports in %s\n", shown(run.string()).c_str());
+  print_end(*model, run, request.parts.size());
   return kExitGreen;
 }
 

@@ -19,13 +19,14 @@ set_target_properties(sample PROPERTIES IMPORTED_LOCATION "@SAMPLE@")
 proctor_discover_tests(sample LABELS quick TIMEOUT 30s)
 add_executable(gone IMPORTED)
 set_target_properties(gone PROPERTIES IMPORTED_LOCATION "@DIR@/no-such-program")
-proctor_discover_cases(gone)
+proctor_discover_tests(gone)
 foreach(i RANGE 1 6)
   proctor_add_suite(gpu${i} COMMAND "@PYTHON@" "@DIR@/hold.py" "@DIR@/order" BACKEND xpu
                     OPTIONS --sim xpu:2x1 --sim-state "@DIR@/machine")
 endforeach()
 proctor_add_suite(skips COMMAND /bin/sh -c "exit 77" SKIP_CODE 77)
 proctor_add_suite(exits COMMAND /bin/sh -c "exit 77")
+proctor_add_suite(short COMMAND /bin/true OPTIONS --min-executed 2)
 """
 FIXTURE = {"proctor.open": "Passed", "proctor.report": "Passed"}
 HOLD = """import os, sys, time
@@ -74,6 +75,7 @@ def cases(build, directory):
     check(found.get("sample/Plain.DISABLED_Broken") == "Not Run (Disabled)", found)
     check(found.get("gone_NOT_DISCOVERED") == "Failed", found)
     check(found.get("skips") == "Skipped" and found.get("exits") == "Failed", found)
+    check(found.get("short") == "Failed", "incomplete although it ran:", found)
     check(found.get("proctor.report") == "Passed", found)
     check(all(found.get(f"gpu{i}") == "Passed" for i in range(1, 7)), found)
     exclusive(directory / "order")

@@ -63,16 +63,6 @@ FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
   return line;
 }
 
-std::string red_words(const RunModel& model) {
-  const FailureCount count = count_failures(model, failing_groups(model));
-  const std::string of_all = fmt::format(" of {}", count_text(model.cases().size(), "case"));
-  if (count.failed == 0 && count.flaky > 0)
-    return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);
-  if (count.failed == 0) return "FAILED";
-  return fmt::format("FAILED: {}{}, {}{}", count.failed, of_all, count_text(count.causes, "cause"),
-                     count.flaky > 0 ? fmt::format(", and {} flaky", count.flaky) : "");
-}
-
 std::string incomplete_words(const RunModel& model) {
   if (!open_skips(model).empty()) return "INCOMPLETE: tests were skipped, see above";
   std::string words = "INCOMPLETE: something planned was not run, or nothing was";
@@ -80,6 +70,17 @@ std::string incomplete_words(const RunModel& model) {
   const int executed = model.summary().executed();
   if (executed < wanted) words += fmt::format("; {} executed, --min-executed {}", executed, wanted);
   return words;
+}
+
+std::string red_words(const RunModel& model) {
+  const FailureCount count = count_failures(model, failing_groups(model));
+  const std::string of_all = fmt::format(" of {}", count_text(model.cases().size(), "case"));
+  if (count.failed == 0 && count.flaky > 0)
+    return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);
+  if (count.failed == 0)
+    return exit_code(model) == kExitIncomplete ? incomplete_words(model) : std::string("FAILED");
+  return fmt::format("FAILED: {}{}, {}{}", count.failed, of_all, count_text(count.causes, "cause"),
+                     count.flaky > 0 ? fmt::format(", and {} flaky", count.flaky) : "");
 }
 
 // The kernel logged an error of a device.

@@ -120,6 +120,17 @@ Result<void> write_reports(const RunModel& model, Prepared& prepared, const RunO
 
 // ---- The run ----
 
+// CTest shows a part with exit code 3 as skipped. A part that ran something, or that did not run something planned, is red.
+int code_of_part(const RunModel& model, int code) {
+  const auto is_notrun = [&](const CaseRecord& record) {
+    return model.verdict(record).outcome == Outcome::kNotrun;
+  };
+  const RunPlanned& plan = model.plan();
+  const bool is_skip = plan.fail_on_skip.empty() && std::ranges::none_of(model.cases(), is_notrun) &&
+                       (model.summary().executed() == 0 || !plan.no_device_for.empty());
+  return code == kExitIncomplete && !is_skip ? kExitRed : code;
+}
+
 // The merged or joined run is recorded in its place.
 bool is_part(const Checked& checked, const Prepared& prepared) {
   const auto& shard = prepared.setup.planned.shard;
@@ -210,7 +221,8 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   display->before_reports(model);
   const auto rendered = write_reports(model, prepared, checked.typed, events);
   record(history, *prepared.journal, model);
-  const int code = display->judge(model);
+  const int judged = display->judge(model);
+  const int code = checked.typed.is_part ? code_of_part(model, judged) : judged;
   display->finish(model, code, rendered);
   output.on_lost(nullptr);
   // There may be hundreds: not while the first case waits, and once for all parts of a joined run.

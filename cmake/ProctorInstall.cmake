@@ -155,6 +155,7 @@ install(FILES harness/core/child_protocol.h COMPONENT development DESTINATION ${
 proctor_install_share(development gtest harness/plan/gtest/proctor_gtest_listener.cc)
 install(FILES
   cmake/ProctorCTest.cmake
+  cmake/ProctorConformance.cmake
   cmake/ProctorDiscover.cmake
   ${PROJECT_BINARY_DIR}/installed/ProctorConfig.cmake
   ${PROJECT_BINARY_DIR}/ProctorConfigVersion.cmake

@@ -237,7 +237,7 @@ def words(sandbox):
         text += f"  EXTRA_ARGS ${{CMAKE_BINARY_DIR}}/extra{i} {these} ENVIRONMENT {VARIABLES})\n"
         text += f"add_test(NAME plain{i} COMMAND {sys.executable} {these})\nproctor_add_suite(options{i} COMMAND a OPTIONS {these})\n"
     text += f"proctor_discover_tests(x EXTRA_ARGS {WORDS[1]} OPTIONS {WORDS[0]})\n"
-    text += f"proctor_discover_cases(x EXTRA_ARGS {WORDS[1]} OPTIONS {WORDS[0]})\n"
+    text += f"proctor_discover_tests(x EXTRA_ARGS {WORDS[1]} OPTIONS {WORDS[0]})\n"
     (sandbox.path / "show.py").write_text(SHOW)
     (sandbox.path / "CMakeLists.txt").write_text(text)
     build = sandbox.path / "build"

@@ -23,6 +23,7 @@ find_package(GTest REQUIRED)
 add_executable(copy_xpu copy_xpu.cc)
 target_link_libraries(copy_xpu PRIVATE Proctor::gtest_listener GTest::gtest_main ze_loader)
 proctor_discover_tests(copy_xpu BACKEND xpu OPTIONS --sim xpu:2x2)
+proctor_add_conformance(SIMULATED xpu:1x1 SUITES memory FILTER Copy.HostToDevice*)
 """
 CUDA = """find_package(CUDAToolkit REQUIRED)
 add_executable(copy_cuda copy_cuda.cc)
@@ -125,7 +126,7 @@ def user_project(directory, prefix, env, cuda):
     check(f"Proctor_DIR:PATH={prefix}/share/cmake/Proctor" in cache, "another Proctor was found")
     run("cmake", "--build", build, env=env)
     text = run("ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "-j2", env=env)
-    for test in ("copy_xpu/Copy.ThereAndBack", "copy_cuda") if cuda else ("copy_xpu/Copy.ThereAndBack",):
+    for test in ("copy_xpu/Copy.ThereAndBack", "simulated.memory.xpu", *(("copy_cuda",) if cuda else ())):
         check(re.search(rf"{test} \.+ +Passed", text), text)
     print("ok a user's project on it: " + ("CUDA and XPU" if cuda else "XPU"))
 
@@ -143,16 +144,22 @@ def shared_files(directory, prefix, env):
 
 
 def refused(directory, prefix, env):
-    """What is wrong is said at configure: a version that is too new, a prefix without the runner."""
+    """What is wrong is said at configure: a version that is too new, a prefix without a component."""
     directory.mkdir()
-    for wanted, words in (("99", "99"), ("0.1", "install the component `runner`")):
+    for program in ("libproctor_ze_sim.so", *(f"memory_{backend}" for backend in ("xpu", "cuda"))):
+        (prefix / "libexec/proctor" / program).unlink(missing_ok=True)
+    for call, words in (("99 REQUIRED)", "99"),
+                        ("REQUIRED)\nproctor_add_conformance(SIMULATED xpu:1x1 SUITES kernels)", "no simulator of xpu devices"),
+                        ("REQUIRED)\nproctor_add_conformance(SUITES memory)", "install the component `suites`"),
+                        ("0.1 REQUIRED)", "install the component `runner`")):
+        if words.endswith("`runner`"):
+            (prefix / "bin/proctor").unlink()
         (directory / "CMakeLists.txt").write_text(
-            f"cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES NONE)\nfind_package(Proctor {wanted} REQUIRED)\n")
+            f"cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES NONE)\nfind_package(Proctor {call}\n")
         done = subprocess.run(["cmake", "-S", directory, "-B", directory / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
                               capture_output=True, text=True, env=env)
-        check(done.returncode != 0 and words in done.stderr, wanted, done.stderr)
-        (prefix / "bin/proctor").unlink(missing_ok=True)
-    print("ok a wrong version and a missing runner are said at configure")
+        check(done.returncode != 0 and words in " ".join(done.stderr.split()), call, done.stderr)
+    print("ok a wrong version and a missing component are said at configure")
 
 
 def main():

@@ -5,7 +5,8 @@
 # In each the tarball, unpacked, its directory moved, run by an ordinary user; the wheels, installed by pip without a network
 # into an empty virtual environment; where the distribution has Level Zero's loader (from 12 on) the Debian packages by apt,
 # which brings what they depend on. Of the tarball and the Debian packages all suites run on simulated devices, of both
-# vendors where the packages were made with the CUDA toolkit; of the wheels one check.
+# vendors where the packages were made with the CUDA toolkit; of the wheels one check. Where the distribution's CMake is new
+# enough (from 12 on), a project of 15 lines has the tarball's suites as its tests.
 set -euo pipefail
 self=$(readlink -f "$0")
 user=10001  # nobody in /etc/passwd
@@ -48,6 +49,28 @@ tarball_alone() { # root, packages, devices for a run on each
   mv "$root/opt/first/${tarball%.tar.gz}" "$root/opt/moved"
   expect 0 'installed archive, /opt/moved' as_user "$root" /opt/moved/bin/proctor --version
   for cards in $devices; do run_all "$root" /opt/moved/bin/proctor "$cards"; done
+  rm -r "$root/opt/moved"
+}
+
+cmake_project() { # root, packages, devices
+  local root=$1 packages=$2 devices=$3 tarball
+  apt_install "$root" cmake make
+  tarball=$(cd "$packages" && ls proctor-*.tar.gz)
+  mkdir "$root/opt/moved" "$root/tmp/project"
+  tar -xzf "$packages/$tarball" -C "$root/opt/moved" --no-same-owner --strip-components=1
+  cat >"$root/tmp/project/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(check_my_machine LANGUAGES NONE)
+enable_testing()
+find_package(Proctor REQUIRED)
+proctor_add_conformance()
+proctor_add_conformance(SIMULATED $devices SUITES visibility memory)
+PROJECT
+  chown -R $user "$root/tmp/project"
+  expect 0 'Generating done' as_user "$root" cmake -S project -B project/build -DCMAKE_PREFIX_PATH=/opt/moved
+  expect 0 'simulated: no evidence about hardware' as_user "$root" ctest --test-dir project/build -V -j2 -L '^simulated$'
+  # The root has the device nodes of this machine, and no driver for them.
+  expect 0 'conformance.memory.xpu (Skipped)' as_user "$root" ctest --test-dir project/build -L '^conformance$'
   rm -r "$root/opt/moved"
 }
 
@@ -97,6 +120,8 @@ inside() { # root, packages
     echo "ok $name has no libze1, which the Debian packages depend on"
     return
   fi
+  cmake_project "$root" "$packages" "xpu:2x2${cuda:+,$cuda}"
+  echo "ok $name, a CMake project on the tarball"
   debian_packages "$root" "$packages" "xpu:2x2${cuda:+,$cuda}"
   echo "ok $name, the Debian packages: xpu:2x2${cuda:+,$cuda}; nothing is left after purge"
 }

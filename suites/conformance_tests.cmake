@@ -1,0 +1,20 @@
+# Our own suites as tests of this build: `ctest --preset conformance` and `ctest --preset conformance-simulated`, each one run
+# with one page. They need only the target run_needs. `./dev test` and the presets of the other tests leave them out, and
+# the tests of their fixture, by these labels: conformance, simulated, proctor.run.
+include(cmake/ProctorConformance.cmake)
+set(PROCTOR_EXECUTABLE ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/proctor)
+
+proctor_add_conformance()
+
+# What `./dev run` runs without an accelerator. A rank of collectives has a card of its own.
+set(cards "")
+set(backends xpu)
+if(TARGET proctor_cudart_sim)
+  set(cards ,cuda:4)
+  list(APPEND backends cuda)
+endif()
+if(TARGET visibility_xpu)
+  proctor_add_conformance(SIMULATED xpu:2x2 SUITES visibility TEST_PREFIX simulated-intel. OPTIONS --sim-driver intel)
+endif()
+proctor_add_conformance(SIMULATED xpu:2x2${cards} SUITES visibility memory kernels management)
+proctor_add_conformance(SIMULATED xpu:4x1${cards} SUITES collectives BACKEND ${backends} none)

@@ -15,6 +15,23 @@
 # drivers of 12; so clang, the one that makes the SPIR-V, makes NAME.ptx of the same source, in a version of PTX that each driver of
 # 12 knows and compiles for its card, and ptxas judges it. For ARCHITECTURE alone, ptxas makes NAME.cubin of it.
 
+# Code for the cards of this machine that this nvcc knows, such as 90-real.
+function(proctor_cuda_cards_here result)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+    OUTPUT_VARIABLE cards ERROR_QUIET RESULT_VARIABLE ignored)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET RESULT_VARIABLE ignored)
+  set(found "")
+  string(REGEX MATCHALL "[0-9]+[.][0-9]" cards "${cards}")
+  foreach(card IN LISTS cards)
+    string(REPLACE "." "" number ${card})
+    if(known MATCHES "sm_${number}\n")
+      list(APPEND found ${number}-real)
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES found)
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
 option(PROCTOR_CUDA "Build what needs the CUDA toolkit when nvcc is found" ON)
 set(PROCTOR_CUDA_FOUND FALSE)
 # What packages and the bundle for a card have: code for each generation, and PTX for those that have none (11.0, and later ones).
@@ -25,11 +42,13 @@ if(PROCTOR_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # A development build has PTX alone: each card from 7.5 on compiles it, and nvcc compiles each kernel once.
+    # A development build has PTX, which each card from 7.5 on compiles, and code for the cards that are here: a driver
+    # older than nvcc compiles no PTX of it. Without a card, nvcc compiles each kernel once.
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES ${PROCTOR_RELEASE_ARCHITECTURES})
       if(CMAKE_BUILD_TYPE STREQUAL Dev)
-        set(CMAKE_CUDA_ARCHITECTURES 75-virtual)
+        proctor_cuda_cards_here(cards)
+        set(CMAKE_CUDA_ARCHITECTURES ${cards} 75-virtual)
       endif()
     endif()
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)

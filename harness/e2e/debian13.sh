@@ -54,11 +54,15 @@ test_inside() {
   cd "$root"
   # Not only chroot: below a root that is no mount point there are no mount namespaces, and paths in /proc are not ours.
   pivot_root . outside
-  exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot . /bin/sh -ec '
+  exec env -i PATH=/usr/local/cuda/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot . /bin/sh -ec '
     umount --lazy /outside
-    cmake -G Ninja -S /src -B /build -DCMAKE_BUILD_TYPE=Dev -DPROCTOR_PRECOMPILED=OFF >/build.log || { cat /build.log; exit 1; }
+    cmake -G Ninja -S /src -B /build -U CMAKE_CUDA_COMPILER -DCMAKE_BUILD_TYPE=Dev -DPROCTOR_PRECOMPILED=OFF >/build.log || { cat /build.log; exit 1; }
     cmake --build /build -- -k 0 # all missing headers in one go
-    ctest --test-dir /build --no-tests=error --output-on-failure -j2'
+    if command -v nvcc >/dev/null && [ ! -e /build/bin/cuda_sim/libcudart.so.13 ]; then
+      echo "debian13: the build has no simulated CUDA Runtime, although nvcc is here"
+      exit 1
+    fi
+    ctest --test-dir /build --no-tests=error --output-on-failure -LE "^(conformance|simulated|proctor[.]run)$" -j2'
 }
 
 if [ "${1:-}" = --inside ]; then

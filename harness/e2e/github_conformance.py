@@ -107,12 +107,14 @@ def second_call(sandbox, first):
 
 
 def missing(sandbox):
-    """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other."""
-    fates = {"2of4": "cancelled", "3of4": "skipped", "4of4": "failure"}
+    """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other. So is a runner
+    whose version nobody could read."""
+    fates = {"2of4": "cancelled", "3of4": "skipped", "4of4": "failure", "runner": "failure"}
     result = sandbox.run(lambda name: next((fate for shard, fate in fates.items() if shard in name), None), shards=4)
     check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == "incomplete", text(result))
     said = [message.split(" has no report")[0] for message in errors(result) if "has no report" in message]
     check(said == [f"on-the-host shard {number}/4" for number in (2, 3, 4)], errors(result))
+    check(any("the job `runner` did not pass" in message for message in errors(result)), errors(result))
 
 
 def fork(sandbox):

@@ -161,6 +161,9 @@ def hardware(sandbox):
     is_red(result, "rule `hardware`", "copies, B580", "simulat", "on-the-host: no case ran on a real device")
     check(json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())["verdict"] == "red", "gate.json")
     verdict_of(alone(sandbox), "red", "ci/gate.toml is not satisfied", keep="true")
+    sandbox.policy(SIMULATED)  # nothing proves a device, also if the merge has no result
+    verdict_of(alone(sandbox, PROVEN=""), "red", "on-the-host: no case ran on a real device", keep="true")
+    verdict_of(alone(sandbox, RUNNER_RESULT="failure"), "red", "a job `runner` failed", keep="true")
 
 
 def policies(sandbox):
@@ -281,7 +284,7 @@ def alone(sandbox, history_state="none", **environment):
         (at / "shards" / shard).symlink_to(sandbox.reports.directory / shard)
     matrix = json.dumps({"include": [{"stack": "on-the-host", "shard": f"{index}of2"} for index in (1, 2)]})
     variables = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "NAME": "proctor", "MATRIX": matrix, "POLICY": "ci/gate.toml",
-                 "PLAN_RESULT": "success", "WITHOUT_DEVICE": "", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
+                 "PLAN_RESULT": "success", "RUNNER_RESULT": "success", "PROVEN": "on-the-host", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
                  "SHARDS_AT": at / "shards", "HISTORY_AT": at / "history", "GATE_AT": at / "gate", "GITHUB_SHA": "0" * 40,
                  "GITHUB_OUTPUT": at / "output", "GITHUB_STEP_SUMMARY": at / "summary", **environment}
     variables = {name: str(value) for name, value in variables.items() if value is not None}

@@ -23,7 +23,8 @@ GPU_RUNNERS = ROOT / ".github" / "actions" / "conformance-plan" / "gpu_runners.p
 SCHEDULE = {"event_name": "schedule", "event": {"repository": {"default_branch": "main"}}, "repository": "o/r", "run_id": "9",
             "workflow": "gpu", "api_url": "http://127.0.0.1:9", "token": "secret", "ref_name": "main"}
 DISPATCH = {**SCHEDULE, "event_name": "workflow_dispatch"}
-BARE = {"bare": {"labels": MACHINES, **SIMULATED}}
+PLAN = [*SIMULATED["plan"], "--backend=xpu"]
+BARE = {"bare": {"labels": MACHINES, "plan": PLAN, "run": SIMULATED["run"]}}
 POLICY = """version = 1
 [[cell]]
 suite    = "memory"
@@ -100,7 +101,7 @@ def green(sandbox):
     directory = sandbox.project() / "ci"
     directory.mkdir()
     (directory / "policy.toml").write_text(POLICY)
-    check(sandbox.proctor("plan", *SIMULATED["plan"], "-o", directory / "plan.json").returncode == 0, "plan")
+    check(sandbox.proctor("plan", *PLAN, "-o", directory / "plan.json").returncode == 0, "plan")
     machine = {**BARE["bare"], "run": [*SIMULATED["run"], "--subject=dirty=false"]}
     api = {"api_url": f"http://127.0.0.1:{Api().server_port}"}
     result = sandbox.start({"bare": machine}, {**SCHEDULE, **api}, OnHardware, GPU_POLICY="ci/policy.toml")
@@ -135,7 +136,7 @@ def planted_fault(sandbox):
 
 def five_stacks(sandbox):
     """What becomes of each entry. No machine of them is here, so that every shard is missing, by name."""
-    machines = {name: {"labels": ["self-hosted", name], "image": IMAGE, "plan": SIMULATED["plan"]}
+    machines = {name: {"labels": ["self-hosted", name], "image": IMAGE, "plan": PLAN}
                 for name in ("cuda-13", "cuda-12", "xpu-rolling", "xpu-lts")}
     machines["bare"] = {**BARE["bare"], "labels": ["self-hosted", "bare"]}
     result = sandbox.start(machines, RENDER_GROUP="109", fate=lambda name: "cancelled" if "/ shard" in name else None)
@@ -145,6 +146,7 @@ def five_stacks(sandbox):
     check([bool(shard.container) for shard in shards] == [True] * 4 + [False], shards)
     volume = f"--volume={BIN.parent}:{BIN.parent}:ro"
     check(all(volume in shard.container["options"] for shard in shards[:4]), shards)
+    check(all(f"=seccomp={BIN.parent}/share/proctor/seccomp.json" in shard.container["options"] for shard in shards[:4]), shards)
     check(sum("has no report" in message for message in errors(result)) == 5, errors(result))
     asked = result["conformance"].called["runner"].instances
     check([runner.labels[1] for runner in asked] == [*machines, "cuda-13"], "the versions of these runners:", asked)
@@ -193,7 +195,8 @@ def bad_input(sandbox):
         (machine(stack="x"), "", "unknown key 'stack'"), (machine(labels=[]), "", "no labels"),
         (machine("cuda-13"), "", "cuda-13: no image. It runs in a container"),
         (machine(image=IMAGE), "", "bare: an image, but it runs on the host"),
-        (machine(), "cuda-13", "has no entry 'cuda-13'"),
+        (machine(), "", 'bare: "plan" has no "--backend=cuda" or "--backend=xpu"'),
+        (machine(plan=["--backend=cuda"]), "cuda-13", "has no entry 'cuda-13'"),
     ]
     for machines, stack, message in table:
         given = machines if isinstance(machines, str) else json.dumps(machines)

@@ -8,12 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from harness import BIN, ROOT, check, is_sanitized, report, run_scenarios, skip, wait_until
 
 HARDWARE = ROOT / "suites/hardware"
+sys.path.insert(0, str(HARDWARE))
+from observed import repeated  # noqa: E402
+
 STEPS = ("suites", "accept", "speeds", "nccl")
 FAULT = "copy.short:min=65537"  # above what the health probe copies
 FILTER = "*/Copy.DeviceToDevice*"
@@ -109,6 +111,7 @@ def the_bundle_runs_every_step(sandbox):
     refused = subprocess.run([sys.executable, "-B", HARDWARE / "observed.py", out, "-o", sandbox.path / "table.toml"],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     check(refused.returncode == 2 and "is simulated" in refused.stdout, refused.stdout)
+    check(all(len(medians) > 0 for medians in repeated(out / "speeds").values()) and repeated(out / "speeds"), "no speeds")
     again, said = lent(sandbox, bundle, out)
     check(again == 2 and f"{out} is not empty" in said, again, said)
 
@@ -133,13 +136,14 @@ def what_does_not_fit_is_named(sandbox):
     bundle, out = light_bundle(sandbox, {"speeds": "1 2"}), sandbox.path / "lent"
     code, output = lent(sandbox, bundle, out, "-t", "60", "-s", "accept speeds", speeds="large core.4711")
     result, about = rows(out, output)["accept"]
-    check(result == "not run" and re.fullmatch(r"4[0-5] s left, it needs 215", about), output)
+    check(result == "not run" and re.fullmatch(r"(2[0-9]|30) s left, it needs 215", about), output)
     check(code == 3 and rows(out)["speeds"] == ("exit 0", ""), code, output)
     check("left out: speeds/core.4711, 61 MiB" in output and not (out / "speeds/core.4711").exists(), output)
     code, output = lent(sandbox, bundle, sandbox.path / "large", "-s", "speeds", speeds="large journal.jsonl")
     check(code == 1 and re.search(r"has 61 MiB, more than 60: speeds/journal.jsonl has \d+ KiB", output), code, output)
     for options, said in ((("-s", "spee"), "unknown step 'spee'; the steps are suites accept speeds nccl"),
-                          (("-t", "9m"), "-t 9m: not a number of seconds"), (("-x",), "usage: lent.sh")):
+                          (("-s", " "), "-s: no step; the steps are"), (("-t", "9m"), "-t 9m: not a number of seconds"),
+                          (("-t", "090"), "-t 090: not a number of seconds"), (("-x",), "usage: lent.sh")):
         code, output = lent(sandbox, bundle, sandbox.path / "never", *options)
         check(code == 2 and said in output and not (sandbox.path / "never").exists(), options, output)
 
@@ -149,10 +153,9 @@ def ctrl_c_keeps_what_there_is(sandbox):
     process = start(sandbox, bundle, out, suites="long")
     journal = out / "suites/journal.jsonl"
     wait_until(lambda: process.poll() is not None or (journal.exists() and "attempt_started" in journal.read_text()), 60, "case")
-    began = time.monotonic()
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=60)
-    check(process.returncode == 130 and time.monotonic() - began < 30, process.returncode, output)
+    check(process.returncode == 130, process.returncode, output)
     check(rows(out, output) == {"suites": ("exit 143", "interrupted"),
                                 **{step: ("not run", "interrupted") for step in STEPS[1:]}}, output)
     [case] = report(out / "suites")["cases"]

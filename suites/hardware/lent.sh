@@ -45,7 +45,7 @@ note() { printf '%s\n' "$1" >"$LENT_OUT/note"; } # for the row of the step
 
 here=$(cd "$(dirname "$0")" && pwd)
 proctor=$here/bin/proctor
-reserve=15  # seconds from the end of the time to the kill, and for the table
+reserve=30  # seconds for the kill after a limit, and for the table
 most_mib=60 # of OUT
 
 if [ "${1-}" = --step ]; then # NAME SECONDS ARGUMENTS...: this script started itself, under `timeout`
@@ -65,6 +65,13 @@ refuse() {
 names() { printf '%s\n' "$steps" | cut -d' ' -f1; }
 
 seconds_of() { printf '%s\n' "$steps" | awk -v "name=$1" -v "field=$2" '$1 == name { print $field }'; }
+
+seconds_of_later() { # NAME: the fewest seconds of the chosen steps behind it
+  printf '%s\n' "$steps" | awk -v "name=$1" -v "chosen=$chosen" '
+    BEGIN { count = split(chosen, names) }
+    { least[$1] = $2 }
+    END { for (i = count; i > 0 && names[i] != name; --i) sum += least[names[i]]; print sum + 0 }'
+}
 
 worse() { # the one of two exit codes of proctor that says more
   for code in 2 1 75 3; do
@@ -101,6 +108,7 @@ run_step() { # NAME LIMIT ARGUMENTS...; sets code
   shift 2
   timeout --kill-after=15 --signal=TERM "$limit" sh "$here/lent.sh" --step "$name" "$limit" "$@" </dev/null &
   running=$!
+  [ "$interrupted" = 0 ] || kill -TERM "$running" # the signal came before there was a process
   wait_for_step
   code=$?
   running=
@@ -117,7 +125,7 @@ result_of_step() { # NAME: a row of the table, from code and $LENT_OUT/note
       row "$1" skipped "$taken" "$about"
       return
       ;;
-    124 | 137) about="ended at its limit of $limit s" ;;
+    124 | 137) [ "$taken" -lt "$limit" ] || about="ended at its limit of $limit s" ;;
   esac
   [ "$interrupted" = 0 ] || about=interrupted
   row "$1" "exit $code" "$taken" "$about"
@@ -135,12 +143,14 @@ try_step() { # NAME ARGUMENTS...
   least=$(seconds_of "$name" 2)
   limit=$(seconds_of "$name" 3)
   now=$(left)
+  later=$(seconds_of_later "$name")
   if [ "$interrupted" != 0 ]; then
     left_out "$name" interrupted
   elif [ "$now" -lt "$least" ]; then
     left_out "$name" "$now s left, it needs $least"
   else
-    [ "$limit" -le "$now" ] || limit=$now
+    [ "$limit" -le $((now - later)) ] || limit=$((now - later))
+    [ "$limit" -ge "$least" ] || limit=$least
     echo "lent: $name: at most $limit s, of $now s that are left"
     start=$(date +%s)
     run_step "$name" "$limit" "$@"
@@ -166,7 +176,7 @@ trim() { # the largest files that no report is made from, until OUT is small eno
 }
 
 total=540
-chosen=$(names)
+chosen=$(names | paste -sd ' ')
 while getopts t:s: option; do
   case $option in
     t) total=$OPTARG ;;
@@ -175,7 +185,8 @@ while getopts t:s: option; do
   esac
 done
 shift $((OPTIND - 1))
-case $total in '' | *[!0-9]*) refuse "-t $total: not a number of seconds, for example -t 540" ;; esac
+case $total in '' | 0* | *[!0-9]*) refuse "-t $total: not a number of seconds, for example -t 540" ;; esac
+[ -n "$(printf '%s' "$chosen" | tr -d ' ')" ] || refuse "-s: no step; the steps are $(names | paste -sd ' ')"
 for step in $chosen; do
   names | grep -qxF -- "$step" || refuse "-s: unknown step '$step'; the steps are $(names | paste -sd ' ')"
 done

@@ -56,13 +56,15 @@ what_is_missing() { # the warning of a run that had no device
   done
 }
 
-trap : INT TERM # they end the run, which reports what it has, and not this script
+trap 'exit 130' INT
+trap 'exit 143' TERM
 if [ -e "$out/journal.jsonl" ]; then
   echo "$out contains a run already. Give another directory: run.sh OUT" >&2
   exit 2
 fi
 last=$(kernel_log 2>/dev/null | tail -n 1)
 before=$(look)
+trap : INT TERM # they end the run, which reports what it has, and not this script
 "$here/bin/proctor" run --out "$out" "$@"
 code=$?
 [ -e "$out/journal.jsonl" ] || exit $code

@@ -51,22 +51,22 @@ def bad_jobs():
     """What is wrong besides the reports: a line each."""
     if os.environ["PLAN_RESULT"] == "skipped":
         yield "nothing was run: code of a fork never reaches the machines"
-    for job in ("plan", "shard"):
+    for job in ("runner", "plan", "shard"):
         result = os.environ[f"{job.upper()}_RESULT"]
         if result != "success":
             yield f"a job `{job}` {WHAT_BECAME.get(result, f'ended as {result!r}')}"
-    for stack in os.environ["WITHOUT_DEVICE"].split():
-        yield f"{stack}: no case ran on a real device, and the input allow-simulated is not set"
 
 
 def reports():
-    """(the run directories of the shards, the missing shards)"""
-    there, missing = [], []
+    """(the run directories of the shards, what is missing of them: a line each)"""
+    there, missing, proven = [], [], os.environ["PROVEN"].split()
     try:
         stacks = shards_of(json.loads(os.environ["MATRIX"] or '{"include": []}'))
     except (ValueError, LookupError, TypeError) as failure:
         raise ValueError(f"the matrix of the plan cannot be read: {failure!r}") from failure
     for stack, shards in stacks.items():
+        if stack not in proven:
+            missing.append(f"{stack}: no case ran on a real device, and the input allow-simulated is not set")
         for shard in shards:
             directory = Path(os.environ["SHARDS_AT"]) / f"{os.environ['NAME']}-shard-{stack}-{shard}"
             if (directory / "journal.jsonl").exists():

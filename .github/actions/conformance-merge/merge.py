@@ -2,8 +2,9 @@
 """The last job of conformance.yml: one report per stack from the artifacts of its shards, and one verdict.
 
 It reads artifacts, not the results of jobs, because GitHub counts a skipped job as passed. Input through the environment:
-MATRIX from plan.py, NAME (the prefix of the artifacts), SHARDS_AT (the directory of the artifacts), ALLOW_SIMULATED.
-Output: merged/STACK/, and in GITHUB_OUTPUT `verdict` and `without-device`.
+MATRIX from plan.py, NAME (the prefix of the artifacts), SHARDS_AT (the directory of the artifacts), ALLOW_SIMULATED, and
+RUNNER_RESULT (of the job that reads the versions of the runners). Output: merged/STACK/, and in GITHUB_OUTPUT `verdict`
+and `proven`.
 """
 
 import json
@@ -64,12 +65,15 @@ def merge(stack, directories, out):
 
 
 def main():
-    """(verdict, [stack without a case on a real device])"""
+    """(verdict, [stack that the devices of its cases prove])"""
     if not os.environ["MATRIX"]:
         error("No plan", "the plan job made no plan, so nothing was run. A pull request of a fork never reaches the "
                          "machines: push its commit to a branch here after a review.")
         return "incomplete", []
-    at, verdicts, without_device = Path(os.environ["SHARDS_AT"]), [], []
+    at, verdicts, proven = Path(os.environ["SHARDS_AT"]), [], []
+    if os.environ["RUNNER_RESULT"] != "success":
+        error("Runner version", "the job `runner` did not pass for each machine: see its first step")
+        verdicts.append("incomplete")
     for stack, shards in shards_of(json.loads(os.environ["MATRIX"])).items():
         directories = {shard: at / f"{os.environ['NAME']}-shard-{stack}-{shard}" for shard in shards}
         missing = [shard for shard, path in directories.items() if not (path / "journal.jsonl").exists()]
@@ -79,14 +83,15 @@ def main():
         out = Path(os.environ["MERGED_AT"]) / stack
         verdicts.append("incomplete" if missing else merge(stack, list(directories.values()), out))
         report = out / "report.json"
-        if os.environ["ALLOW_SIMULATED"] != "true" and report.exists() and not proves_device(stack, report):
-            without_device.append(stack)
+        if os.environ["ALLOW_SIMULATED"] == "true" or (report.exists() and proves_device(stack, report)):
+            proven.append(stack)
+        else:
             verdicts.append("incomplete")
-    return max(verdicts, key=WORST.index), without_device
+    return max(verdicts, key=WORST.index), proven
 
 
 if __name__ == "__main__":
-    verdict, without_device = main()
+    verdict, proven = main()
     with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"verdict={verdict}\nwithout-device={' '.join(without_device)}\n")
+        output.write(f"verdict={verdict}\nproven={' '.join(proven)}\n")
     sys.exit(verdict != "green")

@@ -15,7 +15,7 @@ from plan import KEYS, Refused, check_entry, near
 
 PLANS = {"cuda-13": ["--backend=cuda"], "cuda-12": ["--backend=cuda"], "xpu-rolling": ["--backend=xpu"],
          "xpu-lts": ["--backend=xpu"], "bare": []}
-EXAMPLE = '{"bare": {"labels": ["self-hosted", "cuda"]}}'
+EXAMPLE = '{"bare": {"labels": ["self-hosted", "cuda"], "plan": ["--backend=cuda"]}}'
 WHERE = "Settings, Secrets and variables, Actions, Variables"
 
 
@@ -47,6 +47,9 @@ def stack_of(name, machine, proctor):
                                                   if in_container else "an image, but it runs on the host"))
     entry = {"stack": name, "plan": PLANS[name], **machine}
     check_entry(entry, set())
+    if not any(word.startswith("--backend=") for word in entry["plan"]):
+        raise Refused(f"GPU_RUNNERS: {name}: \"plan\" has no \"--backend=cuda\" or \"--backend=xpu\". The machine that plans may "
+                      "have other devices")
     if in_container:
         entry["options"] = [f"--volume={proctor}:{proctor}:ro", *entry.get("options", [])]
     return entry
@@ -54,7 +57,10 @@ def stack_of(name, machine, proctor):
 
 def main():
     machines, only = read_machines(), os.environ["STACK"]
-    proctor = Path(os.environ["GPU_PROCTOR"]).parent
+    programs = Path(os.environ["GPU_PROCTOR"])
+    if not programs.is_absolute() or len(programs.parts) < 3:
+        raise Refused(f"GPU_PROCTOR '{programs}' is no directory such as /opt/proctor/bin")
+    proctor = programs.parent
     stacks = [stack_of(name, machine, proctor) for name, machine in machines.items()]
     if only:
         stacks = [entry for entry in stacks if entry["stack"] == only]

@@ -99,6 +99,8 @@ def container(entry):
             raise Refused(f"stacks: {name}: the variable RENDER_GROUP '{group}' is not the number of the group of "
                           "/dev/dri/renderD128 on the machines (stat -c %g)")
         options = options.replace("${{ vars.RENDER_GROUP }}", group)
+    if proctor := os.environ.get("PROCTOR_PATH"):
+        options = options.replace("/opt/proctor/", f"{Path(proctor).parent}/")
     return {"image": image, "options": " ".join([options, *entry.get("options", [])])}
 
 

@@ -157,6 +157,9 @@ function(_proctor_add_conformance_test suite backend)
   if(NOT DEFINED PROCTOR_ONE_RUN OR PROCTOR_ONE_RUN)
     list(APPEND words --join "${PROCTOR_RUNS}")
     list(APPEND properties FIXTURES_REQUIRED proctor.run)
+  else() # a run of its own, below a directory of its own
+    file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/proctor/${name}")
+    list(APPEND properties WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/proctor/${name}")
   endif()
   if(NOT DEFINED topology) # simulated devices cannot be missing
     list(APPEND properties SKIP_RETURN_CODE ${PROCTOR_SKIP_RETURN_CODE})

@@ -258,7 +258,7 @@ echo "dev $*" >>"$CALLS"
     check(result == {"groups": "success", "group": "failure"}, result, sandbox.text)
     check([line for line in sandbox.called if line.startswith("dev")] == [f"dev test --full {name}" for name in known] and len(known) > 10, sandbox.called)
     boxes = {known[index]: instance.container for index, instance in enumerate(sandbox.results["group"].instances)}
-    check({name for name, image in boxes.items() if image} == {"collectives", "cuda", "machines", "selftest"}, boxes)
+    check({name for name, box in boxes.items() if box} == {"collectives", "cuda", "machines", "selftest"}, boxes)
     check(boxes["cuda"] == Workflow(WORKFLOWS / "ci.yml").document["jobs"]["cuda"]["container"], boxes)
     check(len([line for line in sandbox.called if line.startswith("apt-get install")]) == 4, sandbox.called)
 

@@ -21,7 +21,11 @@ set(_PROCTOR_CONFORMANCE_OWN --sim SIMULATED --backend BACKEND --filter FILTER -
 # Whether Proctor has a program or library: a file of the installation. In Proctor's own build, a target that is built later.
 function(_proctor_has out target file)
   set(found 0)
-  if(TARGET ${target} OR (DEFINED PROCTOR_PROGRAMS AND EXISTS "${PROCTOR_PROGRAMS}/${file}"))
+  if(DEFINED PROCTOR_PROGRAMS)
+    if(EXISTS "${PROCTOR_PROGRAMS}/${file}")
+      set(found 1)
+    endif()
+  elseif(TARGET ${target})
     set(found 1)
   endif()
   set(${out} ${found} PARENT_SCOPE)
@@ -49,7 +53,7 @@ endfunction()
 function(_proctor_refusal out)
   set(text "")
   if(DEFINED PROCTOR_PROGRAMS)
-    execute_process(COMMAND "${PROCTOR_EXECUTABLE}" list ${ARGN} OUTPUT_QUIET ERROR_VARIABLE text RESULT_VARIABLE status)
+    execute_process(COMMAND "${PROCTOR_EXECUTABLE}" list ${ARGN} --config "${config}" OUTPUT_QUIET ERROR_VARIABLE text RESULT_VARIABLE status)
     if(status EQUAL 0)
       set(text "")
     endif()
@@ -147,7 +151,7 @@ function(_proctor_add_conformance_test suite backend)
   foreach(glob IN LISTS arg_FILTER)
     list(APPEND words --filter "${suite}.${backend}/${glob}")
   endforeach()
-  if(DEFINED topology) # devices that the run must have
+  if(kind STREQUAL "simulated") # devices that the run must have
     list(APPEND words --sim "${topology}" --backend ${backend})
   endif()
   if(DEFINED arg_TIMEOUT)
@@ -161,7 +165,7 @@ function(_proctor_add_conformance_test suite backend)
     file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/proctor/${name}")
     list(APPEND properties WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/proctor/${name}")
   endif()
-  if(NOT DEFINED topology) # simulated devices cannot be missing
+  if(kind STREQUAL "conformance") # simulated devices cannot be missing
     list(APPEND properties SKIP_RETURN_CODE ${PROCTOR_SKIP_RETURN_CODE})
     if(NOT backend STREQUAL "none")
       list(APPEND properties RESOURCE_LOCK proctor.${backend}) # a suite uses all devices of its vendor
@@ -173,6 +177,8 @@ endfunction()
 
 function(proctor_add_conformance)
   set(name "") # for messages of the macros of ProctorCTest.cmake
+  set(config "${CMAKE_CURRENT_BINARY_DIR}/proctor/conformance.toml") # none of the project's changes these suites
+  file(CONFIGURE OUTPUT "${config}" CONTENT "# The suites of proctor_add_conformance() have Proctor's own limits.\n")
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "SIMULATED;TIMEOUT;TEST_PREFIX" "SUITES;BACKEND;FILTER;LABELS;OPTIONS")
   _proctor_check_conformance()
   set(wants_all TRUE) # that the package has
@@ -198,9 +204,6 @@ function(proctor_add_conformance)
   if(NOT DEFINED PROCTOR_ONE_RUN OR PROCTOR_ONE_RUN)
     _proctor_one_run()
   endif()
-  set(config "${CMAKE_CURRENT_BINARY_DIR}/proctor/conformance.toml") # none of the project's changes these suites
-  file(CONFIGURE OUTPUT "${config}" CONTENT "# The suites of proctor_add_conformance() have Proctor's own limits.\n")
-
   set(added 0)
   set(missing "")
   foreach(backend IN LISTS arg_BACKEND)

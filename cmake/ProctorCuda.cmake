@@ -18,7 +18,7 @@
 # Code for the cards of this machine that this nvcc knows, such as 90-real.
 function(proctor_cuda_cards_here result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
-    OUTPUT_VARIABLE cards ERROR_QUIET RESULT_VARIABLE ignored)
+    OUTPUT_VARIABLE cards ERROR_QUIET RESULT_VARIABLE ignored TIMEOUT 20) # a lost card may block it
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET RESULT_VARIABLE ignored)
   set(found "")
   string(REGEX MATCHALL "[0-9]+[.][0-9]" cards "${cards}")

@@ -168,6 +168,9 @@ TEST_F(CudaProbe, GpusThatAreNoDeviceAreNamed) {
   EXPECT_EQ(divided.problem, "no_mig_instance");
   EXPECT_THAT(divided.detail, HasSubstr("1 GPU(s) in MIG mode"));
   EXPECT_EQ(probe(libraries, {none, "PROCTOR_TEST_NVML=gone"}).problem, "init:GPU_IS_LOST");
+  EXPECT_EQ(probe(libraries, {none, "PROCTOR_TEST_NVML=forbidden"}).problem, "no_device");
+  EXPECT_EQ(probe(libraries, {"PROCTOR_STUB_CUDA_INIT=999", "PROCTOR_TEST_NVML=no_instance"}).problem,
+            "init:cudaErrorUnknown");
 }
 #endif
 

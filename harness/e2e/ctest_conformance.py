@@ -87,7 +87,9 @@ def simulated(sandbox):
     """Names, labels and properties are known before anything runs; every result is simulated, and a red one is red."""
     if not (BIN / "libproctor_ze_sim.so").exists():
         skip("library_missing:libproctor_ze_sim.so")
-    build = project(sandbox, f"""proctor_add_conformance(SUITES memory BACKEND xpu)
+    (sandbox.path / "proctor.toml").write_text("none = 1\n")  # a file of the project does not apply
+    build = project(sandbox, f"""set(topology xpu:1x1)  # nor does a variable
+proctor_add_conformance(SUITES memory BACKEND xpu)
 proctor_add_conformance(SIMULATED xpu:2x1 SUITES memory FILTER {COPY} LABELS mine TIMEOUT 90s)
 proctor_add_conformance(SIMULATED xpu:1x1 SUITES kernels TEST_PREFIX wrong. FILTER no-such-case)
 """ + (f"proctor_add_conformance(SIMULATED {MIG} SUITES memory TEST_PREFIX mig. FILTER {COPY})\n" if CUDA_SIMULATOR.exists() else ""))

@@ -107,8 +107,8 @@ def second_call(sandbox, first):
 
 
 def missing(sandbox):
-    """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other. So is a runner
-    whose version nobody could read."""
+    """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other. So is a red
+    job `runner`."""
     fates = {"2of4": "cancelled", "3of4": "skipped", "4of4": "failure", "runner": "failure"}
     result = sandbox.run(lambda name: next((fate for shard, fate in fates.items() if shard in name), None), shards=4)
     check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == "incomplete", text(result))

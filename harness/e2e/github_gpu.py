@@ -179,7 +179,13 @@ def too_old(sandbox):
         found = sandbox.start(BARE, fate=lambda name: "failure" if "/ plan" in name or "/ merge" in name else None)
         runner = found["conformance"].called["runner"]
         check(runner.result == result, version, text(found))
-        check(("its version is unknown" in text(found)) == (version is None), text(found))
+        check(("cannot be read, so it is unknown" in text(found)) == (version is None), text(found))
+
+
+def refused_with(sandbox, message, **variables):
+    done = subprocess.run([sys.executable, "-B", GPU_RUNNERS], text=True, capture_output=True, check=False, env={
+        **sandbox.env, "GPU_PROCTOR": "/opt/proctor/bin", "STACK": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
+    check(done.returncode == 1 and message in done.stderr and "::error" in done.stderr, variables, done)
 
 
 def bad_input(sandbox):
@@ -200,10 +206,9 @@ def bad_input(sandbox):
     ]
     for machines, stack, message in table:
         given = machines if isinstance(machines, str) else json.dumps(machines)
-        done = subprocess.run([sys.executable, "-B", GPU_RUNNERS], text=True, capture_output=True, check=False, env={
-            **sandbox.env, "GPU_RUNNERS": given, "GPU_PROCTOR": "/opt/proctor/bin", "STACK": stack,
-            "GITHUB_OUTPUT": str(sandbox.path / "output")})
-        check(done.returncode == 1 and message in done.stderr and "::error" in done.stderr, given, done)
+        refused_with(sandbox, message, GPU_RUNNERS=given, STACK=stack)
+    for programs in ("/bin", "/usr/bin", "/opt/proctor", "proctor/bin"):
+        refused_with(sandbox, f"GPU_PROCTOR '{programs}' is not the directory bin", GPU_RUNNERS=json.dumps(BARE), GPU_PROCTOR=programs)
     check(not (sandbox.path / "output").exists(), "a refused variable has an output")
 
 

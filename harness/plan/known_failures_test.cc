@@ -279,15 +279,5 @@ TEST(KnownFailures, EverySmallMistakeIsReadOrHasItsLine) {
   });
 }
 
-TEST(KnownFailures, AnEntryWithAnOldIdCountsForTheNewOne) {
-  const KnownFailures list = parsed(
-      "[[known_failure]]\ncase = 'kernels.xpu/Sensors.*'\nreason = '*'\nsource = 's'\nexpires = "
-      "2027-06-30\n");
-  EXPECT_NE(list.match("management.xpu/Sensors.EnergyNeverFalls", kHere, kToday), nullptr);
-  EXPECT_NE(list.match("kernels.xpu/Sensors.EnergyNeverFalls", kHere, kToday), nullptr);
-  EXPECT_EQ(list.match("management.cuda/Sensors.EnergyNeverFalls", kHere, kToday), nullptr);
-  EXPECT_TRUE(list.warnings({"management.xpu/Sensors.EnergyNeverFalls"}, kToday).empty());
-}
-
 }  // namespace
 }  // namespace proctor

@@ -29,8 +29,6 @@ struct PlanFile {
   // The content of the file from which it was read, in which directories are written as names. The digest is
   // made from this content, also if a path in it happens to be one of this machine's directories.
   std::string source{};
-  // Cases that were made under other names: `plan` has those of today.
-  std::vector<Warning> warnings{};
 };
 
 // Where the directories that a plan names lie on this machine; absolute.

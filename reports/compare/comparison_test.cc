@@ -200,18 +200,5 @@ TEST(ComparisonTest, OnlyProgramsWithTwoDigestsHaveChanged) {
   EXPECT_EQ(programs[0].suite + "." + programs[0].backend, "m.xpu");
 }
 
-TEST(ComparisonTest, ACaseOfABuiltInSuiteIsComparedUnderItsOldIdAndItsNewOne) {
-  RunResults before = run_of({result_of("kernels.xpu/Sensors.A", Standing::kPassing)});
-  before.variants = {variant_of("kernels")};
-  RunResults after = run_of({result_of("management.xpu/Sensors.A", Standing::kFailing)});
-  after.variants = {variant_of("management")};
-  const Comparison comparison = compare(before, after);
-  EXPECT_EQ(comparison.compared, 1);
-  ASSERT_THAT(comparison.changes, SizeIs(1));
-  EXPECT_EQ(comparison.changes[0].change, Change::kRegression);
-  EXPECT_THAT(comparison.only_before, IsEmpty());
-  EXPECT_THAT(comparison.only_after, IsEmpty());
-}
-
 }  // namespace
 }  // namespace proctor

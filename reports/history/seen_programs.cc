@@ -1,6 +1,5 @@
 #include "reports/history/seen_programs.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace proctor {

@@ -88,9 +88,10 @@ bool concerns_one_runtime(std::string_view problem) {
          problem.starts_with("symbol_missing:");
 }
 
-// Why the runtime has no device although NVML lists GPUs.
-bool name_useless_gpus(json& document, const Nvml& nvml) {
-  if (!document["devices"].empty() || nvml.lost() + nvml.without_instance() == 0) return false;
+// Why a driver that starts has no device although NVML lists GPUs.
+bool name_useless_gpus(json& document, const CudaRuntime& runtime, const Nvml& nvml) {
+  if (runtime.problem != "no_device" || !document["devices"].empty()) return false;
+  if (nvml.lost() + nvml.without_instance() == 0) return false;
   document["problem"] = nvml.lost() > 0 ? "init:GPU_IS_LOST" : "no_mig_instance";
   document["detail"] = nvml.lost() > 0
                            ? fmt::format("NVML lists {} GPU(s) that do not answer any more", nvml.lost())
@@ -103,7 +104,7 @@ bool name_useless_gpus(json& document, const Nvml& nvml) {
 
 void name_problem(json& document, const CudaRuntime& runtime, const Nvml& nvml) {
   if (runtime.problem.empty()) return;
-  if (!concerns_one_runtime(runtime.problem) && name_useless_gpus(document, nvml)) return;
+  if (name_useless_gpus(document, runtime, nvml)) return;
   const std::size_t listed = document["devices"].size();
   std::string problem = runtime.problem;
   std::string detail = runtime.detail;

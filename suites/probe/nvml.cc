@@ -38,8 +38,9 @@ void Nvml::list() {
   problem_ = call("nvmlDeviceGetCount_v2", &count);
   for (unsigned i = 0; problem_.empty() && i < count; ++i) {
     nvml::Device gpu = nullptr;
-    if (!call("nvmlDeviceGetHandleByIndex_v2", i, &gpu).empty()) {  // it can be given to nobody
-      ++lost_;
+    const std::string why = call("nvmlDeviceGetHandleByIndex_v2", i, &gpu);
+    if (!why.empty()) {  // lost, or this user may not open it
+      if (why.ends_with(": " + nvml::name_of(nvml::kGpuIsLost))) ++lost_;
       continue;
     }
     if (!list_parts(gpu)) add(gpu, gpu);

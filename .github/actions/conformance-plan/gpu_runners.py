@@ -8,6 +8,7 @@ the machine that plans and merges.
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def stack_of(name, machine, proctor):
                                                   if in_container else "an image, but it runs on the host"))
     entry = {"stack": name, "plan": PLANS[name], **machine}
     check_entry(entry, set())
-    if not any(word.startswith("--backend=") for word in entry["plan"]):
+    if not re.search(r"(^| )--backend[ =](cuda|xpu)( |$)", " ".join(entry["plan"])):
         raise Refused(f"GPU_RUNNERS: {name}: \"plan\" has no \"--backend=cuda\" or \"--backend=xpu\". The machine that plans may "
                       "have other devices")
     if in_container:
@@ -58,8 +59,8 @@ def stack_of(name, machine, proctor):
 def main():
     machines, only = read_machines(), os.environ["STACK"]
     programs = Path(os.environ["GPU_PROCTOR"])
-    if not programs.is_absolute() or len(programs.parts) < 3:
-        raise Refused(f"GPU_PROCTOR '{programs}' is no directory such as /opt/proctor/bin")
+    if not programs.is_absolute() or programs.name != "bin" or programs.parent in map(Path, ("/", "/usr", "/usr/local")):
+        raise Refused(f"GPU_PROCTOR '{programs}' is not the directory bin of an installation, such as /opt/proctor/bin")
     proctor = programs.parent
     stacks = [stack_of(name, machine, proctor) for name, machine in machines.items()]
     if only:

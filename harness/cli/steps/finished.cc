@@ -120,7 +120,7 @@ Result<void> write_reports(const RunModel& model, Prepared& prepared, const RunO
 
 // ---- The run ----
 
-// CTest shows a part with exit code 3 as skipped. A part that ran something, or that did not run something planned, is red.
+// CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
 int code_of_part(const RunModel& model, int code) {
   const auto is_notrun = [&](const CaseRecord& record) {
     return model.verdict(record).outcome == Outcome::kNotrun;
@@ -222,7 +222,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   const auto rendered = write_reports(model, prepared, checked.typed, events);
   record(history, *prepared.journal, model);
   const int judged = display->judge(model);
-  const int code = checked.typed.is_part ? code_of_part(model, judged) : judged;
+  const int code = checked.typed.join.empty() ? judged : code_of_part(model, judged);
   display->finish(model, code, rendered);
   output.on_lost(nullptr);
   // There may be hundreds: not while the first case waits, and once for all parts of a joined run.

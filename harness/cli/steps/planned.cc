@@ -30,12 +30,11 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
-  return FoundPlan{
-      .outcome = {.plan = std::move(file->plan), .warnings = std::move(file->warnings), .run = file->run},
-      .extent = file->extent,
-      .source = std::move(file->source),
-      .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
-      .rest = std::move(file->rest)};
+  return FoundPlan{.outcome = {.plan = std::move(file->plan), .warnings = {}, .run = file->run},
+                   .extent = file->extent,
+                   .source = std::move(file->source),
+                   .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
+                   .rest = std::move(file->rest)};
 }
 
 // The digests are from the first reading, because a pipe can be read only once.

@@ -1,7 +1,8 @@
 // The functions of NVML that the probe uses, for its test: two devices, of which the second is an old one
 // that supports little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
 // which the second one is lost, "mig", where the first one is divided in two, "no_instance", where it is alone and in MIG
-// mode without an instance, or "gone", where it is alone and lost.
+// mode without an instance, "gone", where it is alone and lost, or "forbidden", where it is alone and this user may not
+// open it.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kNotSupported = 3;
+constexpr int kNoPermission = 4;
 constexpr int kNotFound = 6;
 constexpr int kInsufficientSize = 7;
 constexpr int kGpuIsLost = 15;
@@ -63,12 +65,13 @@ int nvmlInit_v2() { return told("no_init") ? kDriverNotLoaded : kSuccess; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   while (told("hang")) pause();
-  *count = told("no_instance") || told("gone") ? 1 : static_cast<unsigned>(std::size(devices));
+  *count = told("no_instance") || told("gone") || told("forbidden") ? 1 : static_cast<unsigned>(std::size(devices));
   return kSuccess;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   if (told("gone")) return kGpuIsLost;
+  if (told("forbidden")) return kNoPermission;
   *device = &devices[index];
   return kSuccess;
 }

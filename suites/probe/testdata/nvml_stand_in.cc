@@ -65,7 +65,9 @@ int nvmlInit_v2() { return told("no_init") ? kDriverNotLoaded : kSuccess; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   while (told("hang")) pause();
-  *count = told("no_instance") || told("gone") || told("forbidden") ? 1 : static_cast<unsigned>(std::size(devices));
+  *count = told("no_instance") || told("gone") || told("forbidden")
+               ? 1
+               : static_cast<unsigned>(std::size(devices));
   return kSuccess;
 }
 

@@ -14,7 +14,7 @@ set(_PROCTOR_CONFORMANCE_SUITES visibility memory kernels management collectives
 set(_PROCTOR_CONFORMANCE_BACKENDS xpu cuda none)
 # Options of `proctor run` that an argument sets, and that would change which devices or cases a test has.
 set(_PROCTOR_CONFORMANCE_OWN --sim SIMULATED --backend BACKEND --filter FILTER --timeout TIMEOUT --case FILTER
-    --join PROCTOR_RUNS --out PROCTOR_RUNS --config OPTIONS)
+    --join PROCTOR_RUNS --out PROCTOR_RUNS --config "no file of the project applies")
 
 # ---- What is installed ----
 

@@ -1,7 +1,6 @@
 #include "reports/history/durations.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,15 +21,12 @@ double median_of(std::vector<std::int64_t> values) {
 class Samples {
  public:
   Samples(Database& database, std::size_t newest) : newest_(newest) {
-    std::unordered_map<std::string, std::size_t> places;
     for (const auto& [test, id] : read_case_ids(database)) {
-      const auto place = places.try_emplace(id, places.size()).first;
       if (of_test_.size() <= test) of_test_.resize(test + 1, kNoCase);
-      of_test_[test] = place->second;
+      of_test_[test] = names_.size();
+      names_.push_back(id);
     }
-    values_.resize(places.size());
-    names_.resize(places.size());
-    for (auto& [name, place] : places) names_[place] = name;
+    values_.resize(names_.size());
     wanted_ = values_.size() * newest_;
     may_read_ = wanted_ * kMostReadPerWanted;
   }

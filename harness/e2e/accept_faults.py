@@ -4,7 +4,6 @@ A row is made of each fault in fault_table.h, so that a new fault appears by its
 check that lists the fault. Its expectation follows from the fault alone, not from an earlier run.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from harness import BIN, ROOT, check
-from faults_page import faults
+from faults import faults
 
 SUITES = ("visibility", "memory", "kernels", "management")
 SIZES = {"cuda": ("cuda:1", "cuda:2", "cuda:4"), "xpu": ("xpu:1x2", "xpu:2x2", "xpu:4x1")}
@@ -30,8 +29,8 @@ OF_THE_DRIVER = re.compile(r"visibility\.(?!wrong_uuid|uuid_changes|name_empty|w
 ON_A_TILE = ("copy.short", "kernel.fma_unfused", "kernel.skip", "memory.corrupt_copy", "memory.stuck_bit")
 # What a fault needs to be met on each machine, beyond what the checks list.
 VALUES = {"sysman.frozen": "api=nvmlDeviceGetMemoryInfo", "state.card_lost": "after=20"}
-REASONS = {"collective": "`accept` runs no collectives",
-           "host": "a fault of the process, not of a device"}
+# Faults that `accept` meets only if one of its checks lists them: it runs no collectives, and `host` is no device.
+NOT_OF_A_DEVICE = ("collective", "host")
 
 
 class Row(NamedTuple):
@@ -57,10 +56,6 @@ class Outcome(NamedTuple):
     """What came of a row: `right`, `beside` (right, but a healthy device is incomplete), `incomplete`, `missed` or `wrong`."""
     word: str
     why: str
-    planted: str
-    device: str
-    verdicts: dict  # device -> [verdict, action]
-    found_by: list
     seconds: float
 
 
@@ -155,18 +150,15 @@ def rows_of(fault, vendor, turn, of_fault):
 
 
 def make_rows(exact):
-    """(all rows, those of `exact` first; {fault: why there is no row})"""
+    """(all rows, those of `exact` first; the faults that no check of `accept` lists)"""
     by_vendor = {vendor: claims(vendor) for vendor in SIZES}
     have = {(row.fault.partition(":")[0], row.vendor()) for row in exact if row.level < 3}
-    rows, without = list(exact), {}
+    rows, without = list(exact), []
     for turn, fault in enumerate(faults()):
         kind = fault.name.partition(".")[0]
         of_fault = {vendor: by_vendor[vendor].get(fault.name, []) for vendor in SIZES}
-        if kind in REASONS and not any(of_fault.values()):
-            without[fault.name] = REASONS[kind]
-            continue
-        if fault.reach == "Pointed" and not any(of_fault.values()):
-            without[fault.name] = "no check of `accept` lists it"
+        if not any(of_fault.values()) and (fault.reach == "Pointed" or kind in NOT_OF_A_DEVICE):
+            without.append(fault.name)
             continue
         several = bool(SEVERAL.search(fault.name))
         vendors = [vendor for vendor in SIZES
@@ -219,38 +211,3 @@ def judge_driver(verdicts, rejected):
     if rejected:
         return "right", ""
     return "incomplete", ""
-
-
-# ---- results that are kept while the page is made ----
-
-def build_id():
-    """Changes with each build of what the rows run."""
-    programs = sorted(path for path in BIN.iterdir() if path.is_file() and path.stat().st_mode & 0o100)
-    words = "".join(f"{path.name} {path.stat().st_mtime_ns} {path.stat().st_size}\n" for path in programs)
-    return hashlib.sha256(words.encode()).hexdigest()[:16]
-
-
-class Kept:
-    """The outcomes of this build, one line of JSON each; several parts may append at once."""
-
-    def __init__(self, path=None):
-        self.path = path or BIN.parent / "accept-faults.jsonl"
-        self.build = build_id()
-
-    def read(self):
-        lines = self.path.read_text().splitlines() if self.path.exists() else []
-        found = {}
-        for line in lines:
-            try:
-                kept = json.loads(line)
-            except ValueError:  # cut by a kill
-                continue
-            if kept["build"] == self.build:
-                found[kept["row"]] = Outcome(**kept["outcome"])
-        return found
-
-    def add(self, name, outcome):
-        line = json.dumps({"build": self.build, "row": name, "outcome": outcome._asdict()}) + "\n"
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        os.write(file, line.encode())
-        os.close(file)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every attack of fixtures/misbehaving/table.toml under one containment layer.
 
-    attack.py --layer LAYER [--uid N] [--without-landlock] [--json FILE] [ATTACK...]
+    attack.py --layer LAYER [--uid N] [--without-landlock] [ATTACK...]
 
 With Landlock's signal scope the guard ends each. The table says what becomes of it without, by seccomp alone.
 
@@ -11,7 +11,6 @@ Exit 0: each as the table says; 1: not; 77: the layer does not work here (with i
 """
 
 import argparse
-import json
 import os
 import signal
 import tomllib
@@ -151,7 +150,6 @@ def main():
     parser.add_argument("--layer", choices=LAYERS, required=True)
     parser.add_argument("--uid", type=int, help="as this user; needs root")
     parser.add_argument("--without-landlock", action="store_true", help="as on Linux before 6.12; needs root")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("attacks", nargs="*", help="default: all")
     options = parser.parse_args()
     enter_pid_namespace()
@@ -170,8 +168,6 @@ def main():
             results[name], faults = one_attack(sandbox, options.layer, name, table[name], kill)
             print(f"{'FAILED' if faults else 'ok':7}{name:16} {results[name]:8}{'; '.join(faults)}", flush=True)
             red += bool(faults)
-    if options.json:
-        options.json.write_text(json.dumps(results))
     print(f"{options.layer} as uid {os.geteuid()}: {len(results)} attacks, {red} red")
     return 1 if red else 0
 

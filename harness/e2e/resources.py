@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What of the runner and of its guard a case can change, beside killing them: fixtures/misbehaving/table.toml says it.
 
-    resources.py --layer LAYER [--uid N] [--without-landlock] [--json FILE]
+    resources.py --layer LAYER [--uid N] [--without-landlock]
 
 A case tries each resource on its guard and on the runner. What it can change, the run survives: the case and one beside
 it pass, and a daemon that it leaves is killed.
@@ -109,7 +109,6 @@ def main():
     parser.add_argument("--layer", choices=LAYERS, required=True)
     parser.add_argument("--uid", type=int, help="as this user; needs root")
     parser.add_argument("--without-landlock", action="store_true", help="as on Linux before 6.12; needs root")
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     enter_pid_namespace()
     if options.without_landlock:
@@ -137,8 +136,6 @@ def main():
         if os.geteuid() and "pidns" not in options.layer:
             without_a_scope(sandbox, options.layer)
     results = {name: answer(found, name) for name in table}
-    if options.json:
-        options.json.write_text(json.dumps(results))
     user = "user" if os.geteuid() else "root"
     wrong = []
     for name, row in table.items():

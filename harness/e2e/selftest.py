@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults_page import faults
+from faults import faults
 from harness import BIN, Sandbox, check, skip
 
 SCHEMA = Path(__file__).resolve().parents[2] / "reports" / "schema" / "selftest.schema.json"

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Every row of fixtures/misbehaving/table.toml under one containment layer.
 
-    torture.py --layer LAYER [--uid N] [--rounds N] [--json FILE]
+    torture.py --layer LAYER [--uid N] [--rounds N]
 
 Exit 0: every row as the table says; 1: not; 77: the layer does not work here (with its reason).
 """
 
 import argparse
-import json
 import os
 import tomllib
 from pathlib import Path
@@ -93,7 +92,7 @@ def kill_ms(attempt):
 
 
 def one_round(sandbox, layer, table, chosen):
-    """-> [{mode, verdict, kill_to_empty_ms, survivors, faults}]"""
+    """-> [{mode, verdict, kill_to_empty_ms, faults}]"""
     bound = table["layer"][layer]["kill_to_empty_ms"]
     cases, containment, alive = run_rows(sandbox, layer, chosen, JOBS)
     results = []
@@ -112,10 +111,7 @@ def one_round(sandbox, layer, table, chosen):
         if took > bound:
             faults.append(f"empty {took} ms after SIGKILL, bound {bound} ms")
         verdict = case["outcome"] + (f"({case['reason']})" if case["reason"] else "")
-        marks = [mark for mark in case["marks"] if mark == "leaky"]
-        forced = bool(attempt and attempt["termination"]["forced"])
-        results.append({"mode": mode, "verdict": verdict, "marks": marks, "forced": forced,
-                        "kill_to_empty_ms": took, "survivors": len(alive[mode]), "faults": faults})
+        results.append({"mode": mode, "verdict": verdict, "kill_to_empty_ms": took, "faults": faults})
     return results
 
 
@@ -124,7 +120,6 @@ def main():
     parser.add_argument("--layer", choices=LAYERS, required=True)
     parser.add_argument("--uid", type=int, help="as this user; needs root")
     parser.add_argument("--rounds", type=int, default=int(os.environ.get("PROCTOR_TORTURE_ROUNDS", "1")))
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.uid:
         become(options.uid)
@@ -143,8 +138,6 @@ def main():
                 red += bool(row["faults"])
     for sentence in left_out:
         print(f"left out {sentence}")
-    if options.json:
-        options.json.write_text(json.dumps({"layer": options.layer, "uid": os.geteuid(), "results": results}, indent=1))
     print(f"{options.layer} as uid {os.geteuid()}: {len(chosen)} rows, {options.rounds} rounds, {red} red")
     return 1 if red else 0
 

@@ -2,7 +2,7 @@
 //
 // A source is the name of a document, a comma or colon, and the place in it. Several are separated by "; ", and the
 // strongest counts. A name without a place, or a name that the table does not have, is our own opinion, and no check
-// that rests on one may gate (harness/e2e/rules_page.py).
+// that rests on one may gate (harness/e2e/coverage.py).
 #pragma once
 
 #include <array>

@@ -6,6 +6,7 @@
 The generated pages are in SITE-pages, where the workflow that publishes finds them.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -21,13 +22,16 @@ def generate(bin_directory, pages):
     import diagnosis_page
     import files_page
     import manual_page
+    import rules_page
 
     pages.mkdir(parents=True, exist_ok=True)
-    manual = subprocess.run([bin_directory / "proctor", "manual", "page"], capture_output=True, text=True, check=True).stdout
-    (pages / "commands.md").write_text(manual_page.markdown(manual), encoding="utf-8")
-    rules = subprocess.run([sys.executable, "-B", ROOT / "harness/e2e/rules_page.py"], stdout=subprocess.PIPE, text=True,
-                           check=True, env={**os.environ, "PROCTOR_BIN_DIR": str(bin_directory.resolve())}).stdout
-    (pages / "rules.md").write_text(rules, encoding="utf-8")
+    def proctor(*words):
+        return subprocess.run([bin_directory / "proctor", *words], stdout=subprocess.PIPE, text=True, check=True, cwd=pages).stdout
+
+    (pages / "commands.md").write_text(manual_page.markdown(proctor("manual", "page")), encoding="utf-8")
+    cases = json.loads(proctor("list", "--json", "--sim", "xpu:2x2,cuda:4", "--backend", "all"))["cases"]
+    rules = (ROOT / "suites/rules.toml").read_text(encoding="utf-8")
+    (pages / "rules.md").write_text(rules_page.markdown(rules, cases), encoding="utf-8")
     for page, source, markdown in (("config-keys.md", "harness/plan/defaults.toml", config_page.markdown),
                                    ("diagnosis-rules.md", "harness/classify/rules.toml", diagnosis_page.markdown)):
         (pages / page).write_text(markdown((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")

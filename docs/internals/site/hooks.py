@@ -4,7 +4,7 @@ The navigation is the links of each folder's index.md, in their order, so a page
 to a source of a generated page leads to that page. Any other link out of docs/ leads to the repository if the
 environment names it as GitHub Actions does; otherwise its text stays.
 
-A fence ```toml proctor.toml becomes one with that title. A page whose fence is shown as text is a warning, which ends
+A comment <!-- table: NAME --> becomes that table (tables.py). A fence ```toml proctor.toml becomes one with that title. A page whose fence is shown as text is a warning, which ends
 the build.
 """
 
@@ -17,6 +17,8 @@ import textwrap
 from pathlib import Path
 
 from mkdocs.structure.files import File
+
+import tables
 
 SECTIONS = ("tutorials", "how-to", "reference", "explanation", "internals")
 GENERATED = {  # the page: what it is made from
@@ -77,7 +79,7 @@ def repository():
 
 
 def on_page_markdown(markdown, page, config, files):
-    source, base = page.file.src_uri, repository()
+    source, base, markdown = page.file.src_uri, repository(), tables.filled(markdown)
 
     def rewritten(link):
         text, path, anchor = link[1], link[2], link[3] or ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import config_page
 import diagnosis_page
 import files_page
+import tables
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULTS = (ROOT / "harness/plan/defaults.toml").read_text(encoding="utf-8")
@@ -65,6 +66,17 @@ class ThePageOfFiles(unittest.TestCase):
                 self.assertTrue((ROOT / "docs/reference" / file).exists(), file)
             else:
                 self.assertIn(f"{{ #{anchor} }}", page)
+
+
+class TheTablesOfPages(unittest.TestCase):
+    def test_each_is_in_a_page_and_has_rows(self):
+        pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
+        names = [name for page in pages for name in re.findall(r"^<!-- table: (\w+) -->$", page, re.MULTILINE)]
+        self.assertEqual(sorted(names), sorted(tables.TABLES))
+        for name in names:
+            rows = [line for line in tables.filled(f"<!-- table: {name} -->\n").splitlines() if line.startswith("| ")]
+            self.assertGreater(len(rows), 10, name)
+            self.assertNotIn("| None ", " ".join(rows))
 
 
 if __name__ == "__main__":

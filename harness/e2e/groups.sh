@@ -116,8 +116,8 @@ full_machines() {
   PROCTOR_BIN_DIR=$PWD/build-batched/bin harness/e2e/machines.py --full
 }
 
-# a toy framework, report, reason, warning and layer, added by the steps of
-# docs/internals/architecture.md: files counted, built, known; mistakes seen
+# a toy option and a toy warning, added by the steps of docs/internals/architecture.md:
+# files counted, built, known; forgotten rows found
 full_registry() {
   set_up
   harness/e2e/registry.py

@@ -12,13 +12,11 @@
 namespace proctor::accel {
 namespace {
 
-// Intel packs major, minor and build number into 32 bits: 8, 8, 16.
 std::string driver_version(const Device& device) {
   ze_driver_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
   ZE_CALL(zeDriverGetProperties, device.record()->driver, &properties).or_throw();
-  const std::uint32_t version = properties.driverVersion;
-  return fmt::format("{}.{}.{}", version >> 24, version >> 16 & 0xff, version & 0xffff);
+  return xpu::driver_version_text(properties.driverVersion);
 }
 
 std::string text_of(const suite::HelperEnd& end) {

@@ -21,7 +21,7 @@ using suite::Helper;
 using suite::kGate;
 using suite::kWarn;
 using suite::step;
-using Card = nvmlDevice_st*;
+using Card = nvml::Device;
 
 constexpr const char* kRemapSource = "NVIDIA GPU Memory Error Management: row remapping";
 

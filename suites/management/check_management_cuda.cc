@@ -1,5 +1,4 @@
-// What NVML answers: to bad arguments, about the card that CUDA has, about its processes, and while it works. The parts of
-// its header that are used are declared here (NVML API Reference Guide: versioned functions keep their ABI).
+// What NVML answers: to bad arguments, about the card that CUDA has, about its processes, and while it works.
 #include <fmt/format.h>
 #include <strings.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
-#include "suites/management/nvml_answers.h"
 
 namespace proctor::accel {
 namespace {
@@ -27,11 +25,12 @@ using suite::Helper;
 using suite::kGate;
 using suite::kWarn;
 using suite::step;
-using Handle = nvmlDevice_st*;
+using Handle = nvml::Device;
 using EventSet = void*;
 
-constexpr int kDone = 0, kUninitialized = 1, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6,
-              kInsufficientSize = 7, kTimeout = 10, kFunctionNotFound = 13, kVersionMismatch = 25;
+using nvml::kFunctionNotFound, nvml::kInsufficientSize, nvml::kInvalidArgument, nvml::kNotFound,
+    nvml::kNotSupported, nvml::kTimeout, nvml::kUninitialized, nvml::kVersionMismatch;
+constexpr int kDone = nvml::kSuccess;
 constexpr unsigned long long kXidEvent = 0x8;  // nvmlEventTypeXidCriticalError
 constexpr unsigned kNoInstance = 0xffffffff;   // of a card that is not partitioned
 void* const kNowhere = nullptr;
@@ -41,9 +40,6 @@ struct ReservedMemory {  // nvmlMemory_v2_t
   unsigned long long total, reserved, free, used;
 };
 constexpr unsigned kReservedMemoryVersion = sizeof(ReservedMemory) | 2U << 24;
-struct Utilization {  // nvmlUtilization_t
-  unsigned gpu, memory;
-};
 struct ManagedEvent {  // nvmlEventData_t
   Handle device;
   unsigned long long type, data;
@@ -276,15 +272,15 @@ PROCTOR_HELPER(hold_card) {
   suite::wait_for_input();
 }
 
-const ManagedProcess* process(const std::vector<ManagedProcess>& all, unsigned pid) {
-  const auto found = std::ranges::find(all, pid, &ManagedProcess::pid);
+const nvml::ProcessInfo* process(const std::vector<nvml::ProcessInfo>& all, unsigned pid) {
+  const auto found = std::ranges::find(all, pid, &nvml::ProcessInfo::pid);
   return found == all.end() ? nullptr : &*found;
 }
 
 // Those on a card, in the order in which they are told. The answer fills no more than the room that it has.
-std::vector<ManagedProcess> processes_in(Handle device, unsigned room, unsigned expected) {
+std::vector<nvml::ProcessInfo> processes_in(Handle device, unsigned room, unsigned expected) {
   constexpr unsigned kUntouched = 0xfffffff0;
-  std::vector<ManagedProcess> processes(expected + 3, ManagedProcess{kUntouched, 0, 1, 1});
+  std::vector<nvml::ProcessInfo> processes(expected + 3, nvml::ProcessInfo{kUntouched, 0, 1, 1});
   unsigned count = room;
   const std::string with = fmt::format("{} processes with room for {}", expected, room);
   constexpr const char* kFunction = "nvmlDeviceGetComputeRunningProcesses_v3";
@@ -302,9 +298,9 @@ int tries() { return suite::on_simgpu() ? 8 : 5; }
 
 // How busy the card says it is, while its work takes all its time or while there is none. A product looks back at the last second,
 // the simulated one at the time since it was last asked. This machine may be busy, too: a later try has more time.
-Utilization utilization_after(Handle device, const std::function<void(Nanoseconds)>& pass_time,
-                              int tries_before = 0) {
-  Utilization seen{~0U, ~0U};
+nvml::Utilization utilization_after(Handle device, const std::function<void(Nanoseconds)>& pass_time,
+                                    int tries_before = 0) {
+  nvml::Utilization seen{~0U, ~0U};
   nvml_call("nvmlDeviceGetUtilizationRates", device, &seen);
   pass_time(std::chrono::milliseconds((suite::on_simgpu() ? 10 : 1500) << tries_before));
   seen = {~0U, ~0U};
@@ -417,7 +413,7 @@ PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
     expect_same("its index", std::to_string(index), std::to_string(told("nvmlDeviceGetIndex", found)));
   }
   step("given what the card says of its place on the bus");
-  ManagedPci pci;
+  nvml::PciInfo pci;
   std::memset(&pci, 0xff, sizeof pci);
   need_result("nvmlDeviceGetPciInfo_v3", kDone, nvml_call("nvmlDeviceGetPciInfo_v3", device, &pci));
   const auto address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
@@ -449,7 +445,7 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
   // What a desktop has comes and goes.
   const std::uint64_t slack = context.device().properties().display ? kFreeSlack : 8 << 20;
   const auto seen = [&] {
-    ManagedMemory memory{1, 2, 3};
+    nvml::Memory memory{1, 2, 3};
     ReservedMemory reserved{kReservedMemoryVersion, 4, ~0ULL, 5, 6};
     need_result("nvmlDeviceGetMemoryInfo", kDone, nvml_call("nvmlDeviceGetMemoryInfo", device, &memory));
     expect_result("nvmlDeviceGetMemoryInfo_v2", kDone,
@@ -463,14 +459,14 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
     expect_true(reserved.version == kReservedMemoryVersion, "the version stays");
     return memory;
   };
-  const ManagedMemory before = (device_memory(context, 1 << 20), seen());
+  const nvml::Memory before = (device_memory(context, 1 << 20), seen());
   std::vector<Buffer> held;
   std::uint64_t taken = 0;
   for (const std::uint64_t bytes : {std::uint64_t{64} << 20, available_memory(context.device()) / 2}) {
     taken += bytes;
     step(fmt::format("given {} bytes of the card's memory", taken));
     held.push_back(device_memory(context, bytes));
-    const ManagedMemory after = seen();
+    const nvml::Memory after = seen();
     expect_true(after.used + slack >= before.used + taken && after.used <= before.used + taken + slack,
                 fmt::format("that much more is used, give or take {}: {} and then {}", slack, before.used,
                             after.used));
@@ -494,7 +490,7 @@ PROCTOR_CHECK(
     std::optional<Helper> other;
     if (others == 1) other.emplace("hold_card", std::vector{std::to_string(other_has)});
     const auto pid = other ? other->answer().at("pid").get<unsigned>() : own;
-    std::vector<ManagedProcess> running;
+    std::vector<nvml::ProcessInfo> running;
     for (unsigned room = 0; room <= others + 3; ++room) running = processes_in(device, room, others + 1);
     if (process(running, own) == nullptr && !suite::on_simgpu())
       suite::skip("unsupported:process_ids");  // a container
@@ -502,8 +498,8 @@ PROCTOR_CHECK(
       const auto* const found = process(running, wanted);
       expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other one is listed");
       if (found == nullptr) continue;
-      expect_true(found->used >= (wanted == own ? 16U << 20 : other_has), "with what it has");
-      expect_true(found->instance == kNoInstance && found->compute_instance == kNoInstance,
+      expect_true(found->used_memory >= (wanted == own ? 16U << 20 : other_has), "with what it has");
+      expect_true(found->gpu_instance == kNoInstance && found->compute_instance == kNoInstance,
                   "the card is not partitioned");
     }
   }
@@ -531,14 +527,14 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
   work_of({&first})()(std::chrono::milliseconds(1));
   rest(suite::on_simgpu() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(1500));
   step("given a card that has rested");
-  Utilization at_rest{~0U, ~0U};
+  nvml::Utilization at_rest{~0U, ~0U};
   need_result("nvmlDeviceGetUtilizationRates", kDone,
               nvml_call("nvmlDeviceGetUtilizationRates", device, &at_rest));
   const unsigned little = suite::on_simgpu() ? 0 : 50;  // its first answer is about no time at all
   expect_true(at_rest.gpu <= little, fmt::format("it does not work, it says {} %", at_rest.gpu));
   step("given a card that works all the time, for one stream, and then for two");
   for (const auto& work : {work_of({&first}), work_of({&first, &second})}) {
-    Utilization busy{};
+    nvml::Utilization busy{};
     for (int i = 0; i < tries() && busy.gpu <= 55; ++i) busy = utilization_after(device, work(), i);
     expect_true(busy.gpu > 55, fmt::format("it works more than half of its time, it says {} %", busy.gpu));
   }
@@ -547,7 +543,7 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
     work_of({&first})()(time / 5);
     rest(time);
   };
-  Utilization part{100, 100};
+  nvml::Utilization part{100, 100};
   for (int i = 0; i < tries() && part.gpu > 90; ++i) part = utilization_after(device, some_work, i);
   expect_true(part.gpu <= 90, fmt::format("it does not work all the time, it says {} %", part.gpu));
   step("given the same card when it has rested");

@@ -6,7 +6,6 @@
 #include "suites/accel/cuda/management.h"
 #include "suites/main/skipped.h"
 #include "suites/management/asked.h"
-#include "suites/management/nvml_answers.h"
 
 namespace proctor::accel {
 namespace {
@@ -15,39 +14,36 @@ using nlohmann::json;
 
 template <typename... Arguments>
 void ask_or_skip(const char* function, Arguments... arguments) {
-  constexpr int kNotSupported = 3, kNoPermission = 4;
   const int result = nvml_call(function, arguments...);
-  if (result == kNoPermission) throw suite::Skipped(std::string("needs:permission:") + function);
-  if (result == kNotSupported) throw suite::Skipped(std::string("unsupported:") + function);
+  if (result == nvml::kNoPermission) throw suite::Skipped(std::string("needs:permission:") + function);
+  if (result == nvml::kNotSupported) throw suite::Skipped(std::string("unsupported:") + function);
   if (result != 0) throw std::runtime_error(fmt::format("{} failed with {}", function, result));
 }
 
 json address_of(const Device& card) {
-  ManagedPci pci{};
+  nvml::PciInfo pci{};
   ask_or_skip(kAddressQuery, managed_handle(card), &pci);
   return {{"pci", fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device)}};
 }
 
 json memory_of(const Device& card) {
-  ManagedMemory memory{};
+  nvml::Memory memory{};
   ask_or_skip(kMemoryQuery, managed_handle(card), &memory);
   return {{"used", memory.used}, {"total", memory.total}};
 }
 
 json processes_of(const Device& card) {
-  std::vector<ManagedProcess> running(256);
+  std::vector<nvml::ProcessInfo> running(256);
   auto count = static_cast<unsigned>(running.size());
   ask_or_skip(kProcessesQuery, managed_handle(card), &count, running.data());
   running.resize(count);
   json processes = json::object();
-  for (const auto& each : running) processes[std::to_string(each.pid)] = each.used;
+  for (const auto& each : running) processes[std::to_string(each.pid)] = each.used_memory;
   return processes;
 }
 
 json load_of(const Device& card) {
-  struct {  // nvmlUtilization_t
-    unsigned gpu, memory;
-  } rates{};
+  nvml::Utilization rates{};
   ask_or_skip("nvmlDeviceGetUtilizationRates", managed_handle(card), &rates);
   return {{"gpu", rates.gpu}, {"memory", rates.memory}};
 }
@@ -95,8 +91,8 @@ json reset_of(const Device& card) {
   constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
   constexpr const char* kActions[] = {"", "reset the GPU", "reboot the node", "drain peers",
                                       "drain and reset"};
-  ManagedField field{};
-  field.id = kRecoveryAction;
+  nvml::FieldValue field{};
+  field.field = kRecoveryAction;
   ask_or_skip(kResetQuery, managed_handle(card), 1, &field);
   if (field.result != 0) throw suite::Skipped("unsupported:recovery_action");
   const unsigned action = field.value.small;

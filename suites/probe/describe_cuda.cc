@@ -60,7 +60,7 @@ json describe_by_nvml(const Nvml& nvml, std::size_t position, const CudaRuntime&
   return {{"name", name},
           {"uuid", device.uuid},
           {"pci", has_pci ? fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device) : ""},
-          {"device_id", has_pci ? pci.pci_device_id >> 16 : 0},
+          {"device_id", has_pci ? pci.device_id >> 16 : 0},
           {"memory_bytes", has_memory ? memory.total : 0},
           {"capability", has_capability ? fmt::format("{}.{}", major, minor) : ""},
           {"integrated", integrated},
@@ -146,7 +146,7 @@ json describe_cuda() {
     document["devices"].push_back(describe_by_nvml(nvml, i, runtime));
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
   if (!document["devices"].empty()) document["stand_in"] = loaded_simulator();
-  document["library"] = loaded_library({kDriverLibrary, Nvml::kLibrary});
+  document["library"] = loaded_library({kDriverLibrary, nvml::kLibrary});
   name_problem(document, runtime, nvml);
   return document;
 }

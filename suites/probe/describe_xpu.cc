@@ -73,11 +73,6 @@ json describe_device(const LevelZero& ze, ze_device_handle_t device) {
           {"sub_devices", std::move(sub_devices)}};
 }
 
-// Intel packs major, minor and build number into 32 bits: 8, 8, 16.
-std::string driver_version(std::uint32_t version) {
-  return fmt::format("{}.{}.{}", version >> 24, (version >> 16) & 0xff, version & 0xffff);
-}
-
 json describe_driver(const LevelZero& ze, ze_driver_handle_t driver, const std::string& library) {
   ze_driver_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
@@ -88,7 +83,7 @@ json describe_driver(const LevelZero& ze, ze_driver_handle_t driver, const std::
   json described = json::array();
   for (const auto device : devices.handles) described.push_back(describe_device(ze, device));
   return {{"library", library},
-          {"version", known ? driver_version(properties.driverVersion) : ""},
+          {"version", known ? xpu::driver_version_text(properties.driverVersion) : ""},
           {"release", known ? release_name(library, properties.driverVersion & 0xffff) : ""},
           {"api", versioned ? fmt::format("{}.{}", ZE_MAJOR_VERSION(api), ZE_MINOR_VERSION(api)) : ""},
           {"result", xpu::result_name(devices.result)},

@@ -1,15 +1,15 @@
 #include "suites/probe/nvml.h"
 
-namespace proctor::probe {
+namespace proctor {
 namespace nvml {
 
 std::string name_of(Result result) {
   switch (result) {
-    case 1:
+    case kUninitialized:
       return "UNINITIALIZED";
-    case 3:
+    case kNotSupported:
       return "NOT_SUPPORTED";
-    case 4:
+    case kNoPermission:
       return "NO_PERMISSION";
     case 9:
       return "DRIVER_NOT_LOADED";
@@ -24,9 +24,11 @@ std::string name_of(Result result) {
 
 }  // namespace nvml
 
-Nvml::Nvml() : library_(dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL)) {
+namespace probe {
+
+Nvml::Nvml() : library_(dlopen(nvml::kLibrary, RTLD_NOW | RTLD_LOCAL)) {
   if (library_ == nullptr) {
-    problem_ = std::string("library_missing:") + kLibrary;
+    problem_ = std::string("library_missing:") + nvml::kLibrary;
     return;
   }
   problem_ = call("nvmlInit_v2");
@@ -71,4 +73,5 @@ void Nvml::add(nvml::Device handle, nvml::Device gpu) {
   devices_.push_back({handle, gpu, uuid});
 }
 
-}  // namespace proctor::probe
+}  // namespace probe
+}  // namespace proctor

@@ -1,6 +1,4 @@
-// NVML, found at run time. The parts that are used are declared here, so that the build needs no CUDA. NVML
-// makes no CUDA context, ignores CUDA_VISIBLE_DEVICES and lists devices in PCI order. Source: NVIDIA, NVML
-// API Reference Guide (nvml.h keeps the ABI of its versioned functions).
+// NVML, found at run time. It makes no CUDA context, ignores CUDA_VISIBLE_DEVICES and lists devices in PCI order.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,50 +6,18 @@
 #include <string>
 #include <vector>
 
-namespace proctor::probe {
+#include "suites/accel/nvml_types.h"
 
-namespace nvml {
-
-using Device = void*;
-using Result = int;  // nvmlReturn_t
-inline constexpr Result kSuccess = 0;
-inline constexpr Result kInsufficientSize = 7;
-inline constexpr Result kGpuIsLost = 15;
-
-struct Memory {  // nvmlMemory_t
-  unsigned long long total, free, used;
-};
-struct Utilization {  // nvmlUtilization_t
-  unsigned int gpu, memory;
-};
-struct PciInfo {  // nvmlPciInfo_t, _v3
-  char bus_id_legacy[16];
-  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
-  char bus_id[32];
-};
-struct ProcessInfo {  // nvmlProcessInfo_t, _v2 and _v3
-  unsigned pid;
-  unsigned long long used_memory;
-  unsigned gpu_instance, compute_instance;
-};
-inline constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
-inline constexpr unsigned kMigEnabled = 1;                  // NVML_DEVICE_MIG_ENABLE
-inline constexpr int kTemperatureGpu = 0;                   // nvmlTemperatureSensors_t
-inline constexpr int kClockSm = 1;                          // nvmlClockType_t
-inline constexpr int kUncorrectedErrors = 1;                // nvmlMemoryErrorType_t
-inline constexpr int kSinceDriverLoad = 0;                  // nvmlEccCounterType_t: volatile
-inline constexpr unsigned kUuidBytes = 96;                  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
-inline constexpr unsigned kNameBytes = 96;                  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
-inline constexpr unsigned kVersionBytes = 80;               // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
+namespace proctor::nvml {
 
 std::string name_of(Result result);  // "GPU_IS_LOST", or the number
 
-}  // namespace nvml
+}  // namespace proctor::nvml
+
+namespace proctor::probe {
 
 class Nvml {
  public:
-  static constexpr const char* kLibrary = "libnvidia-ml.so.1";
-
   // A device that can be leased: a GPU, or each MIG device of a divided GPU.
   struct Device {
     nvml::Device handle;

@@ -8,17 +8,6 @@ namespace proctor::probe {
 namespace {
 
 constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
-struct FieldValue {                        // nvmlFieldValue_t
-  unsigned field, scope;
-  long long at, latency;
-  unsigned type;
-  nvml::Result result;
-  union {
-    double number;
-    unsigned small;
-    unsigned long long large;
-  } value;
-};
 
 // The card that a question is about, and the answers so far.
 class Questions {
@@ -95,7 +84,7 @@ class Questions {
   }
 
   void ask_recovery() {
-    FieldValue value{};
+    nvml::FieldValue value{};
     value.field = kRecoveryAction;
     std::string why = nvml_.call("nvmlDeviceGetFieldValues", card_, 1, &value);
     if (why.empty() && value.result != nvml::kSuccess)

@@ -1,5 +1,4 @@
-// Temperature, energy and memory of a card through libnvidia-ml.so.1, found at run time. Its header is not
-// part of the toolkit; the few functions that are used are declared here (NVML API Reference Guide).
+// Temperature, energy and memory of a card through libnvidia-ml.so.1, found at run time.
 #include "suites/accel/cuda/management.h"
 
 #include <dlfcn.h>
@@ -15,30 +14,13 @@
 namespace proctor::accel {
 namespace {
 
-constexpr const char* kLibrary = "libnvidia-ml.so.1";
-constexpr int kSuccessful = 0;
-constexpr int kGpuSensor = 0;
-constexpr int kSlowdown = 1;  // the threshold at which the card slows itself down
-
-using Handle = struct nvmlDevice_st*;
-struct Memory {
-  unsigned long long total, free, used;
-};
-
-struct Process {  // nvmlProcessInfo_t
-  unsigned pid;
-  unsigned long long used;
-  unsigned instance, compute_instance;
-};
-constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
-
 struct Functions {
   int (*init)();
-  int (*by_uuid)(const char*, Handle*);
-  int (*memory)(Handle, Memory*);
-  int (*temperature)(Handle, int, unsigned*);
-  int (*threshold)(Handle, int, unsigned*);
-  int (*energy)(Handle, unsigned long long*);
+  int (*by_uuid)(const char*, nvml::Device*);
+  int (*memory)(nvml::Device, nvml::Memory*);
+  int (*temperature)(nvml::Device, int, unsigned*);
+  int (*threshold)(nvml::Device, int, unsigned*);
+  int (*energy)(nvml::Device, unsigned long long*);
 };
 
 constexpr std::array kSymbols{
@@ -51,12 +33,12 @@ constexpr std::array kSymbols{
 };
 
 void need(int result, const char* what) {
-  if (result != kSuccessful) throw suite::Skipped(std::string("unsupported:nvml_") + what);
+  if (result != nvml::kSuccess) throw suite::Skipped(std::string("unsupported:nvml_") + what);
 }
 
 Functions load() {
-  const SharedLibrary library(kLibrary);
-  if (!library.loaded()) throw suite::Skipped(std::string("library_missing:") + kLibrary);
+  const SharedLibrary library(nvml::kLibrary);
+  if (!library.loaded()) throw suite::Skipped(std::string("library_missing:") + nvml::kLibrary);
   Functions functions{};
   if (const char* missing = library.find_all(kSymbols, functions))
     throw suite::Skipped(std::string("symbol_missing:") + missing);
@@ -86,50 +68,50 @@ std::string name_of(const Device& device) {
   return text;
 }
 
-Handle handle_of(const Device& device) {
-  Handle handle = nullptr;
+nvml::Device handle_of(const Device& device) {
+  nvml::Device handle = nullptr;
   need(nvml().by_uuid(name_of(device).c_str(), &handle), "device");
   return handle;
 }
 
 }  // namespace
 
-Handle managed_handle(const Device& device) { return handle_of(device); }
+nvml::Device managed_handle(const Device& device) { return handle_of(device); }
 
 void* nvml_function(const char* name) {
   static_cast<void>(nvml());
-  static const SharedLibrary library(kLibrary);
+  static const SharedLibrary library(nvml::kLibrary);
   void* const address = ::dlsym(library.handle(), name);
   if (address == nullptr) throw suite::Skipped(std::string("symbol_missing:") + name);
   return address;
 }
 
 std::uint64_t managed_memory(const Device& device) {
-  Memory memory{};
+  nvml::Memory memory{};
   need(nvml().memory(handle_of(device), &memory), "memory");
   return memory.total;
 }
 
 std::optional<std::uint64_t> managed_memory_of_process(const Device& device, int pid) {
-  const Handle handle = handle_of(device);
-  const auto processes =
-      optional_function<int(Handle, unsigned*, Process*)>("nvmlDeviceGetComputeRunningProcesses_v3");
-  std::vector<Process> running(256);
+  const nvml::Device handle = handle_of(device);
+  const auto processes = optional_function<int(nvml::Device, unsigned*, nvml::ProcessInfo*)>(
+      "nvmlDeviceGetComputeRunningProcesses_v3");
+  std::vector<nvml::ProcessInfo> running(256);
   auto count = static_cast<unsigned>(running.size());
   need(processes(handle, &count, running.data()), "processes");
   running.resize(count);
-  const auto is_it = [pid](const Process& each) { return each.pid == static_cast<unsigned>(pid); };
+  const auto is_it = [pid](const nvml::ProcessInfo& each) { return each.pid == static_cast<unsigned>(pid); };
   const auto found = std::find_if(running.begin(), running.end(), is_it);
-  if (found == running.end() || found->used == kNotAvailable) return std::nullopt;
-  return found->used;
+  if (found == running.end() || found->used_memory == nvml::kNotAvailable) return std::nullopt;
+  return found->used_memory;
 }
 
 Heat Device::heat() const {
-  const Handle handle = handle_of(*this);
+  const nvml::Device handle = handle_of(*this);
   unsigned now = 0;
   unsigned limit = 0;
-  need(nvml().temperature(handle, kGpuSensor, &now), "temperature");
-  need(nvml().threshold(handle, kSlowdown, &limit), "temperature_threshold");
+  need(nvml().temperature(handle, nvml::kTemperatureGpu, &now), "temperature");
+  need(nvml().threshold(handle, nvml::kThresholdSlowdown, &limit), "temperature_threshold");
   return {static_cast<double>(now), static_cast<double>(limit)};
 }
 
@@ -138,8 +120,8 @@ Energy Device::energy() const {
   need(nvml().energy(handle_of(*this), &millijoules), "energy");
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   unsigned limit = 0;
-  const auto power_limit = optional_function<int(Handle, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
-  if (power_limit(handle_of(*this), &limit) != kSuccessful) limit = 0;
+  const auto power_limit = optional_function<int(nvml::Device, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
+  if (power_limit(handle_of(*this), &limit) != nvml::kSuccess) limit = 0;
   return {millijoules * 1000,
           static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
           limit};

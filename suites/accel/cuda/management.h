@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "suites/accel/accel.h"
+#include "suites/accel/nvml_types.h"
 
 namespace proctor::accel {
 
@@ -11,8 +12,8 @@ namespace proctor::accel {
 // not tell.
 std::uint64_t managed_memory(const Device& device);
 
-// What NVML calls the device: an nvmlDevice_t. Ends the check as a skip if the library does not know it.
-struct nvmlDevice_st* managed_handle(const Device& device);
+// What NVML calls the device. Ends the check as a skip if the library does not know it.
+nvml::Device managed_handle(const Device& device);
 
 // A call of NVML by its name, for checks of what it answers. Ends the check as a skip without that function.
 // NVML is initialised before the first one.

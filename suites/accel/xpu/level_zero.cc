@@ -130,6 +130,11 @@ Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_hand
   });
 }
 
+// Intel packs major, minor and build number into 32 bits: 8, 8, 16.
+std::string driver_version_text(std::uint32_t version) {
+  return fmt::format("{}.{}.{}", version >> 24, version >> 16 & 0xff, version & 0xffff);
+}
+
 std::string uuid_text(const ze_device_uuid_t& uuid) {
   std::string text;
   for (const std::uint8_t byte : uuid.id) text += fmt::format("{:02x}", byte);

@@ -73,6 +73,7 @@ Listing<ze_device_handle_t> list_devices(const LevelZero& ze, ze_driver_handle_t
 Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_handle_t device);
 
 std::string uuid_text(const ze_device_uuid_t& uuid);            // 32 hex digits, as the driver orders them
+std::string driver_version_text(std::uint32_t version);         // "1.3.29735"
 std::string pci_text(const LevelZero& ze, ze_device_handle_t);  // "0000:03:00.0", or "" when not obtainable
 
 }  // namespace proctor::xpu

@@ -16,6 +16,7 @@ namespace proctor::collectives {
 namespace {
 
 using nccl::Code;
+using nccl::to_string;
 using suite::kGate;
 using suite::kWarn;
 
@@ -105,7 +106,7 @@ void expect_works(const nccl::Api& api, Card& card, const Alone& alone) {
   const auto in = device_copy(card.queue, card.context, words);
   const auto out = device_copy(card.queue, card.context, std::vector<std::uint32_t>(words.size()));
   expect_code("ncclAllReduce", Code::kSuccess,
-              api.all_reduce(in.data(), out.data(), words.size(), nccl::DataType::kUint32, nccl::RedOp::kSum,
+              api.all_reduce(in.data(), out.data(), words.size(), nccl::DataType::kU32, nccl::RedOp::kSum,
                              alone.get(), card.stream()));
   expect_code("after ncclAllReduce", Code::kSuccess, alone.settled());
   card.queue.synchronize();
@@ -174,8 +175,8 @@ PROCTOR_HELPER(nccl_two_ranks) {
   Code summed = api.group_start();
   for (std::size_t rank = 0; rank < 2; ++rank) {
     std::byte* const number = numbers.data() + rank * sizeof(std::uint32_t);
-    const Code begun = api.all_reduce(number, number, 1, nccl::DataType::kUint32, nccl::RedOp::kSum,
-                                      ranks[rank], accel::native(queues[rank]));
+    const Code begun = api.all_reduce(number, number, 1, nccl::DataType::kU32, nccl::RedOp::kSum, ranks[rank],
+                                      accel::native(queues[rank]));
     if (summed == Code::kSuccess) summed = begun;
   }
   const Code launched = api.group_end();
@@ -221,7 +222,7 @@ PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
   expect_works(api, card, alone);
   const auto memory = accel::device_memory(card.context, 64);
   void* const at = memory.data();
-  const auto type = nccl::DataType::kUint32;
+  const auto type = nccl::DataType::kU32;
   for (const int root : {1, -1}) {
     expect_refused_argument("ncclBroadcast, root " + std::to_string(root),
                             api.broadcast(at, at, 1, type, root, alone.get(), card.stream()));
@@ -243,7 +244,7 @@ PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
                             api.all_reduce(at, at, 1, static_cast<nccl::DataType>(bad), nccl::RedOp::kSum,
                                            alone.get(), card.stream()));
     expect_refused_argument("ncclAllReduce, reduction " + std::to_string(bad),
-                            api.all_reduce(at, at, 1, nccl::DataType::kUint32, static_cast<nccl::RedOp>(bad),
+                            api.all_reduce(at, at, 1, nccl::DataType::kU32, static_cast<nccl::RedOp>(bad),
                                            alone.get(), card.stream()));
   }
 }
@@ -272,7 +273,7 @@ PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
     Alone busy(api, {});
     busy.need();
     expect_code("ncclAllReduce", Code::kSuccess,
-                api.all_reduce(numbers.data(), numbers.data(), 1 << 18, nccl::DataType::kFloat32,
+                api.all_reduce(numbers.data(), numbers.data(), 1 << 18, nccl::DataType::kF32,
                                nccl::RedOp::kSum, busy.get(), card.stream()));
     expect_code("ncclCommAbort behind an operation", Code::kSuccess, busy.abort());
     card.queue.synchronize();

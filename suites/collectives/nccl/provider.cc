@@ -6,12 +6,8 @@
 #include "suites/collectives/provider.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <exception>
-#include <fstream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -23,6 +19,7 @@ namespace proctor::collectives {
 namespace {
 
 using nccl::Code;
+using nccl::to_string;
 using Clock = std::chrono::steady_clock;
 
 // cudaStreamQuery of the process's own CUDA Runtime, and cudaErrorNotReady.
@@ -48,8 +45,6 @@ class NcclGroup final : public Group {
 
  private:
   Answer answer_of(const char* what, Code code) const;
-  Answer publish(nccl::UniqueId& id) const;
-  Answer await(nccl::UniqueId& id) const;
   Answer settle(const char* what);
   std::optional<Answer> look(const char* what);
   Code enqueue(const Call& call);
@@ -75,33 +70,12 @@ Answer NcclGroup::answer_of(const char* what, Code code) const {
   return {code == Code::kRemoteError ? Ended::kPeerLost : Ended::kOther, text};
 }
 
-// A key that is there already is that of a run that died: link() refuses to replace it.
-Answer NcclGroup::publish(nccl::UniqueId& id) const {
-  const Answer made = answer_of("ncclGetUniqueId", api_.get_unique_id(&id));
-  if (!made.ok()) return made;
-  const std::string key = spec_.store + "/nccl." + spec_.name;
-  const std::string draft = key + "." + std::to_string(::getpid());
-  std::ofstream(draft, std::ios::binary).write(id.data, sizeof id.data);
-  const int error = ::link(draft.c_str(), key.c_str()) == 0 ? 0 : errno;
-  ::unlink(draft.c_str());
-  if (error == 0) return {};
-  return {error == EEXIST ? Ended::kRefused : Ended::kOther,
-          "failed to publish " + key + ": " + std::strerror(error)};
-}
-
-Answer NcclGroup::await(nccl::UniqueId& id) const {
-  const std::string key = spec_.store + "/nccl." + spec_.name;
-  const auto limit = Clock::now() + spec_.timeout;
-  while (!std::ifstream(key, std::ios::binary).read(id.data, sizeof id.data)) {
-    if (Clock::now() > limit) return {Ended::kTimeout, "rank 0 did not publish " + key};
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {};
-}
-
 Answer NcclGroup::connect() {
   nccl::UniqueId id{};
-  const Answer met = spec_.rank == 0 ? publish(id) : await(id);
+  const std::string key = spec_.store + "/nccl." + spec_.name;
+  Answer met = spec_.rank == 0 ? answer_of("ncclGetUniqueId", api_.get_unique_id(&id))
+                               : ccl::await(key, spec_.timeout, id);
+  if (met.ok() && spec_.rank == 0) met = ccl::publish(key, id);
   if (!met.ok()) return met;
   nccl::Config config;
   config.blocking = 0;
@@ -172,8 +146,8 @@ Answer NcclGroup::abort() noexcept {
 }
 
 Code NcclGroup::enqueue(const Call& call) {
-  const auto type = nccl::data_type(call.type);
-  const auto reduction = nccl::red_op(call.reduction);
+  const auto type = ccl::data_type(call.type);
+  const auto reduction = ccl::red_op(call.reduction);
   nccl::Communicator* const all = communicator_;
   switch (call.operation) {
     case Operation::kAllReduce:
@@ -224,7 +198,7 @@ Code NcclGroup::enqueue_parts(const Call& call) {
 // `same_to_all`: every rank gets the same part of `in`, else each the next.
 Code NcclGroup::exchange(const Call& call, const std::vector<std::size_t>& sends,
                          const std::vector<std::size_t>& receives, bool same_to_all) {
-  const auto type = nccl::data_type(call.type);
+  const auto type = ccl::data_type(call.type);
   const std::size_t width = bytes_of(call.type);
   const auto* in = static_cast<const std::byte*>(call.in);
   auto* out = static_cast<std::byte*>(call.out);

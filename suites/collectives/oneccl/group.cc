@@ -1,23 +1,11 @@
 #include "suites/collectives/oneccl/group.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
-#include <fstream>
-#include <thread>
 #include <vector>
 
 namespace proctor::collectives::oneccl {
-namespace {
-
-// The file by which rank 0 tells the others where to meet.
-std::string key_of(const GroupSpec& spec) { return spec.store + "/oneccl." + spec.name; }
-
-}  // namespace
 
 // The C interface has no gather and no all_gatherv, and its host side no average ("Unsupported onecclRedOp_t
 // value", 2022.2.0). Every type goes.
@@ -40,38 +28,16 @@ Answer CclGroup::answer_of(const char* what, Code code) const {
                                                          (error != nullptr ? error : "")};
 }
 
-// A key that is there already is that of a run that died: link() refuses to replace it.
-Answer CclGroup::publish(UniqueId& id) const {
-  const Answer made = answer_of("onecclGetUniqueId", api_.get_unique_id(&id));
-  if (!made.ok()) return made;
-  const std::string key = key_of(spec_);
-  const std::string draft = key + "." + std::to_string(::getpid());
-  std::ofstream(draft, std::ios::binary).write(id.data, sizeof id.data);
-  const int error = ::link(draft.c_str(), key.c_str()) == 0 ? 0 : errno;
-  ::unlink(draft.c_str());
-  if (error == 0) return {};
-  return {error == EEXIST ? Ended::kRefused : Ended::kOther,
-          "failed to publish " + key + ": " + std::strerror(error)};
-}
-
-Answer CclGroup::await(UniqueId& id) const {
-  const auto limit = std::chrono::steady_clock::now() + spec_.timeout;
-  while (!std::ifstream(key_of(spec_), std::ios::binary).read(id.data, sizeof id.data)) {
-    if (std::chrono::steady_clock::now() > limit) {
-      return {Ended::kTimeout, "rank 0 did not publish " + key_of(spec_)};
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {};
-}
-
 // The library reads its own limit, in seconds, when it first starts; it is that of reaching rank 0, not of
 // waiting for ranks that do not come.
 Answer CclGroup::connect() {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(spec_.timeout).count();
   ::setenv("CCL_KVS_CONNECTION_TIMEOUT", std::to_string(seconds).c_str(), 1);
   UniqueId id{};
-  const Answer met = spec_.rank == 0 ? publish(id) : await(id);
+  const std::string key = spec_.store + "/oneccl." + spec_.name;
+  Answer met = spec_.rank == 0 ? answer_of("onecclGetUniqueId", api_.get_unique_id(&id))
+                               : ccl::await(key, spec_.timeout, id);
+  if (met.ok() && spec_.rank == 0) met = ccl::publish(key, id);
   if (!met.ok()) return met;
   Config config;
   config.version = static_cast<std::uint32_t>(api_.version);
@@ -104,8 +70,8 @@ Answer CclGroup::abort() noexcept {
 }
 
 Code CclGroup::execute(const Call& call) {
-  const DataType type = data_type(call.type);
-  const RedOp reduction = red_op(call.reduction);
+  const DataType type = ccl::data_type(call.type);
+  const RedOp reduction = ccl::red_op(call.reduction);
   Communicator* const all = communicator_;
   switch (call.operation) {
     case Operation::kAllReduce:
@@ -133,7 +99,7 @@ Code CclGroup::execute(const Call& call) {
     case Operation::kBarrier: {  // it has none: nobody has the sum before all have given their part
       std::int32_t part = 1;
       std::int32_t sum = 0;
-      return api_.all_reduce(&part, &sum, 1, DataType::kInt32, RedOp::kSum, all, nullptr);
+      return api_.all_reduce(&part, &sum, 1, DataType::kI32, RedOp::kSum, all, nullptr);
     }
     case Operation::kGather:
     case Operation::kAllGatherv:

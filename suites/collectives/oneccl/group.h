@@ -26,8 +26,6 @@ class CclGroup final : public Group {
 
  private:
   Answer answer_of(const char* what, Code code) const;
-  Answer publish(UniqueId& id) const;
-  Answer await(UniqueId& id) const;
   Code execute(const Call& call);
 
   const Api& api_;

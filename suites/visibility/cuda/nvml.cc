@@ -9,18 +9,6 @@ namespace proctor::visibility {
 namespace {
 
 using nlohmann::json;
-using Device = void*;  // nvmlDevice_t
-
-struct Memory {  // nvmlMemory_t
-  unsigned long long total, free, used;
-};
-struct PciInfo {  // nvmlPciInfo_t
-  char legacy_bus_id[16];
-  unsigned int domain, bus, device, device_id, subsystem_id;
-  char bus_id[32];
-};
-constexpr int kFunctionNotFound = 13;    // NVML_ERROR_FUNCTION_NOT_FOUND
-constexpr unsigned int kUuidBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
 
 }  // namespace
 
@@ -28,7 +16,7 @@ template <typename... Arguments>
 int Nvml::result_of(const char* function, Arguments... arguments) const {
   using Function = int (*)(Arguments...);
   const auto found = reinterpret_cast<Function>(dlsym(library_, function));
-  return found != nullptr ? found(arguments...) : kFunctionNotFound;
+  return found != nullptr ? found(arguments...) : nvml::kFunctionNotFound;
 }
 
 template <typename... Arguments>
@@ -37,9 +25,9 @@ bool Nvml::call(const char* function, Arguments... arguments) const {
 }
 
 std::optional<Nvml> Nvml::load(std::string& why) {
-  void* const library = dlopen(kNvml, RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(nvml::kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    why = std::string("library_missing:") + kNvml;
+    why = std::string("library_missing:") + nvml::kLibrary;
     return std::nullopt;
   }
   const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
@@ -55,18 +43,18 @@ void Nvml::each(const Visit& visit) const {
   unsigned int count = 0;
   if (!call("nvmlDeviceGetCount_v2", &count)) return;
   for (unsigned int i = 0; i < count; ++i) {
-    Device device = nullptr;
-    char uuid[kUuidBytes] = {};
+    nvml::Device device = nullptr;
+    char uuid[nvml::kUuidBytes] = {};
     if (!call("nvmlDeviceGetHandleByIndex_v2", i, &device)) continue;
-    if (call("nvmlDeviceGetUUID", device, &uuid[0], kUuidBytes)) visit(device, std::string(uuid));
+    if (call("nvmlDeviceGetUUID", device, &uuid[0], nvml::kUuidBytes)) visit(device, std::string(uuid));
   }
 }
 
 json Nvml::devices() const {
   json all = json::array();
-  each([&](Device device, const std::string& uuid) {
-    PciInfo pci{};
-    Memory memory{};
+  each([&](nvml::Device device, const std::string& uuid) {
+    nvml::PciInfo pci{};
+    nvml::Memory memory{};
     call("nvmlDeviceGetPciInfo_v3", device, &pci);
     const bool told_memory = call("nvmlDeviceGetMemoryInfo", device, &memory);
     unsigned int minor = 0;
@@ -80,17 +68,17 @@ json Nvml::devices() const {
 }
 
 json Nvml::device_named(const std::string& name) const {
-  Device device = nullptr;
-  char uuid[kUuidBytes] = {};
+  nvml::Device device = nullptr;
+  char uuid[nvml::kUuidBytes] = {};
   const int result = result_of("nvmlDeviceGetHandleByUUID", name.c_str(), &device);
-  if (result == 0) call("nvmlDeviceGetUUID", device, &uuid[0], kUuidBytes);
+  if (result == 0) call("nvmlDeviceGetUUID", device, &uuid[0], nvml::kUuidBytes);
   return {{"result", result}, {"uuid", uuid}};
 }
 
 json Nvml::used() const {
   json all = json::object();
-  each([&](Device device, const std::string& uuid) {
-    Memory memory{};
+  each([&](nvml::Device device, const std::string& uuid) {
+    nvml::Memory memory{};
     if (call("nvmlDeviceGetMemoryInfo", device, &memory)) all[uuid] = memory.used;
   });
   return all;

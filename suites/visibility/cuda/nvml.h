@@ -1,5 +1,4 @@
-// The questions of the suite to NVIDIA's management library, which is found at run time. The parts that are
-// used are declared here. Source: NVIDIA, NVML API Reference Guide (versioned functions keep their ABI).
+// The questions of the suite to NVIDIA's management library, which is found at run time.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace proctor::visibility {
+#include "suites/accel/nvml_types.h"
 
-inline constexpr const char* kNvml = "libnvidia-ml.so.1";
+namespace proctor::visibility {
 
 class Nvml {
  public:

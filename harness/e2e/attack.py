@@ -14,7 +14,6 @@ import argparse
 import os
 import signal
 import tomllib
-from pathlib import Path
 
 from harness import (LAYERS, Sandbox, become, cgroups_of, enter_pid_namespace, hide_landlock, misbehaving, new_token,
                      of_type, reason_of, records, report, set_uid_copy, skip, survivors, wait_until, write_config)
@@ -145,17 +144,22 @@ def end_survivors(token, kill):
     wait_until(lambda: not survivors(token), 30, f"end of {survivors(token)}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def prepare(parser):
+    """-> the options, and a function that kills a process of this user"""
     parser.add_argument("--layer", choices=LAYERS, required=True)
     parser.add_argument("--uid", type=int, help="as this user; needs root")
     parser.add_argument("--without-landlock", action="store_true", help="as on Linux before 6.12; needs root")
-    parser.add_argument("attacks", nargs="*", help="default: all")
     options = parser.parse_args()
     enter_pid_namespace()
     if options.without_landlock:
         hide_landlock()
-    kill = become(options.uid) if options.uid else lambda pid: os.kill(pid, signal.SIGKILL)
+    return options, become(options.uid) if options.uid else lambda pid: os.kill(pid, signal.SIGKILL)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("attacks", nargs="*", help="default: all")
+    options, kill = prepare(parser)
     table = tomllib.loads(TABLE.read_text())["attack"]
     results = {}
     red = 0

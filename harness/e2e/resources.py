@@ -12,14 +12,11 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import sys
 import tomllib
-from pathlib import Path
 
-from attack import end_survivors
-from harness import (LAYERS, Sandbox, become, check, enter_pid_namespace, hide_landlock, misbehaving, new_token, of_type, records, report,
-                     skip, survivors, write_config)
+from attack import end_survivors, prepare
+from harness import Sandbox, check, misbehaving, new_token, of_type, records, report, skip, survivors, write_config
 from torture import TABLE
 
 # Prints {"guard": {resource: errno}, "runner": ...}; 0: it was changed, or could be. Without a pid of the runner: only guard.
@@ -105,15 +102,7 @@ def without_a_scope(sandbox, layer):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--layer", choices=LAYERS, required=True)
-    parser.add_argument("--uid", type=int, help="as this user; needs root")
-    parser.add_argument("--without-landlock", action="store_true", help="as on Linux before 6.12; needs root")
-    options = parser.parse_args()
-    enter_pid_namespace()
-    if options.without_landlock:
-        hide_landlock()
-    kill = become(options.uid) if options.uid else lambda pid: os.kill(pid, signal.SIGKILL)
+    options, kill = prepare(argparse.ArgumentParser())
     table = tomllib.loads(TABLE.read_text())["resource"]
     token = new_token()
     with Sandbox() as sandbox:

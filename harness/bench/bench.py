@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "reports/page/browser"))
+from journals import with_sums
+
 SUITES, CASES = 20, 100
 NAMES = [f"Suite{s}.Case{c}" for s in range(SUITES) for c in range(CASES)]
 
@@ -360,20 +363,19 @@ def big_journal(bin_dir, work, number, cases):
     [case] = plan["cases"]
     ids = [f"sample/Group{index // 100}.CaseNumber{index}" for index in range(cases)]
     plan["cases"] = [{**case, "id": name, "name": name} for name in ids]
-    plan.pop("narrowed", None)  # as of a version without digests
     plan["run_id"] = f"bench-{number}"
     plan["started"] = f"2026-01-31T12:{number // 60:02}:{number % 60:02}Z"
     directory = work / f"journal{number}"
     directory.mkdir()
     ended = {code: json.dumps(records["attempt_ended", code]).split(json.dumps(case["id"])) for code in (0, 1)}
     started = json.dumps(records["attempt_started", 0]).split(json.dumps(case["id"]))
+    lines = [json.dumps(plan)]
+    for index, name in enumerate(ids):
+        word = json.dumps(name)
+        bad = (index * 7919 + number * 104729) % 100 == 0
+        lines += [word.join(started), word.join(ended[bad])]
     with open(directory / "journal.jsonl", "w") as journal:
-        journal.write(json.dumps(plan) + "\n")
-        for index, name in enumerate(ids):
-            word = json.dumps(name)
-            bad = (index * 7919 + number * 104729) % 100 == 0
-            journal.write(word.join(started) + "\n" + word.join(ended[bad]) + "\n")
-        journal.write(json.dumps(records["run_ended", 0]) + "\n")
+        journal.writelines(with_sums([*lines, json.dumps(records["run_ended", 0])]))
     return directory
 
 
@@ -418,6 +420,8 @@ def write_list(program, cases):
 def shards_of(run, work, shards):
     """The journal of a run as that many shards of a plan, one after the other."""
     plan, *records = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    for record in (plan, *records):
+        record.pop("sum", None)
     cases, size = plan["cases"], len(plan["cases"]) // shards
     digest = hashlib.sha256("".join(sorted(f"{case['id']}\n" for case in cases)).encode()).hexdigest()
     directories = []
@@ -427,7 +431,7 @@ def shards_of(run, work, shards):
         lines = [part, *records[2 * index * size:2 * (index + 1) * size], records[-1]]
         directories.append(work / f"shard-{index}")
         directories[-1].mkdir()
-        (directories[-1] / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (directories[-1] / "journal.jsonl").write_text("".join(with_sums(map(json.dumps, lines))))
     return directories
 
 

@@ -54,10 +54,9 @@ Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& rec
 }
 
 bool had_the_terminal(const RunModel& model) {
-  const auto& narrowed = model.plan().narrowed;
-  return narrowed && std::ranges::any_of(narrowed->options, [](const NarrowingOption& option) {
-           return option.option == "--no-capture" || option.option == "--debugger";
-         });
+  return std::ranges::any_of(model.plan().narrowed.options, [](const NarrowingOption& option) {
+    return option.option == "--no-capture" || option.option == "--debugger";
+  });
 }
 
 // "": it printed nothing.

@@ -121,9 +121,7 @@ Error not_here(const std::string& what) {
 
 std::vector<std::string> changes_since(const RunModel& model, const std::vector<std::string>& case_ids) {
   std::vector<std::string> changes;
-  if (const auto& inputs = model.plan().inputs) {
-    for (const InputFile& input : *inputs) compare_file(input.file, input.sha256, changes);
-  }
+  for (const InputFile& input : model.plan().inputs) compare_file(input.file, input.sha256, changes);
   if (const auto& known = model.plan().known_failures) compare_file(known->file, known->sha256, changes);
   compare_programs(model, suites_of(model, case_ids), changes);
   return changes;
@@ -131,9 +129,6 @@ std::vector<std::string> changes_since(const RunModel& model, const std::vector<
 
 std::vector<std::string> untold_by(const RunModel& model, const std::vector<std::string>& case_ids) {
   std::vector<std::string> untold;
-  const std::string version = "the journal of proctor " + model.plan().proctor_version;
-  if (!model.plan().narrowed) untold.push_back(version + " has no variables of its caller");
-  if (!model.plan().inputs) untold.push_back(version + " has no digests of the configuration");
   for (const PlannedSuite& suite : suites_of(model, case_ids)) {
     if (!suite.program.empty() && model.program_read(suite).sha256.empty())
       untold.push_back("the journal has no digest of " + suite.program);

@@ -230,11 +230,11 @@ struct RunPlanned {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
   std::optional<KnownFailuresFile> known_failures{};
-  std::string size{};                  // --size
-  std::uint64_t seed = 0;              // --seed: which points of their axes our checks were tried with
-  std::string profile{};               // --profile
-  std::optional<Narrowed> narrowed{};  // none: the version that wrote the journal did not tell
-  std::optional<std::vector<InputFile>> inputs{};  // none: as above
+  std::string size{};      // --size
+  std::uint64_t seed = 0;  // --seed: which points of their axes our checks were tried with
+  std::string profile{};   // --profile
+  Narrowed narrowed{};
+  std::vector<InputFile> inputs{};
 };
 
 // A variable that decides which devices a process sees, as the process has it.

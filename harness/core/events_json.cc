@@ -436,6 +436,28 @@ class Reader {
   const Read& object_;
 };
 
+// The first member that every writer writes and that is not there; "": there is none.
+class Lacking {
+ public:
+  explicit Lacking(const Read& object) : object_(object) {}
+  void operator()(const char* key, const auto&) {
+    if (key_.empty() && !object_.contains(key)) key_ = key;
+  }
+  void exact(const char*, const auto&) {}  // only of text that is not readable
+  const std::string& key() const { return key_; }
+
+ private:
+  const Read& object_;
+  std::string key_;
+};
+
+std::string lacking_in_plan(const Read& json) {
+  const RunPlanned empty;
+  Lacking lacking(json);
+  fields(lacking, empty);
+  return lacking.key();
+}
+
 template <typename T>
 constexpr const char* kTypeName = nullptr;
 template <>
@@ -535,6 +557,10 @@ Result<std::optional<Event>> parse_json_line(std::string_view line) {
     return Error::usage("read a journal record: it is of version " + version->dump() +
                             ", and this proctor reads " + std::to_string(kJournalVersion),
                         "Read it with the proctor that wrote it, or a newer one.");
+  }
+  if (*type == kTypeName<RunPlanned>) {
+    if (const std::string key = lacking_in_plan(json); !key.empty())
+      return Error::usage("read a journal record: it is damaged: the plan has no `" + key + "`");
   }
   return read_event(type->get<std::string>(), json);
 }

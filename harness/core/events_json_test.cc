@@ -62,7 +62,7 @@ RunPlanned full_plan() {
   plan.profile = "ci";
   plan.narrowed =
       Narrowed{{{"--filter", "a*", "plan"}}, {{"m", "xpu", "PYTHONOPTIMIZE", "1", "caller", "plan"}}};
-  plan.inputs = std::vector<InputFile>{{"proctor.toml", "0f0f"}};
+  plan.inputs = {{"proctor.toml", "0f0f"}};
   plan.stress_ms = 7'200'000;
   plan.exclusion = Exclusion{.confidence = 0.99, .rate = 0.01};
   return plan;
@@ -364,7 +364,7 @@ TEST(EventsJson, WhatARerunPassesOnKeepsItsBytes) {
   const auto back = std::get<RunPlanned>(**parse_json_line(line));
   EXPECT_EQ(back.command_line, plan.command_line);
   EXPECT_EQ(back.directory, plan.directory);
-  EXPECT_EQ(back.narrowed->variables.at(0).value, bytes);
+  EXPECT_EQ(back.narrowed.variables.at(0).value, bytes);
   EXPECT_EQ(to_json_line(back), line);
   plan.command_line = {"proctor", "\\xFF\n", "caf\xc3\xa9"};
   EXPECT_FALSE(json::parse(to_json_line(plan)).contains("command_line_bytes")) << "it is readable as it is";
@@ -407,6 +407,18 @@ TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
   EXPECT_EQ(end.exit_code, std::nullopt);
   EXPECT_EQ(end.failures.at(0).line, -1);
   EXPECT_EQ(end.marks.at(0), Mark::kLeaky);
+}
+
+TEST(EventsJson, APlanWithoutAMemberIsDamaged) {
+  const json whole = json::parse(to_json_line(full_plan()));
+  for (const auto& [key, value] : whole.items()) {
+    if (key == "v" || key == "type") continue;
+    json damaged = whole;
+    damaged.erase(key);
+    const auto event = parse_json_line(damaged.dump());
+    ASSERT_FALSE(event) << key;
+    EXPECT_EQ(event.error().what, "read a journal record: it is damaged: the plan has no `" + key + "`");
+  }
 }
 
 TEST(EventsJson, AnOutcomeFromTheFutureIsNeverGood) {

@@ -48,7 +48,7 @@ class JournalChain {
   std::uint64_t bytes_ = 0;
 };
 
-// Records of versions that kept no digests have none.
+// A record that a writer cut short, or that another program wrote, has none.
 bool has_sum(std::string_view line);
 
 // "" when the file is what its runner wrote, whole or cut off in its last record. Else what is different: "it has 12

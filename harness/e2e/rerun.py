@@ -278,23 +278,6 @@ def other_card(sandbox):
     print("ok a card that is not the same is named")
 
 
-def old_journal(sandbox):
-    """Of an older version it repeats what it knows, and says what it does not."""
-    write_config(sandbox.path / "proctor.toml", {"bad": suite("exit 1")})
-    first = sandbox.out()
-    sandbox.proctor("run", "--out", first, *SIM)
-    journal = first / "journal.jsonl"
-    lines = journal.read_text().splitlines()
-    plan = json.loads(lines[0])
-    del plan["inputs"], plan["narrowed"]
-    journal.write_text("\n".join([json.dumps({**plan, "proctor_version": "0.0.9"}), *lines[1:]]) + "\n")
-    done = sandbox.proctor("rerun", first, "--failed", "--out", sandbox.out())
-    check(done.returncode == 1, done.returncode, done.stderr)
-    for word in ("no variables of its caller", "no digests of the configuration"):
-        check(f"the journal of proctor 0.0.9 has {word}" in done.stderr, done.stderr)
-    print("ok an older journal is repeated as far as it tells")
-
-
 def dry_run(sandbox):
     """The plan; of what cannot show one, the line that would be started, as a shell takes it."""
     marker = sandbox.path / "started"
@@ -370,7 +353,7 @@ def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
     for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, each_pair, rerun, same_card, red_by_flaky, many, changed, other_card,
-                 old_journal, dry_run, same_bytes, nothing_to_resume, own_command_line):
+                 dry_run, same_bytes, nothing_to_resume, own_command_line):
         with Sandbox() as sandbox:
             test(sandbox)
 

@@ -347,29 +347,26 @@ void add_ways_of_plans(WrongWays& ways) {
            });
   ways.add(27, "a debugger in place of the tested program", "options",
            {"B580", "was run with --debugger true"}, [](GateScene& scene) {
-             scene.run().plan.narrowed->options.push_back({"--debugger", "true", ""});
+             scene.run().plan.narrowed.options.push_back({"--debugger", "true", ""});
            });
   ways.add(27, "a debugger in place of the tested program, and no plan names it", "options",
            {"B580", "was run with --debugger true"}, [](GateScene& scene) {
              run_without_plan(scene.run(), {{"--debugger", "true", ""}});
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
-  ways.add(27, "a journal that does not say which options it had", "options",
-           {"does not say which options and variables it had"},
-           [](GateScene& scene) { scene.run().plan.narrowed.reset(); });
   const NarrowingVariable trace{"memory", "xpu", "PYTEST_ADDOPTS", "--trace", "caller", ""};
   ways.add(28, "a variable of the caller that makes a failing test pass", "variables",
            {"B580", "had PYTEST_ADDOPTS=--trace of the caller", "add it to `variables`"},
-           [=](GateScene& scene) { scene.run().plan.narrowed->variables = {trace}; });
+           [=](GateScene& scene) { scene.run().plan.narrowed.variables = {trace}; });
   ways.add(28, "a variable of the caller, and the policy allows another one", "variables",
            {"PYTEST_ADDOPTS=--trace of the caller"}, [=](GateScene& scene) {
-             scene.run().plan.narrowed->variables = {trace};
+             scene.run().plan.narrowed.variables = {trace};
              scene.gate_keys += "variables = [\"LD_LIBRARY_PATH\"]\n";
            });
   ways.add(28, "a variable of the suite, and no plan names it", "variables",
            {"PYTHONOPTIMIZE=1 of the suite"}, [](GateScene& scene) {
              run_without_plan(scene.run());
-             scene.run().plan.narrowed->variables = {
+             scene.run().plan.narrowed.variables = {
                  {"memory", "xpu", "PYTHONOPTIMIZE", "1", "suite", std::string(kToldByPlan)}};
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
@@ -493,6 +490,12 @@ void add_ways_of_journals(WrongWays& ways) {
            [](GateScene& scene) {
              scene.run().change_lines = [](std::vector<std::string>& lines) {
                for (std::string& line : lines) line.replace(0, 6, "{\"v\":2");
+             };
+           });
+  ways.add(13, "a journal whose plan does not say which options it had", "",
+           {"journal.jsonl:1", "it is damaged: the plan has no `narrowed`"}, [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "journal.jsonl", "\"narrowed\":", "\"narrow\":");
              };
            });
   ways.add(13, "a journal with a second plan", "", {"journal.jsonl:2: it holds a second plan"},
@@ -881,12 +884,12 @@ void add_ways_of_hardware(WrongWays& ways) {
   ways.add(21, "a stack that was read below another directory", "stack",
            {"read its stack below another directory: --stack-root"}, [=](GateScene& scene) {
              on_stack(scene);
-             scene.run().plan.narrowed->options.push_back(
+             scene.run().plan.narrowed.options.push_back(
                  {"--stack-root", "/tmp/forged", std::string(kToldByRule)});
            });
   hardware(21, "hardware, and a stack of another directory", "hardware", {"--stack-root"},
            [](GateScene& scene) {
-             scene.run().plan.narrowed->options.push_back({"--stack-root", "/tmp", std::string(kToldByRule)});
+             scene.run().plan.narrowed.options.push_back({"--stack-root", "/tmp", std::string(kToldByRule)});
            });
   ways.add(21, "a stack that changed during the run", "stack_kept", {"B580", "kmd.xe: 1, then 2"},
            [](GateScene& scene) {

@@ -334,14 +334,9 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(wrong, "run") + " with other dates";
 }
 
-const Narrowed& narrowed(const RunPlanned& plan) {
-  static const Narrowed kUnknown;  // which is red
-  return plan.narrowed ? *plan.narrowed : kUnknown;
-}
-
 // Whether the run was given the option, as its journal tells.
 bool was_given(const RunPlanned& plan, std::string_view option) {
-  const auto& options = narrowed(plan).options;
+  const auto& options = plan.narrowed.options;
   return std::ranges::find(options, option, &NarrowingOption::option) != options.end();
 }
 
@@ -351,7 +346,7 @@ std::string words_of(const NarrowingOption& option) {
 
 // What left something out of a run that no plan could be held to, or "".
 std::string narrowed_by(const RunPlanned& plan) {
-  for (const NarrowingOption& option : narrowed(plan).options) {
+  for (const NarrowingOption& option : plan.narrowed.options) {
     if (option.told_by == kToldByPlan) return words_of(option);
   }
   if (!plan.filters.empty()) return plan.filters.front();
@@ -404,13 +399,7 @@ void options_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "no option that changes how a case runs or is judged";
   Texts typed;
   for (const GateReport* report : view.reports) {
-    if (!report->plan.narrowed) {
-      typed.emplace_back("unknown");
-      red(finding, fmt::format("{} does not say which options and variables it had{}", report->name(),
-                               by_another_version(view, *report)));
-      continue;
-    }
-    for (const NarrowingOption& option : narrowed(report->plan).options) {
+    for (const NarrowingOption& option : report->plan.narrowed.options) {
       if (option.told_by == kToldByPlan || option.told_by == kToldByRule) continue;
       typed.push_back(words_of(option));
       red(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown", report->name(),
@@ -426,7 +415,7 @@ void variables_rule(const CellView& view, GateFinding& finding) {
                                   : "of such variables only " + joined(allowed, ", ");
   std::set<std::string> there;
   for (const GateReport* report : view.reports) {
-    for (const NarrowingVariable& one : narrowed(report->plan).variables) {
+    for (const NarrowingVariable& one : report->plan.narrowed.variables) {
       if (one.suite != view.cell.suite || one.backend != view.cell.backend) continue;
       there.insert(one.name);
       const bool planned = view.plan != nullptr && one.told_by == kToldByPlan;

@@ -254,16 +254,16 @@ TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
 
 TEST(Gate, AVariableThatThePolicyAllowsOrThePlanHasIsGreen) {
   GateScene allowed = good_scene();
-  allowed.run().plan.narrowed->variables = {{"memory", "xpu", "LD_LIBRARY_PATH", "/opt/lib", "caller", ""}};
+  allowed.run().plan.narrowed.variables = {{"memory", "xpu", "LD_LIBRARY_PATH", "/opt/lib", "caller", ""}};
   allowed.gate_keys += "variables = [\"LD_LIBRARY_PATH\"]\n";
   EXPECT_EQ(Staged(allowed).refusal(), "");
   EXPECT_EQ(Staged(allowed).inputs().policy.weakenings.back().key, "gate.variables");
   GateScene planned = good_scene();
-  planned.run().plan.narrowed->variables = {
+  planned.run().plan.narrowed.variables = {
       {"memory", "xpu", "PYTHONPATH", "src", "suite", std::string(kToldByPlan)}};
   EXPECT_EQ(Staged(planned).refusal(), "");
   GateScene of_another_suite = good_scene();
-  of_another_suite.run().plan.narrowed->variables = {{"kernels", "xpu", "LD_PRELOAD", "x", "caller", ""}};
+  of_another_suite.run().plan.narrowed.variables = {{"kernels", "xpu", "LD_PRELOAD", "x", "caller", ""}};
   EXPECT_EQ(Staged(of_another_suite).refusal(), "");
 }
 

@@ -214,8 +214,7 @@ std::vector<std::string> variables_of(const RunModel& model, const std::vector<s
   for (const std::string& id : case_ids.empty() ? all_ids(model) : case_ids) {
     if (const CaseRecord* record = model.find(id)) add_hierarchy(model, *record, environment);
   }
-  if (!plan.narrowed) return environment;
-  for (const NarrowingVariable& variable : plan.narrowed->variables) {
+  for (const NarrowingVariable& variable : plan.narrowed.variables) {
     const bool is_wanted = suites.empty() || suites.contains(variable.suite);
     if (is_wanted && variable.by == "caller") add_variable(variable.name, variable.value, environment);
   }

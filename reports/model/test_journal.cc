@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "harness/core/journal_chain.h"
 #include "harness/testing/child.h"
 
 namespace proctor::testing_support {
@@ -59,7 +60,8 @@ RunModel model_of(const std::vector<Event>& events) {
 
 std::string journal_text(const std::vector<Event>& events) {
   std::string text;
-  for (const Event& event : events) text += to_json_line(event) + '\n';
+  JournalChain chain;
+  for (const Event& event : events) text += chain.append(to_json_line(event));
   return text;
 }
 

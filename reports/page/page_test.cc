@@ -439,8 +439,10 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
     plan.shard = PlannedShard{1, 2};
     plan.containment.not_guaranteed = {"x"};
     plan.fingerprint.emplace_back().name = "nobody knows";
+    plan.known_failures =
+        KnownFailuresFile{"known.toml", "ff", {{"known.toml:1", {"*"}, "x", "", "", "", ""}}};
     for (Event& event : events) {
-      if (auto* end = std::get_if<CaseEnded>(&event)) end->known_failure = "x";
+      if (auto* end = std::get_if<CaseEnded>(&event)) end->known_failure_at = "known.toml:1";
     }
     return events;
   }());

@@ -112,8 +112,8 @@ void repeat_new_cases(const Checked& checked, Prepared& prepared) {
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
-  Narrowed& narrowed =
-      prepared.setup.planned.narrowed.emplace(Narrowed{.options = checked.typed.narrowing, .variables = {}});
+  Narrowed& narrowed = prepared.setup.planned.narrowed;
+  narrowed = {.options = checked.typed.narrowing, .variables = {}};
   for (const std::size_t i : suites_with_cases(plan)) {
     const Suite& suite = plan.suites[i];
     // One that has no environment here gets no case to run either.

@@ -7,6 +7,7 @@ makes a run directory: its journal, and with --logs a log of that length for eac
 same bytes.
 """
 import argparse
+import hashlib
 import json
 import random
 import sys
@@ -28,7 +29,13 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=al
 def plan(cases, day, driver):
     return {"v": 1, "type": "run_planned", "run_id": f"202601{day:02}T120000Z-ab12cd", "started": f"2026-01-{day:02}T12:00:00Z",
             "proctor_version": "0.1.0", "command_line": ["proctor", "run", "--out", "out"], "directory": "/home/user/project",
-            "hostname": "gpu-07", "plan_digest": "a" * 64, "containment": {"layer": "cgroup"}, "jobs": 6,
+            "hostname": "gpu-07", "plan_digest": "a" * 64, "filters": [], "shard": None, "rest": None,
+            "containment": {"layer": "cgroup"}, "sim": None, "jobs": 6, "min_executed": 0, "fail_on_skip": "", "strict": False,
+            "exec": False, "vendors_here": [], "no_device_for": "", "no_device_by": "", "each_device": False, "flaky_passes": False,
+            "flaky_budget": 0, "allow_no_device": False, "stress_ms": 0, "exclusion": None, "subject": {}, "suites": [],
+            "size": "", "seed": 0, "profile": "", "narrowed": {}, "inputs": [],
+            "known_failures": {"file": "known.toml", "sha256": "b" * 64,
+                               "entries": [{"at": "known.toml:1", "cases": ["*"], "source": "https://issues.example/7"}]},
             "devices": [{"id": card, "backend": card.partition(":")[0], "name": f"Card {card[0].upper()}", "simulated": False}
                         for card in CARDS],
             "stack": {"xpu.driver": driver, "cuda.driver": "13.0"}, "cases": cases,
@@ -57,6 +64,17 @@ def flaky_attempt(case, at, devices):
     return [{"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": ""},
             {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + 1, "duration_ms": 1, "verdict": {"outcome": "fail", "reason": ""},
              "exit_code": 1, "failures": [failure]}]
+
+
+def with_sums(records):
+    """The lines of a journal: each record ends with the digest of all bytes before it (harness/core/journal_chain.h)."""
+    digest = hashlib.sha256()
+    for record in records:
+        head = record[:-1] + ',"sum":"'
+        digest.update(head.encode())
+        end = digest.hexdigest()[:32] + '"}\n'
+        digest.update(end.encode())
+        yield head + end
 
 
 def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, driver="26.27.1", flaky=()):
@@ -102,11 +120,10 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
                 path.write_text("".join(line % n for n in range(log_bytes // len(line) + 1)), encoding="utf-8", errors="surrogatepass")
         records.append(end)
         records.append({"v": 1, "type": "case_ended", "case": case, "verdict": verdict, "marks": ["flaky"] if i in flaky else ["slow"] if i % 977 == 5 else [],
-                        "known_failure": "https://issues.example/7" if verdict["outcome"] == "xfail" else ""})
+                        "known_failure_at": "known.toml:1" if verdict["outcome"] == "xfail" else ""})
     records.append({"v": 1, "type": "run_ended", "finished": "2026-01-31T13:00:00Z", "at_ms": 3600000})
     with open(directory / "journal.jsonl", "w", encoding="utf-8") as file:
-        for record in [plan(planned, day, driver), *records]:
-            file.write(json.dumps(record) + "\n")
+        file.writelines(with_sums(map(json.dumps, [plan(planned, day, driver), *records])))
 
 
 def main():

@@ -117,7 +117,7 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_healthcheck_command(app, action);
   add_doctor_command(app, action);
   add_mask_command(app, action);
-  add_stack_command(app, action, after_dashes);
+  add_stack_command(app, action);
   add_dump_command(app, action);
   add_finish_command(app, action);
   add_slurm_command(app, action, after_dashes);

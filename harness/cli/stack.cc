@@ -34,7 +34,7 @@ Result<StackLock> find_lock(const std::string& directory, const std::string& nam
   return Error::refused(fmt::format("There is no stack `{}`", name), suggestion(name, names, "stacks"));
 }
 
-void add_stack_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+void add_stack_command(CLI::App& app, Action& action) {
   CLI::App* stack = app.add_subcommand("stack", "Show, lock, check and containerize the driver stack");
   stack->require_subcommand(1);
   add_stack_capture(*stack, action);
@@ -42,7 +42,6 @@ void add_stack_command(CLI::App& app, Action& action, const AfterDashes& after_d
   add_stack_lint(*stack, action);
   add_stack_verify(*stack, action);
   add_stack_update(*stack, action);
-  add_stack_run(*stack, action, after_dashes);
 }
 
 }  // namespace proctor::cli

@@ -1,5 +1,5 @@
-// proctor stack render: makes Dockerfiles and run lines from the locks, or checks that the committed ones are
-// the same.
+// proctor stack render: makes Dockerfiles and container files from the locks, or checks that the committed ones
+// are the same.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -28,18 +28,12 @@ Result<std::vector<RenderedFile>> render(const RenderRequest& request) {
   auto names = request.stacks.empty() ? stack_names(locks) : request.stacks;
   if (!names) return names.error();
   std::vector<RenderedFile> files;
-  std::vector<StackLock> all;
   for (const auto& name : *names) {
-    auto lock = read_stack_lock(locks, name);
+    const auto lock = read_stack_lock(locks, name);
     if (!lock) return lock.error();
     for (auto& file : render_stack(*lock)) files.push_back(std::move(file));
-    all.push_back(*std::move(lock));
   }
   files.push_back(render_profile());
-  if (!request.stacks.empty()) return files;
-  auto bake = render_bake(all);
-  if (!bake) return bake.error();
-  files.push_back(*std::move(bake));
   return files;
 }
 
@@ -84,7 +78,7 @@ int run(const RenderRequest& request) {
 }  // namespace
 
 void add_stack_render(CLI::App& stack, Action& action) {
-  CLI::App* command = stack.add_subcommand("render", "Write Dockerfiles and run lines from the locks");
+  CLI::App* command = stack.add_subcommand("render", "Write Dockerfiles and container files from the locks");
   const auto request = std::make_shared<RenderRequest>();
   command->add_option("STACK", request->stacks, "Names of stacks in DIR/stacks (default: all)")
       ->type_name("STACK");

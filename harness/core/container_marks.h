@@ -1,5 +1,5 @@
-// What who starts a container says to the Proctor in it, which cannot find it out. The lines of a stack set these
-// variables (harness/stack/run_line.h).
+// What who starts a container says to the Proctor in it, which cannot find it out. The files of a stack set this
+// variable (harness/stack/render.cc).
 #pragma once
 
 namespace proctor {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The image of stack cpu-sim, built from its lock with a base made of Debian packages in it: no engine, no registry. A
-second build gives the same image. By `proctor stack run` and by the line that it prints Proctor runs in it, as a user that is
-not root and without rights: on the containment layer pidns, with leases that the host sees.
+second build gives the same image. With the options of the stack's job container Proctor runs in it, as a user that is not
+root and without rights: on the containment layer pidns, with leases that the host sees.
 
     image.py [ENGINE...]     podman, buildah; default: those that are installed
 """
@@ -54,8 +54,7 @@ class Images:
 
     def __init__(self, path):
         self.path = path
-        self.buildah_words = ["buildah", "--root", path / "store", "--runroot", path / "run",
-                              "--storage-driver", "overlay"]
+        self.store = ["--root", path / "store", "--runroot", path / "run", "--storage-driver", "overlay"]
         self.nothing = path / "context"  # the Dockerfile copies nothing
         self.nothing.mkdir()
 
@@ -69,7 +68,7 @@ class Images:
         run("umount", self.path / "store/overlay", check_exit=False)  # buildah mounts it on itself
 
     def buildah(self, *words, **options):
-        return run(*self.buildah_words, *words, **options)
+        return run("buildah", *self.store, *words, **options)
 
     def output(self, *words):
         return self.buildah(*words).stdout.strip()
@@ -114,52 +113,53 @@ def difference(images, one, other):
 
 
 class Engine:
-    """One that keeps its images where this test made them. It is found in PATH, as a user's is."""
+    """Starts containers with the options of the stack's job container, from the store in which this test made the image."""
 
     def __init__(self, name, images, docker, sandbox):
-        self.name, self.docker, self.sandbox = name, docker, sandbox
+        self.name, self.images = name, images
         self.out = sandbox.path / f"out of {name}"
         self.out.mkdir()
         self.out.chmod(0o777)
-        runtime = shutil.which("runc") or shutil.which("crun")
+        text = (docker / STACK / "job-container.yaml").read_text()
+        self.options = [option.replace("/opt/proctor/share", str(BIN / "share"))
+                        for option in re.findall(r"^    (--.*)$", text, re.M)]
         # Engines ask for more than may be had where root has no CAP_SYS_RESOURCE.
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        self.limits = [f"--ulimit=nofile={files}:{files}", "--ulimit=nproc=4096:4096"]
-        words = f"{shutil.which(name)} --root {images.path}/store --runroot {images.path}/run --storage-driver overlay"
-        path = sandbox.path / f"bin of {name}"
-        path.mkdir()
-        if name == "buildah":
-            script = (f"if [ \"$1\" = from ]; then shift; set -- from {' '.join(self.limits)} \"$@\"; fi\n"
-                      f"BUILDAH_RUNTIME={runtime} exec {words} \"$@\"\n")
-        else:
-            script = f"exec {words} --runtime {runtime} \"$@\"\n"
-        (path / name).write_text(f"#!/bin/sh\n{script}")
-        (path / name).chmod(0o755)
-        self.env = {**sandbox.env, "PATH": f"{path}:{os.environ['PATH']}", "OUT": str(self.out)}
-        if name != "buildah":
-            self.env["PROCTOR_RUN_ARGS"] = " ".join([*self.limits, "--network=none"])
+        self.options += [f"--ulimit=nofile={files}:{files}", "--ulimit=nproc=4096:4096",
+                         f"--volume={BIN.parent}:/opt/proctor:ro", f"--volume={self.out}:/out",
+                         f"--env=PROCTOR_IMAGE_DIGEST={Image(images).digest}"]
+        self.runtime = shutil.which("runc") or shutil.which("crun")
 
-    def stack_run(self, *words, options=()):
-        return self.sandbox.proctor("stack", "run", STACK, "--engine", self.name, "--dir", self.docker, *options, "--",
-                                    *words, env=self.env, timeout=600)
+    def run(self, *words):
+        if self.name != "buildah":
+            return run(self.name, *self.images.store, "--runtime", self.runtime, "run", "--rm", "--pull=never",
+                       "--network=none", *self.options, f"localhost/{NAME}", *words, check_exit=False)
+        # buildah has no init process, no limit of processes and no no-new-privileges.
+        of_the_run = [option for option in self.options if option.startswith(("--env=", "--volume="))]
+        of_the_container = [option for option in self.options
+                            if option.startswith(("--cap-drop=", "--shm-size=", "--ulimit=", "--security-opt=seccomp="))]
+        container = self.images.output("from", "--pull-never", *of_the_container, f"localhost/{NAME}")
+        done = self.images.buildah("run", "--isolation=oci", "--user=10001:10001", *of_the_run, container, "--", *words,
+                                   check_exit=False, env={**os.environ, "BUILDAH_RUNTIME": self.runtime})
+        self.images.buildah("rm", container)
+        return done
 
     def checked(self, *words):
-        done = self.stack_run(*words)
-        check(done.returncode == 0, self.name, *words, "ended with", done.returncode, done.stdout[-4000:],
-              done.stderr[-4000:])
+        done = self.run(*words)
+        check(done.returncode == 0, self.name, *words, "ended with", done.returncode, done.stdout[-4000:])
         return done.stdout
 
-
-def layer_and_leases(text, who):
-    check(re.search(r"^  pidns +works$", text, re.M), who, "the layer pidns does not work:", text)
-    check("/run/lock (scope: host)" in text, who, "the leases are not shared:", text)
+    def proctor(self, *words):
+        return self.checked("/opt/proctor/bin/proctor", *words)
 
 
-def stack_runs(engine, image):
+def proctor_runs(engine, image):
     check(engine.checked("id", "-u").strip() == "10001", "it does not run as the image's user")
-    layer_and_leases(engine.checked("proctor", "doctor"), engine.name)
+    text = engine.proctor("doctor")
+    check(re.search(r"^  pidns +works$", text, re.M), engine.name, "the layer pidns does not work:", text)
+    check("/run/lock (scope: host)" in text, engine.name, "the leases are not shared:", text)
     # Collectives would only skip: the image has no Gloo.
-    engine.checked("proctor", "run", "visibility", "memory", "kernels", "management", "--sim", "xpu:2x2,cuda:4", "--out", "/out/run")
+    engine.proctor("run", "visibility", "memory", "kernels", "management", "--sim", "xpu:2x2,cuda:4", "--out", "/out/run")
     document = report(engine.out / "run")
     check_sums(document)
     check(document["run"]["exit_code"] == 0, document["summary"])
@@ -171,10 +171,6 @@ def stack_runs(engine, image):
     check(facts["image.digest"] == image.digest, "the report names the image", facts["image.digest"], "not", image.digest)
     backends = {case["backend"] for case in document["cases"] if case["outcome"] == "pass"}
     check("xpu" in backends, "nothing passed on", backends)
-    ended = engine.stack_run("sh", "-c", "echo 'a  b'; exit 7")
-    check((ended.returncode, ended.stdout) == (7, "a  b\n"), "its end and its words:", ended.returncode, ended.stdout)
-    refused = engine.stack_run("true", options=["--option=--privileged"])
-    check(refused.returncode == 2 and "--privileged" in refused.stderr, refused.returncode, refused.stderr)
     status = dict(line.split(":\t") for line in engine.checked("cat", "/proc/self/status").splitlines() if ":\t" in line)
     check(status["Seccomp"] == "2" and int(status["CapBnd"], 16) == 0, "it has rights, or no filter:", status)
     check(status["NoNewPrivs"] == "1" or engine.name == "buildah", "it can have new rights:", status)
@@ -191,38 +187,13 @@ def lease_of_the_host_counts(engine):
         os.write(fd, json.dumps({"format": 1, "device": device, "pid": os.getpid(), "uid": 0, "run": "of-the-host", "command": "x",
                                  "since": "now", "boot_id": "", "dirty": False, "endured": ""}).encode())
         held = f"{device} is held by pid {os.getpid()} (uid 0, run of-the-host"
-        check(held not in engine.checked("proctor", "doctor"), "it is held before anybody locks it")
+        check(held not in engine.proctor("doctor"), "it is held before anybody locks it")
         fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
-        text = engine.checked("proctor", "doctor")
+        text = engine.proctor("doctor")
         check(held in text, engine.name, "a lease of the host is not seen inside:", text)
     finally:
         file.unlink()
         os.close(fd)
-
-
-def ended_by_a_signal(engine):
-    """What ends the command that a person sees ends the container."""
-    if engine.name == "buildah":
-        return  # in the moment of the start it leaves the container alive, and nothing says when that is over
-    last = f"sleep 1000{os.getpid()}"
-    process = subprocess.Popen([BIN / "proctor", "stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--",
-                                "sh", "-c", f"echo up; exec {last}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               text=True, env=engine.env)
-    check(process.stdout.readline() == "up\n", engine.name, "did not start")
-    process.terminate()
-    check(process.wait(60) == 143, engine.name, "ended with", process.returncode)
-    alive = run("pgrep", "--full", f"^{last}", check_exit=False).stdout
-    check(alive == "", engine.name, "left", alive)
-
-
-def printed_line_runs(engine):
-    """What --print prints is a line for a shell, with which a person starts the same."""
-    line = engine.sandbox.proctor("stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--print", "--",
-                                  "proctor", "doctor", env=engine.env)
-    check(line.returncode == 0, line.stderr)
-    done = subprocess.run(["sh", "-c", line.stdout], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", timeout=120, env=engine.env)
-    layer_and_leases(done.stdout, f"{line.stdout}\n{done.stderr}")
 
 
 class Image:
@@ -252,10 +223,8 @@ def main():
             print("image", first, "built twice")
             for name in sys.argv[1:] or [name for name in ("podman", "buildah") if shutil.which(name)]:
                 engine = Engine(name, images, sandbox.path / "docker", sandbox)
-                stack_runs(engine, Image(images))
+                proctor_runs(engine, Image(images))
                 lease_of_the_host_counts(engine)
-                printed_line_runs(engine)
-                ended_by_a_signal(engine)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-// Turns a lock into files: the Dockerfiles of its images, one for each flavour, and what starts them elsewhere than by
-// `proctor stack run` (engine_command.h). The committed files below docker/ are the same, byte by byte (a test checks this). A
-// value that the lock does not have becomes a build argument without a default.
+// Turns a lock into files: the Dockerfiles of its images, one for each flavour, and the two ways to start a container of
+// them. The committed files below docker/ are the same, byte by byte (a test checks this). A value that the lock does
+// not have becomes a build argument without a default.
 #pragma once
 
 #include <string>
@@ -19,25 +19,18 @@ struct RenderedFile {
 // Of one flavour.
 std::string render_dockerfile(const StackLock& lock);
 
-// One container, started in three ways with the same rights, devices and directories (run_line.h).
+// One container, started in two ways with the same rights, devices and directories.
 std::string render_compose(const StackLock& lock);
-std::string render_job_container(const StackLock& lock);  // of GitHub Actions
-std::string render_kubernetes_job(const StackLock& lock);
+std::string render_job_container(
+    const StackLock& lock);  // of GitHub Actions; its options are those of docker run
 
 std::vector<RenderedFile> render_stack(const StackLock& lock);
-
-// docker-bake.hcl: all images of all stacks by one command. No two may have one name.
-Result<RenderedFile> render_bake(const std::vector<StackLock>& locks);
 
 // The profile that an engine applies to our containers: what Docker allows by default and less (docs/how-to/stacks.md),
 // and of namespaces what the containment layer pidns needs. docker/seccomp.json, one for all stacks.
 std::string_view seccomp_profile();
 inline constexpr const char* kProfileName = "seccomp.json";
 RenderedFile render_profile();
-
-// The name of a flavour's image, where nobody gives it another: "proctor-cuda-13", "proctor-cuda-13-base". The first
-// flavour of a lock has no suffix.
-std::string image_name(const StackLock& lock, const StackLock& flavour);
 
 // The user inside the image: any number except 0. It needs no entry in /etc/passwd.
 inline constexpr int kImageUser = 10001;

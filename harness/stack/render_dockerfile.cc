@@ -232,7 +232,7 @@ std::string labels(const StackLock& lock) {
   all["org.opencontainers.image.title"] = lock.title;
   all["org.opencontainers.image.base.name"] = lock.base.image;
   if (lock.base.digest) all["org.opencontainers.image.base.digest"] = *lock.base.digest;
-  // The image packages what its lock says. Who builds it from a repository says more (docker-bake.hcl).
+  // The image packages what its lock says. Who builds it from a repository can say more (--label).
   all["org.opencontainers.image.revision"] = "sha256:" + lock.digest;
   if (!lock.date.empty()) all["org.opencontainers.image.created"] = lock.date + "T00:00:00Z";
   if (!lock.base.flavour.empty()) all["dev.proctor.stack.flavour"] = lock.base.flavour;
@@ -244,7 +244,7 @@ std::string labels(const StackLock& lock) {
   return fmt::format("LABEL {}\n", fmt::join(lines, " \\\n      "));
 }
 
-// What drivers compile is kept in one place, over which the run lines mount a volume.
+// What drivers compile is kept in one place, over which compose.yaml mounts a volume.
 std::string environment(const StackLock& lock) {
   std::string text = "ENV HOME=/tmp";
   if (lock.backend == "cuda") text += fmt::format(" \\\n    CUDA_CACHE_PATH={}", kCacheInImage);

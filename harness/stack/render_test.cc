@@ -4,17 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
-#include "harness/stack/engine_command.h"
 #include "harness/stack/lint.h"
-#include "harness/stack/run_line.h"
 #include "harness/testing/child.h"
 
 namespace proctor {
@@ -32,23 +28,6 @@ StackLock ours(const std::string& name) {
   auto lock = read_stack_lock(kDocker + "/stacks", name);
   EXPECT_TRUE(lock) << lock.error().what;
   return lock ? *lock : StackLock{};
-}
-
-// As `proctor stack run --print` prints it.
-std::string line_of(const StackLock& lock, Engine engine) {
-  return engine_line({.lock = lock,
-                      .engine = engine,
-                      .places = {.profile = "/p/seccomp.json",
-                                 .gpus = kAllGpus,
-                                 .group = "993",
-                                 .leases = kLeasesInImage,
-                                 .cache = "cache"},
-                      .image = "an-image",
-                      .image_digest = {},
-                      .proctor = "/p",
-                      .out = "/o",
-                      .options = {},
-                      .command = {"proctor", "run"}});
 }
 
 TEST(RenderedProfile, IsTheCommittedOne) {
@@ -76,31 +55,26 @@ TEST_P(OurStack, BreaksNoneOfOurRules) {
   }
 }
 
-// Whoever starts it, the container has the same rights: none, and the profile without which nothing holds a test.
-TEST_P(OurStack, IsStartedWithoutRightsAndWithTheProfile) {
+// Both files give the container no rights, and the profile that the containment layer pidns needs.
+TEST_P(OurStack, HasAContainerWithoutRightsAndWithTheProfile) {
   const StackLock lock = ours(GetParam());
-  for (const Engine engine : {Engine::kDocker, Engine::kPodman}) {
-    for (const char* option : {"--init ", "--cap-drop=ALL ", "--security-opt=no-new-privileges ",
-                               "--security-opt=seccomp=/p/seccomp.json ", "--volume=/run/lock:/run/lock "})
-      EXPECT_THAT(line_of(lock, engine), HasSubstr(option));
-  }
-  EXPECT_THAT(render_job_container(lock),
-              AllOf(HasSubstr("--cap-drop=ALL\n"), HasSubstr("--security-opt=no-new-privileges\n"),
-                    HasSubstr("--security-opt=seccomp=/opt/proctor/share/proctor/seccomp.json\n")));
-  EXPECT_THAT(render_compose(lock),
-              AllOf(HasSubstr("cap_drop:\n      - ALL\n"), HasSubstr("- no-new-privileges:true\n"),
-                    HasSubstr("- seccomp:../seccomp.json\n"), HasSubstr("- /run/lock:/run/lock\n")));
-  EXPECT_THAT(render_kubernetes_job(lock),
-              AllOf(HasSubstr("drop: [ALL]"), HasSubstr("allowPrivilegeEscalation: false"),
-                    HasSubstr("runAsNonRoot: true"), HasSubstr("localhostProfile: proctor/seccomp.json")));
+  for (const char* option : {"--init\n", "--cap-drop=ALL\n", "--security-opt=no-new-privileges\n",
+                             "--security-opt=seccomp=/opt/proctor/share/proctor/seccomp.json\n",
+                             "--env=PROCTOR_LEASES=host\n", "--volume=/run/lock:/run/lock\n"})
+    EXPECT_THAT(render_job_container(lock), HasSubstr(option));
+  for (const char* line :
+       {"init: true\n", "cap_drop:\n      - ALL\n", "- no-new-privileges:true\n",
+        "- seccomp:../seccomp.json\n", "      - PROCTOR_LEASES=host\n", "- /run/lock:/run/lock\n"})
+    EXPECT_THAT(render_compose(lock), HasSubstr(line));
 }
 
-TEST_P(OurStack, SaysInItsLabelsWhatItIsAndFromWhen) {
+TEST_P(OurStack, HasLabelsAndAUser) {
   const StackLock lock = ours(GetParam());
   EXPECT_THAT(render_dockerfile(lock),
               AllOf(HasSubstr("org.opencontainers.image.created=\"" + lock.date + "T00:00:00Z\""),
                     HasSubstr("org.opencontainers.image.revision=\"sha256:" + lock.digest + "\""),
-                    HasSubstr("dev.proctor.stack.lock=\"sha256:" + lock.digest + "\"")));
+                    HasSubstr("dev.proctor.stack.lock=\"sha256:" + lock.digest + "\""),
+                    testing::EndsWith("\nUSER 10001:10001\n")));
 }
 
 // buildah 1.28 and BuildKit without a frontend image: INSTRUCTIONS only, no syntax line, no heredoc.
@@ -135,43 +109,24 @@ TEST(RenderedDockerfile, AKeyOfItsOwnIsBelievedForItsRepositoryOnlyAndLeavesNoth
 INSTANTIATE_TEST_SUITE_P(All, OurStack,
                          testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
 
-TEST(RenderedLines, XpuTakesNodesPathsAndTheGroupOfTheHost) {
-  const std::string line = line_of(ours("xpu-rolling"), Engine::kDocker);
-  EXPECT_THAT(line, HasSubstr("--device=/dev/dri \\\n"));
-  EXPECT_THAT(line, HasSubstr("--volume=/dev/dri/by-path:/dev/dri/by-path:ro \\\n"));
-  EXPECT_THAT(line, HasSubstr("--group-add=993 \\\n"));
-  EXPECT_THAT(line, Not(HasSubstr("gpus")));
-}
-
-TEST(RenderedLines, CudaTakesTheGpusAndNamesTheDriverOfTheHost) {
-  const StackLock lock = ours("cuda-13");
-  const std::string line = line_of(lock, Engine::kDocker);
-  EXPECT_THAT(line, HasSubstr("  --gpus=all \\\n"));
-  EXPECT_THAT(line, Not(HasSubstr("/dev/dri")));
-  EXPECT_THAT(line_of(lock, Engine::kPodman), HasSubstr("--device=nvidia.com/gpu=all \\\n"));
-  EXPECT_THAT(render_compose(lock), HasSubstr("# The host needs the driver nvidia >= 580"));
-}
-
-// Whose leases they are, cannot be seen from inside.
-TEST(RenderedLines, SayThatTheLeasesAreTheHosts) {
-  const StackLock lock = ours("cpu-sim");
-  for (const std::string& text :
-       {line_of(lock, Engine::kDocker), line_of(lock, Engine::kPodman), render_job_container(lock)})
-    EXPECT_THAT(text, HasSubstr("--env=PROCTOR_LEASES=host"));
-  EXPECT_THAT(render_compose(lock), HasSubstr("      - PROCTOR_LEASES=host\n"));
-  EXPECT_THAT(render_kubernetes_job(lock), HasSubstr("- {name: PROCTOR_LEASES, value: host}\n"));
-}
-
-TEST(RenderedLines, ComposeHasACacheForEachShard) {
-  EXPECT_THAT(render_compose(ours("xpu-rolling")),
-              HasSubstr("name: ${CACHE:-proctor-xpu-rolling-all-${SHARD:-1}}\n"));
-}
-
-TEST(RenderedLines, ACacheIsOfOneMaskAndOneShard) {
+TEST(RenderedFiles, OfXpuHaveNodesPathsAndTheGroupOfTheHost) {
   const StackLock lock = ours("xpu-rolling");
-  EXPECT_EQ(cache_volume(lock, "", ""), "proctor-xpu-rolling-all-1");
-  EXPECT_EQ(cache_volume(lock, "0.1,2;x", "3/4"), "proctor-xpu-rolling-0.1_2_x-3_4");
-  EXPECT_THAT(line_of(ours("cpu-sim"), Engine::kDocker), Not(HasSubstr("/cache")));
+  EXPECT_THAT(render_job_container(lock),
+              AllOf(HasSubstr("    --device=/dev/dri\n"),
+                    HasSubstr("    --volume=/dev/dri/by-path:/dev/dri/by-path:ro\n"),
+                    HasSubstr("    --group-add=${{ vars.RENDER_GROUP }}\n"), Not(HasSubstr("gpus"))));
+  EXPECT_THAT(render_compose(lock), HasSubstr("name: ${CACHE:-proctor-xpu-rolling-all-${SHARD:-1}}\n"));
+}
+
+TEST(RenderedFiles, OfCudaHaveTheGpusAndTheDriverOfTheHost) {
+  const StackLock lock = ours("cuda-13");
+  EXPECT_THAT(render_job_container(lock), AllOf(HasSubstr("    --gpus=all\n"), Not(HasSubstr("/dev/dri"))));
+  EXPECT_THAT(render_compose(lock),
+              AllOf(HasSubstr("# The host needs the driver nvidia >= 580"), HasSubstr("- driver: nvidia\n")));
+}
+
+TEST(RenderedFiles, OfNoDeviceHaveNoCache) {
+  EXPECT_THAT(render_compose(ours("cpu-sim")), Not(HasSubstr("cache")));
 }
 
 TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {
@@ -182,42 +137,12 @@ TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {
   EXPECT_THAT(files[0].text, AllOf(HasSubstr("-devel-ubuntu"), HasSubstr("'flavour devel'")));
   EXPECT_EQ(files[1].path, "cuda-13/Dockerfile.base");
   EXPECT_THAT(files[1].text, AllOf(HasSubstr("-runtime-ubuntu"), HasSubstr("'flavour base'")));
-  const std::string bake = render_bake({lock, ours("cpu-sim")})->text;
-  EXPECT_THAT(
-      bake, AllOf(HasSubstr("targets = [\"proctor-cuda-13\", \"proctor-cuda-13-base\", \"proctor-cpu-sim\"]"),
-                  HasSubstr("dockerfile = \"Dockerfile.base\"")));
 }
 
-// Bake knows letters, digits, - and _ in the name of a target; an image may have the dot.
-TEST(RenderedBake, ADotInANameIsAnUnderscoreInATargets) {
-  StackLock lock = ours("cuda-13");
-  lock.name = "cuda-13.1";
-  const auto bake = render_bake({lock, ours("cpu-sim")});
-  ASSERT_TRUE(bake) << bake.error().what;
-  EXPECT_THAT(bake->text, AllOf(HasSubstr("target \"proctor-cuda-13_1\" {"),
-                                HasSubstr("target \"proctor-cuda-13_1-base\" {"),
-                                HasSubstr("targets = [\"proctor-cuda-13_1\", \"proctor-cuda-13_1-base\", "),
-                                HasSubstr("tags       = [\"${REGISTRY}proctor-cuda-13.1\", ")));
-}
-
-TEST(RenderedBake, TwoImagesOfOneNameAreRefused) {
-  StackLock other = ours("cpu-sim");
-  other.name = "cuda-13-base";
-  const auto bake = render_bake({ours("cuda-13"), other});
-  ASSERT_FALSE(bake);
-  EXPECT_THAT(bake.error().what,
-              HasSubstr("the stacks cuda-13 and cuda-13-base both make the image proctor-cuda-13-base"));
-}
-
-// In YAML, 12 is a number and ON a truth; a label and a variable's name are texts.
-TEST(RenderedYaml, NamesAreTexts) {
+// Without quotes, YAML reads ON as a truth value.
+TEST(RenderedFiles, QuoteNamesInYaml) {
   StackLock lock = ours("cpu-sim");
-  lock.name = "12";
   lock.environment = {"ON"};
-  const std::string job = render_kubernetes_job(lock);
-  EXPECT_THAT(job, AllOf(HasSubstr("\n  labels: {dev.proctor.stack: \"12\"}\n"),
-                         HasSubstr("\n      labels: {dev.proctor.stack: \"12\"}\n"),
-                         HasSubstr("generateName: proctor-12-\n")));
   EXPECT_THAT(render_compose(lock), HasSubstr("\n      - \"ON\"\n"));
 }
 

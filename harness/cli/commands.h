@@ -47,6 +47,6 @@ void add_known_failures_command(CLI::App& app, Action& action);   // known-failu
 void add_selftest_command(CLI::App& app, Action& action);
 void add_manual_command(CLI::App& app, Action& action,
                         const AfterDashes& after_dashes);  // for the build and for shells; not in the help
-void add_stack_command(CLI::App& app, Action& action);     // stack capture|render|lint|verify|update
+void add_stack_command(CLI::App& app, Action& action);     // stack capture|render|lint|verify
 
 }  // namespace proctor::cli

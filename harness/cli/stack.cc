@@ -41,7 +41,6 @@ void add_stack_command(CLI::App& app, Action& action) {
   add_stack_render(*stack, action);
   add_stack_lint(*stack, action);
   add_stack_verify(*stack, action);
-  add_stack_update(*stack, action);
 }
 
 }  // namespace proctor::cli

@@ -15,7 +15,6 @@ void add_stack_render(CLI::App& stack, Action& action);
 void add_stack_capture(CLI::App& stack, Action& action);
 void add_stack_lint(CLI::App& stack, Action& action);
 void add_stack_verify(CLI::App& stack, Action& action);
-void add_stack_update(CLI::App& stack, Action& action);
 
 // DIRECTORY/stacks; without a directory docker/stacks if that is here, else "", the locks in this program.
 std::string lock_directory(const std::string& directory);

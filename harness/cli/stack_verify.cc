@@ -1,5 +1,5 @@
 // proctor stack verify: whether this machine or image matches its lock; with --online, whether the outside
-// world does, and which values the lock could have but does not. proctor stack update: the lock as it would be today.
+// world does, and which values the lock could have but does not.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "harness/cli/stack.h"
-#include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/named_file.h"
 #include "harness/core/replace_file.h"
@@ -32,7 +31,6 @@ struct VerifyRequest {
   std::string root = "/";
   bool online = false;
   bool write = false;
-  std::string snapshot{};  // of an update
   std::string timeout = "2m";
   std::vector<std::string> keyrings;
   std::vector<std::string> mirrors;
@@ -150,39 +148,13 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
   return code;
 }
 
-// Its exit code. A lock is of one moment: where not everything has answered, it stays as it is.
-Result<int> update_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
-                        const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
-  const auto lock = find_lock(locks, name);
-  if (!lock) return lock.error();
-  const std::string today = utc_compact_now().substr(0, 9);  // "20261123T"
-  const Moment moment{.snapshot = request.snapshot.empty() ? today + "000000Z" : request.snapshot,
-                      .day = utc_now().substr(0, 10),
-                      .is_today = request.snapshot.empty() || request.snapshot.starts_with(today)};
-  const auto report = update_online(*lock, tools, mirrors, moment);
-  if (!report) return report.error();
-  std::cout << name << '\n';
-  const int code = say(*report);
-  if (code != kExitGreen) {
-    std::cout << "  nothing is changed, because a lock is written for one point in time\n";
-  } else if (report->changes.empty()) {
-    std::cout << "  nothing is newer\n";
-  } else if (const auto written = write_changes(locks, name, report->changes); !written) {
-    return written.error();
-  }
-  return code;
-}
-
 // The worst of all: a difference, then silence.
 int worse(int one, int other) {
   if (one == kExitRed || other == kExitRed) return kExitRed;
   return std::max(one, other);
 }
 
-using AskAboutLock = Result<int>(const VerifyRequest&, const std::string& locks, const std::string& name,
-                                 const OutsideTools&, const std::map<std::string, std::string>& mirrors);
-
-int ask_world(const VerifyRequest& request, AskAboutLock& ask) {
+int ask_world(const VerifyRequest& request) {
   const std::string locks = lock_directory(request.directory);
   if (locks.empty()) {
     return fail_stack(Error::refused("There is no docker/stacks here",
@@ -196,28 +168,31 @@ int ask_world(const VerifyRequest& request, AskAboutLock& ask) {
   if (!tools) return fail_stack(tools.error());
   int code = kExitGreen;
   for (const auto& name : *names) {
-    const auto verdict = ask(request, locks, name, *tools, *mirrors);
+    const auto verdict = verify_lock(request, locks, name, *tools, *mirrors);
     if (!verdict) return fail_stack(verdict.error());
     code = worse(code, *verdict);
   }
   return code;
 }
 
-std::vector<CLI::Option*> add_world_options(CLI::App& command, VerifyRequest& request) {
-  return {command
-              .add_option("--timeout", request.timeout,
-                          "Time limit per download (default: " + request.timeout + ")")
-              ->type_name("DURATION"),
-          command
-              .add_option("--keyring", request.keyrings,
-                          "Keys of package repositories (default: those of apt); repeatable")
-              ->type_name("FILE")
-              ->allow_extra_args(false),
-          command
-              .add_option("--mirror", request.mirrors,
-                          "Address to use instead of that of a repository; repeatable")
-              ->type_name("NAME=URL")
-              ->allow_extra_args(false)};
+void add_online_options(CLI::App& command, VerifyRequest& request, CLI::Option* online) {
+  command.add_flag("--write", request.write, "Add what is missing to the lock (requires --online)")
+      ->needs(online);
+  command
+      .add_option("--timeout", request.timeout, "Time limit per download (default: " + request.timeout + ")")
+      ->type_name("DURATION")
+      ->needs(online);
+  command
+      .add_option("--keyring", request.keyrings,
+                  "Keys of package repositories (default: those of apt); repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->needs(online);
+  command
+      .add_option("--mirror", request.mirrors, "Address to use instead of that of a repository; repeatable")
+      ->type_name("NAME=URL")
+      ->allow_extra_args(false)
+      ->needs(online);
 }
 
 }  // namespace
@@ -236,34 +211,11 @@ void add_stack_verify(CLI::App& stack, Action& action) {
                    ->type_name("DIR");
   auto* online =
       command->add_flag("--online", request->online, "Check registries, repositories and addresses");
-  command->add_flag("--write", request->write, "Add what is missing to the lock (requires --online)")
-      ->needs(online);
-  for (CLI::Option* option : add_world_options(*command, *request)) option->needs(online);
+  add_online_options(*command, *request, online);
   online->excludes(root);
   command->callback([request, &action] {
-    action = [request] {
-      return request->online ? ask_world(*request, verify_lock) : verify_machine(*request);
-    };
+    action = [request] { return request->online ? ask_world(*request) : verify_machine(*request); };
   });
-}
-
-void add_stack_update(CLI::App& stack, Action& action) {
-  CLI::App* command = stack.add_subcommand(
-      "update", "Write a lock again from its tags and repositories (exit code 75: no answer)");
-  const auto request = std::make_shared<VerifyRequest>();
-  command->add_option("NAME", request->stacks, "Stacks")->type_name("STACK")->required();
-  command->add_option("--dir", request->directory, "Directory of stacks/ (default: docker)")
-      ->type_name("DIR");
-  command
-      ->add_option("--snapshot", request->snapshot,
-                   "Date of the repositories, for example 20261120T000000Z (default: today)")
-      ->type_name("DATE")
-      ->check([](const std::string& text) {
-        return is_snapshot(text) ? std::string()
-                                 : "must be a date such as 20261120T000000Z (got `" + text + "`)";
-      });
-  add_world_options(*command, *request);
-  command->callback([request, &action] { action = [request] { return ask_world(*request, update_lock); }; });
 }
 
 }  // namespace proctor::cli

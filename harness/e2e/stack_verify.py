@@ -2,7 +2,6 @@
 """`proctor stack verify` against a machine made of files, and against a world of one loopback server: a registry, a
 repository (testdata/apt, signed once by keys that nobody has any more), and addresses that lie, vanish or hang."""
 
-import datetime
 import hashlib
 import shutil
 import subprocess
@@ -231,60 +230,6 @@ def mirror(verify):
     print("ok a mirror")
 
 
-def update(verify):
-    """A lock of an older day: what its tags and its repositories have now takes the place, and nothing else changes."""
-    old = (verify.text.replace("20240101", "20230101").replace('"1.0-1"', '"1.0~rc1-1"  # a word')
-           .replace("version = 1\n", 'version = 1\ndate = "2020-01-01"\n')
-           .replace('["main"]\n', '["main"]\nsource = "Jürgen — asked"  # by letter\n')
-           .replace('demo/base:1"\n', 'demo/base:1"\ndigest = "sha256:%s"\n' % ("2" * 64)))
-    today = datetime.datetime.now(datetime.timezone.utc)
-    for day in (today, today + datetime.timedelta(days=1)):  # it may be about midnight
-        for path in (verify.release, verify.index):
-            verify.world.files[path.replace("20240101", day.strftime("%Y%m%d"))] = verify.world.files[path]
-
-    def run(*arguments, text=old):
-        verify.lock.write_text(text)
-        done = verify.sandbox.proctor("stack", "update", "demo", "--dir", verify.sandbox.path / "docker", "--keyring",
-                                      APT / "keyring.gpg", *arguments)
-        return done, verify.lock.read_text()
-
-    done, text = run("--snapshot", "20220101T000000Z")
-    check(done.returncode == 1 and "nothing is changed" in done.stdout, done.returncode, done.stdout, done.stderr)
-    check(text == old, "a part of another moment was written")
-
-    done, text = run()
-    check(done.returncode == 0, done.returncode, done.stdout, done.stderr)
-    for words in (f"new      base.digest: {DIGEST}, was sha256:2222", "new      repository.demo.snapshot: 20", ", was 20230101T",
-                  "new      package.demo: 1.0-1, was 1.0~rc1-1", "file.other: 2.0-1 stays"):
-        check(words in done.stdout, f"no {words!r} in", done.stdout)
-    for line in (f'= "{DIGEST}"\n', 'T000000Z"\n', '= "1.0-1"  # a word\n', "# People wrote this line.",
-                 'source = "asked itself; 20', '"  # by letter\n'):
-        check(line in text, repr(line), "is not in", text)
-    check("Jürgen" not in text and "2020-01-01" not in text and text.count("unverified = true") == 1, text)
-    done, again = run(text=text)
-    check(done.returncode == 0 and "nothing is newer" in done.stdout and again == text, done.stdout)
-
-    done, text = run("--snapshot", "20240101T000000Z")
-    check("base.digest: sha256:2222" in done.stdout and f'"{DIGEST}"' not in text, "a base of today in a lock of then", text)
-    check('= "20240101T000000Z"\n' in text and '= "1.0-1"' in text, text)
-
-    mirror = f"demo=http://127.0.0.1:{verify.world.server_port}"
-    done, text = run("--mirror", f"{mirror}/mirror")
-    check(done.returncode == 2 and "has no date" in done.stderr and text == old, done.returncode, done.stderr)
-    known = old.replace("unverified = true\n", f'key = "{key_of("keyring.gpg")[0]}"\n' , 2).replace(
-        f'key = "{key_of("keyring.gpg")[0]}"\n', "", 1)
-    done, text = run("--mirror", mirror + "/apt/{snapshot}", "--snapshot", "20240101T000000Z", text=known)
-    section = text[text.index("[[repository]]"):text.index("[[package]]")]
-    check(done.returncode == 0 and "unverified = true" in section and "a mirror; 20" in section, done.stdout, section)
-
-    done, text = run("--snapshot", "yesterday")
-    check(done.returncode == 2 and "(got `yesterday`)" in done.stderr, done.returncode, done.stderr)
-    verify.world.hang = "/apt/"
-    done, text = run("--snapshot", "20240202T000000Z", "--timeout", "300ms")
-    check(done.returncode == 75 and text == old, done.returncode, done.stdout)
-    print("ok a lock of another day")
-
-
 def refused(verify):
     empty = verify.sandbox.path / "empty"
     empty.mkdir()
@@ -333,7 +278,7 @@ def machine(verify):
 def main():
     if not shutil.which("curl") or not shutil.which("gpgv"):
         skip("curl and gpgv are needed")
-    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, wheels, keys, mirror, update, refused, machine):
+    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, wheels, keys, mirror, refused, machine):
         with Sandbox() as sandbox:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
                 sandbox.env.pop(name, None)

@@ -1,5 +1,4 @@
-// The packages that a Debian system says are installed, and those that a repository offers, read from files; and which
-// of two versions is the older one.
+// The packages that a Debian system says are installed, and those that a repository offers, read from files.
 #pragma once
 
 #include <map>
@@ -14,8 +13,5 @@ std::map<std::string, std::string> installed_packages(std::string_view status);
 
 // Name and versions of every package that a repository's index offers (Packages file, deb822).
 std::map<std::string, std::set<std::string>> offered_packages(std::string_view index);
-
-// Debian Policy 5.6.12: epoch, then upstream version, then revision; `~` is older than the end.
-bool is_older_version(std::string_view one, std::string_view other);
 
 }  // namespace proctor

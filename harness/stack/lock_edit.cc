@@ -12,7 +12,6 @@ namespace proctor {
 namespace {
 
 const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
-  if (entry.table.empty()) return &root;
   if (const toml::table* only = root[entry.table].as_table()) return only;
   const toml::array* array = root[entry.table].as_array();
   const char* key = entry.table == "base" ? "flavour" : "name";
@@ -44,28 +43,7 @@ struct Edit {
   std::size_t line = 0;  // 1..
   bool erase = false;
   std::string insert_after{};
-  std::string replace{};
 };
-
-// The parser counts characters of UTF-8, from 1.
-std::size_t byte_of(std::string_view line, std::size_t column) {
-  std::size_t at = 0;
-  for (; at < line.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;
-    if (begins && --column == 0) break;
-  }
-  return at;
-}
-
-// The line with another value, a text as the old one, and with what else people wrote there.
-Edit replacement(const toml::node& old, const std::vector<std::string_view>& lines,
-                 const std::string& value) {
-  const auto& source = old.source();
-  const std::string_view line = lines[source.begin.line - 1];
-  return {.line = source.begin.line,
-          .replace = fmt::format("{}\"{}\"{}", line.substr(0, byte_of(line, source.begin.column)), value,
-                                 line.substr(byte_of(line, source.end.column)))};
-}
 
 Result<void> plan_edits(const toml::table& root, const std::vector<std::string_view>& lines,
                         const LockChange& change, std::vector<Edit>& edits) {
@@ -81,14 +59,9 @@ Result<void> plan_edits(const toml::table& root, const std::vector<std::string_v
       if (key.str() == "unverified") edits.push_back({.line = key.source().begin.line, .erase = true});
     }
   }
-  if (change.unverified && !table->contains("unverified"))
-    edits.push_back({.line = position_of(*table, lines).last_line, .insert_after = "unverified = true"});
   if (change.key.empty()) return {};
-  if (const toml::node* old = table->get(change.key)) {
-    if (!change.replaces) return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
-    edits.push_back(replacement(*old, lines, change.value));
-    return {};
-  }
+  if (table->contains(change.key))
+    return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
   const KeyPosition position = position_of(*table, lines);
   std::string key = change.key;
   key.resize(std::max(key.size() + 1, position.column), ' ');
@@ -113,15 +86,13 @@ Result<std::string> change_lock(std::string_view text, const std::string& file,
   std::string changed;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     bool keep = true;
-    std::string line(lines[i]);
     std::string after;
     for (const auto& edit : edits) {
       if (edit.line != i + 1) continue;
       keep = keep && !edit.erase;
-      if (!edit.replace.empty()) line = edit.replace;
       if (!edit.insert_after.empty()) after += edit.insert_after + "\n";
     }
-    if (keep) changed += line + "\n";
+    if (keep) changed += std::string(lines[i]) + "\n";
     changed += after;
   }
   const auto lock = parse_stack_lock(changed, file);

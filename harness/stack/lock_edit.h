@@ -1,4 +1,4 @@
-// Changes to a lock that leave the rest of its file as people wrote it.
+// Additions to a lock that leave the rest of its file as people wrote it.
 #pragma once
 
 #include <string>
@@ -11,17 +11,15 @@ namespace proctor {
 
 // One entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
 struct LockEntry {
-  std::string table{};  // "base", "repository", "file"; "" = what stands before all tables
+  std::string table{};  // "base", "repository", "file"
   std::string name{};   // "" for a base without a flavour
 };
 
 struct LockChange {
   LockEntry entry{};
-  std::string key{};        // "sha256"; "" where only `verified` changes
-  std::string value{};      // added if the entry has no such key
-  bool verified = false;    // removes unverified = true from the entry
-  bool replaces = false;    // takes the place of a value that is there; else that is an error
-  bool unverified = false;  // writes unverified = true into the entry
+  std::string key{};      // "sha256"; "" where only `verified` changes
+  std::string value{};    // added; it is an error if the entry has the key
+  bool verified = false;  // removes unverified = true from the entry
 };
 
 // The new text, which is again a valid lock. `file` is for messages.

@@ -39,8 +39,8 @@ std::map<std::string, std::string> release_hashes(const std::string& release) {
 class OnlineVerification {
  public:
   OnlineVerification(const StackLock& lock, const OutsideTools& tools,
-                     const std::map<std::string, std::string>& mirrors, std::optional<Moment> moment)
-      : lock_(lock), tools_(tools), mirrors_(mirrors), moment_(std::move(moment)) {}
+                     const std::map<std::string, std::string>& mirrors)
+      : lock_(lock), tools_(tools), mirrors_(mirrors) {}
 
   Result<WorldReport> run() {
     verify_base(lock_.base);
@@ -65,17 +65,6 @@ class OnlineVerification {
   void fill(const LockEntry& entry, const std::string& key, const std::string& value, bool verified) {
     report_.changes.push_back({.entry = entry, .key = key, .value = value, .verified = verified});
   }
-  // The old value's source does not stand for the new one.
-  void replace(const LockEntry& entry, const std::string& key, const std::string& value, bool verified) {
-    const std::string source = fmt::format("{}; {}", verified ? "asked itself" : "a mirror", moment_->day);
-    report_.changes.push_back({.entry = entry,
-                               .key = key,
-                               .value = value,
-                               .verified = verified,
-                               .replaces = true,
-                               .unverified = !verified});
-    report_.changes.push_back({.entry = entry, .key = "source", .value = source, .replaces = true});
-  }
 
   void verify_base(const LockedBase& base);
   void verify_repository(const LockedRepository& repository);
@@ -84,14 +73,12 @@ class OnlineVerification {
   bool verify_index(const std::string& what, const std::string& url, const std::string& component,
                     const std::map<std::string, std::string>& hashes);
   void say_package(const LockedPackage& package);
-  void say_newest(const LockedPackage& package, const std::set<std::string>& versions);
   void verify_file(const LockedFile& file);
   void say_wheels();
 
   const StackLock& lock_;
   const OutsideTools& tools_;
   const std::map<std::string, std::string>& mirrors_;
-  std::optional<Moment> moment_;  // none: the lock's own
   WorldReport report_;
   std::optional<Error> missing_tool_;
   std::map<std::string, std::set<std::string>> offered_;  // versions of packages, over all repositories
@@ -103,11 +90,9 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   const LockEntry entry{"base", base.flavour};
   const std::string what =
       lock_.other_bases.empty() ? "base.digest" : fmt::format("base.{}.digest", base.flavour);
-  if (moment_ && !moment_->is_today && base.digest)
-    return void(say(what, WorldSays::kSame, *base.digest + " stays: a registry knows only today's"));
   const ImageName image = parse_image_name(base.image);
   // What was verified once stays good when the tag moves on, as long as the registry keeps it.
-  const bool by_digest = base.digest && !base.unverified && !moment_;
+  const bool by_digest = base.digest && !base.unverified;
   const auto digest = image_digest(image, by_digest ? *base.digest : image.tag, tools_);
   if (!digest) return void(failed(what, digest.error()));
   if (digest->empty())
@@ -120,10 +105,6 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   if (!base.digest) {
     say(what, WorldSays::kNew, *digest);
     return fill(entry, "digest", *digest, true);
-  }
-  if (*digest != *base.digest && moment_) {
-    say(what, WorldSays::kNew, fmt::format("{}, was {}", *digest, *base.digest));
-    return replace(entry, "digest", *digest, true);
   }
   if (*digest != *base.digest)
     return void(say(what, WorldSays::kDiffers,
@@ -203,7 +184,6 @@ void OnlineVerification::verify_repository(const LockedRepository& repository) {
   signers_.clear();
   const auto mirror = mirrors_.find(repository.name);
   LockedRepository asked = repository;
-  if (moment_ && !asked.snapshot.empty()) asked.snapshot = moment_->snapshot;
   if (mirror != mirrors_.end()) asked.url = mirror->second;
   const std::string url = asked.url_at_snapshot();
   bool good = true;
@@ -211,11 +191,6 @@ void OnlineVerification::verify_repository(const LockedRepository& repository) {
   indexes_complete_ = indexes_complete_ && good;
   const bool verified = mirror == mirrors_.end();
   if (!good || !verify_key(repository, verified)) return;
-  if (asked.snapshot != repository.snapshot) {
-    say(fmt::format("repository.{}.snapshot", repository.name), WorldSays::kNew,
-        fmt::format("{}, was {}", asked.snapshot, repository.snapshot));
-    return replace({"repository", repository.name}, "snapshot", asked.snapshot, verified);
-  }
   if (repository.key && repository.unverified && verified)
     fill({"repository", repository.name}, "", "", true);
 }
@@ -223,7 +198,6 @@ void OnlineVerification::verify_repository(const LockedRepository& repository) {
 void OnlineVerification::say_package(const LockedPackage& package) {
   const std::string what = "package." + package.name;
   const auto found = offered_.find(package.name);
-  if (moment_ && indexes_complete_ && found != offered_.end()) return say_newest(package, found->second);
   if (found != offered_.end() && found->second.contains(package.version)) {
     say(what, WorldSays::kSame, package.version);
     if (package.unverified && mirrors_.empty()) fill({"package", package.name}, "", "", true);
@@ -236,21 +210,7 @@ void OnlineVerification::say_package(const LockedPackage& package) {
                                             fmt::join(found->second, ", ")));
 }
 
-void OnlineVerification::say_newest(const LockedPackage& package, const std::set<std::string>& versions) {
-  const std::string what = "package." + package.name;
-  const std::string& newest = *std::ranges::max_element(versions, is_older_version);
-  const bool verified = mirrors_.empty();
-  if (newest != package.version) {
-    say(what, WorldSays::kNew, fmt::format("{}, was {}", newest, package.version));
-    return replace({"package", package.name}, "version", newest, verified);
-  }
-  say(what, WorldSays::kSame, newest);
-  if (package.unverified && verified) fill({"package", package.name}, "", "", true);
-}
-
 void OnlineVerification::verify_file(const LockedFile& file) {
-  if (moment_)
-    return void(say("file." + file.name, WorldSays::kSame, file.version + " stays: its address names it"));
   const std::string what = fmt::format("file.{}.sha256", file.name);
   if (!file.url) {
     return void(say(fmt::format("file.{}.url", file.name), WorldSays::kUnknown,
@@ -297,24 +257,7 @@ std::string_view to_string(WorldSays says) {
 
 Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors) {
-  return OnlineVerification(lock, tools, mirrors, std::nullopt).run();
-}
-
-Result<WorldReport> update_online(const StackLock& lock, const OutsideTools& tools,
-                                  const std::map<std::string, std::string>& mirrors, const Moment& moment) {
-  for (const auto& repository : lock.repositories) {
-    const auto mirror = mirrors.find(repository.name);
-    if (mirror == mirrors.end() || repository.snapshot.empty() ||
-        mirror->second.find("{snapshot}") != std::string::npos)
-      continue;
-    return Error::usage(fmt::format("update {} from {}: the mirror of `{}` has no date", lock.name,
-                                    mirror->second, repository.name),
-                        "Write {snapshot} in the place of the date.");
-  }
-  auto report = OnlineVerification(lock, tools, mirrors, moment).run();
-  if (report && !report->changes.empty() && !lock.date.empty() && lock.date != moment.day)
-    report->changes.push_back({.key = "date", .value = moment.day, .replaces = true});
-  return report;
+  return OnlineVerification(lock, tools, mirrors).run();
 }
 
 }  // namespace proctor

@@ -33,24 +33,9 @@ struct WorldReport {
   std::vector<LockChange> changes{};  // values that the lock could have now
 };
 
-// When somebody asks anew: the date of a repository's snapshot, and the day for people.
-struct Moment {
-  std::string snapshot{};  // "20261123T000000Z"
-  std::string day{};       // "2026-11-23": when somebody asks
-  bool is_today = true;    // the snapshot is of that day
-};
-
 // `mirrors` gives, by name of the repository, an address to use instead; its answers do not make a repository
 // verified. An error if a tool is missing.
 Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors);
-
-// The same questions, and what the lock would be if it were written at that moment: the digests that its tags have now,
-// its repositories of that day, and the newest version there of each package. What has an address stays, for that names
-// its version, and for another day than today a base with its digest: a registry knows no other. The changes replace
-// values; they are of one moment only if every check is kSame or kNew. The mirror of a repository of dates has
-// {snapshot} in its address; else a usage error.
-Result<WorldReport> update_online(const StackLock& lock, const OutsideTools& tools,
-                                  const std::map<std::string, std::string>& mirrors, const Moment& moment);
 
 }  // namespace proctor

@@ -129,26 +129,6 @@ TEST(ImageName, IsReadAsDockerReadsIt) {
   EXPECT_EQ(name("localhost/a:1"), "http://localhost a 1");
 }
 
-// In Debian's order, and as dpkg itself says where it is here.
-TEST(Versions, TheOlderOne) {
-  const std::vector<std::string> versions = {
-      "0~~",     "0~",  "0",    "1.0~rc1-1", "1.0-1",   "1.0-1+b1", "1.0-1.1", "1.0-10",     "1.0a-1",
-      "1.0+1-1", "1.9", "1.10", "22.9",      "22.10.0", "1:0.1-1~", "1:0.1-1", "1:0.1-1+24", "2:0"};
-  const bool ask = static_cast<bool>(run_outside_program({.argv = {"dpkg", "--version"}}));
-  for (std::size_t i = 0; i < versions.size(); ++i) {
-    for (std::size_t k = 0; k < versions.size(); ++k) {
-      EXPECT_EQ(is_older_version(versions[i], versions[k]), i < k) << versions[i] << " and " << versions[k];
-      if (!ask || i + 1 != k) continue;
-      const auto dpkg =
-          run_outside_program({.argv = {"dpkg", "--compare-versions", versions[i], "lt", versions[k]}});
-      EXPECT_EQ(dpkg->exit_code, 0) << versions[i] << " and " << versions[k];
-    }
-  }
-  EXPECT_FALSE(is_older_version("1.0", "1.0-0") || is_older_version("1.0-0", "1.0")) << "the same";
-  EXPECT_FALSE(is_older_version("01.00", "1.0") || is_older_version("0:1", "1"));
-  EXPECT_TRUE(is_older_version("1.99999999999999999999998", "1.99999999999999999999999"));
-}
-
 TEST(OfferedPackages, MayHaveSeveralVersions) {
   EXPECT_THAT(offered_packages("Package: a\nVersion: 1\n\nPackage: a\nVersion: 2\n"),
               ElementsAre(Pair("a", ElementsAre("1", "2"))));

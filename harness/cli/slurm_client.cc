@@ -1,16 +1,12 @@
 #include "harness/cli/slurm_client.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <csignal>
-#include <utility>
 
+#include "harness/core/child_process.h"
 #include "harness/core/outside_program.h"
 #include "harness/core/text.h"
 
@@ -21,7 +17,6 @@ constexpr const char* kSlurmPackage = "slurm-client";
 constexpr Milliseconds kSubmitLimit{120'000};  // a busy controller lets sbatch wait, and tries again
 constexpr Milliseconds kCancelLimit{30'000};
 constexpr Milliseconds kQuestionLimit{30'000};
-constexpr off_t kMostAnswer = off_t{1} << 20;
 
 // States in which nothing of a task runs or will run (squeue(1), JOB STATE CODES). COMPLETING is none of them: its
 // processes may still write. A requeued task is PENDING again, or one of the words with REQUEUE.
@@ -61,17 +56,6 @@ std::vector<std::string> words_about(const char* program, const SlurmJob& job) {
   return words;
 }
 
-UniqueFd memory_file() { return UniqueFd(::memfd_create("slurm", MFD_CLOEXEC)); }
-
-std::string text_of_file(const UniqueFd& file) {
-  const off_t size = std::min(::lseek(file.get(), 0, SEEK_END), kMostAnswer);
-  if (size <= 0) return {};
-  std::string text(static_cast<std::size_t>(size), '\0');
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
 std::string_view take_field(std::string_view& line) {
   const std::string_view field = line.substr(0, line.find('|'));
   line.remove_prefix(std::min(line.size(), field.size() + 1));
@@ -97,6 +81,11 @@ Result<SlurmJob> parse_job(std::string_view output) {
 }
 
 Result<SlurmJob> submit_job(const std::vector<std::string>& sbatch_line) {
+  for (const char* needed : {"sbatch", "squeue", "scancel"}) {
+    if (!find_program(needed))
+      return Error::refused(fmt::format("There is no {} in PATH", needed),
+                            fmt::format("Install the package {}.", kSlurmPackage));
+  }
   const auto done =
       run_outside_program({.argv = sbatch_line, .package = kSlurmPackage, .time = kSubmitLimit});
   if (!done) return done.error();
@@ -140,45 +129,15 @@ SlurmTasks parse_tasks(std::string_view output) {
   return tasks;
 }
 
-Result<void> QueueQuestion::ask() {
-  if (is_open()) return {};
-  std::vector<std::string> words = words_about("squeue", job_);
+Result<SlurmTasks> ask_queue(const SlurmJob& job) {
+  std::vector<std::string> words = words_about("squeue", job);
   words.insert(words.end(),
-               {"--noheader", "--array", "--states=all", "--jobs=" + job_.id, "--format=%K|%T|%r|%N"});
-  const auto program = find_program(words.front());
-  if (!program) return program.error();
-  words.front() = *program;
-  output_ = memory_file();
-  errors_ = memory_file();
-  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!output_ || !errors_ || !nothing) return Error::system("start squeue", errno);
-  auto child = ChildProcess::start(
-      {.argv = words, .fds = {nothing.get(), output_.get(), errors_.get()}, .own_group = true});
-  if (!child) return child.error();
-  child_.emplace(*std::move(child));
-  deadline_ = Clock::now() + kQuestionLimit;
-  return {};
-}
-
-std::optional<Result<SlurmTasks>> QueueQuestion::answer() {
-  if (!is_open()) return std::nullopt;
-  const auto end = child_->wait_until(Clock::now());
-  if (!end && Clock::now() < deadline_) return std::nullopt;
-  auto said = end ? read(*end)
-                  : Error{ErrorKind::kSystem,
-                          fmt::format("ask squeue: no answer within {}", human_duration(kQuestionLimit)),
-                          {},
-                          0};
-  child_.reset();
-  return said;
-}
-
-Result<SlurmTasks> QueueQuestion::read(const ChildEnd& end) const {
-  const std::string errors = text_of_file(errors_);
-  constexpr std::array<std::string_view, 1> kForgotten = {"Invalid job id"};
-  if (end.exit_code == 0) return parse_tasks(text_of_file(output_));
-  if (has_any(errors, kForgotten)) return SlurmTasks{};
-  return Error{ErrorKind::kSystem, "ask squeue: " + clean_text(last_line_of(errors)), {}, 0};
+               {"--noheader", "--array", "--states=all", "--jobs=" + job.id, "--format=%K|%T|%r|%N"});
+  const auto done = run_outside_program({.argv = words, .package = kSlurmPackage, .time = kQuestionLimit});
+  if (!done) return done.error();
+  if (done->exit_code == 0) return parse_tasks(done->output);
+  if (done->errors.find("Invalid job id") != std::string::npos) return SlurmTasks{};
+  return Error{ErrorKind::kSystem, "ask squeue: " + clean_text(last_line_of(done->errors)), {}, 0};
 }
 
 }  // namespace proctor::cli

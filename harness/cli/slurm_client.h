@@ -3,15 +3,11 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/child_process.h"
-#include "harness/core/clock.h"
 #include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
 
 namespace proctor::cli {
 
@@ -46,26 +42,7 @@ using SlurmTasks = std::map<int, SlurmTask>;
 // Of lines "K|STATE|REASON|NODES".
 SlurmTasks parse_tasks(std::string_view output);
 
-// Asks squeue about a job without waiting for it.
-class QueueQuestion {
- public:
-  explicit QueueQuestion(const SlurmJob& job) : job_(job) {}
-
-  bool is_open() const { return child_.has_value(); }
-  // Nothing while one is open, or where squeue cannot be started.
-  Result<void> ask();
-  // The answer, once; nullopt: there is none yet. A job that Slurm has forgotten is over: the answer is empty. Error:
-  // the controller does not answer.
-  std::optional<Result<SlurmTasks>> answer();
-
- private:
-  Result<SlurmTasks> read(const ChildEnd& end) const;
-
-  SlurmJob job_;
-  std::optional<ChildProcess> child_;
-  UniqueFd output_;
-  UniqueFd errors_;
-  Clock::time_point deadline_;
-};
+// Runs squeue. The result is empty if the job ended some minutes ago. It is an error if the controller does not respond.
+Result<SlurmTasks> ask_queue(const SlurmJob& job);
 
 }  // namespace proctor::cli

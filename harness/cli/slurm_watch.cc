@@ -5,60 +5,56 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
 #include "harness/cli/console/messages.h"
-#include "harness/core/text.h"
+#include "harness/cli/slurm_shards.h"
 
 namespace proctor::cli {
 namespace {
 
-constexpr Milliseconds kLookAtShards{200};
-// squeue, at first and later: a controller serves a whole site.
+// Between two questions, at first and later: a controller serves a whole site.
 constexpr Milliseconds kAskSoon{1000};
 constexpr Milliseconds kAskLater{5000};
 constexpr Milliseconds kAtFirst{60'000};
 // How long after a task's end its files may come: a client of NFS looks at a directory again after some seconds.
 constexpr Milliseconds kLateFiles{10'000};
-// How long a task's end must last: one that Slurm starts again may look like it for a moment.
+// How long the end of all tasks must last: one that Slurm starts again may look like it for a moment.
 constexpr Milliseconds kSettled{2000};
 // After scancel: 30 s until KILL (KillWait), and as much for a slow node.
 constexpr Milliseconds kCancelWait{60'000};
 
-// The signal that came within kLookAtShards, or 0.
-int wait_for_signal() {
+// The signal that came within the time, or 0.
+int wait_for_signal(Milliseconds time) {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  const timespec limit{.tv_sec = 0, .tv_nsec = kLookAtShards.count() * 1'000'000};
+  const timespec limit{.tv_sec = time.count() / 1000, .tv_nsec = time.count() % 1000 * 1'000'000};
   return std::max(0, ::sigtimedwait(&set, nullptr, &limit));
-}
-
-std::string nodes_text(const SlurmTask& task) {
-  return task.nodes.empty() ? "" : " on " + clean_text(task.nodes);
 }
 
 bool is_waiting(const SlurmTask& task) { return task.state == "PENDING"; }
 
-}  // namespace
-
-ArrayWatch::ArrayWatch(SlurmJob job, const std::string& directory, int shards, Console& console)
-    : job_(std::move(job)), console_(console), question_(job_), parent_(::getppid()) {
-  for (int index = 1; index <= shards; ++index) journals_.emplace_back(directory, index);
+void tell(const std::string& text) {
+  std::printf("slurm      %s\n", shown(text).c_str());
+  std::fflush(stdout);
 }
 
+}  // namespace
+
+ArrayWatch::ArrayWatch(SlurmJob job, std::string directory, int shards)
+    : job_(std::move(job)), directory_(std::move(directory)), shards_(shards), parent_(::getppid()) {}
+
 int ArrayWatch::wait() {
-  while (true) {
-    read_journals();
-    if (all_over() || Clock::now() >= give_up_) break;
-    ask_queue();
-    console_.tick();
-    const bool orphaned = in_ci() && ::getppid() != parent_;
-    const int signal = orphaned && signal_ == 0 ? SIGTERM : wait_for_signal();
+  while (Clock::now() < give_up_) {
+    ask();
+    if (is_over()) break;
+    const bool orphaned = in_ci() && ::getppid() != parent_ && signal_ == 0;
+    const int signal = orphaned ? SIGTERM : wait_for_signal(pause());
     if (signal != 0 && !stop(signal)) break;
   }
-  read_journals();
   return signal_;
 }
 
@@ -67,93 +63,72 @@ SlurmTask ArrayWatch::task(int shard) const {
   return found == tasks_.end() ? SlurmTask{} : found->second;
 }
 
-std::int64_t ArrayWatch::now_ms() const {
-  return std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
+Milliseconds ArrayWatch::pause() const {
+  return over_since_ || Clock::now() - started_ < kAtFirst ? kAskSoon : kAskLater;
 }
 
-void ArrayWatch::tell(const std::string& text) {
-  if (!text.empty()) console_.say(fmt::format("slurm      {}", clean_text(text)));
+bool ArrayWatch::is_over() const {
+  return over_since_ && Clock::now() - *over_since_ >= (has_all_reports() ? kSettled : kLateFiles);
 }
 
-void ArrayWatch::read_journals() {
-  for (ShardJournal& journal : journals_) {
-    const bool had_ended = journal.has_ended();
-    const std::size_t runs = journal.directories().size();
-    journal.read(now_ms(), [&](const Event& event) { console_.on(event); });
-    if (!had_ended && journal.has_ended() && !journal.is_complete()) next_question_ = Clock::now();
-    if (runs > 0 && journal.directories().size() > runs)
-      tell(fmt::format("shard {}: its task was started again and runs the rest", journal.index()));
+// A task that was cancelled before it had a node writes none.
+bool ArrayWatch::has_all_reports() const {
+  for (int shard = 1; shard <= shards_; ++shard) {
+    const SlurmTask last = task(shard);
+    const bool never_ran = last.state == "CANCELLED" && last.nodes.empty();
+    if (!never_ran && !has_report(directory_, shard)) return false;
   }
+  return true;
 }
 
-bool ArrayWatch::all_over() {
-  return std::ranges::all_of(journals_, [&](const ShardJournal& journal) { return is_over(journal); });
+void ArrayWatch::ask() {
+  const auto tasks = ask_queue(job_);
+  const bool answers = static_cast<bool>(tasks);
+  if (answers == is_silent_)
+    tell(answers
+             ? "the controller answers again"
+             : fmt::format("the controller does not answer; the tasks go on ({})", tasks.error().message()));
+  is_silent_ = !answers;
+  if (answers) take(*tasks);
 }
 
-bool ArrayWatch::is_over(const ShardJournal& journal) {
-  if (journal.is_complete()) return true;
-  const auto since = over_since_.find(journal.index());
-  if (since == over_since_.end()) return false;
-  const SlurmTask last = task(journal.index());
-  const bool never_ran = !journal.has_begun() && last.state == "CANCELLED" && last.nodes.empty();
-  return never_ran || Clock::now() - since->second >= (journal.has_ended() ? kSettled : kLateFiles);
-}
-
-void ArrayWatch::ask_queue() {
-  if (const auto answer = question_.answer()) {
-    tell_controller(*answer ? "" : answer->error().message());
-    if (*answer) take(**answer);
-  }
-  if (question_.is_open() || Clock::now() < next_question_) return;
-  next_question_ = Clock::now() + (now_ms() < kAtFirst.count() ? kAskSoon : kAskLater);
-  if (const auto asked = question_.ask(); !asked) tell_controller(asked.error().message());
-}
-
-// A task that is not listed was forgotten, some minutes after its end.
+// squeue lists a task for some minutes after its end. A missing task is over.
 void ArrayWatch::take(const SlurmTasks& tasks) {
-  for (const ShardJournal& journal : journals_) {
-    const int shard = journal.index();
+  bool all_over = true;
+  for (int shard = 1; shard <= shards_; ++shard) {
     const auto found = tasks.find(shard);
-    const SlurmTask before = task(shard);
-    const bool over = found == tasks.end() || cli::is_over(found->second.state);
-    if (over) {
-      over_since_.emplace(shard, Clock::now());
-    } else {
-      over_since_.erase(shard);
-    }
     if (found == tasks.end()) continue;
-    if (!journal.is_complete()) tell_change(shard, before, found->second);
+    all_over = all_over && cli::is_over(found->second.state);
+    if (signal_ == 0) tell_change(shard, task(shard), found->second);
     tasks_[shard] = found->second;
   }
   knows_tasks_ = true;
-  tell_waiting();
+  if (!all_over) over_since_.reset();
+  if (all_over && !over_since_) over_since_ = Clock::now();
+  if (signal_ == 0) tell_counts();
 }
 
-void ArrayWatch::tell_change(int shard, const SlurmTask& before, const SlurmTask& now) {
-  if (before.state == now.state || signal_ != 0) return;
-  if (cli::is_over(now.state) && now.state != "COMPLETED")
-    tell(fmt::format("shard {}: its task ended as {}{}", shard, now.state, nodes_text(now)));
+void ArrayWatch::tell_change(int shard, const SlurmTask& before, const SlurmTask& now) const {
+  if (before.state == now.state) return;
+  if (cli::is_over(now.state) && now.state != "COMPLETED" && now.state != "FAILED")
+    tell(fmt::format("shard {}: its task ended as {}{}{}", shard, now.state, now.nodes.empty() ? "" : " on ",
+                     now.nodes));
   if (is_waiting(now) && knows_tasks_)
     tell(fmt::format("shard {}: its task was requeued and waits ({})", shard, now.reason));
 }
 
-// Once for each reason; not of those that begin at once.
-void ArrayWatch::tell_waiting() {
-  const auto first = std::ranges::find_if(tasks_, [](const auto& task) { return is_waiting(task.second); });
-  if (first == tasks_.end() || signal_ != 0 || now_ms() < kAskSoon.count()) return;
-  const std::string& reason = first->second.reason;
-  if (reason == waiting_for_ || reason == "None") return;
-  const auto count = std::ranges::count_if(tasks_, [](const auto& task) { return is_waiting(task.second); });
-  tell(fmt::format("{} of {} tasks wait: {}", count, journals_.size(), reason));
-  waiting_for_ = reason;
-}
-
-// Once, and once more when it is back.
-void ArrayWatch::tell_controller(const std::string& silence) {
-  if (silence.empty() == silence_.empty()) return;
-  silence_ = silence;
-  tell(silence.empty() ? "the controller answers again"
-                       : fmt::format("the controller does not answer; the tasks go on ({})", silence));
+// A reason of "None" is one of a task that begins at once.
+void ArrayWatch::tell_counts() {
+  const auto ended =
+      std::ranges::count_if(tasks_, [](const auto& task) { return cli::is_over(task.second.state); });
+  const auto waiting =
+      std::ranges::count_if(tasks_, [](const auto& task) { return is_waiting(task.second); });
+  const auto first = std::ranges::find_if(
+      tasks_, [](const auto& task) { return is_waiting(task.second) && task.second.reason != "None"; });
+  std::string counts = fmt::format("{} of {} tasks have ended", ended, shards_);
+  if (first != tasks_.end()) counts += fmt::format(", {} wait: {}", waiting, first->second.reason);
+  if (ended + (first != tasks_.end() ? 1 : 0) > 0 && counts != counts_) tell(counts);
+  counts_ = counts;
 }
 
 bool ArrayWatch::stop(int signal) {
@@ -165,7 +140,6 @@ bool ArrayWatch::stop(int signal) {
   tell(fmt::format("stopping (signal {}): job {} is cancelled{}", signal, job_.id,
                    signal == SIGINT ? "; Ctrl-C again does not wait for its reports" : ""));
   give_up_ = Clock::now() + kCancelWait;
-  next_question_ = Clock::now();
   const auto cancelled = cancel_job(job_);
   if (cancelled) return true;
   tell(fmt::format("{}; it still runs: scancel {}", cancelled.error().message(), job_.id));

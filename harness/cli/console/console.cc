@@ -138,11 +138,6 @@ Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::stri
   options_.only_failed = options_.only_failed && !output.is_terminal();
 }
 
-void Console::move_to(std::string run_dir) {
-  run_dir_ = std::move(run_dir);
-  run_dir_from_here_ = shortest(run_dir_);
-}
-
 std::string Console::paint(const char* code, const std::string& text) const {
   const bool colours = options_.colour == "auto" ? output_.colours() : options_.colour == "always";
   return colours ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;

@@ -55,10 +55,6 @@ class Console : public RunDisplay {
   void output(const std::string& case_id, bool is_stderr, std::string_view bytes) override;
   // Redraws the status line.
   void tick() override;
-  // A line above the status line.
-  void say(const std::string& line) { print(line); }
-  // The files of the run are there from now on.
-  void move_to(std::string run_dir);
   // Prints the causes, each failed case, the summary line, where the page is, and the exit code in words.
   void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
 

@@ -339,25 +339,6 @@ def refused_jobs(sandbox):
         cluster.start_controller()
 
 
-def directory_without_room(sandbox):
-    """Before the job: refused. In the tasks: named, and the shards that had room are kept."""
-    write_suites(sandbox)
-    small = sandbox.path / "small"
-    small.mkdir()
-    with Cluster() as cluster:
-        done = slurm_run(sandbox, cluster, "--out", "/proc/nowhere", "--shards=2", "--")
-        check(done.returncode in (2, 75) and "/proc/nowhere" in done.stderr, done.returncode, done.stderr)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], stderr=subprocess.DEVNULL).returncode != 0:
-            print("  needs a mount: a full directory is not tested")
-            return
-        try:
-            (small / "fill").write_bytes(b"x" * (160 << 10))
-            done = slurm_run(sandbox, cluster, "--out", small / "out", "--shards=2", "--")
-            check(done.returncode in (3, 75) and "No space left" in done.stdout + done.stderr, done.returncode, done.stdout, done.stderr)
-        finally:
-            subprocess.run(["umount", "--lazy", small], check=True)
-
-
 # ---- the plain way ----
 
 
@@ -376,28 +357,6 @@ def plain_way(sandbox):
         check(planned.returncode == 1, planned.stdout)
         merged = by_hand(sandbox, cluster, "proctor report merge proctor-out/shard-* --out proctor-out/merged")
     check(merged.returncode == 1 and len(report(sandbox.path / "proctor-out" / "merged")["cases"]) == 12, merged.stdout)
-
-
-def a_state_for_each_node(sandbox):
-    """Two nodes with simulated devices of their own: each leases by itself, and no case sees a device of the other."""
-    write_config(sandbox.path / "proctor.toml", {
-        name: {"kind": "command", "command": ["sh", "-c", "mkdir $SLURMD_NODENAME-used-by-$0; sleep 0.2", name], "backend": "xpu",
-               "devices": 1} for name in SUITES})
-    done = sandbox.proctor("plan", "-o", "plan.json", "--sim", "xpu:4x1")
-    check(done.returncode == 0, done.stdout, done.stderr)
-    (sandbox.path / "job.sh").write_text(
-        f"#!/bin/sh\nexec {BIN}/proctor run --plan plan.json --shard auto --sim xpu:4x1 --sim-state state-$SLURMD_NODENAME "
-        "--out shard-$SLURM_ARRAY_TASK_ID\n")
-    with Cluster(nodes=2) as cluster:
-        ended = by_hand(sandbox, cluster, "sbatch --wait --array=1-4 --gres=gpu:2 --output=slurm-%a.out job.sh")
-        check(ended.returncode == 0, ended.stdout, *(path.read_text() for path in sandbox.path.glob("slurm-*.out")))
-        merged = sandbox.proctor("report", "merge", *sorted(sandbox.path.glob("shard-*")), "--out", "merged")
-    check(merged.returncode == 0, merged.stdout, merged.stderr)
-    nodes = {path.name.partition("-")[0] for path in sandbox.path.glob("*-used-by-*")}
-    check(nodes == {"node1", "node2"}, "only", nodes)
-    for number in range(1, 5):
-        devices = [device["id"] for device in report(sandbox.path / f"shard-{number}")["run"]["devices"]]
-        check(len(devices) == 2, "shard", number, "has not the two devices of its allocation:", devices)
 
 
 # ---- without a cluster, in ./dev test ----
@@ -475,7 +434,7 @@ def without_a_cluster(sandbox):
 
 
 SCENARIOS = (four_way_array, balanced_plan, no_wait, cancelled_task, requeued_task, time_limit, ctrl_c, node_that_fails,
-             task_without_a_journal, controller_restarts, refused_jobs, directory_without_room, plain_way, a_state_for_each_node)
+             task_without_a_journal, controller_restarts, refused_jobs, plain_way)
 
 if __name__ == "__main__":
     run_scenarios(SCENARIOS, (without_a_cluster,))

@@ -10,25 +10,9 @@ export LC_ALL=C # sort and comm have to agree about order, whatever the machine'
 # What a job adds by GITHUB_PATH stands in front of the runner's PATH here too.
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
-state=${RUNNER_TEMP:?"a hook runs in a job"}/../proctor-hook # the temporary directory itself is emptied
-# Who owns the place could lead a hook of root's elsewhere.
-if [ "$(id -u)" = 0 ] && [ "$(stat -c %u "$RUNNER_TEMP/..")" != 0 ]; then
-  echo "proctor-hook: $state is not root's place, and this is root: run the hooks as the runner's user"
-  exit 1
-fi
-# Never by PATH: a job may have put a proctor of its own there.
-executables=${PROCTOR:-$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../../bin}/proctor
-case $executables in /*) ;; *) executables= ;; esac # the current directory is the job's
-if ! [ -x "$executables" ]; then
-  echo "proctor-hook: no ${PROCTOR:-PREFIX/bin}/proctor: PROCTOR in the runner's .env file is the absolute path of its directory"
-  exit 1
-fi
-executables=$(dirname "$(readlink -f "$executables")")/ # bin/proctor is a link into them
-
-end_in_a_minute() { # the script starts again, under timeout
-  [ -z "${PROCTOR_HOOK_LIMITED-}" ] || return 0
+if [ -z "${PROCTOR_HOOK_LIMITED-}" ]; then # the script starts again, under timeout
   PROCTOR_HOOK_LIMITED=yes exec timeout -k 5 "${PROCTOR_HOOK_LIMIT-60}" bash "$0"
-}
+fi
 
 plain() { # TEXT: on one line, so that what others wrote is no line, command or sequence of its own in the job's log
   local LC_ALL=C text=${1//[^ -~]/?}
@@ -42,4 +26,56 @@ say_lines() { # each line of stdin, after the words given
   while IFS= read -r line; do say "$*$line"; done
 }
 
-uptime_now() { cut -d ' ' -f 1 /proc/uptime; }
+fail() { say "$*" && exit 1; }
+
+state=${RUNNER_TEMP:?"a hook runs in a job"}/../proctor-hook # the temporary directory itself is emptied
+# Who owns the place could lead a hook of root's elsewhere.
+if [ "$(id -u)" = 0 ] && [ "$(stat -c %u "$RUNNER_TEMP/..")" != 0 ]; then
+  fail "$state is not root's place, and this is root: run the hooks as the runner's user"
+fi
+# Never by PATH: a job may have put a proctor of its own there.
+proctor=${PROCTOR:-$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../../bin}/proctor
+case $proctor in /*) ;; *) proctor= ;; esac # the current directory is the job's
+if ! [ -x "$proctor" ]; then
+  fail "no ${PROCTOR:-PREFIX/bin}/proctor: PROCTOR in the runner's .env file is the absolute path of its directory"
+fi
+machine=(${PROCTOR_HOOK_SIM:+--sim "$PROCTOR_HOOK_SIM"})
+
+holders() { # COMMAND: calls it with PID and NODE of each process, also of a container, that has a device node open
+  local device=${PROCTOR_HOOK_DEV-/dev} pid node
+  { find /proc/[0-9]*/fd -maxdepth 1 '(' -lname "$device/nvidia[0-9]*" -o -lname "$device/nvidia-uvm" \
+    -o -lname "$device/dri/renderD*" -o -lname "$device/kfd" ')' -printf '%h %l\n' 2>/dev/null || true; } |
+    sed 's,^/proc/\([0-9]*\)/fd ,\1 ,' | sort -u | while read -r pid node; do "$1" "$pid" "$node"; done
+}
+
+say_holder() { # PID NODE [WORDS]
+  say "$2 is held by pid $1${3-}: $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | head -c 200)"
+}
+
+list_devices() { # FILE: their ids, drained ones too
+  { "$proctor" devices --ids "${machine[@]}" || true; } | sort >"$1" # 3: there is none
+}
+
+# Whether each device of the FILE of ids copies, computes and compares, alone, within ten seconds. One that does not is
+# drained. Leaves the numbers in `well` and `sick`; drained ones, and those of other jobs, are in neither.
+probe_devices() {
+  local backend device run
+  run=$(mktemp -d "$state/probe.XXXXXX")
+  for backend in cuda xpu; do
+    grep -q "^$backend" "$1" || continue
+    "$proctor" run --backend "$backend" --each-device --prove-devices "${machine[@]}" \
+      ${PROCTOR_HOOK_SIM:+--sim-state "${PROCTOR_HOOK_SIM_STATE:?}"} \
+      --timeout 10s --lease-wait 1s --settle 5s --out "$run/$backend" -- true >"$run/$backend.log" 2>&1 || true
+    sed -n 's/^warning//p' "$run/$backend.log" | say_lines "$backend:"
+  done
+  probed() { # STATE: the devices that were found in it
+    { cat "$run/"*/journal.jsonl 2>/dev/null || true; } |
+      sed -n "s/.*\"type\":\"device_health\",\"device\":\"\([^\"]*\)\",\"what\":\"\($1\)\".*/\1/p" | sort -u
+  }
+  probed drained >"$run/sick"
+  sick=$(wc -l <"$run/sick") well=$(probed 'l1_pass\|unknown' | comm -23 - "$run/sick" | wc -l)
+  while read -r device; do
+    say "$device does not answer as it should; it gets no more cases until: proctor devices undrain --probe $device"
+  done <"$run/sick"
+  say "$well devices answer, $sick do not"
+}

@@ -1,13 +1,7 @@
 #!/usr/bin/env bash
 # ACTIONS_RUNNER_HOOK_JOB_STARTED: whether this machine is fit for the job, and what it is like now.
-here=$(dirname "$0")
 # shellcheck source=hook.sh
-source "$here/hook.sh"
-# shellcheck source=holders.sh
-source "$here/holders.sh"
-# shellcheck source=devices.sh
-source "$here/devices.sh"
-end_in_a_minute
+source "$(dirname "$0")/hook.sh"
 
 remove_containers() { # of earlier jobs of this runner, by their label; others' stay
   local left
@@ -18,13 +12,12 @@ remove_containers() { # of earlier jobs of this runner, by their label; others' 
 
 rm -rf -- "$state"
 mkdir -m 700 -- "$state" # fails where somebody was faster
-name_holders
+holders say_holder
 remove_containers || say "docker does not answer: what earlier jobs left of containers stays"
-"${executables}proctor" stack capture --json >"$state/stack.json"
-uptime_now >"$state/kernel-log"
+"$proctor" stack capture --json >"$state/stack.json"
+cut -d ' ' -f 1 /proc/uptime >"$state/kernel-log"
 list_devices "$state/devices"
-examine_devices "$state/devices"
+probe_devices "$state/devices"
 if [ "$well" -lt "${PROCTOR_HOOK_MIN_DEVICES-1}" ]; then
-  say "this machine needs ${PROCTOR_HOOK_MIN_DEVICES-1} devices that answer: see proctor doctor"
-  exit 1
+  fail "this machine needs ${PROCTOR_HOOK_MIN_DEVICES-1} devices that answer: see proctor doctor"
 fi

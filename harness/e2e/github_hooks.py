@@ -78,19 +78,6 @@ def vanishes_in_the_job(sandbox):
     check("xpu-sim:0 was there" not in job.text, job.text)
 
 
-def health_program_without_an_end(sandbox):
-    """It is killed together with the shell that would tell its code: the device is sick."""
-    fake = sandbox.path / "fake"
-    fake.mkdir()
-    (fake / "proctor").write_text(f'#!/bin/sh\nexec {BIN}/proctor "$@"\n')
-    (fake / "health_xpu").write_text("#!/bin/sh\nkill -9 $PPID\n")
-    for program in fake.iterdir():
-        program.chmod(0o755)
-    job = sandbox.run([{"run": "true"}], PROCTOR=str(fake))
-    check(job.status == "failure" and "0 devices answer, 2 do not" in job.text, job.text)
-    check("ended with no exit code" in job.text, job.text)
-
-
 def holders(sandbox):
     """Who has a device node open: this job's process ends, somebody else's is named and lives."""
     nodes = sandbox.path / "dev"
@@ -106,7 +93,7 @@ def holders(sandbox):
                                     "until grep -q misbehaving /proc/$!/cmdline; do :; done"}],
                           PROCTOR_HOOK_DEV=str(nodes))
         check(job.status == "success", job.text)
-        check("is still held by this job's pid" in job.text and mine in job.text, job.text)
+        check("of this job, which is killed" in job.text and mine in job.text, job.text)
         check(f"is held by pid {stranger.pid}, which is not of this job" in job.text, job.text)
         check(stranger.poll() is None, "the hook ended a process of somebody else")
         wait_until(lambda: not survivors(mine), 10, "end of the job's process")
@@ -141,7 +128,6 @@ def changed_stack(sandbox):
     fake.mkdir()
     (fake / "proctor").write_text(f'#!/bin/sh\nif [ "$1" = stack ]; then cat "$STACK"; else exec {BIN}/proctor "$@"; fi\n')
     (fake / "proctor").chmod(0o755)
-    (fake / "health_xpu").symlink_to(BIN / "health_xpu")
     stack = sandbox.path / "stack"
     stack.write_text('"value": "26.14"\n')
     job = sandbox.run([{"run": f"echo '\"value\": \"25.40\"' >{stack}"}], PROCTOR=str(fake), STACK=str(stack))
@@ -208,7 +194,7 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, health_program_without_an_end, holders,
+             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders,
               foreign_words, changed_stack, proctor_of_the_job, no_proctor, sixteen_devices_in_any_language, hook_that_hangs)}
 
 

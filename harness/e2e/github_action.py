@@ -348,10 +348,10 @@ def retried(sandbox):
 
 
 def interfaces(_):
-    """The copy of the interface that conformance.yml uses is a copy, and each input has a reader."""
+    """conformance.yml uses inputs that the action has, and each input has a reader."""
     action, copy, finish = (yaml12.load(ROOT / path / "action.yml") for path in (
         ".", ".github/actions/run-proctor", ".github/actions/finish-proctor"))
-    check((action["inputs"], action["outputs"]) == (copy["inputs"], copy["outputs"]), "run-proctor differs")
+    check(set(copy["inputs"]) <= set(action["inputs"]), "run-proctor has an input of its own:", copy["inputs"])
     check(set(finish["outputs"]) == set(action["outputs"]) - {"directory"}, "outputs of finish-proctor:", finish["outputs"])
     code = "".join(path.read_text() for path in sorted((ROOT / ".github" / "action").glob("*.js")))
     check([name for name in action["inputs"] if f"'{name}'" not in code] == [], "an input that nothing reads")

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-from github import HOOKS, GithubSandbox, documented, require_node
+from github import GithubSandbox, documented, require_node
 from harness import BIN, ROOT, check, check_sums, report
 
 from github_runner.artifacts import Artifacts, checkout_of
@@ -17,7 +17,7 @@ from github_runner.container import Container
 from github_runner.workflow import Workflow
 
 WORKFLOW = Workflow(ROOT / ".github" / "workflows" / "conformance.yml")
-PLAN = ROOT / ".github" / "actions" / "conformance-plan" / "plan.py"
+PLAN = ROOT / ".github" / "actions" / "conformance" / "plan.py"
 MACHINES = ["self-hosted", "linux", "gpu"]
 IMAGE = "registry.example/cpu-sim@sha256:" + "0" * 64
 SIMULATED = {"plan": ["memory", "--sim=xpu:1x1", "--filter=memory.xpu/Copy.*ToDeviceIsByteExact"], "run": ["--sim=xpu:1x1"]}
@@ -60,9 +60,7 @@ class WorkflowSandbox(GithubSandbox):
 
 def errors(result):
     """Annotations of the merge job."""
-    job = result["merge"].instances[0].job
-    return [message for record in job.records if "/" not in record.name  # the others share its annotations
-            for message in record.annotations.messages("error")]
+    return [message for record in result["merge"].instances[0].job.records for message in record.annotations.messages("error")]
 
 
 def text(result):
@@ -166,7 +164,7 @@ def bad_input(sandbox):
     ]
     for given, message in table:
         done = planned(sandbox, {"stacks": json.dumps([HOST]), **given})
-        check(done.returncode == 1 and message in done.stderr, given, done)
+        check(done.returncode == 1 and message in done.stdout and "::error" in done.stdout, given, done)
     check(not (sandbox.path / "output").exists(), "a refused plan has an output")
     result = sandbox.run(**stacks(labels=[]))
     check([result[name].result for name in ("plan", "shard", "merge")] == ["failure", "skipped", "failure"], text(result))
@@ -181,19 +179,11 @@ def as_documented(sandbox):
     for stack in stacks:
         stack.update(SIMULATED)
     done = planned(sandbox, {**given, "stacks": json.dumps(stacks)})
-    check(done.returncode == 0 and "4 jobs: cuda-13 1/2, cuda-13 2/2, bare-xpu 1/2, bare-xpu 2/2" in done.stdout, done)
+    jobs = re.findall(r'"stack": "([^"]*)", "shard": "[^"]*", "part": "([^"]*)"', done.stdout)
+    check(jobs == [(stack, part) for stack in ("cuda-13", "bare-xpu") for part in ("1/2", "2/2")] and done.returncode == 0, done)
 
 
-def pinned(_):
-    """Every action of ours and of others is named by its commit, or is of this repository."""
-    for path in (ROOT / ".github").glob("**/*.yml"):
-        for uses in re.findall(r"^\s*(?:- )?uses: (.*)$", path.read_text(), re.MULTILINE):
-            check(re.fullmatch(r"\$/\S+|[\w./-]+@[0-9a-f]{40} # v[0-9.]+", uses), path, uses)
-    check(HOOKS.is_dir(), HOOKS)
-
-
-SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, missing, fork, bad_input,
-                                                        as_documented, pinned)}
+SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, missing, fork, bad_input, as_documented)}
 
 
 def main():

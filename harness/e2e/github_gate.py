@@ -19,13 +19,13 @@ import threading
 import types
 
 from github import documented
-from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, errors, text
+from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, text
 from harness import BIN, ROOT, check
 
 from github_runner.artifacts import Artifacts
 from github_runner.workflow import JobResult
 
-GATE = ROOT / ".github" / "actions" / "conformance-gate"
+GATE = ROOT / ".github" / "actions" / "conformance"
 EXAMPLE = ROOT / "docs" / "examples" / "conformance-gate.toml"
 SHARD = "proctor-shard-on-the-host-"
 CARDS = "--sim=xpu:2x1"
@@ -117,7 +117,7 @@ def is_red(result, *reasons, verdict="red", code=1):
     check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == verdict, text(result))
     for reason in reasons:
         check(reason in summary(result), reason, "is not in", summary(result), text(result))
-    check(f"Process completed with exit code {code}." in errors(result), errors(result))
+    check(merge_job(result).record("gate").code == code, text(result))
 
 
 def kept(sandbox, name):
@@ -227,7 +227,7 @@ def history_lost(sandbox):
     is_green(result)
     check("cannot be read" in summary(result), summary(result))
     new = kept(sandbox, "proctor-history") / "history.sqlite"
-    check(sandbox.proctor("history", "check", new).returncode == 0, "it does not begin anew")
+    check(sandbox.proctor("history", "show", new).returncode == 0, "it does not begin anew")
 
 
 KNOWN = """[[known_failure]]
@@ -285,7 +285,7 @@ def alone(sandbox, history_state="none", **environment):
     matrix = json.dumps({"include": [{"stack": "on-the-host", "shard": f"{index}of2"} for index in (1, 2)]})
     variables = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "NAME": "proctor", "MATRIX": matrix, "POLICY": "ci/gate.toml",
                  "PLAN_RESULT": "success", "RUNNER_RESULT": "success", "PROVEN": "on-the-host", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
-                 "SHARDS_AT": at / "shards", "HISTORY_AT": at / "history", "GATE_AT": at / "gate", "GITHUB_SHA": "0" * 40,
+                 "RUNNER_TEMP": at, "GITHUB_SHA": "0" * 40,
                  "GITHUB_OUTPUT": at / "output", "GITHUB_STEP_SUMMARY": at / "summary", **environment}
     variables = {name: str(value) for name, value in variables.items() if value is not None}
     prepare = variables.pop("PREPARE", "")

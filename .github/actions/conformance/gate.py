@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The last step of conformance.yml with a policy: `proctor gate` judges the reports of all shards.
+"""The verdict of conformance.yml with a policy: `proctor gate` judges the reports of all shards.
 
 The verdict is green only if the gate is green, each job has passed, and each shard has a report. This is needed because
 GitHub counts a skipped job as passed, and a journal does not contain the result of its job. Input: the environment.
@@ -13,16 +13,21 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance-merge"))
-
-from merge import error, escaped, shards_of  # noqa: E402
-
 VERDICTS = {0: "green", 1: "red", 2: "refused"}
 SUMMARY_LIMIT = 1_000_000  # GitHub drops the whole summary of a step above 1 MiB, without an error
 KEPT = "90d"  # the default retention of an artifact
 HISTORY_SECONDS = 600  # time limit: the file is not trusted, and must not delay the verdict
 DAYS_WITHOUT_HIT = 14  # as in `proctor gate --history`
+DAMAGED = ("it is damaged", "it is not an SQLite file", "it belongs to another program")  # no Proctor can use it
 WHAT_BECAME = {"skipped": "was skipped, which GitHub counts as good", "cancelled": "was cancelled", "failure": "failed"}
+
+
+def escaped(text):
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def error(title, text, kind="error"):
+    print(f"::{kind} title={title}::{escaped(text)}", flush=True)
 
 
 def proctor(*words, log=True, timeout=None):
@@ -36,6 +41,26 @@ def proctor(*words, log=True, timeout=None):
         return 2, f"proctor {words[0]} takes longer than {timeout} s"
     print(done.stderr, end="", file=sys.stderr, flush=True)
     return done.returncode, done.stderr
+
+
+def stacks_of(matrix):
+    """{stack: [shard]}"""
+    stacks = {}
+    for row in json.loads(matrix or '{"include": []}')["include"]:
+        stacks.setdefault(row["stack"], []).append(row["shard"])
+    return stacks
+
+
+def directories_of(stack, shards):
+    """(the run directories of the shards, [the shard that has no report])"""
+    found, missing = [], []
+    for shard in shards:
+        directory = Path(os.environ["RUNNER_TEMP"]) / "shards" / f"{os.environ['NAME']}-shard-{stack}-{shard}"
+        if (directory / "journal.jsonl").exists():
+            found.append(directory)
+        else:
+            missing.append(f"{stack} shard {shard.replace('of', '/')}")
+    return found, missing
 
 
 def check_policy(policy):
@@ -61,18 +86,15 @@ def reports():
     """(the run directories of the shards, what is missing of them: a line each)"""
     there, missing, proven = [], [], os.environ["PROVEN"].split()
     try:
-        stacks = shards_of(json.loads(os.environ["MATRIX"] or '{"include": []}'))
+        stacks = stacks_of(os.environ["MATRIX"])
     except (ValueError, LookupError, TypeError) as failure:
         raise ValueError(f"the matrix of the plan cannot be read: {failure!r}") from failure
     for stack, shards in stacks.items():
         if stack not in proven:
             missing.append(f"{stack}: no case ran on a real device, and the input allow-simulated is not set")
-        for shard in shards:
-            directory = Path(os.environ["SHARDS_AT"]) / f"{os.environ['NAME']}-shard-{stack}-{shard}"
-            if (directory / "journal.jsonl").exists():
-                there.append(directory)
-            else:
-                missing.append(f"{stack} shard {shard.replace('of', '/')} has no report")
+        found, absent = directories_of(stack, shards)
+        there += found
+        missing += [f"{shard} has no report" for shard in absent]
     return there, missing
 
 
@@ -80,35 +102,18 @@ class History:
     """The history of earlier runs. It is a cache: an error in it is reported, and never improves a verdict."""
 
     def __init__(self):
-        self.file = Path(os.environ["HISTORY_AT"]) / "history.sqlite"
-        self.state, self.said = os.environ["HISTORY_STATE"], os.environ["HISTORY_SAID"]
-        if not self.state:
-            self.state, self.said = "unknown", "nobody has looked for one"
+        self.file = Path(os.environ["RUNNER_TEMP"]) / "history" / "history.sqlite"
+        self.state = os.environ["HISTORY_STATE"] or "unknown"
+        self.said = os.environ["HISTORY_SAID"] if os.environ["HISTORY_STATE"] else "nobody has looked for one"
         if self.state == "found" and not self.file.exists():
             self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
         elif self.state == "found":
-            self.look()
-
-    def look(self):
-        """Deletes only a damaged file. Another unreadable one may be of a newer Proctor, which can still use it."""
-        code, why = self.tool("prune", self.file, "--keep", KEPT)  # this also updates an older format
-        state, wrong = self.checked()
-        if state == "damaged":
-            self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
-            self.file.unlink()
-        elif code or state != "sound":
-            self.state = "unknown"
-            self.said = f"the newest one cannot be used: {why.strip().split(chr(10))[0] or wrong}"
-
-    def checked(self):
-        """(sound, damaged or unusable; why)"""
-        try:
-            done = subprocess.run(["proctor", "history", "check", self.file, "--json"], stdout=subprocess.PIPE, text=True,
-                                  errors="replace", check=False, timeout=HISTORY_SECONDS)
-            answer = json.loads(done.stdout)
-            return answer["state"], "; ".join(answer["wrong"])
-        except (OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError) as failure:
-            return "unusable", f"proctor history check says nothing of it: {failure!r}"
+            code, why = self.tool("prune", self.file, "--keep", KEPT)
+            if code and any(word in why for word in DAMAGED):
+                self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
+                self.file.unlink()
+            elif code:  # it may be of a newer Proctor, which can still use it
+                self.state, self.said = "unknown", f"the newest one cannot be used: {why.strip().split(chr(10))[0]}"
 
     @staticmethod
     def tool(*words):
@@ -123,10 +128,7 @@ class History:
 
     def remember(self, directories):
         """Whether to keep the history. A new one would hide an earlier one that could not be downloaded."""
-        try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return False
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         added = [not self.tool("add", self.file, directory)[0] for directory in directories]
         if any(added):
             self.tool("prune", self.file, "--keep", KEPT)
@@ -157,18 +159,6 @@ def unproven(history, out):
             if history.state == "none" and not entry["hits"] and (entry["days_known"] or 0) >= DAYS_WITHOUT_HIT]
 
 
-def tell(policy, code, problems, refusal, history):
-    """Prints annotations. GitHub shows ten."""
-    if refusal:
-        error("Gate refused", refusal)
-    elif code and not problems:
-        error("Gate red", f"{policy} is not satisfied: the summary of this job says by which rule, cell and case")
-    for problem in problems:
-        error("Not released", problem)
-    if history.said:
-        print(f"::warning title=No history::{escaped(history.said)}")
-
-
 def write_summary(problems, refusal, history, out):
     parts = []
     if problems:
@@ -186,12 +176,7 @@ def write_summary(problems, refusal, history, out):
         with open(os.environ["GITHUB_STEP_SUMMARY"], "ab") as summary:
             summary.write(text)
     except (KeyError, OSError) as failure:
-        print(f"::warning title=No summary::{escaped(repr(failure))}")
-
-
-def say(name, value):
-    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"{name}={value}\n")
+        error("No summary", repr(failure), "warning")
 
 
 def judge_all(out):
@@ -210,14 +195,25 @@ def judge_all(out):
             problems.append("without a history nobody knows whether each known failure is still one: " + ", ".join(entries))
         if not make_page(directories, history, out):
             problems.append("the page of this verdict could not be made")
-    code = 2 if refusal else max(code, 1) if problems else code
-    tell(policy, code, problems, refusal, history)
+    if refusal:
+        error("Gate refused", refusal)
+    elif code and not problems:
+        error("Gate red", f"{policy} is not satisfied: the summary of this job says by which rule, cell and case")
+    for problem in problems:
+        error("Not released", problem)
+    if history.said:
+        error("No history", history.said, "warning")
     write_summary(problems, refusal, history, out)
-    return code, history, directories
+    return 2 if refusal else max(code, 1) if problems else code, history, directories
+
+
+def say(name, value):
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"{name}={value}\n")
 
 
 def main():
-    out, history = Path(os.environ["GATE_AT"]), None
+    out, history = Path(os.environ["RUNNER_TEMP"]) / "gate", None
     try:
         code, history, directories = judge_all(out)
     except Exception as failure:  # pylint: disable=broad-exception-caught # any error: no verdict

@@ -12,14 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance-gate"))
-
-from gate import check_policy  # noqa: E402
+from gate import check_policy, error
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 KEYS = ("stack", "labels", "image", "options", "plan", "run")
 MARGIN_MINUTES = 5  # between the deadline of a run and the end of its job: reports, finish, upload
 MOST_JOBS = 256  # per matrix, https://docs.github.com/en/actions/reference/limits
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Refused(Exception):
@@ -31,6 +30,20 @@ def near(word, words):
     return f"; did you mean '{found[0]}'?" if found else f"; there are {', '.join(sorted(words))}"
 
 
+def write_output(name, value):
+    print(f"{name}: {json.dumps(value)}")
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"{name}={json.dumps(value)}\n")
+
+
+def main_of(main, title):
+    try:
+        main()
+    except Refused as refusal:
+        error(title, str(refusal))
+        sys.exit(1)
+
+
 def whole_number(name, least):
     text = os.environ[name]
     if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) < least:
@@ -38,25 +51,24 @@ def whole_number(name, least):
     return int(text)
 
 
-def minutes(text):
-    """Minutes of a duration in the format of proctor."""
-    match = re.fullmatch(r"([0-9]+)(s|m|h)", text)
+def check_deadline():
+    deadline, timeout = os.environ["DEADLINE"], whole_number("TIMEOUT_MINUTES", MARGIN_MINUTES + 1)
+    match = re.fullmatch(r"([0-9]+)(s|m|h)", deadline)
     if not match:
-        raise Refused(f"deadline '{text}' is no duration such as 50m")
-    return int(match[1]) * {"s": 1 / 60, "m": 1, "h": 60}[match[2]]
+        raise Refused(f"deadline '{deadline}' is no duration such as 50m")
+    if int(match[1]) * {"s": 1 / 60, "m": 1, "h": 60}[match[2]] > timeout - MARGIN_MINUTES:
+        raise Refused(f"deadline '{deadline}' does not end {MARGIN_MINUTES} minutes before timeout-minutes {timeout}")
 
 
-def check_entry(entry, seen):
+def check_entry(entry):
     if not isinstance(entry, dict) or not isinstance(entry.get("stack"), str):
         raise Refused(f"stacks: {json.dumps(entry)} has no \"stack\"")
     name = entry["stack"]
     for key in entry:
         if key not in KEYS:
             raise Refused(f"stacks: {name}: unknown key '{key}'{near(key, KEYS)}")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+    if not NAME.fullmatch(name):
         raise Refused(f"stacks: '{name}' may have small letters, digits and '-' only")
-    if name in seen:
-        raise Refused(f"stacks: {name} is there twice")
     for key in ("labels", "options", "plan", "run"):
         value = entry.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -68,14 +80,14 @@ def check_entry(entry, seen):
 def read_stacks():
     try:
         stacks = json.loads(os.environ["STACKS"])
-    except ValueError as error:
-        raise Refused(f"stacks is no JSON: {error}") from error
+    except ValueError as failure:
+        raise Refused(f"stacks is no JSON: {failure}") from failure
     if not isinstance(stacks, list) or not stacks:
         raise Refused("stacks is not a list with at least one entry")
-    seen = set()
-    for entry in stacks:
-        check_entry(entry, seen)
-        seen.add(entry["stack"])
+    for index, entry in enumerate(stacks):
+        check_entry(entry)
+        if entry["stack"] in [other["stack"] for other in stacks[:index]]:
+            raise Refused(f"stacks: {entry['stack']} is there twice")
     return stacks
 
 
@@ -88,11 +100,10 @@ def container(entry):
         return ""
     if not re.search(r"@sha256:[0-9a-f]{64}$", image):
         raise Refused(f"stacks: {name}: image '{image}' is not named by its digest (@sha256:...)")
-    file = REPOSITORY / "docker" / name / "job-container.yaml"
-    if not file.exists():
-        known = [path.parent.name for path in file.parents[1].glob("*/job-container.yaml")]
+    known = {path.parent.name: path for path in (REPOSITORY / "docker").glob("*/job-container.yaml")}
+    if name not in known:
         raise Refused(f"stacks: no stack '{name}'{near(name, known)}")
-    options = " ".join(re.findall(r"^    (--.*)$", file.read_text(), re.MULTILINE))
+    options = " ".join(re.findall(r"^    (--.*)$", known[name].read_text(), re.MULTILINE))
     if "vars.RENDER_GROUP" in options:
         group = os.environ.get("RENDER_GROUP", "")
         if not re.fullmatch(r"[0-9]+", group):
@@ -109,45 +120,33 @@ def arguments(of, entry):
     return [line for line in os.environ[of].splitlines() if line] + entry.get(of.lower(), [])
 
 
-def make_plan(stack, options):
+def make_plan(entry):
     """Writes plans/STACK.json, the plan of all shards."""
     Path("plans").mkdir(exist_ok=True)
-    code = subprocess.run(["proctor", "plan", *options, "-o", f"plans/{stack}.json"], check=False).returncode
+    stack = entry["stack"]
+    code = subprocess.run(["proctor", "plan", *arguments("PLAN", entry), "-o", f"plans/{stack}.json"], check=False).returncode
     if code:
         raise Refused(f"{stack}: proctor plan exits with {code}")
 
 
-def check_name():
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", os.environ["NAME"]):
-        raise Refused(f"name '{os.environ['NAME']}' may have small letters, digits and '-' only")
-
-
 def main():
-    check_name()
+    if not NAME.fullmatch(os.environ["NAME"]):
+        raise Refused(f"name '{os.environ['NAME']}' may have small letters, digits and '-' only")
     if refusal := os.environ["POLICY"] and check_policy(os.environ["POLICY"]):
         raise Refused(refusal)  # before the runs, which take hours
-    shards, timeout = whole_number("SHARDS", 1), whole_number("TIMEOUT_MINUTES", MARGIN_MINUTES + 1)
-    deadline = os.environ["DEADLINE"]
-    if minutes(deadline) > timeout - MARGIN_MINUTES:
-        raise Refused(f"deadline '{deadline}' does not end {MARGIN_MINUTES} minutes before timeout-minutes {timeout}")
-    stacks = read_stacks()
+    check_deadline()
+    shards, stacks = whole_number("SHARDS", 1), read_stacks()
     if len(stacks) * shards > MOST_JOBS:
         raise Refused(f"{len(stacks)} stacks in {shards} shards are more than {MOST_JOBS} jobs")
     include = []
     for entry in stacks:
         place = container(entry)
-        make_plan(entry["stack"], arguments("PLAN", entry))
-        run = "\n".join(arguments("RUN", entry))
+        make_plan(entry)
         include += [{"stack": entry["stack"], "shard": f"{shard}of{shards}", "part": f"{shard}/{shards}",
-                     "labels": entry["labels"], "container": place, "run": run}
+                     "labels": entry["labels"], "container": place, "run": "\n".join(arguments("RUN", entry))}
                     for shard in range(1, shards + 1)]
-    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"matrix={json.dumps({'include': include})}\n")
-    print(f"{len(include)} jobs: {', '.join(row['stack'] + ' ' + row['part'] for row in include)}")
+    write_output("matrix", {"include": include})
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Refused as refusal:
-        sys.exit(f"conformance: {refusal}")
+    main_of(main, "Not planned")

@@ -9,22 +9,21 @@ the machine that plans and merges.
 import json
 import os
 import re
-import sys
 from pathlib import Path
 
-from plan import KEYS, Refused, check_entry, near
+from plan import KEYS, Refused, check_entry, main_of, near, write_output
 
 PLANS = {"cuda-13": ["--backend=cuda"], "cuda-12": ["--backend=cuda"], "xpu-rolling": ["--backend=xpu"],
          "xpu-lts": ["--backend=xpu"], "bare": []}
 EXAMPLE = '{"bare": {"labels": ["self-hosted", "cuda"], "plan": ["--backend=cuda"]}}'
-WHERE = "Settings, Secrets and variables, Actions, Variables"
 
 
 def read_machines():
     """{stack: its entry}"""
     text = os.environ["GPU_RUNNERS"].strip()
     if not text:
-        raise Refused(f"GPU_RUNNERS is not set, so no machine can run. Set it ({WHERE}), for example to {EXAMPLE}")
+        raise Refused("GPU_RUNNERS is not set, so no machine can run. Set it (Settings, Secrets and variables, Actions, "
+                      f"Variables), for example to {EXAMPLE}")
     try:
         machines = json.loads(text)
     except ValueError as error:
@@ -47,7 +46,7 @@ def stack_of(name, machine, proctor):
         raise Refused(f"GPU_RUNNERS: {name}: " + ("no image. It runs in a container: \"image\": \"NAME@sha256:...\""
                                                   if in_container else "an image, but it runs on the host"))
     entry = {"stack": name, "plan": PLANS[name], **machine}
-    check_entry(entry, set())
+    check_entry(entry)
     if not re.search(r"(^| )--backend[ =](cuda|xpu)( |$)", " ".join(entry["plan"])):
         raise Refused(f"GPU_RUNNERS: {name}: \"plan\" has no \"--backend=cuda\" or \"--backend=xpu\". The machine that plans may "
                       "have other devices")
@@ -61,20 +60,13 @@ def main():
     programs = Path(os.environ["GPU_PROCTOR"])
     if not programs.is_absolute() or programs.name != "bin" or programs.parent in map(Path, ("/", "/usr", "/usr/local")):
         raise Refused(f"GPU_PROCTOR '{programs}' is not the directory bin of an installation, such as /opt/proctor/bin")
-    proctor = programs.parent
-    stacks = [stack_of(name, machine, proctor) for name, machine in machines.items()]
-    if only:
-        stacks = [entry for entry in stacks if entry["stack"] == only]
+    stacks = [stack_of(name, machine, programs.parent) for name, machine in machines.items()]
+    stacks = [entry for entry in stacks if only in ("", entry["stack"])]
     if not stacks:
         raise Refused(f"GPU_RUNNERS has no entry '{only}'{near(only, machines)}")
-    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"stacks={json.dumps(stacks)}\nhosts={json.dumps(stacks[0]['labels'])}\n")
-    for entry in stacks:
-        print(f"{entry['stack']}: on {', '.join(entry['labels'])}")
+    write_output("stacks", stacks)
+    write_output("hosts", stacks[0]["labels"])
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Refused as refusal:
-        sys.exit(f"::error title=GPU_RUNNERS::{refusal}")
+    main_of(main, "GPU_RUNNERS")

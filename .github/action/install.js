@@ -1,4 +1,4 @@
-// Where Proctor comes from: a directory, archives with their SHA-256, or the release of the action's own version.
+// Where Proctor comes from: a directory, an archive with its SHA-256, or the release of the action's own version.
 'use strict';
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
@@ -19,7 +19,7 @@ async function install() {
     throw new Refused(`attestation must be empty or 'required' (got '${input('attestation')}')`);
   if (input('attestation') && given.length)
     throw new Refused(`only the release of the action has an attestation: give no ${given[0]}, or no attestation`);
-  const directory = input('path') ? existing(input('path')) : await (input('archive') ? archives() : release());
+  const directory = input('path') ? existing(input('path')) : await (input('archive') ? archive() : release());
   requireThatItRuns(`${directory}/proctor`);
   return directory;
 }
@@ -37,26 +37,15 @@ function requireThatItRuns(program) {
   if (done.status !== 0) throw new Refused(`${program} does not run here: ${why}`);
 }
 
-// ---- Given archives ----
+// ---- A given archive ----
 
-const lines = (name) => input(name).split('\n').map((line) => line.trim()).filter((line) => line !== '');
-
-async function archives() {
-  const sources = lines('archive');
-  const sums = lines('sha256');
-  if (sources.length !== sums.length) {
-    throw new Refused(`each archive needs its sha256, one a line (got ${sources.length} of archive and ` +
-      `${sums.length} of sha256)`);
-  }
-  for (const sum of sums)
-    if (!/^[0-9a-f]{64}$/.test(sum)) throw new Refused(`sha256 '${sum}' is not 64 hexadecimal digits`);
-  const root = newRoot();
-  for (const [index, source] of sources.entries()) {
-    const bytes = await read(source);
-    requireDigest(source, bytes, sums[index]);
-    unpack(root, source, bytes);
-  }
-  return programsIn(root, sources);
+async function archive() {
+  const source = input('archive');
+  if (!/^[0-9a-f]{64}$/.test(input('sha256')))
+    throw new Refused(`archive needs its sha256, 64 hexadecimal digits (got '${input('sha256')}')`);
+  const bytes = await read(source);
+  requireDigest(source, bytes, input('sha256'));
+  return unpack(newRoot(), source, bytes);
 }
 
 function read(source) {
@@ -87,8 +76,7 @@ async function release() {
   requireDigest(`${address}/${name}`, bytes, sum);
   const root = newRoot();
   requireAttestation(root, name, bytes, repository);
-  unpack(root, name, bytes);
-  return programsIn(root, [name]);
+  return unpack(root, name, bytes);
 }
 
 // A moving tag, such as v1, does not contain the version that the name of the file has.
@@ -122,54 +110,17 @@ function requireAttestation(root, name, bytes, repository) {
 
 const newRoot = () => fs.mkdtempSync(path.join(process.env.RUNNER_TEMP || os.tmpdir(), 'proctor-'));
 
+// Returns the directory with the program.
 function unpack(root, source, bytes) {
-  const isWheel = /\.whl([?#].*)?$/.test(source);
-  const file = path.join(root, isWheel ? 'archive.whl' : 'archive.tar');
+  const file = path.join(root, 'archive.tar');
   fs.writeFileSync(file, bytes);
-  runFirst(isWheel ? unzip(file, root) : untar(file, root), source);
+  const words = ['--extract', '--file', file, '--directory', root, '--no-same-owner'];
+  const done = spawnSync('tar', words, { stdio: ['ignore', 'inherit', 'inherit'] });
+  if (done.status !== 0) throw new Refused(`tar failed to unpack ${source}${done.error ? `: ${done.error.message}` : ''}`);
   fs.rmSync(file);
-  if (isWheel) placeData(root);
-}
-
-const EXTRACT = `
-import os, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as archive:
-    for item in archive.infolist():
-        path = archive.extract(item, sys.argv[2])
-        if not item.is_dir() and item.external_attr >> 16 & 0o111:
-            os.chmod(path, 0o755)
-`;
-
-const untar = (file, root) => [['tar', '--extract', '--file', file, '--directory', root, '--no-same-owner']];
-
-const unzip = (file, root) => [['unzip', '-q', '-o', file, '-d', root], ['python3', '-I', '-c', EXTRACT, file, root]];
-
-// The first of these programs that is installed.
-function runFirst(ways, source) {
-  for (const [program, ...words] of ways) {
-    const done = spawnSync(program, words, { stdio: ['ignore', 'inherit', 'inherit'] });
-    if (done.error?.code === 'ENOENT') continue;
-    if (done.status !== 0) throw new Refused(`${program} failed to unpack ${source}`);
-    return;
-  }
-  throw new Refused(`unpacking ${source} needs ${ways.map(([program]) => program).join(' or ')}`);
-}
-
-// As an installer of wheels does: NAME.data/data is the prefix, NAME.data/scripts its bin.
-function placeData(root) {
-  for (const name of fs.readdirSync(root).filter((entry) => entry.endsWith('.data'))) {
-    for (const [from, to] of [['data', '.'], ['scripts', 'bin']]) {
-      const source = path.join(root, name, from);
-      if (fs.existsSync(source)) fs.cpSync(source, path.join(root, to), { recursive: true });
-    }
-    fs.rmSync(path.join(root, name), { recursive: true });
-  }
-}
-
-function programsIn(root, sources) {
   const found = ['.', ...fs.readdirSync(root)].map((name) => path.join(root, name, 'bin'))
     .filter((directory) => fs.existsSync(path.join(directory, 'proctor')));
-  if (found.length !== 1) throw new Refused(`${sources.join(', ')}: ${found.length} programs bin/proctor, not one`);
+  if (found.length !== 1) throw new Refused(`${source}: ${found.length} programs bin/proctor, not one`);
   return found[0];
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where Proctor's action gets Proctor from: a directory, archives with their SHA-256, the release of its own version.
+"""Where Proctor's action gets Proctor from: a directory, an archive with its SHA-256, the release of its own version.
 
     github_install.py [SCENARIO...]
 """
@@ -14,13 +14,12 @@ import shutil
 import sys
 import tarfile
 import threading
-import zipfile
 
 from github import ACTION, GithubSandbox, require_node, run_step
 from harness import BIN, ROOT, check
 
 VERSION = {"id": "version", "run": "exec proctor --version"}
-TOOLS = ("bash", "dirname", "gh", "gzip", "node", "sh", "tar", "unzip")
+TOOLS = ("bash", "dirname", "gh", "gzip", "node", "sh", "tar")
 PROCESSOR = platform.machine()
 ASSET = f"proctor-1.2.3-linux-{PROCESSOR}.tar.gz"
 
@@ -51,31 +50,9 @@ def tarball(*names, programs=None):
     return data.getvalue()
 
 
-def wheel(name, files):
-    """files: {path: (mode, bytes)}"""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for path, (mode, text) in files.items():
-            item = zipfile.ZipInfo(f"{name}-1.2.3.data/{path}")
-            item.external_attr = (0o100000 | mode) << 16
-            archive.writestr(item, text)
-        archive.writestr(f"{name}-1.2.3.dist-info/METADATA", "Name: x\n")
-    return data.getvalue()
-
-
-def wheels():
-    launcher = b'#!/bin/sh\nexec "$(dirname "$0")/../libexec/proctor/proctor" "$@"\n'
-    return {"proctor-1.2.3-py3-none-any.whl": wheel("proctor", {
-                "scripts/proctor": (0o755, launcher),
-                "data/libexec/proctor/proctor": (0o755, PROGRAM)}),
-            "proctor_suites-1.2.3-py3-none-any.whl": wheel("proctor_suites", {
-                "data/libexec/proctor/memory_xpu": (0o755, b"#!/bin/sh\n"), "data/share/proctor/x": (0o644, b"x")})}
-
-
-def written(sandbox, files):
-    for name, data in files.items():
-        (sandbox.workspace / name).write_bytes(data)
-    return {"archive": "\n".join(files), "sha256": "\n".join(map(digest, files.values()))}
+def written(sandbox, name, data):
+    (sandbox.workspace / name).write_bytes(data)
+    return {"archive": name, "sha256": digest(data)}
 
 
 def accept(sandbox, *steps, **more):
@@ -95,25 +72,12 @@ def refuse(sandbox, message, *steps, **more):
 
 
 def archives(sandbox):
-    given = written(sandbox, {"a 'tar'ball.tar.gz": tarball("proctor-1.2.3", programs={
-        name: (BIN / name).read_bytes() for name in ("proctor", "proctor-guard")})})
+    given = written(sandbox, "a 'tar'ball.tar.gz", tarball("proctor-1.2.3", programs={
+        name: (BIN / name).read_bytes() for name in ("proctor", "proctor-guard")}))
     absolute = {**given, "archive": str(sandbox.workspace / given["archive"])}
     for step in (install(path=str(BIN)), install(**absolute)):
         accept(sandbox, *step)
     accept(sandbox, {**run_step("--", "/bin/true", path="", **given), "id": "setup"}, VERSION)
-
-
-def from_wheels(sandbox):
-    """Both wheels get one prefix, with either tool and without network; without a tool it is named."""
-    given = written(sandbox, wheels())
-    for hidden in ((), ("unzip",)):
-        with hide(sandbox, *hidden):
-            job = accept(sandbox, *install(**given))
-        prefix = os.path.dirname(job.record("setup").outputs["directory"])
-        check(os.access(f"{prefix}/libexec/proctor/memory_xpu", os.X_OK), job.text)
-        check(os.path.isfile(f"{prefix}/share/proctor/x"), job.text)
-    with hide(sandbox, "unzip", "python3"):
-        refuse(sandbox, "needs unzip or python3", *install(**given))
 
 
 @contextlib.contextmanager
@@ -121,10 +85,9 @@ def hide(sandbox, *programs, **instead):
     """A PATH of what the action may start, but for some; `instead`: {name: script}."""
     directory, before = sandbox.path / "tools", os.environ["PATH"]
     directory.mkdir()
-    found = {**{name: shutil.which(name) for name in TOOLS}, "python3": sys.executable}
-    for name, path in found.items():
-        if path and name not in (*programs, *instead):
-            (directory / name).symlink_to(path)
+    for name in TOOLS:
+        if name not in (*programs, *instead) and shutil.which(name):
+            (directory / name).symlink_to(shutil.which(name))
     for name, script in instead.items():
         (directory / name).write_text(script)
         (directory / name).chmod(0o755)
@@ -137,20 +100,18 @@ def hide(sandbox, *programs, **instead):
 
 
 def refused(sandbox):
-    good = written(sandbox, {"one.tar": tarball("a")})
-    two = written(sandbox, {"two.tar": tarball("a", "b")})
-    broken = written(sandbox, {"broken.tar": b"no tar at all"})
-    no_zip = written(sandbox, {"broken.whl": b"no zip at all"})
+    good = written(sandbox, "one.tar", tarball("a"))
+    two = written(sandbox, "two.tar", tarball("a", "b"))
+    broken = written(sandbox, "broken.tar", b"no tar at all")
     wrong = good["sha256"][:-1] + ("0" if good["sha256"][-1] != "0" else "1")
     token = sandbox.path / "injected"
     table = [
         ({"path": str(BIN), "archive": "one.tar"}, "not both"),
-        ({"archive": "one.tar"}, "each archive needs its sha256"),
+        ({"archive": "one.tar"}, "archive needs its sha256, 64 hexadecimal digits (got '')"),
         ({"sha256": wrong}, "sha256 is given without archive"),
         ({**good, "sha256": wrong}, "not the expected " + wrong),
-        ({**good, "sha256": wrong[1:]}, "is not 64 hexadecimal digits"),
+        ({**good, "sha256": wrong[1:]}, f"(got '{wrong[1:]}')"),
         (two, "2 programs bin/proctor, not one"), (broken, "tar failed to unpack broken.tar"),
-        (no_zip, "failed to unpack broken.whl"),
         ({**good, "archive": "absent.tar"}, "ENOENT"),
         ({**good, "archive": "http://localhost/proctor.tar"}, "must be a file or an https address"),
         ({**good, "archive": "https://127.0.0.1:1/proctor.tar"}, "failed to download"),
@@ -261,7 +222,7 @@ def attestation(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (archives, from_wheels, refused, release, wrong_release, attestation)}
+             (archives, refused, release, wrong_release, attestation)}
 
 
 def main():

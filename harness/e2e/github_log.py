@@ -9,33 +9,24 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
-from harness import Sandbox, check, killed, of_type, records, wait_until, write_config
+from harness import ROOT, Sandbox, check, killed, of_type, records, run_scenarios, wait_until, write_config
+
+sys.path.insert(0, str(ROOT / "fixtures"))
+
+from github_runner.commands import CommandReader  # noqa: E402
 
 HOSTILE = r"::error::forged\n \t::stop-commands::x\n##[error]forged ##[group]g\r::set-output name=v::1\n\302\240::debug::d\n"
-NAMES = {"error", "warning", "notice", "debug", "group", "endgroup", "stop-commands", "set-output", "add-mask"}
 
 
 class StepLog:
-    """Reads a log as the runner does: ::NAME ...:: at the start of a line, ##[NAME ...] anywhere, until stopped."""
+    """What the runner obeys in a log."""
 
     def __init__(self, data):
-        self.obeyed, self.token = [], None
+        self.reader, self.obeyed = CommandReader(), []
         for line in re.split(r"[\r\n]", data.decode(errors="replace")):
-            self.read(line)
-
-    def read(self, line):
-        found = re.match(r"::(.*?)::(.*)", line.strip()) or re.search(r"##\[(.*?)\](.*)", line)
-        if not found:
-            return
-        name = found[1].split(" ")[0]
-        if self.token:
-            self.token = None if name == self.token else self.token
-        elif name == "stop-commands":
-            self.token = found[2]
-        elif name in NAMES:
-            self.obeyed.append((name, found[1], found[2]))
+            if command := self.reader.read(line):
+                self.obeyed.append(command)
 
 
 def step(sandbox, *words, **env):
@@ -81,8 +72,8 @@ def hostile_list(sandbox):
 def own_terminal(sandbox):
     """--no-capture: the case writes into the log itself, and the step obeys again afterwards."""
     code, log = step(sandbox, "exec", "--no-capture", "--out", sandbox.out(), "--", "sh", "-c", f"printf '{HOSTILE}no newline'")
-    check(code == 0 and not StepLog(log).obeyed and StepLog(log).token is None, "obeyed:", log)
-    check(StepLog(log + b"::notice::ours\n").obeyed == [("notice", "notice", "ours")], "still stopped:", log)
+    check(code == 0 and not StepLog(log).obeyed, "obeyed:", log)
+    check([command.text for command in StepLog(log + b"::notice::ours\n").obeyed] == ["ours"], "still stopped:", log)
 
 
 def hostile_run(sandbox):
@@ -93,15 +84,15 @@ def hostile_run(sandbox):
                 "backend": "none"}})
     code, log = step(sandbox, "run", "--out", sandbox.out())
     obeyed = StepLog(log).obeyed
-    check(code == 1 and [name for name, _, _ in obeyed] == ["group", "endgroup"], "not one group alone:", obeyed, log)
-    check(obeyed[0][2].startswith("output of bad/") and obeyed[0][1] == "group", "group:", obeyed)
+    check(code == 1 and [command.name for command in obeyed] == ["group", "endgroup"], "not one group alone:", obeyed, log)
+    check(obeyed[0].text.startswith("output of bad/") and not obeyed[0].properties, "group:", obeyed)
 
     summary, outputs = sandbox.path / "summary.md", sandbox.path / "outputs"
     summary.write_text("# before\n")
     code, log = step(sandbox, "report", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
     obeyed = StepLog(log).obeyed
-    check(code == 0 and [name for name, _, _ in obeyed] == ["error"], "not one error:", log)
-    check("title=bad/" in obeyed[0][1] and "whose problem: code%0A" in obeyed[0][2], "annotation:", obeyed)
+    check(code == 0 and [command.name for command in obeyed] == ["error"], "not one error:", log)
+    check("bad/" in obeyed[0].properties["title"] and "whose problem: code\n" in obeyed[0].text, "annotation:", obeyed)
     check(summary.read_text().startswith("# before\n# Proctor: RED"), "summary:", summary.read_text()[:80])
     out = sandbox.last_out()
     check(outputs.read_text() == "verdict=red\nexit-code=1\nretry=false\ntotal=2\npassed=1\nfailed=1\nskipped=0\nflaky=0\n"
@@ -143,17 +134,5 @@ def interrupted(sandbox):
           f"flaky=0\nreport={out}\njunit={out}/junit.xml\npage=\n", outputs.read_text())
 
 
-SCENARIOS = {function.__name__: function for function in
-             (hostile_exec, hostile_list, own_terminal, hostile_run, each_only_where_it_is_wanted, interrupted)}
-
-
-def main():
-    for name in sys.argv[1:] or SCENARIOS:
-        started = time.monotonic()
-        with Sandbox() as sandbox:
-            SCENARIOS[name](sandbox)
-        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios((hostile_exec, hostile_list, own_terminal, hostile_run, each_only_where_it_is_wanted, interrupted))

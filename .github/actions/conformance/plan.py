@@ -30,20 +30,6 @@ def near(word, words):
     return f"; did you mean '{found[0]}'?" if found else f"; there are {', '.join(sorted(words))}"
 
 
-def write_output(name, value):
-    print(f"{name}: {json.dumps(value)}")
-    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"{name}={json.dumps(value)}\n")
-
-
-def main_of(main, title):
-    try:
-        main()
-    except Refused as refusal:
-        error(title, str(refusal))
-        sys.exit(1)
-
-
 def whole_number(name, least):
     text = os.environ[name]
     if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) < least:
@@ -145,8 +131,14 @@ def main():
         include += [{"stack": entry["stack"], "shard": f"{shard}of{shards}", "part": f"{shard}/{shards}",
                      "labels": entry["labels"], "container": place, "run": "\n".join(arguments("RUN", entry))}
                     for shard in range(1, shards + 1)]
-    write_output("matrix", {"include": include})
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"matrix={json.dumps({'include': include})}\n")
+    print(f"{len(include)} jobs: {', '.join(row['stack'] + ' ' + row['part'] for row in include)}")
 
 
 if __name__ == "__main__":
-    main_of(main, "Not planned")
+    try:
+        main()
+    except Refused as refusal:
+        error("Not planned", str(refusal))
+        sys.exit(1)

@@ -41,8 +41,7 @@ void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DI
 void add_log_command(CLI::App& app, Action& action);              // log CASE
 void add_devices_command(CLI::App& app, Action& action);          // devices
 void add_doctor_command(CLI::App& app, Action& action);           // doctor
-void add_mask_command(CLI::App& app, Action& action);             // mask lint|explain
-void add_explain_command(CLI::App& app, Action& action);          // explain CASE
+void add_explain_command(CLI::App& app, Action& action);          // explain CASE, explain mask
 void add_known_failures_command(CLI::App& app, Action& action);   // known-failures check|suggest
 void add_selftest_command(CLI::App& app, Action& action);
 void add_manual_command(CLI::App& app, Action& action,

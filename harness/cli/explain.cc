@@ -10,6 +10,7 @@
 #include "harness/classify/explain_rule.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/explain_mask.h"
 #include "harness/core/backend.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
@@ -206,13 +207,12 @@ int explain(ExplainOptions options) {
 
 void add_explain_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
-      "explain", "Explain a built-in case (rule, faults, parameters) or the cause of a failure");
+      "explain", "Explain a built-in case (rule, faults, parameters), the cause of a failure, or a mask");
   auto options = std::make_shared<ExplainOptions>();
   command
       ->add_option("case", options->id,
                    "Id of a case or a check, or a cause that a report names (xid:79, device_lost)")
-      ->type_name("ID")
-      ->required();
+      ->type_name("ID");
   command
       ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
       ->type_name("FILE");
@@ -221,7 +221,12 @@ void add_explain_command(CLI::App& app, Action& action) {
                    "Seed for choosing test parameters, as of a run (default: 0)")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON document");
-  command->callback([options, &action] { action = [options] { return explain(*options); }; });
+  command->callback([command, options, &action] {
+    if (!command->get_subcommands().empty()) return;
+    if (command->count("case") == 0) throw CLI::RequiredError("ID");
+    action = [options] { return explain(*options); };
+  });
+  add_explain_mask(*command, action);
 }
 
 }  // namespace proctor::cli

@@ -116,7 +116,6 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_devices_command(app, action);
   add_healthcheck_command(app, action);
   add_doctor_command(app, action);
-  add_mask_command(app, action);
   add_stack_command(app, action);
   add_dump_command(app, action);
   add_finish_command(app, action);

@@ -84,7 +84,8 @@ Error unknown_word(const CLI::App& command, const std::string& word) {
   std::vector<std::string> known;
   for (const auto* below : shown_commands(command)) known.push_back(below->get_name());
   const std::string hint = cause_meant(command, word);
-  const std::string_view what = known.empty() ? "takes no argument" : "has no command";
+  const bool may_be_argument = known.empty() || !shown_arguments(command).empty();
+  const std::string_view what = may_be_argument ? "takes no argument" : "has no command";
   return Error::refused(fmt::format("`{}` {} `{}`", name, what, word),
                         did_you_mean(word, known, hint.empty() ? see_help(command) : hint));
 }
@@ -108,7 +109,7 @@ const CLI::Option* missing_option(const CLI::App& command) {
 
 std::string required_text(const CLI::App& command, std::string_view what) {
   const CLI::Option* missing = missing_option(command);
-  if (missing == nullptr && !shown_commands(command).empty())
+  if (missing == nullptr && what.starts_with("A subcommand "))
     return fmt::format("`{}` needs a command", full_name(command));
   if (missing == nullptr)  // a command asked for it by itself: "VALUE is required"
     return fmt::format("`{}` needs {}", full_name(command), what.substr(0, what.find(' ')));

@@ -408,7 +408,7 @@ std::string no_device_text(const RunPlanned& plan) {
     if (name == backend + ".caller_mask") mask = clean_text(value);
   }
   return "the caller's " + variable + "='" + mask + "' leaves no " + backend +
-         " device; next: unset it, or `proctor mask explain " + backend + " '" + mask + "'`";
+         " device; next: unset it, or `proctor explain mask " + backend + " '" + mask + "'`";
 }
 
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/cli/mask.h"
+#include "harness/cli/explain_mask.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cli/commands.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/devices/masks/mask_cuda.h"
@@ -75,22 +74,6 @@ MaskLint lint(const Question& question) {
   return lint_xpu_mask(question.value, question.hierarchy, question.topology);
 }
 
-void print_refusal(const Question& question, const MaskLint& lint, std::ostream& err) {
-  err << fmt::format("refused: {}\n", question.assignment());
-  for (const MaskRefusal& refusal : lint.refusals) {
-    err << fmt::format("  {} at column {} {}\n", to_string(refusal.entry), refusal.entry.column, refusal.why);
-  }
-  if (!lint.refused_whole.empty()) err << "  it " << lint.refused_whole << '\n';
-  err << (question.cuda ? "what the CUDA driver would make of it\n"
-                        : "what Intel's driver would make of it\n");
-  for (const std::string& line : lint.driver) err << "  " << line << '\n';
-  if (!lint.suggestion.empty()) err << lint.suggestion << '\n';
-}
-
-void print_warnings(const MaskLint& lint, std::ostream& out) {
-  for (const std::string& warning : lint.warnings) out << "warning: " << warning << '\n';
-}
-
 std::string topology_words(const Question& question, const Topology& topology) {
   const std::string size = question.cuda ? fmt::format("{} devices in PCI order", topology.cards)
                                          : fmt::format("{} cards of {} tiles; N is a card, N.M a tile of it",
@@ -100,14 +83,28 @@ std::string topology_words(const Question& question, const Topology& topology) {
 
 void print_verdict(const MaskLint& lint, std::ostream& out) {
   if (lint.accepted()) {
-    out << "verdict: accepted\n";
+    out << fmt::format("verdict: accepted, {}\n", lint.meaning);
+    for (const std::string& warning : lint.warnings) out << "warning: " << warning << '\n';
   } else if (!lint.refusals.empty()) {
     const MaskRefusal& first = lint.refusals.front();
-    out << fmt::format("verdict: refused by `proctor mask lint`: {} {}\n", to_string(first.entry), first.why);
+    out << fmt::format("verdict: refused, {} {}\n", to_string(first.entry), first.why);
   } else {
-    out << fmt::format("verdict: refused by `proctor mask lint`: it {}\n", lint.refused_whole);
+    out << fmt::format("verdict: refused, it {}\n", lint.refused_whole);
   }
-  print_warnings(lint, out);
+}
+
+void print_refusal(const Question& question, const MaskLint& lint, std::ostream& err) {
+  err << fmt::format("refused: {}\n", question.assignment());
+  for (const MaskRefusal& refusal : lint.refusals) {
+    err << fmt::format("  {} at column {} {}\n", to_string(refusal.entry), refusal.entry.column, refusal.why);
+  }
+  if (!lint.refused_whole.empty()) err << "  it " << lint.refused_whole << '\n';
+  if (!lint.suggestion.empty()) err << lint.suggestion << '\n';
+}
+
+void print_driver(const char* heading, const std::vector<std::string>& driver, std::ostream& out) {
+  if (!driver.empty()) out << '\n' << heading << '\n';
+  for (const std::string& line : driver) out << "  " << line << '\n';
 }
 
 void print(const Question& question, const MaskExplanation& explanation, const Topology& topology,
@@ -121,8 +118,7 @@ void print(const Question& question, const MaskExplanation& explanation, const T
     out << (set.under.empty() ? "  " : fmt::format("  {}: ", set.under)) << set.devices << '\n';
   }
   if (explanation.visible.empty()) out << "  nothing: the driver ends the process before it gets so far\n";
-  if (!explanation.driver.empty()) out << "\nIntel's driver (a model of its versions 22.43 and 26.27)\n";
-  for (const std::string& line : explanation.driver) out << "  " << line << '\n';
+  print_driver("Intel's driver (a model of its versions 22.43 and 26.27)", explanation.driver, out);
   out << "\nrules\n";
   for (const MaskRule& rule : explanation.rules) {
     out << fmt::format("  [{}] {}\n      {}\n", rule.evidence, rule.text, rule.source);
@@ -146,10 +142,30 @@ void take_value(const CLI::App& command, MaskRequest& request) {
   }
 }
 
-using Answer = int (*)(const MaskRequest&, std::ostream&, std::ostream&);
+}  // namespace
 
-void add_question(CLI::App& parent, const char* name, const char* help, Answer answer, Action& action) {
-  CLI::App* command = parent.add_subcommand(name, help);
+int explain_mask(const MaskRequest& request, std::ostream& out, std::ostream& err) {
+  const auto question = read(request);
+  if (!question) return report(question.error(), err);
+  const MaskLint verdict = lint(*question);
+  out << question->assignment() << '\n';
+  print_verdict(verdict, out);
+  if (question->cuda) {
+    const Topology topology = question->topology.value_or(kExampleCuda);
+    print_driver("the CUDA driver", verdict.driver, out);
+    print(*question, explain_cuda_mask(question->value, CudaHost{topology.cards, {}, {}}), topology, out);
+  } else {
+    const Topology topology = question->topology.value_or(kExampleXpu);
+    print(*question, explain_xpu_mask(question->value, question->hierarchy, topology), topology, out);
+  }
+  if (verdict.accepted()) return kExitGreen;
+  print_refusal(*question, verdict, err);
+  return kExitUsage;
+}
+
+void add_explain_mask(CLI::App& explain, Action& action) {
+  CLI::App* command = explain.add_subcommand(
+      "mask", "Show which devices CUDA_VISIBLE_DEVICES or ZE_AFFINITY_MASK selects, and the rules for it");
   const auto request = std::make_shared<MaskRequest>();
   command->add_option("BACKEND", request->backend, "Backend: cuda or xpu")->type_name("BACKEND")->required();
   command->add_option("VALUE", request->value, "Mask, which may be empty ('')")->type_name("VALUE");
@@ -160,49 +176,11 @@ void add_question(CLI::App& parent, const char* name, const char* help, Answer a
                    "Cards and tiles, for example 2x4 (cuda: number of cards)")
       ->type_name("TOPOLOGY");
   command->allow_extras();
-  command->callback([command, request, answer, &action] {
+  for (CLI::Option* other : explain.get_options()) command->excludes(other);
+  command->callback([command, request, &action] {
     take_value(*command, *request);
-    action = [request, answer] { return answer(*request, std::cout, std::cerr); };
+    action = [request] { return explain_mask(*request, std::cout, std::cerr); };
   });
-}
-
-}  // namespace
-
-int run_mask_lint(const MaskRequest& request, std::ostream& out, std::ostream& err) {
-  const auto question = read(request);
-  if (!question) return report(question.error(), err);
-  const MaskLint verdict = lint(*question);
-  if (!verdict.accepted()) {
-    print_refusal(*question, verdict, err);
-    return kExitUsage;
-  }
-  out << fmt::format("accepted: {} {}\n", question->assignment(), verdict.meaning);
-  print_warnings(verdict, out);
-  return kExitGreen;
-}
-
-int run_mask_explain(const MaskRequest& request, std::ostream& out, std::ostream& err) {
-  const auto question = read(request);
-  if (!question) return report(question.error(), err);
-  out << question->assignment() << '\n';
-  print_verdict(lint(*question), out);
-  if (question->cuda) {
-    const Topology topology = question->topology.value_or(kExampleCuda);
-    print(*question, explain_cuda_mask(question->value, CudaHost{topology.cards, {}, {}}), topology, out);
-  } else {
-    const Topology topology = question->topology.value_or(kExampleXpu);
-    print(*question, explain_xpu_mask(question->value, question->hierarchy, topology), topology, out);
-  }
-  return kExitGreen;
-}
-
-void add_mask_command(CLI::App& app, Action& action) {
-  CLI::App* mask = app.add_subcommand("mask", "Check or explain CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK");
-  mask->require_subcommand(1);
-  add_question(*mask, "lint", "Exit with 2 if a driver would crash on the mask or misread it", run_mask_lint,
-               action);
-  add_question(*mask, "explain", "Show what each entry means, what is visible, and the source of each rule",
-               run_mask_explain, action);
 }
 
 }  // namespace proctor::cli

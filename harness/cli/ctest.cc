@@ -214,7 +214,8 @@ int report(const std::string& directory) {
 
 void add_ctest_command(CLI::App& app, Action& action) {
   auto* command =
-      app.add_subcommand("ctest", "Commands for the CMake functions of docs/reference/frameworks/ctest.md");
+      app.add_subcommand("ctest", "Commands for the CMake functions of docs/reference/frameworks/ctest.md")
+          ->group("");
   command->require_subcommand(1);
   auto* list =
       command->add_subcommand("cases", "Print the cases as CMake calls: proctor_case(ID NAME DISABLED)");

@@ -190,7 +190,8 @@ int dump(const std::string& run_dir) {
 }  // namespace
 
 void add_dump_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("dump", "Show what the running cases do: stacks, states, devices");
+  auto* command =
+      app.add_subcommand("dump", "Show what the running cases do: stacks, states, devices")->group("");
   auto run_dir = std::make_shared<std::string>("proctor-out/latest");
   command->add_option("run_dir", *run_dir, "Run directory (default: proctor-out/latest)")
       ->type_name("RUN_DIR");

@@ -169,6 +169,17 @@ std::vector<std::string> option_names(const CLI::Option& option) {
   return names;
 }
 
+std::vector<const CLI::App*> all_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* /*command*/) { return true; });
+}
+
+const CLI::App* command_named(const CLI::App& app, std::string_view name) {
+  const auto commands = all_commands(app);
+  const auto found =
+      std::ranges::find(commands, name, [](const CLI::App* command) { return command->get_name(); });
+  return found == commands.end() ? nullptr : *found;
+}
+
 std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }

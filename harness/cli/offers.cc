@@ -38,13 +38,6 @@ std::vector<std::string_view> kinds_of(const CLI::App& command, const CLI::Optio
   return found == kKinds.end() ? std::vector<std::string_view>() : std::vector{found->second};
 }
 
-const CLI::App* command_named(const CLI::App& app, std::string_view name) {
-  const auto commands = shown_commands(app);
-  const auto found =
-      std::ranges::find(commands, name, [](const CLI::App* command) { return command->get_name(); });
-  return found == commands.end() ? nullptr : *found;
-}
-
 std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
   return app.get_options(
       [](const CLI::Option* option) { return !option->get_group().empty() && !option->get_positional(); });

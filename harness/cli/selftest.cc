@@ -263,8 +263,10 @@ int SelftestCommand::run() {
 }  // namespace
 
 void add_selftest_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand(
-      "selftest", "Check that every built-in test fails under the faults that it must detect");
+  auto* command =
+      app.add_subcommand("selftest",
+                         "Check that every built-in test fails under the faults that it must detect")
+          ->group("");
   auto options = std::make_shared<SelftestOptions>();
   options->plan.selection.backend = "xpu";
   command

@@ -178,7 +178,7 @@ int slurm_run(const SlurmRequest& request, const Words& task_arguments) {
 }
 
 void add_slurm_accept(CLI::App& slurm, Action& action, const AfterDashes& after_dashes) {
-  auto* command = slurm.add_subcommand("accept", "Accept or reject each node of the allocation");
+  auto* command = slurm.add_subcommand("accept", "Accept or reject each node of the allocation")->group("");
   auto request = std::make_shared<SlurmAcceptRequest>();
   command
       ->add_option(

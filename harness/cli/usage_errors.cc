@@ -82,7 +82,7 @@ Error unknown_word(const CLI::App& command, const std::string& word) {
         fmt::format("Put the command after `--`: {} [OPTIONS] -- {}", name, shell_quote(word)));
   }
   std::vector<std::string> known;
-  for (const auto* below : shown_commands(command)) known.push_back(below->get_name());
+  for (const auto* below : all_commands(command)) known.push_back(below->get_name());
   const std::string hint = cause_meant(command, word);
   const bool may_be_argument = known.empty() || !shown_arguments(command).empty();
   const std::string_view what = may_be_argument ? "takes no argument" : "has no command";
@@ -161,10 +161,9 @@ Result<void> turn_help(const CLI::App& app, std::vector<std::string>& arguments)
   if (arguments.empty() || arguments.front() != "help") return {};
   const CLI::App* command = &app;
   for (auto word = arguments.begin() + 1; word != arguments.end(); ++word) {
-    const auto below = shown_commands(*command);
-    const auto named = std::ranges::find(below, *word, [](const CLI::App* each) { return each->get_name(); });
-    if (named == below.end()) return unknown_word(*command, *word);
-    command = *named;
+    const CLI::App* below = command_named(*command, *word);
+    if (below == nullptr) return unknown_word(*command, *word);
+    command = below;
   }
   arguments.erase(arguments.begin());
   arguments.emplace_back("--help");

@@ -33,6 +33,26 @@ def commands(*words):
     return found
 
 
+# --help lists those that people need. These work, and have their own help.
+HIDDEN = (("selftest",), ("dump",), ("ctest",), ("slurm", "accept"))
+MOST_COMMANDS, MOST_LEAVES = 18, 32
+
+
+def all_commands():
+    """commands(), and the hidden ones."""
+    return {command: options for words in ((), *HIDDEN) for command, options in commands(*words).items()}
+
+
+def numbers(told):
+    """A head can hold the commands. The synopsis has one line for each that can be called."""
+    first = [command for command in told if len(command) == 1]
+    leaves = PAGE.read_text().partition("\n.SH SYNOPSIS\n")[2].partition("\n.SH ")[0].count("\n.br\n")
+    check(len(first) <= MOST_COMMANDS, len(first), "commands:", first)
+    check(leaves <= MOST_LEAVES, leaves, "leaves")
+    check(not set(HIDDEN) & set(told), "are not hidden:", set(HIDDEN) & set(told))
+    print(f"ok {len(first)} commands and {leaves} leaves are shown")
+
+
 def sections(page):
     """The same of the page."""
     found = {}
@@ -180,8 +200,9 @@ def words_of_the_machine():
 
 def main():
     told = commands()
-    words_of_help(told)
-    sizes(told)
+    numbers(told)
+    words_of_help(all_commands())
+    sizes(all_commands())
     page(told)
     completion(told)
     words_of_the_machine()

@@ -29,7 +29,7 @@ from pathlib import Path
 
 import guide
 from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, frameworks, skip
-from manual import commands as told_commands
+from manual import all_commands as told_commands
 
 SIM = "xpu:2x2,cuda:4"
 INTEL_DRIVER = "libze_intel_gpu.so.1"

@@ -366,21 +366,19 @@ void add_undrain_command(CLI::App& devices, Action& action) {
 
 void add_devices_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
-  CLI::App* list = command->add_subcommand("list", "List the devices of this machine");
   auto options = std::make_shared<ListOptions>();
-  for (CLI::App* each : {command, list}) {
-    add_device_query_options(*each, options->query);
-    add_state_dir(*each, options->state_dir);
-    each->add_flag("--json", options->json, "Print one JSON document");
-    each->add_flag("--ids", options->ids, "Print only the ids, one on each line, drained devices included");
-    each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
-                   "Print a file for `ctest --resource-spec-file`");
-    each->add_option("--expect-file", options->expect_file,
-                     "Write what this machine has to this file, for `proctor accept --expect`")
-        ->type_name("FILE");
-  }
-  command->callback([&action, command, list, options] {
-    if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own
+  add_device_query_options(*command, options->query);
+  add_state_dir(*command, options->state_dir);
+  command->add_flag("--json", options->json, "Print one JSON document");
+  command->add_flag("--ids", options->ids, "Print only the ids, one on each line, drained devices included");
+  command->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
+                    "Print a file for `ctest --resource-spec-file`");
+  command
+      ->add_option("--expect-file", options->expect_file,
+                   "Write what this machine has to this file, for `proctor accept --expect`")
+      ->type_name("FILE");
+  command->callback([&action, command, options] {
+    if (!command->get_subcommands().empty()) return;  // drain and undrain have their own
     action = [options] { return run_devices(*options); };
   });
   add_drain_command(*command, action);

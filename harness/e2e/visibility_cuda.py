@@ -64,7 +64,7 @@ def observations(sandbox, document, out):
     for entry in (document["run"], *document["cases"]):
         entry["simulated"] = False
     (out / "report.json").write_text(json.dumps(document))
-    (out / "devices-before.json").write_text(sandbox.proctor("devices", "list", "--json", "--sim", "cuda:4").stdout)
+    (out / "devices-before.json").write_text(sandbox.proctor("devices", "--json", "--sim", "cuda:4").stdout)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     made = tomllib.loads(table.read_text())
     check(len(made["devices"]) == 4 and made["driver"] == document["run"]["stack"]["cuda.driver"], made)

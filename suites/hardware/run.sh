@@ -17,7 +17,7 @@ else
   set -- visibility memory kernels management collectives --backend cuda --size full "$@"
 fi
 
-look() { "$here/bin/proctor" devices list --json; }
+look() { "$here/bin/proctor" devices --json; }
 
 kernel_log() { # the file of PROCTOR_KERNEL_LOG stands in for the kernel's own log
   if [ -n "${PROCTOR_KERNEL_LOG-}" ]; then cat "$PROCTOR_KERNEL_LOG"; else dmesg; fi

@@ -113,7 +113,7 @@ const ReportFormats& default_formats() {
   return formats;
 }
 
-Result<ReportFormats> parse_formats(const std::string& list) {
+Result<ReportFormats> parse_formats(const std::string& list, const std::vector<std::string>& others) {
   const ReportFormats all = formats_where([](const ReportFormat&) { return true; });
   ReportFormats formats;
   for (const std::string_view part : split(list, ',')) {
@@ -125,6 +125,7 @@ Result<ReportFormats> parse_formats(const std::string& list) {
     if (formats.size() > before) continue;
     std::vector<std::string> names = names_of(all);
     names.insert(names.begin(), "all");
+    names.insert(names.end(), others.begin(), others.end());
     return Error::usage(fmt::format("read --format {}: there is no format `{}`", list, word),
                         suggestion(word, names, "formats"));
   }

@@ -39,8 +39,9 @@ using ReportFormats = std::vector<const ReportFormat*>;
 std::span<const ReportFormat> all_formats();
 // What a run leaves: json, junit, ctrf, markdown, html.
 const ReportFormats& default_formats();
-// "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none.
-Result<ReportFormats> parse_formats(const std::string& list);
+// "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none, and the nearest format.
+// `others` can be meant too.
+Result<ReportFormats> parse_formats(const std::string& list, const std::vector<std::string>& others = {});
 // "json (report.json), junit (junit.xml, junit/*.xml), ...; or all (default: json,...)": for the help.
 std::string formats_text();
 // The journal, and the files of the formats: whoever has one of them has the run.

@@ -100,7 +100,7 @@ async function report(run) {
 }
 
 async function showInGithub(run, env) {
-  const { code } = await start(run.program, ['report', 'github', run.directory],
+  const { code } = await start(run.program, ['report', 'render', run.directory, '--format', 'github'],
     { cwd: workspace, env, listens: false });
   return code;
 }

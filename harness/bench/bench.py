@@ -405,7 +405,7 @@ def history(bin_dir, work, table):
     table.row("what is flaky in it", best_of(3, [proctor, "history", "show", file, "--flaky"]), 0.5, "s", "")
     table.row("what fails in it", best_of(3, [proctor, "history", "show", file]), 0.5, "s", "")
     page = work / "page.html"
-    subprocess.run([proctor, "report", "page", *journals[:20], "--out", page], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([proctor, "report", "render", "--format", "page", *journals[:20], "--out", page], stdout=subprocess.DEVNULL, check=True)
     table.row("the page of 20 runs of 10,000 cases", page.stat().st_size / 1e6, 5, "MB", "1 % of the results bad")
 
 

@@ -24,7 +24,7 @@ void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);   // shares run's selection
-void add_report_command(CLI::App& app, Action& action);   // report render|merge|diff|page|pack|github
+void add_report_command(CLI::App& app, Action& action);   // report render|merge|diff|pack
 void add_history_command(CLI::App& app, Action& action);  // history add|show|...
 void add_slurm_command(CLI::App& app, Action& action,
                        const AfterDashes& after_dashes);          // slurm run

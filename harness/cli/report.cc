@@ -1,9 +1,10 @@
-// `proctor report render RUN_DIR`: every report is a function of the journal, also after the runner was
-// killed.
+// `proctor report render RUN_DIR...`: every report is a function of the journal, also after the runner was killed.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
@@ -13,6 +14,8 @@
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/run/record/journal.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/run_model.h"
@@ -59,34 +62,126 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
 
 namespace {
 
+// These stand alone: one has several runs, the other writes no file of its own.
+constexpr std::string_view kPage = "page";
+constexpr std::string_view kGithub = "github";
+
 struct RenderOptions {
-  std::string run_dir;                // or a packed run
+  PageOptions page;                   // its runs and its place are those of all formats
   std::optional<std::string> format;  // none: what a run leaves
-  std::string out;                    // "" = the run directory
+  bool force = false;
+
+  bool is(std::string_view name) const { return format == name; }
+  const std::string& run_dir() const { return page.runs.front(); }  // or a packed run
 };
+
+// Each option fits the format.
+Result<void> check_options(const RenderOptions& options) {
+  const PageOptions& page = options.page;
+  for (const auto& [name, value] : {std::pair("--against", &page.against),
+                                    {"--history", &page.history},
+                                    {"--gate", &page.gate},
+                                    {"--coverage", &page.coverage}}) {
+    if (!value->empty() && !options.is(kPage))
+      return Error::refused(std::string(name) + " requires --format page");
+  }
+  if (options.force && !options.is(kGithub)) return Error::refused("--force requires --format github");
+  if (options.is(kPage) && page.out.empty()) return Error::refused("--format page requires --out FILE");
+  if (options.is(kGithub) && !page.out.empty())
+    return Error::refused("--format github cannot be combined with --out");
+  if (!options.is(kPage) && page.runs.size() > 1)
+    return Error::refused("`proctor report render` takes one run (got " + std::to_string(page.runs.size()) + ")",
+                          "Only --format page takes several.");
+  return {};
+}
+
+Result<ReportFormats> formats_of(const RenderOptions& options) {
+  if (!options.format) return default_formats();
+  for (const std::string_view word : split(*options.format, ',')) {
+    if (trimmed(word) == kPage || trimmed(word) == kGithub)
+      return Error::refused("--format " + std::string(trimmed(word)) + " cannot be combined with other formats");
+  }
+  return parse_formats(*options.format, {std::string(kPage), std::string(kGithub)});
+}
 
 // Unpacks a file of `report pack`. Returns the run directory that it becomes.
 int unpack_and_render(const RenderOptions& options, const ReportFormats& formats) {
-  std::string directory = options.out;
-  if (directory.empty()) directory = options.run_dir.substr(0, options.run_dir.size() - kPackedEnding.size());
-  if (auto unpacked = unpack_run(options.run_dir, directory); !unpacked) return fail(unpacked.error());
+  const std::string& packed = options.run_dir();
+  std::string directory = options.page.out;
+  if (directory.empty()) directory = packed.substr(0, packed.size() - kPackedEnding.size());
+  if (auto unpacked = unpack_run(packed, directory); !unpacked) return fail(unpacked.error());
   return render_again(directory, formats);
 }
 
 int render_formats(const RenderOptions& options) {
-  ReportFormats formats = default_formats();
-  if (options.format) {
-    auto read = parse_formats(*options.format);
-    if (!read) return fail(read.error());
-    formats = *std::move(read);
-  }
-  if (is_packed_run(options.run_dir)) return unpack_and_render(options, formats);
+  if (auto fits = check_options(options); !fits) return fail(fits.error());
+  if (options.is(kPage)) return make_page(options.page);
+  if (options.is(kGithub)) return show_in_github(options.run_dir(), options.force);
+  const auto formats = formats_of(options);
+  if (!formats) return fail(formats.error());
+  if (is_packed_run(options.run_dir())) return unpack_and_render(options, *formats);
+  const std::string& out = options.page.out;
   std::error_code error;
-  if (!options.out.empty() && !std::filesystem::is_directory(options.out, error)) {
-    std::filesystem::create_directories(options.out, error);
-    if (error) return fail(Error::system("make " + options.out, error.value()));
+  if (!out.empty() && !std::filesystem::is_directory(out, error)) {
+    std::filesystem::create_directories(out, error);
+    if (error) return fail(Error::system("make " + out, error.value()));
   }
-  return render_again(options.run_dir, formats, options.out);
+  return render_again(options.run_dir(), *formats, out);
+}
+
+void add_page_options(CLI::App& command, PageOptions& page) {
+  const char* const group = "With --format page";
+  command.add_option("--against", page.against, "Older run directory: show what changed since then")
+      ->type_name("RUN_DIR")
+      ->group(group);
+  command
+      .add_option("--history", page.history,
+                  "History file (see `proctor history`): show since when each case fails, its last 50 "
+                  "outcomes, and what changed since the run before")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--gate", page.gate,
+                  "JSON file of `proctor gate`: show its verdict and each rule that does not hold")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--coverage", page.coverage,
+                  "Output of `proctor list --coverage --json`: show each rule with the result of its "
+                  "checks, and what has no check")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_report_render(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand(
+      "render", "Write the reports of a run again, or a page of several, or what GitHub Actions shows");
+  command->footer(
+      "page: one HTML page of several runs, or of one with its past. Links to logs are relative to it. The "
+      "page of one run without its past is that of html.\n"
+      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, "
+      "machine, incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, "
+      "`passed`, `failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file "
+      "in GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
+  auto options = std::make_shared<RenderOptions>();
+  command
+      ->add_option("run_dir", options->page.runs,
+                   "Run directory, or a file of `report pack`, which is unpacked; several with --format page")
+      ->required()
+      ->type_name("RUN_DIR");
+  command
+      ->add_option("--format", options->format,
+                   "Formats, by commas: " + formats_text() + "; or page or github")
+      ->type_name("FORMATS");
+  command
+      ->add_option("--out", options->page.out,
+                   "Directory for the reports (default: the run directory; of FILE.tar.gz, FILE); the file "
+                   "of page")
+      ->type_name("PATH");
+  add_page_options(*command, options->page);
+  command->add_flag("--force", options->force, "Print the annotations outside of GitHub Actions, too")
+      ->group("With --format github");
+  command->callback([options, &action] { action = [options] { return render_formats(*options); }; });
 }
 
 }  // namespace
@@ -94,25 +189,10 @@ int render_formats(const RenderOptions& options) {
 void add_report_command(CLI::App& app, Action& action) {
   auto* report = app.add_subcommand("report", "Make, merge and compare reports");
   report->require_subcommand(1);
-  auto* command = report->add_subcommand("render", "Write the reports of a run again, from its journal");
-  auto options = std::make_shared<RenderOptions>();
-  command
-      ->add_option("run_dir", options->run_dir,
-                   "Run directory, or a file of `report pack`, which is unpacked")
-      ->required()
-      ->type_name("RUN_DIR");
-  command->add_option("--format", options->format, "Formats, separated by commas: " + formats_text())
-      ->type_name("FORMATS");
-  command
-      ->add_option("--out", options->out,
-                   "Directory for the reports (default: the run directory; of FILE.tar.gz, FILE)")
-      ->type_name("DIR");
+  add_report_render(*report, action);
   add_report_merge(*report, action);
   add_report_pack(*report, action);
-  add_report_page(*report, action);
   add_report_diff(*report, action);
-  add_report_github(*report, action);
-  command->callback([options, &action] { action = [options] { return render_formats(*options); }; });
 }
 
 }  // namespace proctor::cli

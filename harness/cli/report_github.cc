@@ -1,4 +1,4 @@
-// `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing is run here; everything that
+// `proctor report render RUN_DIR --format github`: the run as GitHub Actions shows it. Nothing is run here; everything that
 // is written is a function of the journal.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
@@ -23,11 +22,6 @@
 
 namespace proctor::cli {
 namespace {
-
-struct GithubOptions {
-  std::string run_dir;
-  bool force = false;
-};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -90,19 +84,21 @@ Result<void> append_outputs(const RunModel& model, const std::string& run_dir, c
   return append("GITHUB_OUTPUT", path, text);
 }
 
-int report_github(const GithubOptions& options) {
-  const auto model = load_run(options.run_dir);
+}  // namespace
+
+int show_in_github(const std::string& run_dir, bool force) {
+  const auto model = load_run(run_dir);
   if (!model) return fail(Error::usage_of(model.error()));
   const std::string summary = variable("GITHUB_STEP_SUMMARY");
   const std::string outputs = variable("GITHUB_OUTPUT");
-  const bool annotate = options.force || in_github_actions();
+  const bool annotate = force || in_github_actions();
   if (annotate) {
     for (const Annotation& annotation : annotations(*model, variable("GITHUB_WORKSPACE")))
       std::printf("%s\n", workflow_command(annotation).c_str());
     if (std::fflush(stdout) != 0) return fail(Error::system("write the annotations to stdout", errno));
   }
   if (!outputs.empty()) {
-    if (auto written = append_outputs(*model, options.run_dir, outputs); !written)
+    if (auto written = append_outputs(*model, run_dir, outputs); !written)
       return fail(written.error());
   }
   if (!summary.empty()) {
@@ -112,22 +108,6 @@ int report_github(const GithubOptions& options) {
     std::printf("not in a step of GitHub Actions: nothing to write; --force prints the annotations\n");
   }
   return kExitGreen;
-}
-
-}  // namespace
-
-void add_report_github(CLI::App& report, Action& action) {
-  auto* command =
-      report.add_subcommand("github", "Show a run in GitHub Actions: annotations, job summary, outputs");
-  command->footer(
-      "Appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, machine, "
-      "incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, `passed`, "
-      "`failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file in "
-      "GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
-  auto options = std::make_shared<GithubOptions>();
-  command->add_option("run_dir", options->run_dir, "Run directory")->required()->type_name("RUN_DIR");
-  command->add_flag("--force", options->force, "Print the annotations outside of GitHub Actions, too");
-  command->callback([options, &action] { action = [options] { return report_github(*options); }; });
 }
 
 }  // namespace proctor::cli

@@ -1,8 +1,7 @@
-// `proctor report page REPORT... --out FILE`: one page of several runs, or of one with its past.
+// `proctor report render RUN_DIR... --format page --out FILE`: one page of several runs, or of one with its past.
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <memory>
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
@@ -19,15 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct PageOptions {
-  std::vector<std::string> reports;
-  std::string against;
-  std::string history;
-  std::string gate;
-  std::string coverage;
-  std::string out;
-};
-
 // A run, and all that its part of the page is made of.
 struct Loaded {
   fs::path run_dir;
@@ -43,7 +33,7 @@ class PageMaker {
   explicit PageMaker(const PageOptions& options) : options_(options) {}
 
   Result<void> load() {
-    for (const std::string& report : options_.reports) {
+    for (const std::string& report : options_.runs) {
       if (auto loaded = load_one(report); !loaded) return loaded;
     }
     if (!options_.history.empty()) {
@@ -149,47 +139,17 @@ class PageMaker {
   std::optional<PageCoverage> coverage_;
 };
 
+}  // namespace
+
 int make_page(const PageOptions& options) {
-  if (!options.against.empty() && options.reports.size() > 1)
+  if (!options.against.empty() && options.runs.size() > 1)
     return fail(Error::refused("--against needs exactly one report; " +
-                               std::to_string(options.reports.size()) + " are given"));
+                               std::to_string(options.runs.size()) + " are given"));
   PageMaker maker(options);
   if (auto loaded = maker.load(); !loaded) return fail(Error::usage_of(loaded.error()));
   if (auto written = maker.write(); !written) return fail(written.error());
   std::printf("page %s\n", shown(options.out).c_str());
   return kExitGreen;
-}
-
-}  // namespace
-
-void add_report_page(CLI::App& report, Action& action) {
-  auto* command =
-      report.add_subcommand("page", "Make one HTML page of several runs, or of one run with its history");
-  command->footer("The page of a single run without its history is index.html in its run directory.");
-  auto options = std::make_shared<PageOptions>();
-  command->add_option("reports", options->reports, "Run directories, merged ones included")
-      ->type_name("RUN_DIR")
-      ->required();
-  command->add_option("--against", options->against, "Older run directory: show what changed since then")
-      ->type_name("RUN_DIR");
-  command
-      ->add_option("--history", options->history,
-                   "History file (see `proctor history`): show since when each case fails, its last 50 "
-                   "outcomes, and what changed since the run before")
-      ->type_name("FILE");
-  command
-      ->add_option("--gate", options->gate,
-                   "JSON file of `proctor gate`: show its verdict and each rule that does not hold")
-      ->type_name("FILE");
-  command
-      ->add_option("--coverage", options->coverage,
-                   "Output of `proctor list --coverage --json`: show each rule with the result of its "
-                   "checks, and what has no check")
-      ->type_name("FILE");
-  command->add_option("--out", options->out, "File to write; links to logs are relative to it (required)")
-      ->type_name("FILE")
-      ->required();
-  command->callback([options, &action] { action = [options] { return make_page(*options); }; });
 }
 
 }  // namespace proctor::cli

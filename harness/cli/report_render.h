@@ -23,10 +23,22 @@ Result<RunModel> write_journal(const std::vector<Event>& events, const std::stri
 int render_again(const std::string& run_dir, const ReportFormats& formats = default_formats(),
                  const std::string& out = {});
 
-void add_report_github(CLI::App& report, Action& action);  // report github
-void add_report_diff(CLI::App& report, Action& action);    // report diff
-void add_report_merge(CLI::App& report, Action& action);   // report merge
-void add_report_pack(CLI::App& report, Action& action);    // report pack
-void add_report_page(CLI::App& report, Action& action);    // report page
+// One page of several runs, or of one with its past. An option that is empty was not given.
+struct PageOptions {
+  std::vector<std::string> runs;
+  std::string against;   // an older run
+  std::string history;   // a file
+  std::string gate;      // a file of `gate --json`
+  std::string coverage;  // a file of `list --coverage --json`
+  std::string out;       // the page
+};
+int make_page(const PageOptions& options);
+
+// Annotations, job summary and outputs of a step. `force`: annotations also outside of GitHub Actions.
+int show_in_github(const std::string& run_dir, bool force);
+
+void add_report_diff(CLI::App& report, Action& action);   // report diff
+void add_report_merge(CLI::App& report, Action& action);  // report merge
+void add_report_pack(CLI::App& report, Action& action);   // report pack
 
 }  // namespace proctor::cli

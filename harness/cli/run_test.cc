@@ -133,8 +133,8 @@ TEST_F(Run, ALineOfAJournalThatIsTooDeepEndsNoReader) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"finish", "out"},
                                              {"report", "render", "out"},
-                                             {"report", "page", "out", "out", "--out", "p.html"},
-                                             {"report", "github", "out"},
+                                             {"report", "render", "--format", "page", "out", "out", "--out", "p.html"},
+                                             {"report", "render", "--format", "github", "out"},
                                              {"report", "diff", "out", "out"},
                                              {"history", "add", "h.sqlite", "out"},
                                              {"rerun", "out"}}) {

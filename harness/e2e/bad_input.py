@@ -67,6 +67,13 @@ COMMAND_LINES = [
     ("nobody", ["known-failures", "suggest", "no-such-run", "--owner", " ", "--issue", "b"], ["--owner"]),
     ("days", ["known-failures", "suggest", "no-such-run", "--owner", "a", "--issue", "b", "--days", "91"], ["--days", "91"]),
     ("journal", ["report", "render", "no-such-run"], ["no-such-run"]),
+    ("format", ["report", "render", "a", "--format", "pgae"], ["pgae", "`page`"]),
+    ("formats of two sorts", ["report", "render", "a", "--format", "json,github"], ["--format github cannot be combined"]),
+    ("page without a place", ["report", "render", "a", "b", "--format", "page"], ["--format page requires --out"]),
+    ("two runs", ["report", "render", "a", "b"], ["takes one run (got 2)", "--format page"]),
+    ("history of no page", ["report", "render", "a", "--history", "h"], ["--history requires --format page"]),
+    ("place of what GitHub shows", ["report", "render", "a", "--format", "github", "--out", "b"], ["--format github", "--out"]),
+    ("annotations of no format", ["report", "render", "a", "--force"], ["--force requires --format github"]),
 ]
 
 # name, PROCTOR_SIM_FAULTS, arguments after `run`, what the message must hold

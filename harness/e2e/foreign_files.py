@@ -16,8 +16,8 @@ from pathlib import Path
 from harness import BIN, ROOT, check, of_type, records, report, run_scenarios, skip, write_config
 
 READERS = (["report", "render", "{}"], ["report", "merge", "{}", "--out", "merged"], ["report", "diff", "{}", "{}"],
-           ["report", "page", "{}", "--out", "page.html"], ["report", "github", "{}"], ["rerun", "{}"], ["finish", "{}"],
-           ["history", "add", "{}", "--db", "history.sqlite"], ["gate", "{}", "--policy", "gate.toml"])
+           ["report", "render", "--format", "page", "{}", "--out", "page.html"], ["report", "render", "--format", "github", "{}"],
+           ["rerun", "{}"], ["finish", "{}"], ["history", "add", "{}", "--db", "history.sqlite"], ["gate", "{}", "--policy", "gate.toml"])
 
 
 def shell_suites(sandbox, suites, *options, wrap=None):

@@ -89,7 +89,7 @@ def hostile_run(sandbox):
 
     summary, outputs = sandbox.path / "summary.md", sandbox.path / "outputs"
     summary.write_text("# before\n")
-    code, log = step(sandbox, "report", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
+    code, log = step(sandbox, "report", "render", "--format", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
     obeyed = StepLog(log).obeyed
     check(code == 0 and [command.name for command in obeyed] == ["error"], "not one error:", log)
     check("bad/" in obeyed[0].properties["title"] and "whose problem: code\n" in obeyed[0].text, "annotation:", obeyed)
@@ -103,22 +103,22 @@ def hostile_run(sandbox):
 def each_only_where_it_is_wanted(sandbox):
     out = sandbox.out()
     check(sandbox.proctor("run", "--out", out, "--", "true").returncode == 0, "not green")
-    done = sandbox.proctor("report", "github", out)
+    done = sandbox.proctor("report", "render", "--format", "github", out)
     check(done.returncode == 0 and "::" not in done.stdout and "--force" in done.stdout, "unasked:", done.stdout)
-    done = sandbox.proctor("report", "github", out, "--force")
+    done = sandbox.proctor("report", "render", "--format", "github", out, "--force")
     check(done.returncode == 0 and done.stdout == "", "a green run needs no annotation:", done.stdout)
 
     full = sandbox.path / "full.md"
     full.write_bytes(b"x" * (1024 * 1024 * 9 // 10 - 600))
-    done = sandbox.proctor("report", "github", out, env={**sandbox.env, "GITHUB_STEP_SUMMARY": str(full)})
+    done = sandbox.proctor("report", "render", "--format", "github", out, env={**sandbox.env, "GITHUB_STEP_SUMMARY": str(full)})
     check(done.returncode == 0 and full.stat().st_size <= 1024 * 1024 * 9 // 10, "too much:", full.stat().st_size)
     check(b"**Cut**" in full.read_bytes(), "the cut is not stated")
     full.write_bytes(b"x" * 1024 * 1024)
     for variables, word in (({"GITHUB_STEP_SUMMARY": str(full)}, "1048576 bytes"),
                             ({"GITHUB_OUTPUT": str(sandbox.path / "no" / "file")}, "GITHUB_OUTPUT")):
-        done = sandbox.proctor("report", "github", out, env={**sandbox.env, **variables})
+        done = sandbox.proctor("report", "render", "--format", "github", out, env={**sandbox.env, **variables})
         check(done.returncode in (2, 75) and word in done.stderr, word, done.returncode, done.stderr)
-    done = sandbox.proctor("report", "github", sandbox.path / "nothing")
+    done = sandbox.proctor("report", "render", "--format", "github", sandbox.path / "nothing")
     check(done.returncode == 2 and "does not exist" in done.stderr, done.stderr)
 
 
@@ -129,7 +129,7 @@ def interrupted(sandbox):
     process.send_signal(signal.SIGTERM)
     sandbox.finish(process)
     (out / "index.html").unlink()  # as after a kill
-    step(sandbox, "report", "github", out, GITHUB_OUTPUT=str(outputs))
+    step(sandbox, "report", "render", "--format", "github", out, GITHUB_OUTPUT=str(outputs))
     check(outputs.read_text() == "verdict=interrupted\nexit-code=143\nretry=false\ntotal=1\npassed=0\nfailed=0\nskipped=0\n"
           f"flaky=0\nreport={out}\njunit={out}/junit.xml\npage=\n", outputs.read_text())
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The page of a run of suites that are not ours, and `proctor report page`: one page of several runs, of one with its past,
-and what is refused. What a page looks like in a browser: reports/page/browser."""
+"""The page of a run of suites that are not ours, and `--format page`: one page of several runs, of one with its past, and
+what is refused. What a page looks like in a browser: reports/page/browser."""
 
 import base64
 import collections
@@ -24,7 +24,7 @@ def run(sandbox, *arguments, code=0):
 
 
 def page(sandbox, *arguments, out="page.html"):
-    done = sandbox.proctor("report", "page", *arguments, "--out", out)
+    done = sandbox.proctor("report", "render", "--format", "page", *arguments, "--out", out)
     check(done.returncode == 0 and done.stdout == f"page {out}\n", arguments, done.returncode, done.stdout, done.stderr)
     return (sandbox.path / out).read_text()
 
@@ -113,11 +113,11 @@ def refusals(sandbox):
                         ([one, "--gate", "text"], "text: it is not a gate.json: it is not JSON"),
                         ([one, "--gate", one / "report.json"], "report.json: it is not a gate.json"),
                         ([one, "--coverage", one / "report.json"], "report.json: it is not a list of what is covered")):
-        done = sandbox.proctor("report", "page", *words, "--out", "page.html")
+        done = sandbox.proctor("report", "render", "--format", "page", *words, "--out", "page.html")
         check(done.returncode == 2 and said in done.stderr, words, done.returncode, done.stderr)
         check(not (sandbox.path / "page.html").exists(), words, "half a page")
     for out in ("mine", "nowhere/page.html"):
-        done = sandbox.proctor("report", "page", one, "--out", out)
+        done = sandbox.proctor("report", "render", "--format", "page", one, "--out", out)
         check(done.returncode != 0 and out in done.stderr, out, done.returncode, done.stderr)
     print("ok refusals")
 

@@ -69,7 +69,7 @@ def commands(out, sandbox):
     outputs.write_text("")
     yield ["report", "render", out], {}
     yield ["finish", out], {}
-    yield ["report", "github", out, "--force"], {"GITHUB_OUTPUT": str(outputs)}
+    yield ["report", "render", "--format", "github", out, "--force"], {"GITHUB_OUTPUT": str(outputs)}
 
 
 def check_not_green(sandbox, out, how):

@@ -158,7 +158,7 @@ def merge_is_the_whole(sandbox):
     check("from the case" in (out / bad["attempts"][0]["output"]["log"]).read_text(), "its log is not there")
     done = sandbox.proctor("report", "render", out)
     check(done.returncode == 0 and "exit code is 1" in done.stdout, done.stdout, done.stderr)
-    done = sandbox.proctor("report", "github", out, "--force")
+    done = sandbox.proctor("report", "render", "--format", "github", out, "--force")
     check(done.stdout.startswith("::error title=suite03/"), done.stdout)
     check("--plan plan.json --case suite03/sh" in (out / "summary.md").read_text(), "no rerun command")
 

@@ -169,7 +169,7 @@ def unexpected_pass(sandbox):
     check("Passed unexpectedly" in summary and "<pre>" not in summary, summary)
     again = sandbox.proctor("rerun", out, "--failed")
     check(again.returncode == 0 and "nothing to run again" in again.stdout, again.returncode, again.stdout)
-    check("::error" not in sandbox.proctor("report", "github", out).stdout, "an annotation calls it an error")
+    check("::error" not in sandbox.proctor("report", "render", "--format", "github", out).stdout, "an annotation calls it an error")
     print("ok an unexpected pass of a foreign suite is green everywhere, and named")
 
 

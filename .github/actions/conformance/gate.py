@@ -146,7 +146,7 @@ def judge(policy, directories, history, out):
 
 def make_page(directories, history, out):
     """The page of the judged runs. The merged run is a different run, without the verdict."""
-    return proctor("report", "page", *directories, "--gate", out / "gate.json", *history.options(),
+    return proctor("report", "render", "--format", "page", *directories, "--gate", out / "gate.json", *history.options(),
                    "--out", out / "index.html", log=False)[0] == 0
 
 

@@ -38,7 +38,7 @@ def merge(stack, directories, out):
         error("Not merged", f"{stack}: proctor report merge exits with {code}")
         return "incomplete"
     environment = {name: value for name, value in os.environ.items() if name != "GITHUB_OUTPUT"}
-    subprocess.run(["proctor", "report", "github", out], check=True, env=environment)
+    subprocess.run(["proctor", "report", "render", "--format", "github", out], check=True, env=environment)
     return VERDICTS.get(code, "interrupted")
 
 

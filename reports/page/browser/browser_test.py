@@ -322,7 +322,7 @@ def past(directory, started):
     proctor("history", "add", directory / "history", directory / "day1", directory / "day2")
     out = directory / "pages/third.html"
     out.parent.mkdir()
-    proctor("report", "page", directory / "day3", "--history", directory / "history", "--out", out)
+    proctor("report", "render", "--format", "page", directory / "day3", "--history", directory / "history", "--out", out)
     tab = Tab(started, out)
     changes = tab.inner_text("#changes")
     check("26.27.1" in changes and "26.35.2" in changes and "regression" in changes, changes)
@@ -339,7 +339,7 @@ def past(directory, started):
     tab.axe("a case with its past")
     tab.close()
 
-    proctor("report", "page", directory / "day1", directory / "day3", "--out", out)
+    proctor("report", "render", "--format", "page", directory / "day1", directory / "day3", "--out", out)
     tab = Tab(started, out)
     check(tab.locator("#reports tbody tr").count() == 2 and tab.status() == "600 cases", tab.status())
     tab.locator("#reports td a").nth(1).click()
@@ -363,7 +363,7 @@ def panels(directory, started):
     (directory / "gate.json").write_text(json.dumps(gate))
     (directory / "coverage.json").write_text(proctor("list", "--coverage", "--json", "--sim", "xpu:1x1"))
     out = directory / "pages/panels.html"
-    proctor("report", "page", directory / "day3", "--gate", directory / "gate.json", "--coverage", directory / "coverage.json", "--out", out)
+    proctor("report", "render", "--format", "page", directory / "day3", "--gate", directory / "gate.json", "--coverage", directory / "coverage.json", "--out", out)
     for scripts, scheme, width in ((False, "light", 1280), (True, "light", 1280), (True, "dark", 320)):
         tab = Tab(started, out, scripts=scripts, viewport={"width": width, "height": 700}, color_scheme=scheme)
         check("9 cases failed" in tab.inner_text("#gate") and "<b>0</b>" in tab.inner_text("#gate"), tab.inner_text("#gate"))
@@ -491,7 +491,7 @@ def mixed(project):
     kernels = project / "kernels.py"
     kernels.write_text(kernels.read_text().replace("TILE = 64", "TILE = 160"))
     run = commit_and_run("attention: use larger tiles")
-    proctor("report", "page", run, "--history", "history", "--out", run / "index.html", cwd=project)
+    proctor("report", "render", "--format", "page", run, "--history", "history", "--out", run / "index.html", cwd=project)
     return run / "index.html"
 
 

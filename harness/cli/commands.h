@@ -37,12 +37,12 @@ void add_bisect_command(CLI::App& app, Action& action);           // bisect RUN 
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
 void add_healthcheck_command(CLI::App& app, Action& action);      // healthcheck --slurm
 void add_gate_command(CLI::App& app, Action& action);             // gate --policy FILE REPORT...
+void add_known_failures_command(CLI::App& gate, Action& action);  // gate known-failures check|suggest
 void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR
 void add_log_command(CLI::App& app, Action& action);              // log CASE
 void add_devices_command(CLI::App& app, Action& action);          // devices
 void add_doctor_command(CLI::App& app, Action& action);           // doctor
 void add_explain_command(CLI::App& app, Action& action);          // explain CASE, explain mask
-void add_known_failures_command(CLI::App& app, Action& action);   // known-failures check|suggest
 void add_selftest_command(CLI::App& app, Action& action);
 void add_manual_command(CLI::App& app, Action& action,
                         const AfterDashes& after_dashes);  // for the build and for shells; not in the help

@@ -510,7 +510,10 @@ void add_gate_command(CLI::App& app, Action& action) {
   for (CLI::Option* other : command->get_options([=](const CLI::Option* it) { return it != check; })) {
     if (other != command->get_help_ptr() && other != command->get_help_all_ptr()) check->excludes(other);
   }
-  command->callback([options, &action] { action = [options] { return gate_or_check(*options); }; });
+  command->callback([command, options, &action] {
+    if (command->get_subcommands().empty()) action = [options] { return gate_or_check(*options); };
+  });
+  add_known_failures_command(*command, action);
 }
 
 }  // namespace proctor::cli

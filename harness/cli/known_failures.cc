@@ -1,4 +1,4 @@
-// `proctor known-failures check|suggest`: a list judged as a release does it, and entries for what failed.
+// `proctor gate known-failures check|suggest`: a list judged as a release does it, and entries for what failed.
 #include "harness/cli/known_failures.h"
 
 #include <fmt/format.h>
@@ -161,9 +161,10 @@ int suggest_entries(SuggestOptions options) {
 
 }  // namespace
 
-void add_known_failures_command(CLI::App& app, Action& action) {
-  auto* both = app.add_subcommand("known-failures", "Check or write a list of known failures");
+void add_known_failures_command(CLI::App& gate, Action& action) {
+  auto* both = gate.add_subcommand("known-failures", "Check or write a list of known failures");
   both->require_subcommand(1);
+  for (CLI::Option* other : gate.get_options()) both->excludes(other);
   auto* judge = both->add_subcommand("check", "Exit with 1 if the list does not allow a release");
   const auto checked = std::make_shared<ListCheckOptions>();
   judge->add_option("file", checked->file, "List, as for `proctor run --known-failures`")

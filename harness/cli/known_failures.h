@@ -1,4 +1,4 @@
-// proctor known-failures: lists of failures that are known, judged and proposed (docs/how-to/known-failures.md).
+// `proctor gate known-failures`: lists of failures that are known, judged and proposed (docs/how-to/known-failures.md).
 #pragma once
 
 #include <string>

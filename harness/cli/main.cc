@@ -112,7 +112,6 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_explain_command(app, action);
   add_history_command(app, action);
   add_gate_command(app, action);
-  add_known_failures_command(app, action);
   add_devices_command(app, action);
   add_healthcheck_command(app, action);
   add_doctor_command(app, action);

@@ -319,7 +319,7 @@ def inputs_without_an_end(sandbox):
             done = sandbox.proctor(*words, timeout=20)
             check(done.returncode in (0, 1, 2, 75) and "internal error" not in done.stderr, kind, words, done.stderr)
     commands = (["run", "--dry-run", "--config", "{}", "--", "true"], ["run", "--known-failures", "{}", "--", "true"],
-                ["run", "--plan", "{}"], ["known-failures", "check", "{}"], ["doctor", "--rules", "{}"],
+                ["run", "--plan", "{}"], ["gate", "known-failures", "check", "{}"], ["doctor", "--rules", "{}"],
                 ["report", "diff", "good", "{}"],
                 ["accept", "--expect", "{}"], ["gate", "--check", "{}"], ["stack", "lint", "{}"],
                 ["history", "show", "{}"], ["run", "--sim", "{}", "--", "true"])

@@ -84,7 +84,7 @@ def is_judged(sandbox):
 
     def judge(code, text, *arguments):
         known.write_text(text)
-        done = sandbox.proctor("known-failures", "check", "known.toml", *arguments)
+        done = sandbox.proctor("gate", "known-failures", "check", "known.toml", *arguments)
         check(done.returncode == code, text, arguments, "exit", done.returncode, done.stdout, done.stderr)
         return done.stdout
 
@@ -114,7 +114,7 @@ def is_remembered(sandbox):
 
     def judge(code, text, *arguments):
         known.write_text(text)
-        done = sandbox.proctor("known-failures", "check", "known.toml", "--history", "h.db", *arguments)
+        done = sandbox.proctor("gate", "known-failures", "check", "known.toml", "--history", "h.db", *arguments)
         check(done.returncode == code, text, arguments, "exit", done.returncode, done.stdout, done.stderr)
         return done.stdout + done.stderr
 
@@ -143,14 +143,14 @@ def suggestions_pass(sandbox):
                   "good": {"kind": "command", "command": ["true"]}})
     check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
     run(sandbox, 1)
-    done = sandbox.proctor("known-failures", "suggest", sandbox.last_out(), "--owner", 'a "b"', "--issue", "https://bugs/1")
+    done = sandbox.proctor("gate", "known-failures", "suggest", sandbox.last_out(), "--owner", 'a "b"', "--issue", "https://bugs/1")
     check(done.returncode == 0 and done.stdout.count("[[known_failure]]") == 2, "one for each cause:", done.stdout, done.stderr)
     (sandbox.path / "known.toml").write_text(done.stdout)
-    judged = sandbox.proctor("known-failures", "check", "known.toml", "--plan", "plan.json")
+    judged = sandbox.proctor("gate", "known-failures", "check", "known.toml", "--plan", "plan.json")
     check(judged.returncode == 0, done.stdout, judged.stdout, judged.stderr)
     document = run(sandbox, 0, "--known-failures", "known.toml")
     check((document["summary"]["xfail"], document["summary"]["pass"]) == (3, 1), document["summary"])
-    done = sandbox.proctor("known-failures", "suggest", sandbox.last_out(), "--owner", "a", "--issue", "b")
+    done = sandbox.proctor("gate", "known-failures", "suggest", sandbox.last_out(), "--owner", "a", "--issue", "b")
     check(done.returncode == 0 and done.stdout == "" and "nothing to suggest" in done.stderr, done.stdout, done.stderr)
 
 

@@ -46,7 +46,7 @@ constexpr RemedyRow kRemedies[] = {
     {"executed", "Execute more cases, or require fewer", "[[cell]] min_executed = {}"},
     {"skips", "Remove the reason of the skip, or allow it", "[skips] \"{}\" = \"WHY\""},
     {"flaky", "Fix the cases, or allow a share of known ones", "[gate.flaky] percent = {}"},
-    {"expected", "Add a valid entry for the failure to the list", "proctor known-failures check FILE"},
+    {"expected", "Add a valid entry for the failure to the list", "proctor gate known-failures check FILE"},
     {"unexpected_pass", "Remove the entry, or the marker, of the case", ""},
     {"stack", "Run in the image of the lock file", ""},
     {"stack_kept", "Repeat the run without a change of the driver stack", ""},

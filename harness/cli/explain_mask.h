@@ -17,8 +17,9 @@ struct MaskRequest {
   std::optional<std::string> topology;
 };
 
-// `out`: what the value means: the verdict, each entry, what is visible, the driver and the rules. 0: accepted. 2: a driver
-// would crash on the value or misread it, and `err` lists why; or the request itself is wrong, and `out` stays empty.
+// Prints verdict, entries, visible devices, driver and rules to `out`. Returns 0 for an accepted value. Returns 2 if a driver
+// would crash on the value or misread it; `err` then lists the reasons. A wrong request also returns 2, and prints nothing to
+// `out`.
 int explain_mask(const MaskRequest& request, std::ostream& out, std::ostream& err);
 
 void add_explain_mask(CLI::App& explain, Action& action);  // explain mask

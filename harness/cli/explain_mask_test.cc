@@ -52,10 +52,11 @@ Printed run(std::initializer_list<const char*> args) {
 TEST(ExplainMask, TheTwoMeaningsOfOneValue) {
   const Printed cuda = run({"cuda", "0,-1,1"});
   EXPECT_EQ(cuda.code, 0);
-  EXPECT_THAT(cuda.out, AllOf(HasSubstr("CUDA_VISIBLE_DEVICES='0,-1,1'\nverdict: accepted, selects 0, in this order\n"),
-                              HasSubstr("is negative: it and every entry after it are hidden"),
-                              HasSubstr("hidden: entry 2 ended the list"), HasSubstr("\n  0\n"),
-                              HasSubstr("CUDA Programming Guide, \"CUDA Environment Variables\"")));
+  EXPECT_THAT(cuda.out,
+              AllOf(HasSubstr("CUDA_VISIBLE_DEVICES='0,-1,1'\nverdict: accepted, selects 0, in this order\n"),
+                    HasSubstr("is negative: it and every entry after it are hidden"),
+                    HasSubstr("hidden: entry 2 ended the list"), HasSubstr("\n  0\n"),
+                    HasSubstr("CUDA Programming Guide, \"CUDA Environment Variables\"")));
   const Printed xpu = run({"xpu", "0,-1,1"});
   EXPECT_EQ(xpu.code, 2);
   EXPECT_THAT(xpu.out,
@@ -82,10 +83,11 @@ TEST(ExplainMask, GoldenAcceptance) {
   const Printed printed = run({"cuda", "0,-1,1"});
   EXPECT_EQ(printed.code, 0);
   EXPECT_EQ(printed.err, "");
-  EXPECT_THAT(printed.out,
-              StartsWith("CUDA_VISIBLE_DEVICES='0,-1,1'\n"
-                         "verdict: accepted, selects 0, in this order\n"
-                         "warning: entry 2 '-1' is negative and ends the list: 1 entry after it hidden ('1')\n"));
+  EXPECT_THAT(
+      printed.out,
+      StartsWith("CUDA_VISIBLE_DEVICES='0,-1,1'\n"
+                 "verdict: accepted, selects 0, in this order\n"
+                 "warning: entry 2 '-1' is negative and ends the list: 1 entry after it hidden ('1')\n"));
 }
 
 TEST(ExplainMask, AValueMayBeginWithADash) {

@@ -1,4 +1,4 @@
-// `proctor gate` from outside: its exit codes, what it says, and the files that it writes.
+// `proctor gate` as a process: its exit codes, its output, and the files that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,37 +22,61 @@ using testing::HasSubstr;
 
 class GateCommand : public testing::Test {
  protected:
-  Ended gate(const std::vector<std::string>& words, const std::vector<std::string>& env = {}) const {
-    return gate_in(directory_.path(), words, env);
-  }
-  static Ended gate_in(const fs::path& directory, const std::vector<std::string>& words,
-                       const std::vector<std::string>& env = {}) {
-    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor", "gate"};
-    argv.insert(argv.end(), words.begin(), words.end());
-    std::vector<std::string> all = {"GITHUB_ACTIONS", "XDG_RUNTIME_DIR=" + directory.string()};
+  Ended proctor(std::vector<std::string> words, const std::vector<std::string>& env = {}) const {
+    words.insert(words.begin(), std::string(PROCTOR_BIN_DIR) + "/proctor");
+    std::vector<std::string> all = {"GITHUB_ACTIONS", "XDG_CONFIG_HOME=/nonexistent",
+                                    "XDG_RUNTIME_DIR=" + path().string()};
     all.insert(all.end(), env.begin(), env.end());
-    return run_child(argv, {.env = all, .directory = directory.string()});
+    return run_child(words, {.env = all, .directory = path().string()});
   }
-  // The words for a scene that was written.
-  static std::vector<std::string> words(const GateScene& scene) {
-    std::vector<std::string> all = {"--policy", "gate.toml", "--at", scene.at};
-    for (const auto& [name, value] : scene.subject) all.insert(all.end(), {"--subject", name + "=" + value});
-    for (const SceneRun& run : scene.runs) all.push_back(run.directory);
+  Ended gate(std::vector<std::string> words, const std::vector<std::string>& env = {}) const {
+    words.insert(words.begin(), "gate");
+    return proctor(std::move(words), env);
+  }
+
+  void write(GateScene scene) {
+    scene_ = std::move(scene);
+    write_scene(scene_, path());
+  }
+  std::vector<std::string> words() const {
+    std::vector<std::string> all = {"--policy", "gate.toml", "--at", scene_.at};
+    for (const auto& [name, value] : scene_.subject) all.insert(all.end(), {"--subject", name + "=" + value});
+    for (const SceneRun& run : scene_.runs) all.push_back(run.directory);
     return all;
   }
-  const fs::path& path() const { return directory_.path(); }
+  Ended judge(const std::vector<std::string>& more = {}, const std::vector<std::string>& env = {}) const {
+    std::vector<std::string> all = words();
+    all.insert(all.end(), more.begin(), more.end());
+    return gate(all, env);
+  }
+  GateScene& scene() { return scene_; }
+  const fs::path& path() const { return place_.empty() ? directory_.path() : place_; }
+  void move_to(const std::string& name) {
+    place_ = directory_.path() / name;
+    fs::create_directory(place_);
+  }
+
+  // A run of one command, and a policy for it.
+  void run_smoke() {
+    const Ended run = proctor({"run", "--name", "smoke", "--subject", "commit=c0ffee", "--subject",
+                               "dirty=false", "--out", "out", "--", "/bin/true"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    write_file(path() / "gate.toml", "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\n");
+    EXPECT_EQ(gate({"--policy", "gate.toml", "out"}).exit_code, 0);
+  }
 
  private:
   TempDir directory_;
+  fs::path place_;  // in it
+  GateScene scene_ = good_scene();
 };
 
-// What the gate is given besides files of the scene is tested without the program (reports/gate/gate_test.cc).
+// Locks and baselines are no files of a scene: reports/gate/gate_test.cc tests them without the program.
 bool is_all_in_files(const GateScene& scene) { return scene.locks.empty() && !scene.baseline; }
 
 TEST_F(GateCommand, GoodReportsAreGreen) {
-  const GateScene scene = sharded_scene();
-  write_scene(scene, path());
-  const Ended done = gate(words(scene));
+  write(sharded_scene());
+  const Ended done = judge();
   EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
   EXPECT_THAT(done.out, HasSubstr("weaker gate.toml:3: gate.hardware = false (else: true)"));
   EXPECT_THAT(done.out, HasSubstr("green  B580: 4 of 4 executed"));
@@ -63,22 +87,18 @@ TEST_F(GateCommand, EachWrongWayIsRefused) {
   int number = 0;
   for (const WrongWay& way : wrong_ways()) {
     if (!is_all_in_files(way.scene)) continue;
-    const fs::path directory = path() / std::to_string(++number);
-    fs::create_directory(directory);
-    write_scene(way.scene, directory);
-    std::vector<std::string> all = words(way.scene);
-    all.insert(all.end(), {"--json", "gate.json"});
-    const Ended done = gate_in(directory, all);
+    move_to(std::to_string(++number));
+    write(way.scene);
+    const Ended done = judge({"--json", "gate.json"});
     EXPECT_EQ(done.exit_code, way.rule.empty() ? 2 : 1) << way.name << "\n" << done.out << done.err;
-    for (const std::string& part : way.says) EXPECT_THAT(done.out + done.err, HasSubstr(part)) << way.name;
-    EXPECT_EQ(fs::exists(directory / "gate.json"), done.exit_code == 1) << way.name;
+    for (const std::string& part : way.contains) EXPECT_THAT(done.out + done.err, HasSubstr(part)) << way.name;
+    EXPECT_EQ(fs::exists(path() / "gate.json"), done.exit_code == 1) << way.name;
   }
   EXPECT_GT(number, 50);
 }
 
 TEST_F(GateCommand, NoPolicyIsNoGreen) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   const Ended none = gate({"run"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("needs `--policy FILE`"));
@@ -91,18 +111,17 @@ TEST_F(GateCommand, NoPolicyIsNoGreen) {
 }
 
 TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   for (const char* report : {"run", "run/", "run/report.json", "run/journal.jsonl", "run/junit.xml"}) {
-    const Ended done = gate({"--policy", "gate.toml", "--at", scene.at, report});
+    const Ended done = gate({"--policy", "gate.toml", "--at", scene().at, report});
     EXPECT_EQ(done.exit_code, 0) << report << done.out << done.err;
   }
   fs::create_directory_symlink("run", path() / "latest");
-  EXPECT_EQ(gate({"--policy", "gate.toml", "--at", scene.at, "latest"}).exit_code, 0);
+  EXPECT_EQ(gate({"--policy", "gate.toml", "--at", scene().at, "latest"}).exit_code, 0);
   fs::create_directory(path() / "lone");
   fs::copy_file(path() / "run/report.json", path() / "lone/report.json");
   for (const char* report : {"lone/report.json", "lone", "nowhere"}) {
-    const Ended done = gate({"--policy", "gate.toml", "--at", scene.at, report});
+    const Ended done = gate({"--policy", "gate.toml", "--at", scene().at, report});
     EXPECT_EQ(done.exit_code, 2) << report;
   }
   EXPECT_THAT(gate({"--policy", "gate.toml", "lone/report.json"}).err,
@@ -110,20 +129,17 @@ TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
 }
 
 TEST_F(GateCommand, SignedJournalsAreThoseOfTheFile) {
-  GateScene scene = good_scene();
-  scene.gate_keys += "signed = \"digests.txt\"\n";
-  write_scene(scene, path());
-  EXPECT_EQ(gate(words(scene)).exit_code, 2) << "the file is not there";
+  write(scene_after(R"({gate = "signed = \"digests.txt\""})"));
+  EXPECT_EQ(judge().exit_code, 2) << "the file is not there";
   write_file(path() / "digests.txt", "\n");
-  EXPECT_EQ(gate(words(scene)).exit_code, 1);
+  EXPECT_EQ(judge().exit_code, 1);
   const Ended sum = run_child({"sha256sum", (path() / "run/journal.jsonl").string()});
   write_file(path() / "digests.txt", sum.out);
-  EXPECT_EQ(gate(words(scene)).exit_code, 0);
+  EXPECT_EQ(judge().exit_code, 0);
 }
 
 TEST_F(GateCommand, WhatIsNoMomentOrNoSubjectIsRefused) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   for (const char* at : {"yesterday", "2026-02-31T12:00:00Z", "2026-1-31", "2026-01-31T12:00:00"})
     EXPECT_EQ(gate({"--policy", "gate.toml", "--at", at, "run"}).exit_code, 2) << at;
   EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "comit=1", "run"}).exit_code, 2);
@@ -131,22 +147,16 @@ TEST_F(GateCommand, WhatIsNoMomentOrNoSubjectIsRefused) {
 }
 
 TEST_F(GateCommand, NothingIsHalfWritten) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
-  std::vector<std::string> all = words(scene);
-  all.insert(all.end(), {"--json", "gate.json", "--markdown", "nowhere/gate.md"});
-  EXPECT_EQ(gate(all).exit_code, 2);
+  write(good_scene());
+  EXPECT_EQ(judge({"--json", "gate.json", "--markdown", "nowhere/gate.md"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(path() / "gate.json"));
 }
 
-// An input that is overwritten is no evidence any more.
+// A verdict must not overwrite an input.
 TEST_F(GateCommand, WhatIsNoPlaceForAVerdictIsRefused) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   const auto refusal = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> all = words(scene);
-    all.insert(all.end(), more.begin(), more.end());
-    const Ended done = gate(all);
+    const Ended done = judge(more);
     EXPECT_EQ(done.exit_code, 2) << more.front() << done.out;
     return done.err;
   };
@@ -160,10 +170,9 @@ TEST_F(GateCommand, WhatIsNoPlaceForAVerdictIsRefused) {
 }
 
 TEST_F(GateCommand, AVerdictThatNobodyCanReadIsNoGreen) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   std::string line = std::string(PROCTOR_BIN_DIR) + "/proctor gate --json gate.json >/dev/full";
-  for (const std::string& word : words(scene)) line += " '" + word + "'";
+  for (const std::string& word : words()) line += " '" + word + "'";
   const Ended done = run_child({"/bin/sh", "-c", line}, {.directory = path().string()});
   EXPECT_EQ(done.exit_code, 2) << done.err;
   EXPECT_THAT(done.err, HasSubstr("to stdout"));
@@ -171,22 +180,20 @@ TEST_F(GateCommand, AVerdictThatNobodyCanReadIsNoGreen) {
 }
 
 TEST_F(GateCommand, AListIsAFileOfSomeSizeWithSomethingInIt) {
-  GateScene scene = good_scene();
-  scene.gate_keys += "known_failures = \"known.toml\"\n";
-  write_scene(scene, path());
+  write(scene_after(R"({gate = "known_failures = \"known.toml\""})"));
   write_file(path() / "known.toml", "# none\n");
-  const Ended empty = gate(words(scene));
+  const Ended empty = judge();
   EXPECT_EQ(empty.exit_code, 2) << empty.out;
   EXPECT_THAT(empty.err, HasSubstr("known.toml has no [[known_failure]]"));
   fs::resize_file(path() / "known.toml", (std::uintmax_t{16} << 20) + 1);
-  EXPECT_THAT(gate(words(scene)).err, HasSubstr("longer than 16 MiB"));
+  EXPECT_THAT(judge().err, HasSubstr("longer than 16 MiB"));
   fs::remove(path() / "known.toml");
   fs::create_symlink("/dev/zero", path() / "known.toml");
-  EXPECT_THAT(gate(words(scene)).err, HasSubstr("is not a regular file or a pipe"));
+  EXPECT_THAT(judge().err, HasSubstr("is not a regular file or a pipe"));
 }
 
 TEST_F(GateCommand, APlanIsAFileWithAnEnd) {
-  write_scene(good_scene(), path());
+  write(good_scene());
   fs::remove(path() / "plan.json");
   fs::create_symlink("/dev/zero", path() / "plan.json");
   const Ended endless = gate({"--check", "gate.toml"});
@@ -198,23 +205,19 @@ TEST_F(GateCommand, APlanIsAFileWithAnEnd) {
 }
 
 TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
-  const GateScene scene = sharded_scene();
   std::string first;
   for (const char* name : {"one", "two"}) {
-    const fs::path directory = path() / name;
-    fs::create_directory(directory);
-    write_scene(scene, directory);
-    std::vector<std::string> all = words(scene);
     const bool second = !first.empty();
-    if (second) std::reverse(all.end() - 4, all.end());
-    all.insert(all.end(), {"--json", "g.json", "--markdown", "g.md", "--statement", "s.json"});
+    move_to(name);
+    write(sharded_scene());
+    if (second) std::ranges::reverse(scene().runs);
     const std::vector<std::string> env =
         second ? std::vector<std::string>{"TZ=Asia/Kolkata", "LC_ALL=de_DE.UTF-8", "LANG=tr_TR.UTF-8"}
                : std::vector<std::string>{};
-    EXPECT_EQ(gate_in(directory, all, env).exit_code, 0);
+    EXPECT_EQ(judge({"--json", "g.json", "--markdown", "g.md", "--statement", "s.json"}, env).exit_code, 0);
     std::string text;
     for (const char* file : {"g.json", "g.md", "s.json"})
-      text += read_file_or_empty((directory / file).string());
+      text += read_file_or_empty((path() / file).string());
     ASSERT_NE(text, "");
     if (second) {
       EXPECT_EQ(text, first);
@@ -223,43 +226,31 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
   }
 }
 
-// Both are red; which is worse is said.
+// Both make the gate red. The output separates them.
 TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
-  GateScene scene = good_scene();
-  scene.run().cases[0].attempts = {{Outcome::kFail, reason_in_words("wrong answer")}};
-  scene.run().cases[1].attempts = {{Outcome::kFail, reason_in_words("wrong answer")}};
-  SceneRun old = scene.run();
-  old.directory = "old";
-  old.plan.run_id = "20260130T120000Z-01d0";
-  old.plan.started = "2026-01-30T12:00:00Z";
-  old.finished = "2026-01-30T12:00:09Z";
-  old.cases[0].attempts = {{Outcome::kPass, ""}};
-  scene.runs.push_back(old);
-  write_scene(scene, path());
-  scene.runs.pop_back();
-  for (const char* report : {"old", "run"}) {
-    const Ended added =
-        run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "history", "add", "h.db", report},
-                  {.directory = path().string()});
-    ASSERT_EQ(added.exit_code, 0) << added.err;
-  }
-  for (const auto& [option, older, name] : {std::tuple{"--baseline", "old", "run 20260130T120000Z-01d0"},
-                                            std::tuple{"--history", "h.db", "the history"}}) {
-    std::vector<std::string> all = words(scene);
-    all.insert(all.end(), {option, older});
-    const Ended done = gate(all);
-    EXPECT_EQ(done.exit_code, 1) << done.err;
-    EXPECT_THAT(done.out, HasSubstr(std::string("failed newly, and not in ") + name + ": memory.xpu/Copy.A"));
-    EXPECT_THAT(done.out, HasSubstr(std::string("failed before, in ") + name + ": memory.xpu/Copy.B"));
-  }
-  std::vector<std::string> gone = words(scene);
-  gone.insert(gone.end(), {"--history", "nowhere.db"});
-  EXPECT_EQ(gate(gone).exit_code, 2);
+  write(scene_after(R"(
+      {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']
+}
+},
+      {run = 2, cases = {"Copy.A" = ["pass"]}, set = {"/run_id" = "20260130T120000Z-01d0", "/started" = "2026-01-30T12:00:00Z"}},
+      {run = 2, where = {type = "run_ended"}, set = {"/finished" = "2026-01-30T12:00:09Z"}})"));
+  scene().runs.pop_back();
+for (const char* report : {"old", "run"}) {
+  const Ended added = proctor({"history", "add", "h.db", report});
+  ASSERT_EQ(added.exit_code, 0) << added.err;
+}
+for (const auto& [option, older, name] : {std::tuple{"--baseline", "old", "run 20260130T120000Z-01d0"},
+                                          std::tuple{"--history", "h.db", "the history"}}) {
+  const Ended done = judge({option, older});
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_THAT(done.out, HasSubstr(std::string("failed newly, and not in ") + name + ": memory.xpu/Copy.A"));
+  EXPECT_THAT(done.out, HasSubstr(std::string("failed before, in ") + name + ": memory.xpu/Copy.B"));
+}
+EXPECT_EQ(judge({"--history", "nowhere.db"}).exit_code, 2);
 }
 
 TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
-  const GateScene scene = good_scene();
-  write_scene(scene, path());
+  write(good_scene());
   const Ended good = gate({"--check", "gate.toml"});
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("cell   B580, not on hardware"));
@@ -271,26 +262,20 @@ TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
   EXPECT_THAT(gone.err, HasSubstr("`plan` in gate.toml:4"));
   write_file(path() / "plan.json", read_file_or_empty((path() / "plans.json").string()) + " ");
   EXPECT_EQ(gate({"--check", "gate.toml"}).exit_code, 0) << "blanks are no change";
-  write_file(path() / "gate.toml", policy_text(scene) + "stack = \"xpu-roling\"\n");
+  write_file(path() / "gate.toml", scene().policy + "stack = \"xpu-roling\"\n");
   const Ended stack = gate({"--check", "gate.toml"});
   EXPECT_EQ(stack.exit_code, 2);
   EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
 }
 
-// A plan that tries less is one, and says so wherever weakenings are listed.
+// A plan that tries less is listed as a weakening.
 TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
   write_file(path() / "gate.toml", "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n");
   const auto planned = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor",
-                                     "plan",
-                                     "memory",
-                                     "--sim=xpu:2x1",
-                                     "--filter=*Copy.HostTo*",
-                                     "-o",
-                                     "plan.json"};
+    std::vector<std::string> argv = {"plan", "memory",   "--sim=xpu:2x1", "--filter=*Copy.HostTo*",
+                                     "-o",   "plan.json"};
     argv.insert(argv.end(), more.begin(), more.end());
-    const Ended done =
-        run_child(argv, {.env = {"XDG_RUNTIME_DIR=" + path().string()}, .directory = path().string()});
+    const Ended done = proctor(argv);
     EXPECT_EQ(done.exit_code, 0) << done.err;
     return gate({"--check", "gate.toml"});
   };
@@ -301,21 +286,21 @@ TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
   EXPECT_EQ(planned({}).out.find("weaker"), std::string::npos);
 }
 
-// What a run says of itself begins no line, however long it is: the log of a CI step obeys what begins one.
+// No text of a run begins a line: the log of a CI step obeys a command at the beginning of a line.
 TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
   const std::string evil = "\n::error::PWN\r::error::PWN &#x202e; " + std::string(100'000, 'x');
-  GateScene scene = good_scene();
-  scene.run().plan.run_id = evil;
-  scene.run().plan.started = evil;
-  scene.run().plan.subject.commit.value = evil;
-  scene.run().plan.devices[1].name = evil;
-  for (SceneCase& one : scene.run().cases) one.id += evil;
-  scene.run().cases[0].attempts = {{Outcome::kSkip, reason_in_words(evil)}};
-  scene.run().extra.emplace_back(Warning{WarningCode::kReportLost, evil});
-  write_scene(scene, path());
-  std::vector<std::string> all = words(scene);
-  all.insert(all.end(), {"--markdown", "gate.md"});
-  const Ended red = gate(all);
+  SceneRun& run = scene().run();
+  Json& plan = run.plan();
+  plan["run_id"] = plan["started"] = plan["subject"]["commit"]["value"] = plan["devices"][1]["name"] = evil;
+  set_case(run, plan["cases"][0]["id"], {"skip(" + evil + ")"});
+  for (Json& planned : plan["cases"]) planned["id"] = std::string(planned["id"]) + evil;
+  for (Json& record : run.records) {
+    if (record.contains("case")) record["case"] = std::string(record["case"]) + evil;
+  }
+  run.records.insert(run.records.end() - 1,
+                     Json::object({{"v", 1}, {"type", "warning"}, {"code", "report_lost"}, {"text", evil}}));
+  write_scene(scene(), path());
+  const Ended red = judge({"--markdown", "gate.md"});
   EXPECT_EQ(red.exit_code, 1) << red.err;
   const std::string markdown = read_file_or_empty((path() / "gate.md").string());
   write_file(path() / "run/journal.jsonl", "\n" + evil);
@@ -329,12 +314,10 @@ TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
   EXPECT_EQ(markdown.find(" &#x202e;"), markdown.npos) << "an entity is a character that hides text";
 }
 
-// What nobody knows of a run is not what the lock says.
+// A layer that the run does not list differs from the lock.
 TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
-  GateScene scene = good_scene();
-  scene.cell_keys += "stack = \"xpu-rolling\"\n";
-  write_scene(scene, path());
-  const Ended unknown = gate(words(scene));
+  write(scene_after(R"({cell = "stack = \"xpu-rolling\""})"));
+  const Ended unknown = judge();
   EXPECT_EQ(unknown.exit_code, 1) << unknown.err;
   EXPECT_THAT(unknown.out, HasSubstr("libze-intel-gpu1: the lock requires"));
   EXPECT_THAT(unknown.out, HasSubstr("libze1: the lock requires"));
@@ -342,13 +325,6 @@ TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
 
 // The digest that a run writes down is the one that the gate reads in the plan's file.
 TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
-  const auto proctor = [this](const std::vector<std::string>& words) {
-    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor"};
-    argv.insert(argv.end(), words.begin(), words.end());
-    return run_child(argv, {.env = {"GITHUB_ACTIONS", "XDG_RUNTIME_DIR=" + path().string(),
-                                    "XDG_CONFIG_HOME=/nonexistent"},
-                            .directory = path().string()});
-  };
   write_file(path() / "it.sh", "#!/bin/sh\nexit 0\n");
   fs::permissions(path() / "it.sh", fs::perms::owner_all);
   const Ended planned =
@@ -372,37 +348,23 @@ TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
   EXPECT_THAT(other.out, HasSubstr("the same cases with another command, limit or rule"));
 }
 
-// What the runner says behind the end of its journal stands for each report that it left.
+// The runner lists the digest of each report behind the end of its journal.
 TEST_F(GateCommand, AReportThatWasChangedSinceItsRunnerRenderedItIsRed) {
-  const auto run =
-      run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "run", "--name", "smoke", "--subject",
-                 "commit=c0ffee", "--subject", "dirty=false", "--out", "out", "--", "/bin/true"},
-                {.env = {"XDG_RUNTIME_DIR=" + path().string(), "XDG_CONFIG_HOME=/nonexistent"},
-                 .directory = path().string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  run_smoke();
   const std::string journal = read_file_or_empty((path() / "out/journal.jsonl").string());
   const auto rendered = rendered_in(lines_of(journal).back());
   ASSERT_TRUE(rendered);
   EXPECT_EQ(files_changed_since(*rendered, path() / "out"), std::vector<std::string>());
   EXPECT_EQ(rendered->size(), reports_in(path() / "out").size());
-  write_file(path() / "gate.toml", "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\n");
-  EXPECT_EQ(gate({"--policy", "gate.toml", "out"}).exit_code, 0);
   write_file(path() / "out/summary.md", "all is good\n");
   const Ended changed = gate({"--policy", "gate.toml", "out"});
   EXPECT_EQ(changed.exit_code, 1);
   EXPECT_THAT(changed.out, HasSubstr("summary.md is not what its journal renders to"));
 }
 
-// In the run's own machine the runner knows what it wrote, whoever has computed the digests anew.
+// On the machine of the run, the runner's own copy shows a journal with new digests.
 TEST_F(GateCommand, AJournalThatIsNotWhatItsRunnerWroteIsRefused) {
-  const auto run =
-      run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "run", "--name", "smoke", "--subject",
-                 "commit=c0ffee", "--subject", "dirty=false", "--out", "out", "--", "/bin/true"},
-                {.env = {"XDG_RUNTIME_DIR=" + path().string(), "XDG_CONFIG_HOME=/nonexistent"},
-                 .directory = path().string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  write_file(path() / "gate.toml", "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\n");
-  EXPECT_EQ(gate({"--policy", "gate.toml", "out"}).exit_code, 0);
+  run_smoke();
   const std::string journal = (path() / "out/journal.jsonl").string();
   JournalChain chain;
   std::string text = read_file_or_empty(journal);

@@ -22,9 +22,9 @@ std::string placeholder(const CLI::Option& option);
 // "-j", "--jobs".
 std::vector<std::string> option_names(const CLI::Option& option);
 
-// With the hidden ones, which have an empty group.
+// Hidden commands have an empty group.
 std::vector<const CLI::App*> all_commands(const CLI::App& app);
-// nullptr: there is none with this name.
+// Returns nullptr if no command has this name.
 const CLI::App* command_named(const CLI::App& app, std::string_view name);
 std::vector<const CLI::App*> shown_commands(const CLI::App& app);
 std::vector<const CLI::Option*> shown_arguments(const CLI::App& command);

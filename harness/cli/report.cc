@@ -62,7 +62,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
 
 namespace {
 
-// These stand alone: one has several runs, the other writes no file of its own.
+// These formats are not combined: one has several runs, the other writes no file in a run directory.
 constexpr std::string_view kPage = "page";
 constexpr std::string_view kGithub = "github";
 
@@ -90,8 +90,9 @@ Result<void> check_options(const RenderOptions& options) {
   if (options.is(kGithub) && !page.out.empty())
     return Error::refused("--format github cannot be combined with --out");
   if (!options.is(kPage) && page.runs.size() > 1)
-    return Error::refused("`proctor report render` takes one run (got " + std::to_string(page.runs.size()) + ")",
-                          "Only --format page takes several.");
+    return Error::refused(
+        "`proctor report render` takes one run (got " + std::to_string(page.runs.size()) + ")",
+        "Only --format page takes several.");
   return {};
 }
 
@@ -99,7 +100,8 @@ Result<ReportFormats> formats_of(const RenderOptions& options) {
   if (!options.format) return default_formats();
   for (const std::string_view word : split(*options.format, ',')) {
     if (trimmed(word) == kPage || trimmed(word) == kGithub)
-      return Error::refused("--format " + std::string(trimmed(word)) + " cannot be combined with other formats");
+      return Error::refused("--format " + std::string(trimmed(word)) +
+                            " cannot be combined with other formats");
   }
   return parse_formats(*options.format, {std::string(kPage), std::string(kGithub)});
 }

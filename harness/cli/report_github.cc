@@ -98,8 +98,7 @@ int show_in_github(const std::string& run_dir, bool force) {
     if (std::fflush(stdout) != 0) return fail(Error::system("write the annotations to stdout", errno));
   }
   if (!outputs.empty()) {
-    if (auto written = append_outputs(*model, run_dir, outputs); !written)
-      return fail(written.error());
+    if (auto written = append_outputs(*model, run_dir, outputs); !written) return fail(written.error());
   }
   if (!summary.empty()) {
     if (auto written = append_summary(*model, summary); !written) return fail(written.error());

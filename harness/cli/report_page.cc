@@ -143,8 +143,8 @@ class PageMaker {
 
 int make_page(const PageOptions& options) {
   if (!options.against.empty() && options.runs.size() > 1)
-    return fail(Error::refused("--against needs exactly one report; " +
-                               std::to_string(options.runs.size()) + " are given"));
+    return fail(Error::refused("--against needs exactly one report; " + std::to_string(options.runs.size()) +
+                               " are given"));
   PageMaker maker(options);
   if (auto loaded = maker.load(); !loaded) return fail(Error::usage_of(loaded.error()));
   if (auto written = maker.write(); !written) return fail(written.error());

@@ -158,8 +158,7 @@ def hardware(sandbox):
     """A simulated run is no card, whatever it calls itself."""
     sandbox.policy(SIMULATED.replace("hardware = false", ""))
     result = sandbox.again(allow_simulated=False)
-    is_red(result, "rule `hardware`", "copies, B580", "simulat", "on-the-host: no case ran on a real device")
-    check(json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())["verdict"] == "red", "gate.json")
+    is_red(result, "on-the-host: no case ran on a real device")
     verdict_of(alone(sandbox), "red", "ci/gate.toml is not satisfied", keep="true")
     sandbox.policy(SIMULATED)  # nothing proves a device, also if the merge has no result
     verdict_of(alone(sandbox, PROVEN=""), "red", "on-the-host: no case ran on a real device", keep="true")
@@ -177,12 +176,6 @@ def policies(sandbox):
         result = sandbox.again(policy=policy)
         is_red(result, reason, verdict="refused", code=2)
         check(reason in merge_job(result).text, text(result))
-    sandbox.policy(SIMULATED)
-    journal = sandbox.reports.directory / f"{SHARD}1of2" / "journal.jsonl"
-    journal.rename(sandbox.path / "journal")
-    journal.write_text("")
-    is_red(sandbox.again(), "it is empty", verdict="refused", code=2)
-    (sandbox.path / "journal").rename(journal)
 
 
 def history(sandbox):

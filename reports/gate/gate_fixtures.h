@@ -2,49 +2,36 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/core/json.h"
 #include "harness/core/result.h"
 #include "reports/gate/gate.h"
 
 namespace proctor::testing_support {
 
-struct SceneCase {
-  std::string id{};
-  std::vector<Verdict> attempts{};  // empty: it was never started
-  std::optional<Verdict> end{};     // none: as the last attempt
-  std::string device = "xpu:0000:03:00.0";
-  std::string suite = "memory";
-};
+using Json = nlohmann::ordered_json;
 
 struct SceneRun {
   std::string directory{};
-  RunPlanned plan{};
-  std::vector<SceneCase> cases{};
-  std::vector<EnvironmentVariable> environment{};  // of each attempt
-  std::vector<Event> extra{};                      // before the end of the run
-  bool ended = true;
-  bool says_rendered = false;  // behind its end, as a runner does
-  std::string finished = "2026-01-31T12:00:09Z";
-  std::function<void(std::vector<std::string>& lines)> change_lines{};           // with the right digests
-  std::function<void(const std::filesystem::path& run_dir)> change_directory{};  // when all is written
+  std::vector<Json> records{};  // of its journal: first the plan, last the end
+  bool lists_rendered = false;   // behind its end, as a runner does
+  std::vector<Json> files{};    // changes of its files, when all are written (change_file())
+
+  Json& plan() { return records.front(); }
 };
 
 struct GateScene {
-  std::string gate_keys{};
-  std::string skips{};
-  std::string cell_keys{};
-  std::string more_policy{};
-  std::optional<std::string> whole_policy{};  // in place of these
+  std::string policy{};
   std::vector<std::string> plan_ids{};
   std::vector<SceneRun> runs{};
   std::optional<GateKnownFailures> known_failures{};
-  std::map<std::string, std::string> files{};  // beside the policy: what these are read from
+  std::map<std::string, std::string> files{};  // in the directory of the policy
   std::map<std::string, GateLock> locks{};
   std::optional<std::set<std::string>> signed_digests{};
   std::optional<GateBaseline> baseline{};
@@ -56,30 +43,52 @@ struct GateScene {
 
 // One run of four cases on two cards, of which all is good.
 GateScene good_scene();
-// A case passed, and the list predicts that it fails.
-GateScene unmet_prediction_scene();
-// The same on hardware, as the kernel says.
+// The good scene on hardware, with the evidence of the kernel.
 GateScene hardware_scene();
 // The same cases as four shards of one plan, of which the last one has none.
 GateScene sharded_scene();
 
+// ---- changes of a scene ----
+
+// A row of wrong_ways.toml.
 struct WrongWay {
   int number = 0;  // in docs/reference/gate.md; 0: it has none
   std::string name{};
   GateScene scene{};
   std::string rule{};               // that is red; "": it cannot be read
-  std::vector<std::string> says{};  // parts of what is said
+  std::vector<std::string> contains{};  // parts of the refusal
 };
 std::vector<WrongWay> wrong_ways();
+struct GoodWay {
+  std::string name{};
+  GateScene scene{};
+};
+std::vector<GoodWay> good_ways();  // that a gate lets pass
+// The good scene after changes as they stand in that table: "{...}, {...}".
+GateScene scene_after(std::string_view changes);
 
-std::string policy_text(const GateScene& scene);
+void add_gate_key(GateScene& scene, const std::string& line);
+// A verdict is written as in "fail(wrong answer)". A case without attempts has no end.
+void set_case(SceneRun& run, const std::string& id, const std::vector<std::string>& attempts);
+void set_end(SceneRun& run, const std::string& id, const std::string& verdict);
+void remove_case(SceneRun& run, const std::string& id);
+// The policy has a list with these entries (case, reason, device, owner, issue, added, expires, predicted, and the mistake
+// that is found in it), and the last case fails as expected.
+void expect_failures(GateScene& scene, const Json& entries);
+// The cases of the run are those of the plan.
+void plan_again(GateScene& scene);
+// The members of a plan's file that a gate reads. `extent`: more members.
+std::string plan_text(const std::vector<std::string>& ids, const Json& extent = Json::object());
+
+// ---- files ----
+
 // gate.toml, plan.json and the run directories.
 void write_scene(const GateScene& scene, const std::filesystem::path& directory);
-// What is read of a scene that was written, with the runs in this order.
+// Reads a scene that was written, with the runs in this order.
 Result<GateInputs> read_scene(const GateScene& scene, const std::filesystem::path& directory,
                               bool backwards = false);
 
-// All that a verdict says, for a search in it.
+// The text of each rule that does not hold, to search in it.
 std::string words_of(const GateVerdict& verdict);
 
 }  // namespace proctor::testing_support

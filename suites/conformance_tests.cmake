@@ -14,7 +14,7 @@ if(TARGET proctor_cudart_sim)
   list(APPEND backends cuda)
 endif()
 set(PROCTOR_ONE_RUN OFF) # the same cases on another driver
-proctor_add_conformance(SIMULATED xpu:2x2 SUITES visibility TEST_PREFIX simulated-intel. OPTIONS --sim-driver intel)
+proctor_add_conformance(SIMULATED xpu:2x2,driver=intel SUITES visibility TEST_PREFIX simulated-intel.)
 unset(PROCTOR_ONE_RUN)
 proctor_add_conformance(SIMULATED xpu:2x2${cards} SUITES visibility memory kernels management)
 proctor_add_conformance(SIMULATED xpu:4x1${cards} SUITES collectives BACKEND ${backends} none)

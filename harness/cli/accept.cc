@@ -32,8 +32,6 @@ void add_word(std::vector<std::string>& words, const char* option, const std::st
 void add_machine_words(std::vector<std::string>& words, const RunOptions& typed) {
   add_word(words, "--backend", typed.plan.selection.backend);
   add_word(words, "--sim", typed.machine.sim);
-  add_word(words, "--sim-driver", typed.machine.sim_driver);
-  add_word(words, "--sim-state", typed.machine.sim_state);
   add_word(words, "--state-dir", typed.machine.state_dir);
 }
 

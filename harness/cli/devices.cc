@@ -31,6 +31,15 @@
 namespace proctor::cli {
 namespace {
 
+// Returns the directory in which runs of the same machine keep their leases and the list of drained devices.
+Result<std::string> state_dir_of(const MachineOptions& machine) {
+  if (!machine.state_dir.empty()) return machine.state_dir;
+  if (machine.sim.empty()) return LeaseDirectory::default_path();
+  const auto simulation = parse_simulation(machine.sim);
+  if (!simulation) return simulation.error();
+  return simulation->state.empty() ? LeaseDirectory::default_path() : simulation->state + "/leases";
+}
+
 // Who has which device, by its id; empty where the directory of leases is not there or cannot be used.
 using Held = std::map<std::string, LeaseConflict>;
 
@@ -117,7 +126,6 @@ nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevi
 
 struct ListOptions {
   DeviceQuery query;
-  std::string state_dir = LeaseDirectory::default_path();
   bool json = false;
   bool ids = false;
   bool ctest_resource_spec = false;
@@ -184,8 +192,10 @@ int run_devices(const ListOptions& options) {
     for (const Device& device : report->devices()) std::cout << device.id << '\n';
     return report->devices().empty() ? kExitIncomplete : kExitGreen;
   }
-  const auto drained = DrainList(options.state_dir).list();
-  const auto held = held_devices(options.state_dir, report->devices());
+  const auto state_dir = state_dir_of(options.query.machine);
+  if (!state_dir) return fail(state_dir.error());
+  const auto drained = DrainList(*state_dir).list();
+  const auto held = held_devices(*state_dir, report->devices());
   if (options.json) {
     std::cout << to_json(*report, drained, held).dump(2) << '\n';
   } else {
@@ -196,7 +206,6 @@ int run_devices(const ListOptions& options) {
 
 struct DrainOptions {
   DeviceQuery query;
-  std::string state_dir = LeaseDirectory::default_path();
   std::string device;
   std::string reason;
 };
@@ -215,7 +224,9 @@ Result<void> check_name(const DrainOptions& options) {
 
 int drain(const DrainOptions& options) {
   if (auto known = check_name(options); !known) return fail(known.error());
-  const auto leases = LeaseDirectory::open(options.state_dir);
+  const auto state_dir = state_dir_of(options.query.machine);
+  if (!state_dir) return fail(state_dir.error());
+  const auto leases = LeaseDirectory::open(*state_dir);
   if (!leases) return fail(leases.error());
   const DrainList list(leases->path());
   auto drained = list.drain({.device = options.device, .reason = "by hand", .evidence = options.reason});
@@ -240,7 +251,7 @@ void add_drain_command(CLI::App& devices, Action& action) {
       ->type_name("TEXT")
       ->required();
   add_device_query_options(*out, options->query);
-  add_state_dir(*out, options->state_dir);
+  add_state_dir(*out, options->query.machine.state_dir);
   out->callback([&action, options] { action = [options] { return drain(*options); }; });
 }
 
@@ -249,13 +260,6 @@ struct UndrainOptions {
   std::string device;
   bool probe = false;
 };
-
-// Where a run of the same machine keeps what is drained.
-std::string state_dir_of(const UndrainOptions& options) {
-  const MachineOptions& machine = options.machine;
-  if (!machine.state_dir.empty()) return machine.state_dir;
-  return machine.sim_state.empty() ? LeaseDirectory::default_path() : machine.sim_state + "/leases";
-}
 
 Error not_drained(const std::string& device, const DrainList& list, const std::string& state_dir) {
   std::vector<std::string> ids;
@@ -303,8 +307,8 @@ Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
 }
 
 // The lease of the device; an error says who has it.
-Result<Lease> take(const UndrainOptions& options) {
-  const auto leases = LeaseDirectory::open(state_dir_of(options));
+Result<Lease> take(const UndrainOptions& options, const std::string& state_dir) {
+  const auto leases = LeaseDirectory::open(state_dir);
   if (!leases) return leases.error();
   auto taken = leases->take(options.device, {.run = "undrain", .command = "proctor devices undrain --probe"});
   if (!taken) return taken.error();
@@ -324,8 +328,8 @@ int report(const UndrainOptions& options, const HealthAnswer& answer, const Drai
   return kExitGreen;
 }
 
-int undrain_if_well(const UndrainOptions& options, const DrainList& list) {
-  auto lease = take(options);
+int undrain_if_well(const UndrainOptions& options, const std::string& state_dir, const DrainList& list) {
+  auto lease = take(options, state_dir);
   if (!lease) return fail(lease.error());
   const auto answer = examine(options, lease->fd());
   if (!answer) {
@@ -338,15 +342,16 @@ int undrain_if_well(const UndrainOptions& options, const DrainList& list) {
 }
 
 int undrain(const UndrainOptions& options) {
-  const std::string state_dir = state_dir_of(options);
-  const DrainList list(state_dir);
+  const auto state_dir = state_dir_of(options.machine);
+  if (!state_dir) return fail(state_dir.error());
+  const DrainList list(*state_dir);
   const auto drained = list.find(options.device);
-  if (!drained) return fail(not_drained(options.device, list, state_dir));
+  if (!drained) return fail(not_drained(options.device, list, *state_dir));
   if (drained->reason == kRejected)
     return fail(Error::refused(
         options.device + " was rejected by `proctor accept`, and only a run that accepts it uses it again",
         "Run: proctor accept --devices " + options.device));
-  if (options.probe) return undrain_if_well(options, list);
+  if (options.probe) return undrain_if_well(options, *state_dir, list);
   if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());
   std::cout << options.device << " gets cases again\n";
   return kExitGreen;
@@ -358,7 +363,7 @@ void add_undrain_command(CLI::App& devices, Action& action) {
   command->add_option("DEVICE", options->device, "Device id")->type_name("DEVICE")->required();
   command->add_flag("--probe", options->probe, "Use it again only if it passes its health probe now");
   add_state_dir(*command, options->machine.state_dir);
-  add_simulation_options(*command, options->machine);
+  add_simulation_option(*command, options->machine);
   command->callback([&action, options] { action = [options] { return undrain(*options); }; });
 }
 
@@ -368,7 +373,7 @@ void add_devices_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
   auto options = std::make_shared<ListOptions>();
   add_device_query_options(*command, options->query);
-  add_state_dir(*command, options->state_dir);
+  add_state_dir(*command, options->query.machine.state_dir);
   command->add_flag("--json", options->json, "Print one JSON document");
   command->add_flag("--ids", options->ids, "Print only the ids, one on each line, drained devices included");
   command->add_flag("--ctest-resource-spec", options->ctest_resource_spec,

@@ -178,8 +178,7 @@ void print_next(const DeviceReport& report, const DeviceQuery& query, std::ostre
   if (report.devices().empty()) {
     out << "proctor run --sim xpu:2x2,cuda:4    (no device needed)\n";
   } else if (report.simulation) {
-    out << fmt::format("proctor run --sim {}{}\n", query.machine.sim,
-                       query.machine.sim_driver.empty() ? "" : " --sim-driver " + query.machine.sim_driver);
+    out << fmt::format("proctor run --sim {}\n", query.machine.sim);
   } else {
     out << "proctor run\n";
   }

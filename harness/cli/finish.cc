@@ -161,8 +161,8 @@ MachineOptions machine_of(const RunModel& model, const std::string& run_dir, con
   std::error_code error;
   options.sim = fs::is_regular_file(fs::symlink_status(described, error)) ? described.string()
                                                                           : model.plan().sim->topology;
-  options.sim_driver = model.plan().sim->driver;
-  options.sim_state = state;
+  options.sim += ",driver=" + model.plan().sim->driver;
+  if (!state.empty()) options.sim += ",state=" + state;
   return options;
 }
 

@@ -61,7 +61,7 @@ int print_out(const std::string& text) {
 // The functions of the vendors' interfaces, and whose program names them.
 std::vector<VendorFunction> vendor_functions(const Plan& plan) {
   std::vector<VendorFunction> functions;
-  const auto cards = parse_simulation("xpu:1x1,cuda:1", "");
+  const auto cards = parse_simulation("xpu:1x1,cuda:1");
   if (!cards) return functions;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
     const SimEnvironment simulator = environment_of(*cards, backend, "");

@@ -101,11 +101,7 @@ std::vector<Backend> backends_of(const std::vector<PlannedDevice>& devices) {
 Result<FoundDevices> devices_here(const RunModel& model, const RerunCommand& command,
                                   const std::vector<PlannedDevice>& wanted) {
   MachineOptions options;
-  if (const auto& sim = model.plan().sim) {
-    options.sim = sim->topology;
-    options.sim_driver = sim->driver;
-    options.sim_state = option_value(command.words, "--sim-state");
-  }
+  if (model.plan().sim) options.sim = option_value(command.words, "--sim");
   const auto machine = Machine::open(options, "rerun");
   if (!machine) return machine.error();
   return (*machine)->devices(backends_of(wanted));

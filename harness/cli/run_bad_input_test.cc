@@ -118,10 +118,11 @@ TEST_F(BadInput, Executables) {
 }
 
 TEST_F(BadInput, Simulations) {
-  refuses({"run", "--sim", "xpu:2by2", "--sim-driver", "intel"}, {"xpu:2by2"});
-  refuses({"run", "--sim", "xpu:2x2", "--sim-driver", "itnel"}, {"itnel", "intel"});
+  refuses({"run", "--sim", "xpu:2by2,driver=intel"}, {"xpu:2by2"});
+  refuses({"run", "--sim", "xpu:2x2,driver=itnel"}, {"itnel", "intel"});
+  refuses({"run", "--sim", "xpu:2x2,drvier=intel"}, {"drvier", "`driver`"});
   refuses({"run", "--sim", "xpu:2x2", "--size", "cii"}, {"cii", "ci"});
-  refuses({"run", "--sim-driver", "intel"}, {"--sim"});
+  refuses({"run", "--sim", "driver=intel"}, {"no devices"});
 }
 
 TEST_F(BadInput, Providers) {

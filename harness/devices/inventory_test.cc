@@ -131,7 +131,7 @@ TEST_F(Probe, RunsInAScratchDirectoryThatGoesAway) {
 
 // The real probe on Intel's driver without hardware, where it is installed.
 TEST_F(Probe, SeesTheSimulatedCards) {
-  const auto simulation = parse_simulation("xpu:3x2", "intel");
+  const auto simulation = parse_simulation("xpu:3x2,driver=intel");
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",
                              .env = {"PATH=/usr/bin"}};
   const auto inventory = probe_simulated(Backend::kXpu, *containment_, *simulation, options);

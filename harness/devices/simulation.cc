@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "fixtures/simgpu/spec/machine_file.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
 #include "harness/core/named_file.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/devices/library_search.h"
 
 namespace proctor {
@@ -50,6 +52,57 @@ bool are_equal(const std::vector<simgpu::Card>& cards) {
   });
 }
 
+// The parts of the value of --sim.
+struct SimText {
+  std::string_view topology;
+  std::optional<std::string_view> driver;
+  std::optional<std::string_view> state;
+};
+
+// Returns "driver" for "driver=intel", and "" for a device such as "xpu:2x2:mem=1GiB".
+std::string_view key_of(std::string_view item) {
+  const auto equals = item.find('=');
+  const auto key = item.substr(0, equals == item.npos ? 0 : equals);
+  return std::ranges::all_of(key, [](char c) { return c >= 'a' && c <= 'z'; }) ? key : "";
+}
+
+std::optional<Error> read_setting(std::string_view text, std::string_view item, SimText& parts) {
+  const auto refuse = [&](const std::string& why, std::string hint) {
+    return Error::refused(fmt::format("--sim {} is not valid: {}", text, why), std::move(hint));
+  };
+  const auto key = key_of(item);
+  if (key.empty()) {
+    return refuse(fmt::format("'{}' is neither driver=NAME nor state=DIR", item),
+                  "Give the devices first, and a directory without a comma in its name.");
+  }
+  if (key != "driver" && key != "state") {
+    return refuse(fmt::format("there is no '{}='", key),
+                  did_you_mean(key, {"driver", "state"}, "Known are driver=NAME and state=DIR."));
+  }
+  auto& place = key == "driver" ? parts.driver : parts.state;
+  if (place) return refuse(fmt::format("{} is given twice", key), "Remove one of them.");
+  place = item.substr(key.size() + 1);
+  if (key == "state" && place->empty()) return refuse("state= needs a directory", "Write state=DIR.");
+  return {};
+}
+
+// Splits the value into the devices and the settings that follow them.
+Result<SimText> split_sim(std::string_view text) {
+  SimText parts{.topology = text, .driver = {}, .state = {}};
+  const auto items = split(text, ',');
+  const auto first = std::ranges::find_if(items, [](auto item) { return !key_of(item).empty(); });
+  if (first == items.begin() && (key_of(*first) == "driver" || key_of(*first) == "state")) {
+    return Error::refused(fmt::format("--sim {} is not valid: it has no devices", text),
+                          "Give the devices first, for example xpu:2x2.");
+  }
+  if (first == items.begin() || first == items.end()) return parts;
+  parts.topology = text.substr(0, static_cast<std::size_t>(first->data() - text.data()) - 1);
+  for (auto item = first; item != items.end(); ++item) {
+    if (auto error = read_setting(text, *item, parts)) return *std::move(error);
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<simgpu::Topology> parse_sim_topology(std::string_view text) {
@@ -63,45 +116,50 @@ Result<SimDriver> parse_sim_driver(std::string_view text) {
   SimDriver driver;
   if (name == child::kSimgpuDriver) {
     if (at == std::string_view::npos) return driver;
-    return Error::refused(fmt::format("--sim-driver {} is not valid: simgpu takes no directory", text),
+    return Error::refused(fmt::format("--sim driver={} is not valid: simgpu takes no directory", text),
                           "Write simgpu, or intel@DIR.");
   }
   if (name != child::kIntelDriver) {
-    return Error::refused(fmt::format("--sim-driver {} is not valid: there is no driver '{}'", text, name),
+    return Error::refused(fmt::format("--sim driver={} is not valid: there is no driver '{}'", text, name),
                           did_you_mean(name, {"intel", "simgpu"}, "The drivers are intel and simgpu."));
   }
   driver.kind = SimDriverKind::kIntel;
   if (at == std::string_view::npos) return driver;
   driver.prefix = text.substr(at + 1);
   if (driver.prefix.empty()) {
-    return Error::refused(fmt::format("--sim-driver {} needs a directory after '@'", text),
+    return Error::refused(fmt::format("--sim driver={} needs a directory after '@'", text),
                           "Write intel@DIR, where DIR is the directory of the unpacked driver.");
   }
   return driver;
 }
 
-Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver) {
+Result<Simulation> parse_simulation(std::string_view text) {
+  const auto parts = split_sim(text);
+  if (!parts) return parts.error();
+  const auto topology = parts->topology;
   auto parsed_topology = parse_sim_topology(topology);
   if (!parsed_topology) return parsed_topology.error();
-  auto parsed_driver = parse_sim_driver(driver.empty() ? "simgpu" : driver);
+  auto parsed_driver = parse_sim_driver(parts->driver.value_or(child::kSimgpuDriver));
   if (!parsed_driver) return parsed_driver.error();
   const bool intel = parsed_driver->kind == SimDriverKind::kIntel;
   if (intel && parsed_topology->cuda_cards() > 0) {
     return Error::refused(
         fmt::format("--sim {} is not valid: Intel's driver has no 'cuda' devices", topology),
-        "Leave out cuda:N, or use --sim-driver simgpu.");
+        "Leave out cuda:N, or use driver=simgpu.");
   }
   if (intel && parsed_topology->described()) {
     return Error::refused(
         fmt::format("--sim {} is not valid: Intel's driver simulates only its own cards", topology),
-        "Use --sim-driver simgpu, or give cards and tiles, for example xpu:2x2.");
+        "Use driver=simgpu, or give cards and tiles, for example xpu:2x2.");
   }
   if (intel && !are_equal(parsed_topology->xpu)) {
     return Error::refused(
         fmt::format("--sim {} is not valid: Intel's driver simulates only equal cards", topology),
-        "Give one group, for example xpu:2x2, or use --sim-driver simgpu.");
+        "Give one group, for example xpu:2x2, or use driver=simgpu.");
   }
-  return Simulation{*std::move(parsed_topology), *std::move(parsed_driver), {}};
+  return Simulation{.topology = *std::move(parsed_topology),
+                    .driver = *std::move(parsed_driver),
+                    .state = std::string(parts->state.value_or(""))};
 }
 
 SimInfo to_sim_info(const Simulation& simulation) {

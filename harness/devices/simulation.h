@@ -1,14 +1,17 @@
-// Simulated devices, as selected by --sim and --sim-driver, and the environment in which a program sees them.
+// Simulated devices, as selected by --sim, and the environment in which a program sees them.
 //
-//   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
-//   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
-//   --sim-driver simgpu        Proctor's simulator (the default). Intel: a driver for the real Level Zero
-//                              loader. NVIDIA: replaces the CUDA Runtime and NVML. Kernels execute,
-//                              and faults can be injected. The devices are leased and masked as hardware is.
-//   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
-//                              memory are the vendor's code, nothing executes. Each process has its own
-//                              topology, which a lease cannot narrow. @DIR: a driver unpacked in DIR, which
-//                              may be a whole root with its own C library.
+//   --sim devices[,driver=NAME][,state=DIR]
+//
+//   TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
+//   FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
+//   driver=simgpu        Proctor's simulator (the default). Intel: a driver for the real Level Zero loader.
+//                        NVIDIA: replaces the CUDA Runtime and NVML. Kernels execute, and faults can be
+//                        injected. The devices are leased and masked as hardware is.
+//   driver=intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and memory
+//                        are the vendor's code, nothing executes. Each process has its own topology, which a
+//                        lease cannot narrow. @DIR: a driver unpacked in DIR, which may be a whole root with
+//                        its own C library.
+//   state=DIR            The directory of a simulated machine that several runs share, with its leases.
 //
 // The no-hardware mode is a set of debug keys of Intel's compute-runtime (source: intel/compute-runtime,
 // shared/source/debug_settings/debug_variables_base.inl). It writes *.aub files into the working directory,
@@ -57,15 +60,16 @@ struct EqualCards {
 struct Simulation {
   simgpu::Topology topology;
   SimDriver driver;
-  std::string faults;  // simgpu: PROCTOR_SIM_FAULTS, checked
+  std::string state;     // of a machine that several runs share; "": it is of this process alone
+  std::string faults{};  // simgpu: PROCTOR_SIM_FAULTS, checked
 };
 
 // Errors are usage errors with the value, the place of the mistake in it, and the nearest valid word.
 Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Parses both options together. Refuses what the driver cannot simulate: for Intel's driver, cuda cards,
-// cards that differ from each other, and files. An empty `driver` is simgpu.
-Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
+// Parses the value of --sim. Refuses what the driver cannot simulate: for Intel's driver, cuda cards, cards
+// that differ from each other, and files.
+Result<Simulation> parse_simulation(std::string_view text);
 
 // The simulation, for the journal.
 SimInfo to_sim_info(const Simulation& simulation);

@@ -46,7 +46,7 @@ class MachineFile : public testing::Test {
 };
 
 TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
-  const auto simulation = parse_simulation(path_, "");
+  const auto simulation = parse_simulation(path_);
   ASSERT_TRUE(simulation) << simulation.error().what;
   EXPECT_EQ(to_sim_info(*simulation).topology, path_);
   EXPECT_EQ(simulation->topology.xpu_tiles(), 3);
@@ -55,7 +55,7 @@ TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
 }
 
 TEST_F(MachineFile, IsNotForIntelsDriver) {
-  EXPECT_THAT(parse_simulation(path_, "intel").error().what, HasSubstr("its own cards"));
+  EXPECT_THAT(parse_simulation(path_ + ",driver=intel").error().what, HasSubstr("its own cards"));
 }
 
 TEST_F(MachineFile, MistakesAreUsageErrorsThatNameFileAndLine) {
@@ -75,9 +75,9 @@ TEST(SimDriver, IntelWithAndWithoutPrefix) {
 
 TEST(SimDriver, SimgpuIsTheDefault) {
   EXPECT_EQ(parse_sim_driver("simgpu")->kind, SimDriverKind::kSimgpu);
-  EXPECT_EQ(parse_simulation("xpu:2x2", "")->driver.kind, SimDriverKind::kSimgpu);
-  EXPECT_EQ(to_sim_info(*parse_simulation("xpu:2x2", "")).driver, "simgpu");
-  EXPECT_EQ(to_sim_info(*parse_simulation("xpu:2x2", "intel")).driver, "intel");
+  EXPECT_EQ(parse_simulation("xpu:2x2")->driver.kind, SimDriverKind::kSimgpu);
+  EXPECT_EQ(to_sim_info(*parse_simulation("xpu:2x2")).driver, "simgpu");
+  EXPECT_EQ(to_sim_info(*parse_simulation("xpu:2x2,driver=intel")).driver, "intel");
 }
 
 TEST(SimDriver, OthersAreRefused) {
@@ -88,22 +88,44 @@ TEST(SimDriver, OthersAreRefused) {
   EXPECT_EQ(parse_sim_driver("").error().kind, ErrorKind::kUsage);
 }
 
+TEST(Simulation, HasItsDevicesThenItsSettings) {
+  const auto simulation = parse_simulation("xpu:1x1:mem=1GiB,cuda:2,state=/tmp/a=b,driver=simgpu");
+  ASSERT_TRUE(simulation) << simulation.error().what;
+  EXPECT_EQ(simulation->topology.name, "xpu:1x1:mem=1GiB,cuda:2");
+  EXPECT_EQ(simulation->state, "/tmp/a=b");
+  EXPECT_EQ(parse_simulation("xpu:1x1")->state, "");
+}
+
+TEST(Simulation, MistakesInItsSettingsAreNamed) {
+  const auto what = [](const char* text) { return parse_simulation(text).error().what; };
+  EXPECT_THAT(parse_simulation("xpu:1x1,drvier=intel").error().hint, HasSubstr("`driver`"));
+  EXPECT_THAT(what("xpu:1x1,drvier=intel"), HasSubstr("there is no 'drvier='"));
+  EXPECT_THAT(what("xpu:1x1,state=a,state=b"), HasSubstr("state is given twice"));
+  EXPECT_THAT(what("xpu:1x1,state="), HasSubstr("needs a directory"));
+  EXPECT_THAT(what("xpu:1x1,driver="), HasSubstr("there is no driver ''"));
+  EXPECT_THAT(what("driver=intel"), HasSubstr("no devices"));
+  EXPECT_THAT(what("state=/tmp,xpu:1x1"), HasSubstr("no devices"));
+  EXPECT_THAT(what("xpu:1x1,state=/a,b"), HasSubstr("'b' is neither"));
+  EXPECT_THAT(what("xpu=1x1"), HasSubstr("unknown kind of device"));
+  EXPECT_EQ(parse_simulation("xpu:1x1,state=").error().kind, ErrorKind::kUsage);
+}
+
 TEST(Simulation, IntelsDriverHasNoCudaDevices) {
-  EXPECT_TRUE(parse_simulation("xpu:2x2", "intel"));
-  EXPECT_EQ(parse_simulation("xpu:2x2,cuda:1", "intel").error().kind, ErrorKind::kUsage);
-  EXPECT_TRUE(parse_simulation("xpu:2x2,cuda:1", "simgpu"));
+  EXPECT_TRUE(parse_simulation("xpu:2x2,driver=intel"));
+  EXPECT_EQ(parse_simulation("xpu:2x2,cuda:1,driver=intel").error().kind, ErrorKind::kUsage);
+  EXPECT_TRUE(parse_simulation("xpu:2x2,cuda:1,driver=simgpu"));
 }
 
 TEST(Simulation, BackendsAreThoseOfItsCards) {
-  EXPECT_THAT(backends_of(parse_simulation("xpu:2x2,cuda:1", "")->topology),
+  EXPECT_THAT(backends_of(parse_simulation("xpu:2x2,cuda:1")->topology),
               ElementsAre(Backend::kXpu, Backend::kCuda));
-  EXPECT_THAT(backends_of(parse_simulation("cuda:1", "")->topology), ElementsAre(Backend::kCuda));
+  EXPECT_THAT(backends_of(parse_simulation("cuda:1")->topology), ElementsAre(Backend::kCuda));
 }
 
 TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
   const TempDir temporary;
   const std::string directory = temporary.string();
-  const auto topology = parse_simulation("cuda:2", "")->topology;
+  const auto topology = parse_simulation("cuda:2")->topology;
   EXPECT_EQ(cuda_environment(topology, {directory}).missing, "library_missing:cuda_sim/libcudart.so.13");
   std::filesystem::create_directories(directory + "/cuda_sim");
   std::ofstream(directory + "/cuda_sim/libcudart.so.13") << "x";
@@ -120,12 +142,12 @@ TEST(CudaEnvironment, KeepsTheCallersLibrariesBehindIt) {
 }
 
 TEST(Simulation, IntelsDriverHasOnlyEqualCards) {
-  EXPECT_TRUE(parse_simulation("xpu:1x2+2x1", "simgpu"));
-  EXPECT_THAT(parse_simulation("xpu:1x2+2x1", "intel").error().what, HasSubstr("equal"));
+  EXPECT_TRUE(parse_simulation("xpu:1x2+2x1,driver=simgpu"));
+  EXPECT_THAT(parse_simulation("xpu:1x2+2x1,driver=intel").error().what, HasSubstr("equal"));
 }
 
 TEST(Simulation, DevicesAreNamedByCard) {
-  const auto devices = simulated_devices(*parse_simulation("xpu:3x2", "intel"));
+  const auto devices = simulated_devices(*parse_simulation("xpu:3x2,driver=intel"));
   ASSERT_EQ(devices.size(), 3U);
   EXPECT_EQ(devices[2].id, "xpu-sim:2");
   EXPECT_EQ(devices[2].tiles, 2);

@@ -156,7 +156,7 @@ def a_machine_is_compared_with_what_it_should_have(sandbox):
 
 def a_rejected_device_is_drained_until_it_is_accepted(sandbox):
     state = sandbox.path / "machine"
-    machine = ["--level", 1, "--sim", "cuda:2", "--sim-state", state]
+    machine = ["--level", 1, "--sim", f"cuda:2,state={state}"]
     accept(sandbox, *machine, "--drain", faults="sysman.remap_failed:dev=1")
     leases = state / "leases"
     refused = sandbox.proctor("devices", "undrain", "cuda-sim:1", "--state-dir", leases)
@@ -169,7 +169,7 @@ def a_rejected_device_is_drained_until_it_is_accepted(sandbox):
 
 def a_device_that_a_run_drained_is_tested_and_undrained(sandbox):
     """What the run advises works: the device is drained, and is tested all the same."""
-    machine = ["--sim", "cuda:2", "--sim-state", sandbox.path / "machine"]
+    machine = ["--sim", f"cuda:2,state={sandbox.path}/machine"]
     ran = sandbox.proctor("run", *machine, "--out", sandbox.out(), "--gpus", "1", "--backend", "cuda", "--each-device",
                           "--prove-devices", "--", "/bin/true",
                           env={**sandbox.env, "PROCTOR_SIM_FAULTS": "kernel.skip:dev=1"})

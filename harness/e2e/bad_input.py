@@ -39,8 +39,8 @@ COMMAND_LINES = [
     ("topology", ["run", "--sim", "xpu:two"], ["xpu:two"]),
     ("tiles", ["run", "--sim", "xpu:2x5"], ["xpu:2x5", "1 to 4"]),
     ("machine file", ["run", "--sim", "missing.toml"], ["missing.toml", "--sim"]),
-    ("simulated cuda", ["run", "--sim", "cuda:2", "--sim-driver", "intel"], ["cuda:2", "simgpu"]),
-    ("simulator", ["run", "--sim", "xpu:2x2", "--sim-driver", "simgpuu"], ["simgpuu", "simgpu"]),
+    ("simulated cuda", ["run", "--sim", "cuda:2,driver=intel"], ["cuda:2", "simgpu"]),
+    ("simulator", ["run", "--sim", "xpu:2x2,driver=simgpuu"], ["simgpuu", "simgpu"]),
     ("size", ["run", "--size", "smok"], ["smok", "smoke"]),
     ("explained case", ["explain", "Mask.UnsetShowsEveryDevic"], ["Mask.UnsetShowsEveryDevic", "`Mask.UnsetShowsEveryDevice`"]),
     ("self-tested backend", ["selftest", "--backend", "none"], ["cuda", "xpu"]),
@@ -83,7 +83,7 @@ FAULTS = [
     ("fault value", "memory.corrupt_copy:at=one", ["--sim", "xpu:2x2"], ["one"]),
     ("fault of no card", "memory.corrupt_copy:dev=2", ["--sim", "xpu:2x2"], ["dev=2", "xpu:2x2"]),
     ("fault on hardware", "memory.corrupt_copy", [], ["memory.corrupt_copy", "--sim"]),
-    ("fault on Intel's driver", "memory.corrupt_copy", ["--sim", "xpu:2x2", "--sim-driver", "intel"], ["simgpu"]),
+    ("fault on Intel's driver", "memory.corrupt_copy", ["--sim", "xpu:2x2,driver=intel"], ["simgpu"]),
 ]
 
 # name, text of the file, what the message must hold
@@ -263,7 +263,7 @@ def main():
             machine.write_text(text)
             refused(sandbox, f"machine: {name}", ["run", "--sim", machine], words)
         machine.write_text("[[xpu]]\n")
-        refused(sandbox, "machine: Intel's driver", ["run", "--sim", machine, "--sim-driver", "intel"], ["simgpu"])
+        refused(sandbox, "machine: Intel's driver", ["run", "--sim", f"{machine},driver=intel"], ["simgpu"])
         no_toml_anywhere(sandbox)
         check(not ran.exists(), "the command of a refused plan was started")
         done = sandbox.proctor("run", "--out", sandbox.out())

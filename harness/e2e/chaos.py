@@ -96,8 +96,8 @@ class Seat:
         self.suites = self.mix(dice, machine, sickness)
         harness.write_config(self.path / "chaos.toml", self.suites,
                              {"timeout": "2s", "grace": "200ms"})
-        self.words = [harness.BIN / "proctor", "run", "--config", self.path / "chaos.toml", "--sim", f"xpu:{CARDS}x1",
-                      "--sim-state", machine.state, "--jobs", dice.choice((2, 3, 4)), "--lease-wait", "2m",
+        self.words = [harness.BIN / "proctor", "run", "--config", self.path / "chaos.toml", "--sim",
+                      f"xpu:{CARDS}x1,state={machine.state}", "--jobs", dice.choice((2, 3, 4)), "--lease-wait", "2m",
                       "--settle", "1s", "--out", self.out]
 
     def mix(self, dice, machine, sickness):

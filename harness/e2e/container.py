@@ -119,7 +119,7 @@ def leases_between_containers(containers):
                  "command": ["sh", "-c", "echo up > /shared/up; while [ ! -e /shared/end ]; do sleep 0.05; done"]}})
     write_config(containers.shared / "want.toml", {
         "want": {"kind": "command", "backend": "xpu", "devices": 1, "command": ["true"]}})
-    words = ("/proctor/bin/proctor", "run", "--sim", "xpu:1x1", "--sim-state", "/shared/machine", "--config")
+    words = ("/proctor/bin/proctor", "run", "--sim", "xpu:1x1,state=/shared/machine", "--config")
     holder = containers.start("pidns", *words, "/shared/hold.toml", "--out", "/shared/holder")
     wait_until(lambda: (containers.shared / "up").exists() or holder.poll() is not None, 60, "holder")
     refused = containers.run("pidns", *words, "/shared/want.toml", "--lease-wait", "1s", "--out", "/shared/refused")

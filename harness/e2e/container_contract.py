@@ -221,7 +221,7 @@ def a_driver_that_says_nothing(sandbox):
     root = make_nodes(container(sandbox.path / "root"))
     with DeviceCgroup() as cgroup:
         command = script(sandbox, cgroup.deny([226]) + "exit 1\n")
-        done, out = run(sandbox, root, command, "--sim-state", sandbox.path / "machine", sim="xpu:1x1", backend="xpu",
+        done, out = run(sandbox, root, command, sim=f"xpu:1x1,state={sandbox.path}/machine", backend="xpu",
                         cgroup=cgroup, program=programs / "proctor")
         check_said(done, out, "device-rules", "recreate the container with --device /dev/dri")
         facts = [entry["what"] for entry in report(out)["health"]]

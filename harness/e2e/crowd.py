@@ -56,8 +56,8 @@ def main():
         write_config(config, {f"case{index}": {"kind": "command", "backend": "xpu", "devices": 1, "command": [
             "bash", "-c", CASE, "bash", str(log), str(options.work)]} for index in range(each)})
         outs = [sandbox.out() for _ in range(RUNNERS)]
-        runs = [sandbox.start("run", "--config", config, "--sim", f"xpu:{CARDS}x1", "--sim-state",
-                              sandbox.path / "machine", "--out", out, "--jobs", CARDS) for out in outs]
+        runs = [sandbox.start("run", "--config", config, "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine",
+                              "--out", out, "--jobs", CARDS) for out in outs]
         for run, out in zip(runs, outs):
             errors = sandbox.finish(run, seconds=1200)
             check(run.returncode == 0, "exit", run.returncode, errors)

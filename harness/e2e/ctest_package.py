@@ -22,7 +22,7 @@ set_target_properties(gone PROPERTIES IMPORTED_LOCATION "@DIR@/no-such-program")
 proctor_discover_tests(gone)
 foreach(i RANGE 1 6)
   proctor_add_suite(gpu${i} COMMAND "@PYTHON@" "@DIR@/hold.py" "@DIR@/order" BACKEND xpu
-                    OPTIONS --sim xpu:2x1 --sim-state "@DIR@/machine")
+                    OPTIONS --sim "xpu:2x1,state=@DIR@/machine")
 endforeach()
 proctor_add_suite(skips COMMAND /bin/sh -c "exit 77" SKIP_CODE 77)
 proctor_add_suite(exits COMMAND /bin/sh -c "exit 77")

@@ -84,7 +84,7 @@ def foreign_holder(sandbox):
     """A process that is not ours and has memory on the card is named before a case starts there."""
     state = sandbox.path / "machine"
     suites = {"case": cuda("/bin/true")}
-    done, _ = run(sandbox, suites, "--sim", "cuda:1", "--sim-state", state)
+    done, _ = run(sandbox, suites, "--sim", f"cuda:1,state={state}")
     check(done.returncode == 0, done.stdout, done.stderr)
     answers = sandbox.path / "held"
     env = {**sandbox.env, "LD_LIBRARY_PATH": str(STAND_IN.parent), "PROCTOR_SIM_TOPOLOGY": "cuda:1",
@@ -94,7 +94,7 @@ def foreign_holder(sandbox):
         env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         wait_until(lambda: answers.exists() and answers.read_text().endswith("\n"), 30, "the holder")
-        done, document = run(sandbox, suites, "--sim", "cuda:1", "--sim-state", state, "--foreign", "fail")
+        done, document = run(sandbox, suites, "--sim", f"cuda:1,state={state}", "--foreign", "fail")
     finally:
         holder.stdin.close()
         holder.wait(timeout=30)
@@ -108,7 +108,7 @@ def foreign_holder(sandbox):
 
 def drained_and_undrained(sandbox):
     """A card drained by hand gets no cases until the probe for CUDA says that it is well."""
-    machine = ("--sim", "cuda:1", "--sim-state", sandbox.path / "drained")
+    machine = ("--sim", f"cuda:1,state={sandbox.path}/drained")
     done, _ = run(sandbox, {"case": cuda("/bin/true")}, *machine)
     check(done.returncode == 0, done.stdout, done.stderr)
     leases = ("--state-dir", sandbox.path / "drained" / "leases")

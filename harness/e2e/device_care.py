@@ -122,7 +122,7 @@ def all_lost(sandbox):
 def drained(sandbox):
     """What one run finds lost, no later run uses until a person says that it is well."""
     state = sandbox.path / "machine"
-    shared = ["--sim", "xpu:2x1", "--sim-state", state]
+    shared = ["--sim", f"xpu:2x1,state={state}"]
     done, _ = run(sandbox, {"first": command_suite(copy()["command"], "state.card_lost")}, *shared)
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     listed = sandbox.proctor("devices", "--sim", "xpu:2x1", "--json", "--state-dir", state / "leases")
@@ -163,7 +163,7 @@ def held(sandbox):
     state = sandbox.path / "machine"
     leases = ["--sim", "xpu:2x1", "--state-dir", state / "leases"]
     out = sandbox.path / "holder"
-    holder = subprocess.Popen(sandbox.command("exec", "--sim", "xpu:2x1", "--sim-state", state, "--gpus", "1", "--out", out,
+    holder = subprocess.Popen(sandbox.command("exec", "--sim", f"xpu:2x1,state={state}", "--gpus", "1", "--out", out,
                                               "--", "/bin/sleep", "600"), env=sandbox.env, cwd=sandbox.path,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -344,7 +344,7 @@ def leased(sandbox):
     if not (BIN / "libproctor_ze_sim.so").exists():
         skip("needs:libproctor_ze_sim.so, which is not built")
     (sandbox.path / "machine").mkdir()
-    card = ["--sim", "xpu:1x1", "--sim-state", sandbox.path / "machine", "--gpus", "1"]
+    card = ["--sim", f"xpu:1x1,state={sandbox.path}/machine", "--gpus", "1"]
     holder = subprocess.Popen(
         sandbox.command("exec", "--out", sandbox.out(), *card, "--", "sh", "-c", "echo up; read line"),
         cwd=sandbox.path, env=sandbox.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -308,7 +308,7 @@ def device_memory(sandbox):
                   f"{BIN}/memory_xpu --helper leave_memory {256 << 20}; touch {left}; sleep 600"]
         write_config(sandbox.path / "devices.toml", {"leaver": {"kind": "command", "command": leaver, "backend": "xpu", "devices": 1}})
         out = sandbox.out()
-        process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", "xpu:1x1", "--sim-state", machine, "--out", out)
+        process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", f"xpu:1x1,state={machine}", "--out", out)
         wait_until(left.exists, 60, "memory left behind")
         process.kill()
         sandbox.finish(process)
@@ -333,7 +333,7 @@ def driver_that_hangs(sandbox):
     write_config(sandbox.path / "devices.toml",
                  {"stuck": {"kind": "command", "command": ["sleep", "600"], "backend": "xpu", "devices": 1}})
     out = sandbox.out()
-    process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", "xpu:1x1", "--sim-state", machine,
+    process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", f"xpu:1x1,state={machine}",
                             "--out", out)
     wait_until(lambda: of_type(records(out), "attempt_started"), 60, "start of the case")
     process.kill()

@@ -39,7 +39,7 @@ def arguments(sandbox, state, cards, cases, *more):
     config = sandbox.path / "foreign.toml"
     write_config(config, {f"case{i}": {"kind": "command", "command": ["/bin/true"], "backend": "xpu", "devices": 1}
                           for i in range(cases)})
-    return ["run", "--config", config, "--sim", f"xpu:{cards}x1", "--sim-state", state, "--jobs", "1", "--out",
+    return ["run", "--config", config, "--sim", f"xpu:{cards}x1,state={state}", "--jobs", "1", "--out",
             sandbox.out(), *more]
 
 

@@ -308,7 +308,7 @@ def leave_dirty(sandbox, machine):
 
 def dirty(sandbox):
     """A card whose holder died is examined before it is used."""
-    machine = ["--sim", "xpu:1x1", "--sim-state", sandbox.path / "machine"]
+    machine = ["--sim", f"xpu:1x1,state={sandbox.path}/machine"]
     leave_dirty(sandbox, machine)
     done, document = run(sandbox, {"next": xpu("/bin/true")}, *machine)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
@@ -320,7 +320,7 @@ def dirty(sandbox):
 
 def dirty_and_sick(sandbox):
     """One that fails is never used; its case runs elsewhere."""
-    machine = ["--sim", "xpu:2x1", "--sim-state", sandbox.path / "machine"]
+    machine = ["--sim", f"xpu:2x1,state={sandbox.path}/machine"]
     leave_dirty(sandbox, machine)
     done, document = run(sandbox, {"next": xpu("/bin/true")}, *machine, faults=SICK)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
@@ -382,7 +382,7 @@ def breaker(sandbox):
 def undrain(sandbox):
     """A drained card comes back only when it is well, and nobody holds it."""
     state = sandbox.path / "machine"
-    machine = ["--sim", "xpu:2x1", "--sim-state", state]
+    machine = ["--sim", f"xpu:2x1,state={state}"]
     done, document = run(sandbox, {"first": losing()}, *machine)
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     sick = found(document, "drained")[0]["device"]

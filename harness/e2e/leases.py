@@ -31,7 +31,7 @@ def configure(sandbox, log, command=None, cases=CASES):
 
 
 def arguments(sandbox, config, *more):
-    return ["run", "--sim", "xpu:2x1", "--sim-state", sandbox.path / "machine", "--config", config,
+    return ["run", "--sim", f"xpu:2x1,state={sandbox.path}/machine", "--config", config,
             "--out", sandbox.out(), *more]
 
 

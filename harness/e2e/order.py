@@ -31,7 +31,7 @@ def configure(sandbox):
 
 def run(sandbox, *words, cards=1, code=0):
     """In proctor-out/."""
-    done = sandbox.proctor("run", "--sim", f"xpu:{cards}x1", "--sim-state", sandbox.path / "machine", *words)
+    done = sandbox.proctor("run", "--sim", f"xpu:{cards}x1,state={sandbox.path}/machine", *words)
     check(done.returncode == code, *words, "gave", done.returncode, done.stdout, done.stderr)
     return (sandbox.path / "proctor-out" / "latest").resolve()
 
@@ -152,7 +152,7 @@ def half_an_hour_at_one_hundredth(sandbox):
     suites = {f"card{i:03}": {"kind": "command", "command": ["sleep", f"{seconds:.3f}"], "backend": "xpu", "devices": devices}
               for i, (seconds, devices) in enumerate(trace())}
     write_config(sandbox.path / "proctor.toml", suites)
-    words = ["run", "--sim", f"xpu:{CARDS}x1", "--sim-state", sandbox.path / "machine", "--telemetry", "0"]
+    words = ["run", "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine", "--telemetry", "0"]
     found = {}
     for order in ("planned", "longest"):
         done = sandbox.proctor(*words, "--order", order, timeout=600)

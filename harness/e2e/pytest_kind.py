@@ -537,7 +537,7 @@ def listing_waits(sandbox):
     if not (BIN / "libproctor_ze_sim.so").exists():
         return print("skipped: a listing that waits: library_missing:libproctor_ze_sim.so")
     machine, ready, go = sandbox.path / "busy", sandbox.path / "holds", sandbox.path / "go"
-    card = ["--sim", "xpu:2x1", "--sim-state", machine]
+    card = ["--sim", f"xpu:2x1,state={machine}"]
     project = Project(sandbox, "waits", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
     os.mkfifo(go)
     holder = sandbox.start("exec", "--gpus", "1", *card, "--", "sh", "-c", f"echo up > {ready}; read line < {go}")
@@ -572,8 +572,8 @@ def listing_without_the_drained(sandbox):
         done = sandbox.proctor("devices", "drain", "xpu-sim:0", "--reason", "smoke", "--sim", f"xpu:{cards}x1",
                                "--state-dir", machine / "leases")
         check(done.returncode == 0, "no drain:", done.stdout, done.stderr)
-        listed = sandbox.proctor("list", "--config", project.config, "--lease-wait", "0s", "--sim", f"xpu:{cards}x1",
-                                 "--sim-state", machine)
+        listed = sandbox.proctor("list", "--config", project.config, "--lease-wait", "0s", "--sim",
+                                 f"xpu:{cards}x1,state={machine}")
         check("waits for them" not in listed.stderr, listed.stderr)
         if cards == 1:
             check(listed.returncode == 75 and not listed.stdout, listed.returncode, listed.stdout, listed.stderr)
@@ -588,7 +588,7 @@ def listing_keeps_a_doubt(sandbox):
     if not (BIN / "libproctor_ze_sim.so").exists():
         return print("skipped: a dirty card: library_missing:libproctor_ze_sim.so")
     machine, ready = sandbox.path / "doubtful", sandbox.path / "up"
-    card = ["--sim", "xpu:1x1", "--sim-state", machine]
+    card = ["--sim", f"xpu:1x1,state={machine}"]
     run = sandbox.start("exec", "--gpus", "1", *card, "--", "sh", "-c", f"echo up > {ready}; exec sleep 1000")
     wait_until(ready.exists, 30, "holder of the card")
     run.kill()

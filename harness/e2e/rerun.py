@@ -243,7 +243,7 @@ def changed(sandbox):
     write_config(config, {"bad": {**suite(""), "command": ["./bad.sh"]}})
     machine = sandbox.path / "machine"
     first = sandbox.out()
-    sandbox.proctor("run", "--out", first, "--sim", "xpu:2x1", "--sim-state", machine)
+    sandbox.proctor("run", "--out", first, "--sim", f"xpu:2x1,state={machine}")
     check(sandbox.proctor("rerun", first, "--out", sandbox.out()).returncode == 1, "unchanged it runs again")
     for path, text in ((program, "#!/bin/sh\nexit 1 #\n"), (config, config.read_text() + "# more\n")):
         before = path.read_text()

@@ -42,11 +42,11 @@ LEFT_OUT = {"--shard", "--deadline", "--min-executed"}
 NOT_REPEATED = {"--out", "--join", "--keep", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
                 "--color", "--dry-run", "--resume"}
 # Where the run itself cannot fail at a case on a second card.
-ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture", "--sim-driver": "Intel's driver has no cards of its own",
+ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
              "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--stress": "stress.py", "--new-since": "stress.py", "--point": "of_our_suites",
              "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
-             "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--rest-of": "lost_machines.py", "--plan": "of_a_plan", "--sim-state": "of_a_shared_machine",
+             "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--rest-of": "lost_machines.py", "--plan": "of_a_plan",
              "--pin": "pinned", "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
 ROWS = {
     "--backend": ["--backend", "xpu"], "--filter": ["--filter", "*"], "--case": ["--case", "card", "--case", "first"],
@@ -163,7 +163,7 @@ def of_a_plan(sandbox):
 
 def of_a_shared_machine(sandbox):
     config(sandbox)
-    check_again(sandbox, *SIM, "--sim-state", "machine")
+    check_again(sandbox, "--sim", "xpu:2x1,state=machine")
 
 
 def of_tiles(sandbox):

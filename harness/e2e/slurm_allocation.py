@@ -35,7 +35,7 @@ def shell(script):
 def run(sandbox, suites, *arguments, env, sim=f"cuda:{DEVICES}", start=False):
     config = sandbox.path / f"job{sandbox.runs}.toml"
     write_config(config, {name: {"kind": "command", "backend": "none", **keys} for name, keys in suites.items()}, {"timeout": "5m"})
-    words = ["run", "--config", config, "--out", sandbox.out(), "--sim", sim, "--sim-state", sandbox.path / "machine",
+    words = ["run", "--config", config, "--out", sandbox.out(), "--sim", f"{sim},state={sandbox.path}/machine",
              *arguments]
     if start:
         return sandbox.start(*words, env=env)

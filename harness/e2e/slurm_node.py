@@ -28,7 +28,7 @@ def batch_script(sandbox, name, config, out, start="exec", sim="cuda:4"):
     script = sandbox.path / f"{name}.sh"
     script.write_text(f"""#!/bin/sh
 export XDG_RUNTIME_DIR={sandbox.path}/state
-{start} {BIN}/proctor run --config {config} --out {out} --sim {sim} --sim-state {sandbox.path}/machine
+{start} {BIN}/proctor run --config {config} --out {out} --sim {sim},state={sandbox.path}/machine
 """)
     script.chmod(0o755)
     return script

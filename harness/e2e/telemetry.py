@@ -125,7 +125,7 @@ def shared_process(sandbox):
 def unwatched(sandbox):
     """Devices that nobody can ask have no numbers, and the reason."""
     out = sandbox.out()
-    done = sandbox.proctor("exec", "--gpus", "1", "--sim", "xpu:1x1", "--sim-driver", "intel", "--out", out, "--", "sleep",
+    done = sandbox.proctor("exec", "--gpus", "1", "--sim", "xpu:1x1,driver=intel", "--out", out, "--", "sleep",
                            "0.3")
     if done.returncode != 0:
         return print("not checked: Intel's driver is not here")

@@ -72,7 +72,7 @@ def read_rows(sandbox, topology, driver, hierarchies, loader=(), fault=None):
     write_config(sandbox.path / "proctor.toml",
                  {"look": {"kind": "command", "backend": "xpu", "devices": CARDS, "timeout": "5m",
                            "command": [*loader, str(BIN / "visibility_xpu"), "--mask-table", str(table), *hierarchies]}})
-    done = sandbox.proctor("run", "look", "--sim", topology, "--sim-driver", driver, "--out", out, timeout=400,
+    done = sandbox.proctor("run", "look", "--sim", f"{topology},driver={driver}", "--out", out, timeout=400,
                            env={**sandbox.env, **faults})
     document = report(out)
     case = document["cases"][0]
@@ -137,7 +137,7 @@ def driver_of(root):
 def check_suite(sandbox, root):
     """The visibility suite itself on that driver; what it is known to do wrong is on the list."""
     out = sandbox.out()
-    done = sandbox.proctor("run", "visibility", "--sim", f"xpu:{CARDS}x2", "--sim-driver", driver_of(root), "--out", out)
+    done = sandbox.proctor("run", "visibility", "--sim", f"xpu:{CARDS}x2,driver={driver_of(root)}", "--out", out)
     document = report(out)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-6000:], done.stderr)
     check_sums(document)

@@ -66,7 +66,7 @@ def check_cases(out, document):
 def check_own_dynamic_loader(sandbox, document):
     """The same through a root that has a C library of its own; here the root is this system's."""
     out = sandbox.out()
-    done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2", "--sim-driver", "intel@/", "--out", out)
+    done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2,driver=intel@/", "--out", out)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-4000:], done.stderr)
     verdicts = [{case["id"]: case["outcome"] for case in each["cases"]} for each in (document, report(out))]
     check(verdicts[0] == verdicts[1], "other verdicts through a dynamic loader:", verdicts)
@@ -75,7 +75,7 @@ def check_own_dynamic_loader(sandbox, document):
 
 def check_nothing_executes(sandbox):
     out = sandbox.out()
-    done = sandbox.proctor("run", "memory", "kernels", "management", "--sim", "xpu:2x2", "--sim-driver", "intel", "--out", out)
+    done = sandbox.proctor("run", "memory", "kernels", "management", "--sim", "xpu:2x2,driver=intel", "--out", out)
     check(done.returncode == 3, "exit", done.returncode, done.stdout[-4000:], done.stderr)
     cases = report(out)["cases"]
     check({case["suite"] for case in cases} == {"memory", "kernels", "management"}, "the suites have no cases")
@@ -87,7 +87,7 @@ def check_nothing_executes(sandbox):
 def main():
     with Sandbox() as sandbox:
         out = sandbox.out()
-        done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2", "--sim-driver", "intel", "--out", out)
+        done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2,driver=intel", "--out", out)
         text = done.stdout + done.stderr
         if not glob.glob(f"/usr/lib/*/{DRIVER}"):
             check(f"library_missing:{DRIVER}" in text, f"{DRIVER} is not here, and the run does not say so:", text)

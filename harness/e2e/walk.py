@@ -296,7 +296,7 @@ class World:
         """A program in it that is not here, or was not built because its framework or toolkit is not here; else None."""
         if re.search(r"\bpytest\b", line) and not any(shutil.which(name) for name in ("pytest", "pytest-3")):
             return "pytest"
-        if "--sim-driver intel" in line and not glob.glob(f"/usr/lib/*/{INTEL_DRIVER}"):
+        if ",driver=intel" in line and not glob.glob(f"/usr/lib/*/{INTEL_DRIVER}"):
             return INTEL_DRIVER
         return next((name for name in self.programs if name in line and not (self.path / name).exists()), None)
 

@@ -21,14 +21,10 @@ std::string words_about_size(const Device& device) {
 
 void add_device_query_options(CLI::App& command, DeviceQuery& query) {
   command
-      .add_option(
-          "--sim", query.machine.sim,
-          "Simulated devices, for example xpu:2x2,cuda:4, or FILE.toml (default: those of the machine)")
+      .add_option("--sim", query.machine.sim,
+                  "Simulated devices, for example xpu:2x2,cuda:4, or FILE.toml (default: those of the "
+                  "machine). With ,driver=intel[@DIR]: Intel's driver in its no-hardware mode")
       ->type_name("DEVICES");
-  command
-      .add_option("--sim-driver", query.machine.sim_driver,
-                  "Simulator: simgpu (default), or intel[@DIR], Intel's driver in its no-hardware mode")
-      ->type_name("DRIVER");
   command.add_option("--backend", query.backend, "Backend of the devices: cuda, xpu or all (default)")
       ->type_name("BACKEND")
       ->check(one_of({"cuda", "xpu", "all"}));

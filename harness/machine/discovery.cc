@@ -240,7 +240,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
   if (!scratch) return scratch.error();
   const auto state = (*scratch)->new_directory();
   if (!state) return state.error();
-  const std::string& shared = machine_.options().sim_state;
+  const std::string shared = machine_.simulation() ? machine_.simulation()->state : "";
   auto environments = machine_.environments(
       *devices, options_.extent, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
   if (!environments) return environments.error();
@@ -301,11 +301,7 @@ Result<void> check_point(const std::string& point, const Plan& plan) {
 }
 
 std::string exec_options(const MachineOptions& machine) {
-  std::string text;
-  if (!machine.sim.empty()) text += " --sim " + shell_quote(machine.sim);
-  if (!machine.sim_driver.empty()) text += " --sim-driver " + shell_quote(machine.sim_driver);
-  if (!machine.sim_state.empty()) text += " --sim-state " + shell_quote(machine.sim_state);
-  return text;
+  return machine.sim.empty() ? "" : " --sim " + shell_quote(machine.sim);
 }
 
 // Nobody asked for a backend: the suites of those that are simulated.

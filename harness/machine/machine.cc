@@ -19,13 +19,8 @@ namespace {
 constexpr const char* kSimCallsVariable = "PROCTOR_SIM_CALLS";
 
 Result<std::optional<Simulation>> read_simulation(const MachineOptions& options) {
-  if (options.sim.empty() && (!options.sim_state.empty() || !options.sim_driver.empty())) {
-    const std::string typed =
-        options.sim_state.empty() ? "--sim-driver " + options.sim_driver : "--sim-state " + options.sim_state;
-    return Error::refused(typed + " requires --sim", "Add simulated devices, for example --sim xpu:2x2.");
-  }
   if (options.sim.empty()) return std::optional<Simulation>();
-  auto simulation = parse_simulation(options.sim, options.sim_driver);
+  auto simulation = parse_simulation(options.sim);
   if (!simulation) return simulation.error();
   return std::optional<Simulation>(std::move(*simulation));
 }
@@ -154,7 +149,7 @@ std::vector<Backend> Machine::discrete_backends() const {
 }
 
 std::string Machine::lease_path() const {
-  if (simulation_) return options_.sim_state.empty() ? "" : options_.sim_state + "/leases";
+  if (simulation_) return simulation_->state.empty() ? "" : simulation_->state + "/leases";
   return options_.state_dir.empty() ? LeaseDirectory::default_path() : options_.state_dir;
 }
 
@@ -180,7 +175,7 @@ Result<ScratchRoot*> Machine::scratch() {
 Result<std::string> Machine::sim_state(const FoundDevices& devices) {
   const bool simgpu = simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu;
   if (!simgpu || devices.simulations.empty()) return std::string();
-  if (!options_.sim_state.empty()) return options_.sim_state;
+  if (!simulation_->state.empty()) return simulation_->state;
   if (sim_state_.empty()) {
     const auto scratch = this->scratch();
     if (!scratch) return scratch.error();

@@ -117,7 +117,7 @@ CLI::Validator from_to(int least, int most) {
 }
 
 void add_machine_options(CLI::App& command, MachineOptions& options) {
-  add_simulation_options(command, options);
+  add_simulation_option(command, options);
   const auto layers = layer_names();
   command
       .add_option("--containment", options.containment,
@@ -130,22 +130,14 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       ->type_name("LAYER");
 }
 
-void add_simulation_options(CLI::App& command, MachineOptions& options) {
+void add_simulation_option(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--sim", options.sim,
                   "Simulated devices, for example xpu:2x2 (two Intel cards with two tiles each), cuda:4, "
-                  "cuda:4@12 (a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml")
+                  "cuda:4@12 (a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml. With ,driver=intel[@DIR]: "
+                  "Intel's driver in its no-hardware mode, which executes nothing. With ,state=DIR: a machine "
+                  "that several runs share, with its leases")
       ->type_name("DEVICES");
-  command
-      .add_option(
-          "--sim-driver", options.sim_driver,
-          "Simulator: simgpu (default), or intel[@DIR], Intel's driver in its no-hardware mode, which "
-          "executes nothing")
-      ->type_name("DRIVER");
-  command
-      .add_option("--sim-state", options.sim_state,
-                  "Directory of a simulated machine that several runs share, with its leases")
-      ->type_name("DIR");
 }
 
 void add_devices_option(CLI::App& command, MachineOptions& options) {

@@ -16,11 +16,9 @@
 namespace proctor {
 
 struct MachineOptions {
-  std::string sim{};         // --sim; "" = the machine's own devices
-  std::string sim_driver{};  // --sim-driver; "" = simgpu
-  std::string sim_state{};   // --sim-state; "" = the simulated machine is this process's alone
-  std::string state_dir{};   // --state-dir; "" = LeaseDirectory::default_path()
-  std::string devices{};     // --devices; "" = all that the caller may use
+  std::string sim{};        // --sim; "" = the machine's own devices
+  std::string state_dir{};  // --state-dir; "" = LeaseDirectory::default_path()
+  std::string devices{};    // --devices; "" = all that the caller may use
   std::string containment = "auto";
   std::string require_containment{};  // "" = any layer
   std::string known_containment{};    // Containment::open(): the file of a session; "" = none
@@ -49,7 +47,7 @@ CLI::Validator from_to(int least, int most);
 
 // The options about the surroundings of every case of a run.
 void add_machine_options(CLI::App& command, MachineOptions& options);
-void add_simulation_options(CLI::App& command, MachineOptions& options);  // those about simulation alone
+void add_simulation_option(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_extent_options(CLI::App& command, Extent& extent);

@@ -51,7 +51,7 @@ std::vector<StackFact> stack_of(const RunPlanned& plan) {
   }
   if (plan.sim) {
     add("sim.topology", plan.sim->topology, "--sim");
-    add("sim.driver", plan.sim->driver, "--sim-driver");
+    add("sim.driver", plan.sim->driver, "--sim");
     add(kSimFaultsEntry, std::nullopt, "PROCTOR_SIM_FAULTS");
   }
   return stack;

@@ -337,8 +337,6 @@ const std::vector<Heading>& headings() {
         {"--mask", kHarmless},
         {"--mem-cap", kPlanTells},
         {"--sim", kRuleTells},
-        {"--sim-driver", kRuleTells},
-        {"--sim-state", kRuleTells},
         {"--state-dir", kHarmless},
         {"--lease-wait", kHarmless},
         {"--settle", kHarmless},

@@ -244,8 +244,10 @@ def children(bin_dir, table):
 
 def cpu_of_exec(bin_dir, work, rate, seconds):
     """CPU seconds of the runner and all that it started, while its command sleeps on a simulated device."""
-    process = subprocess.Popen([bin_dir / "proctor", "exec", "--gpus", "1", "--sim", "xpu:2x2", "--telemetry", str(rate),
-                                "--out", tempfile.mkdtemp(dir=work), "--", "sleep", str(seconds)],
+    place = tempfile.mkdtemp(dir=work)
+    (pathlib.Path(place) / "proctor.toml").write_text(f"[run]\ntelemetry = {rate}\n")
+    process = subprocess.Popen([bin_dir / "proctor", "exec", "--gpus", "1", "--sim", "xpu:2x2", "--out", "out", "--", "sleep",
+                                str(seconds)], cwd=place,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -15,6 +15,7 @@
 #include "harness/core/named_file.h"
 #include "harness/core/slurm_job.h"
 #include "harness/core/toml_reader.h"
+#include "harness/plan/load_config.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_steps.h"
 
@@ -32,7 +33,6 @@ void add_word(std::vector<std::string>& words, const char* option, const std::st
 void add_machine_words(std::vector<std::string>& words, const RunOptions& typed) {
   add_word(words, "--backend", typed.plan.selection.backend);
   add_word(words, "--sim", typed.machine.sim);
-  add_word(words, "--state-dir", typed.machine.state_dir);
 }
 
 // Returns the command that repeats the acceptance; `--devices` may follow.
@@ -102,7 +102,7 @@ Result<void> check_budget(const AcceptOptions& accept) {
                         fmt::format("The smallest that fits is --budget {}.", format_duration(least)));
 }
 
-// Only the built-in suites judge a device, whatever a proctor.toml has.
+// Only the built-in suites judge a device. Suites of a proctor.toml have no effect.
 Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
   const AcceptOptions& accept = typed.accept;
   if (after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
@@ -115,6 +115,9 @@ Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
   if (!accept.json.empty()) {
     if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
   }
+  auto keys = load_run_keys(typed.plan.config);
+  if (!keys) return keys.error();
+  typed.accept.keys = *std::move(keys);
   typed.plan.config.text = "";
   typed.plan.config.user_file = "";
   return {};
@@ -127,8 +130,10 @@ int devices_of(const Checked& checked, Backend backend) {
 
 // The cases of the steps that the level has, and that fit the budget.
 Result<FoundPlan> find_accept_plan(const Checked& checked) {
+  checked.machine->lease_in(checked.typed.accept.keys.local.state_dir);
   auto found = find_plan(checked);
   if (!found) return found;
+  found->outcome.run = checked.typed.accept.keys;
   const auto steps = checked.typed.accept.steps();
   Plan& plan = found->outcome.plan;
   std::erase_if(plan.cases, [&](const Case& test) {

@@ -18,6 +18,7 @@
 #include "harness/core/text.h"
 #include "harness/machine/default_devices.h"
 #include "harness/machine/installation.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/opaque.h"
 #include "harness/plan/recognise.h"
 #include "harness/process/guard/protocol.h"
@@ -235,6 +236,9 @@ Result<void> choose_devices_of(Machine& machine, bool is_number_typed, Suite& su
 Result<FoundPlan> plan_of_command(const Checked& checked) {
   Machine& machine = *checked.machine;
   const PlanOptions& typed = checked.typed.plan;
+  auto keys = load_run_keys(typed.config);
+  if (!keys) return keys.error();
+  machine.lease_in(keys->local.state_dir);
   const OpaqueCommand command{.command = *checked.after_dashes,
                               .directory = typed.config.directory,
                               .backend = typed.selection.backend,
@@ -256,7 +260,9 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings)},
+  keys->policy.flaky_passes.reset();  // the command is not retried
+  keys->policy.flaky_budget.reset();
+  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings), .run = *keys},
                    .extent = typed.extent};
 }
 

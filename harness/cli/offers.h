@@ -9,7 +9,7 @@
 namespace proctor::cli {
 
 struct Offer {
-  std::string word;         // the whole of it: "--foreign=wait" for what began with "--foreign="
+  std::string word;         // the whole of it: "--leaks=warn" for what began with "--leaks="
   std::string description;  // "" for what the machine has: suites, ids
 };
 

@@ -53,7 +53,8 @@ Result<PlanFile> discovered_plan(WriteOptions& options) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
   if (auto listed = check_listed(outcome->plan); !listed) return listed.error();
-  return PlanFile{.plan = std::move(outcome->plan), .run = outcome->run, .extent = options.plan.extent};
+  return PlanFile{
+      .plan = std::move(outcome->plan), .run = outcome->run.policy, .extent = options.plan.extent};
 }
 
 std::string seconds_text(double ms) { return fmt::format("{:.1f} s", ms / 1000); }

@@ -166,7 +166,7 @@ constexpr Manner kRun{.refuse = fail,
 // one did.
 Result<std::vector<std::string>> words_beside_resume(const CLI::App& command) {
   static const std::set<std::string> kFiles = {"--out", "--junit", "--history"};
-  static const std::set<std::string> kOthers = {"--keep",        "--dry-run",   "--verbose", "--quiet",
+  static const std::set<std::string> kOthers = {"--dry-run",     "--verbose",   "--quiet",
                                                 "--show-output", "--durations", "--color"};
   std::vector<std::string> words;
   for (const CLI::Option* option : command.get_options()) {

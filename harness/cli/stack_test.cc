@@ -132,11 +132,15 @@ class StackOfARun : public StackCommand {
   StackOfARun() {
     fs::create_directories(directory_ / "root/sys/module/nvidia");
     std::ofstream(directory_ / "root/sys/module/nvidia/version") << "580.65.06\n";
+    fs::create_directories(directory_ / "config/proctor");
+    std::ofstream(directory_ / "config/proctor/proctor.toml")
+        << "[run]\nstack_root = \"" << (directory_ / "root").string() << "\"\n";
   }
 
   Answer proctor(const std::string& command, const std::string& script) const {
-    return answer_of({PROCTOR_BIN_DIR "/proctor", command, "--stack-root", (directory_ / "root").string(),
-                      "--out", (directory_ / "out").string(), "--", "sh", "-c", script});
+    return answer_of({"/usr/bin/env", "XDG_CONFIG_HOME=" + (directory_ / "config").string(),
+                      PROCTOR_BIN_DIR "/proctor", command, "--out", (directory_ / "out").string(), "--", "sh",
+                      "-c", script});
   }
   std::string update() const {
     return "echo 580.95.05 > " + (directory_ / "root/sys/module/nvidia/version").string();

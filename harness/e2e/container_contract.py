@@ -114,9 +114,9 @@ def suite(backend, command):
 
 def run(sandbox, root, command, *options, sim, backend, cgroup=None, program=None):
     config = sandbox.path / "contract.toml"
-    write_config(config, {"first": suite(backend, command)})
+    write_config(config, {"first": suite(backend, command)}, run={"stack_root": str(root)})
     out = sandbox.out()
-    words = ["run", "--config", config, "--out", out, "--sim", sim, "--stack-root", root, *options]
+    words = ["run", "--config", config, "--out", out, "--sim", sim, *options]
     more = {"preexec_fn": cgroup.enter} if cgroup else {}
     if program:
         more["executable"] = program

@@ -57,7 +57,8 @@ def machines_of_nvidia(sandbox):
         skip("toolkit_missing:cuda")
     if any(os.path.exists(node) for node in ("/dev/nvidiactl", "/dev/dxg")):
         skip("this machine has an NVIDIA card")
-    build = project(sandbox, f"proctor_add_conformance(SUITES memory BACKEND cuda FILTER {COPY} OPTIONS --state-dir leases)\n")
+    build = project(sandbox, f"proctor_add_conformance(SUITES memory BACKEND cuda FILTER {COPY})\n")
+    sandbox.run_keys(state_dir=sandbox.path / "leases")
     for machine, env, result, words in cuda_machines():
         found, text = ctest(sandbox, build, **env)
         check(found == {**FIXTURE, "conformance.memory.cuda": result}, "a machine", machine, found, text)
@@ -73,7 +74,8 @@ def two_vendors(sandbox):
     state = Path(f"/dev/shm/proctor-sim-{os.geteuid()}")  # no case gets another one: to the runner the cards are real
     if not state.exists():
         atexit.register(shutil.rmtree, state, ignore_errors=True)
-    build = project(sandbox, f"proctor_add_conformance(SUITES memory FILTER {COPY} OPTIONS --state-dir leases)\n")
+    build = project(sandbox, f"proctor_add_conformance(SUITES memory FILTER {COPY})\n")
+    sandbox.run_keys(state_dir=sandbox.path / "leases")
     found, text = ctest(sandbox, build, "-j2", ZE_ENABLE_ALT_DRIVERS=str(BIN / "libproctor_ze_sim.so"),
                         PROCTOR_SIM_TOPOLOGY="xpu:1x1", PROCTOR_SIM_DRIVER="simgpu", PROCTOR_SIM_STATE=str(sandbox.path / "own"),
                         PROCTOR_STUB_CUDA_VERSION="11080", LD_LIBRARY_PATH=f"{STUB}:{NVML}:{RUNTIME}")

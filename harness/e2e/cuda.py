@@ -181,8 +181,10 @@ def old_driver_is_for_others(sandbox):
         return print("not checked: this build has no CUDA toolkit")
     env = {"LD_LIBRARY_PATH": f"{STUB}:{NVML}:{RUNTIME}", "PROCTOR_STUB_CUDA_VERSION": "11080"}
     config = say_environment(sandbox, {"other": {"backend": "cuda", "devices": 1}})
+    sandbox.run_keys(state_dir=sandbox.path / "leases")
     done, document, _ = run(sandbox, config, "other", "memory", "--backend", "cuda", "--filter", "other/*", "--filter",
-                            "*/Copy.HostToDeviceIsByteExact", "--state-dir", sandbox.path / "leases", env=env)
+                            "*/Copy.HostToDeviceIsByteExact", env=env)
+    sandbox.run_keys()
     check(done.returncode == 0, done.returncode, done.stdout, done.stderr)
     found = outcomes(document)
     check(found["other/sh"] == "pass", found)
@@ -202,16 +204,17 @@ def absent_vendor_is_left_out(sandbox):
            "PROCTOR_SIM_DRIVER": "simgpu", "PROCTOR_SIM_STATE": str(sandbox.path / "own")}
     if devices_of(sandbox, "--backend", "cuda")[0]["devices"]:
         return print("not checked: this machine has an NVIDIA device")
-    chosen = ("memory", "--filter", "*/Copy.HostToDeviceIsByteExact", "--telemetry", "0", "--state-dir",
-              sandbox.path / "leases")
+    chosen = ("memory", "--filter", "*/Copy.HostToDeviceIsByteExact")
     state = Path(f"/dev/shm/proctor-sim-{os.geteuid()}")  # no case gets another one: to the runner the cards are real
     if not state.exists():
         atexit.register(shutil.rmtree, state, ignore_errors=True)
+    sandbox.run_keys(telemetry=0, state_dir=sandbox.path / "leases")
     for backend, vendors in (((), {"xpu"}), (("--backend", "all"), {"xpu", "cuda"})):
         out = sandbox.out()
         done = sandbox.proctor("run", *chosen, *backend, "--out", out, env={**sandbox.env, **env})
         check({case["backend"] for case in report(out)["cases"]} == vendors, backend, done.stdout, done.stderr)
         check(("left out     memory.cuda: no_driver" in done.stdout) == (not backend), done.stdout)
+    sandbox.run_keys()
     check(done.returncode == 75, "a backend that was asked for and is not there:", done.returncode)
     print("ok left out, unless it is asked for")
 

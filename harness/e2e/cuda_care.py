@@ -94,7 +94,8 @@ def foreign_holder(sandbox):
         env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         wait_until(lambda: answers.exists() and answers.read_text().endswith("\n"), 30, "the holder")
-        done, document = run(sandbox, suites, "--sim", f"cuda:1,state={state}", "--foreign", "fail")
+        sandbox.run_keys(foreign="fail")
+        done, document = run(sandbox, suites, "--sim", f"cuda:1,state={state}")
     finally:
         holder.stdin.close()
         holder.wait(timeout=30)

@@ -78,7 +78,8 @@ def hung(sandbox):
 def leaking(sandbox):
     """A card whose memory does not come back gets no more cases; the others go on."""
     suites = {"leaver": leaver(), **{f"next{i}": copy() for i in range(4)}}
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--settle", "300ms")
+    sandbox.run_keys(settle="300ms")
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1")
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     check(len(warnings(document, "device_not_back")) == 1, document["warnings"])
     devices = {case["id"].split("/")[0]: case["attempts"][-1]["devices"] for case in document["cases"]}

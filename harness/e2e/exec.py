@@ -311,8 +311,8 @@ def masked(sandbox):
     for words, said in ((["--mask", "index"], "a command that uses a device"),
                         (["--sim", "xpu:1x1", "--gpus", "1", "--mask", "uuid"], "only numbers"),
                         (["--mask", "number"], "must be uuid or index")):
-        done = sandbox.proctor("exec", *words, "--backend" if words[0] == "--mask" else "--keep",
-                               "none" if words[0] == "--mask" else "5", "--", "true")
+        done = sandbox.proctor("exec", *words, "--backend" if words[0] == "--mask" else "--lease-wait",
+                               "none" if words[0] == "--mask" else "5s", "--", "true")
         check(done.returncode == 125 and said in done.stderr, words, done.returncode, done.stderr)
     out = sandbox.out()
     done = sandbox.proctor("run", "--out", out, "--sim", "cuda:2", "--backend", "cuda", "--mask", "index", "--", *numbers)

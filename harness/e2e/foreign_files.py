@@ -199,8 +199,9 @@ def old_runs_with_a_mount(sandbox):
     dear = sandbox.path / "dear"
     dear.mkdir()
     (dear / "data").write_text("dear")
-    script = f'set -e; "$0" run --keep 0 -- true >&2; mkdir proctor-out/latest/logs/x; '
-    script += f'mount --bind {dear} proctor-out/latest/logs/x; "$0" run --keep 1 -- true >&2'
+    sandbox.run_keys(keep=1)
+    script = f'set -e; "$0" run -- true >&2; mkdir proctor-out/latest/logs/x; '
+    script += f'mount --bind {dear} proctor-out/latest/logs/x; "$0" run -- true >&2'
     done = subprocess.run(in_own_mounts(["sh", "-c", script, *sandbox.command()]), cwd=sandbox.path, env=sandbox.env,
                           capture_output=True, text=True, timeout=120)
     check(done.returncode == 0, done.stderr)
@@ -314,10 +315,12 @@ def inputs_without_an_end(sandbox):
         check(done.returncode == 2 and f"proctor.toml {words}" in done.stderr, kind, done.returncode, done.stderr)
         for name in ("etc/os-release", "var/lib/dpkg/status", "etc/debian_version"):
             endless(place / "root" / name, kind)
+        sandbox.run_keys(stack_root=place / "root")
         for words in (["doctor", "--root", place / "root"], ["stack", "capture", "--root", place / "root"],
-                      ["run", "--stack-root", place / "root", "--out", place / "run", "--", "true"]):
+                      ["run", "--out", place / "run", "--", "true"]):
             done = sandbox.proctor(*words, timeout=20)
             check(done.returncode in (0, 1, 2, 75) and "internal error" not in done.stderr, kind, words, done.stderr)
+    sandbox.run_keys()
     commands = (["run", "--dry-run", "--config", "{}", "--", "true"], ["run", "--known-failures", "{}", "--", "true"],
                 ["run", "--plan", "{}"], ["gate", "known-failures", "check", "{}"], ["doctor", "--rules", "{}"],
                 ["report", "diff", "good", "{}"],

@@ -35,10 +35,10 @@ class Holder:
         self.process.wait(timeout=30)
 
 
-def arguments(sandbox, state, cards, cases, *more):
+def arguments(sandbox, state, cards, cases, *more, **keys):
     config = sandbox.path / "foreign.toml"
     write_config(config, {f"case{i}": {"kind": "command", "command": ["/bin/true"], "backend": "xpu", "devices": 1}
-                          for i in range(cases)})
+                          for i in range(cases)}, run=keys)
     return ["run", "--config", config, "--sim", f"xpu:{cards}x1,state={state}", "--jobs", "1", "--out",
             sandbox.out(), *more]
 
@@ -68,9 +68,9 @@ def in_vain(sandbox):
     """wait: a holder that stays is waited for once; then cases run beside it, of this run and of the next."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 3, "--settle", "400ms"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 3, settle="400ms"))
         document = report(sandbox.last_out())
-        again = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--settle", "1h"))
+        again = sandbox.proctor(*arguments(sandbox, state, 1, 1, settle="1h"))
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     check(again.returncode == 0, "exit", again.returncode, again.stdout, again.stderr)
     waits = [entry["wait_ms"] for entry in found(report(sandbox.last_out()), "foreign_holder")]
@@ -85,7 +85,7 @@ def goes(sandbox):
     """wait: the case starts when the holder has gone."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        run = sandbox.start(*arguments(sandbox, state, 1, 1, "--settle", "5m"))
+        run = sandbox.start(*arguments(sandbox, state, 1, 1, settle="5m"))
 
         def waits():
             journal = of_type(records(sandbox.last_out()), "device_health")
@@ -106,7 +106,7 @@ def stopped(sandbox):
     """A run that waits for a holder can be stopped."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1"):
-        run = sandbox.start(*arguments(sandbox, state, 1, 2, "--settle", "5m"))
+        run = sandbox.start(*arguments(sandbox, state, 1, 2, settle="5m"))
         wait_until(lambda: of_type(records(sandbox.last_out()), "device_health"), 30, "the run to name the holder")
         run.terminate()
         sandbox.finish(run, seconds=30)
@@ -119,7 +119,7 @@ def fails(sandbox):
     """fail: the case is an error of the machine."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 2, "--foreign", "fail"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 2, foreign="fail"))
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     document = report(sandbox.last_out())
     check_named(document, holder)
@@ -133,7 +133,7 @@ def other(sandbox):
     """other: cases get the card that nobody else is on."""
     state = shared_machine(sandbox, 2)
     with Holder(sandbox, state, "xpu:2x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 2, 3, "--foreign", "other"))
+        done = sandbox.proctor(*arguments(sandbox, state, 2, 3, foreign="other"))
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     document = report(sandbox.last_out())
     check_named(document, holder)
@@ -148,7 +148,7 @@ def no_other(sandbox):
     """other: where there is none, the case waits as for a lease."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--foreign", "other", "--lease-wait", "1500ms"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--lease-wait", "1500ms", foreign="other"))
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     case = report(sandbox.last_out())["cases"][0]
     check((case["outcome"], case["reason"]) == ("error", "lease_timeout"), case)

@@ -99,9 +99,10 @@ def misbehaving(mode, token, *args):
     return [str(BIN / "misbehaving"), mode, *args, "--token", token]
 
 
-def write_config(path, suites, defaults=None):
+def write_config(path, suites, defaults=None, run=None):
     """suites: {name: {key: value}}; values that JSON and TOML write alike."""
-    lines = ["[defaults]", 'stall = "off"']
+    lines = ["[run]", *(f"{key} = {json.dumps(value)}" for key, value in (run or {}).items())]
+    lines += ["[defaults]", 'stall = "off"']
     lines += [f"{key} = {json.dumps(value)}" for key, value in (defaults or {}).items()]
     for name, table in suites.items():
         lines.append(f"[suite.{name}]")
@@ -277,6 +278,13 @@ class Sandbox:
 
     def last_out(self):
         return self.path / f"run{self.runs}"
+
+    def run_keys(self, **keys):
+        """Sets these keys of [run], and no others, in the file of the user."""
+        file = Path(self.env["XDG_CONFIG_HOME"]) / "proctor" / "proctor.toml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        texts = {key: json.dumps(value if isinstance(value, int) else str(value)) for key, value in keys.items()}
+        file.write_text("[run]\n" + "".join(f"{key} = {text}\n" for key, text in texts.items()))
 
     def command(self, *args):
         return [str(BIN / "proctor"), *map(str, args)]

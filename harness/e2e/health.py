@@ -259,7 +259,8 @@ def lost_and_reset(sandbox):
     lost, kept = run(sandbox, suites, "--sim", "xpu:1x1")
     check(outcomes(kept)[1] == "notrun(device_lost)" and not found(kept, "reset"), outcomes(kept), kept["health"])
     names_first(sandbox, lost, f"GPU xpu-sim:0 is bad: it was lost after {kept['cases'][0]['id']}")
-    done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--reset", "sick")
+    sandbox.run_keys(reset="sick")
+    done, document = run(sandbox, suites, "--sim", "xpu:1x1")
     check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
     # It is taken again on the card that is well now, and loses it again: then it is the case.
     check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"] * 2, document["health"])
@@ -362,20 +363,15 @@ def breaker(sandbox):
     """So many machine outcomes in a row end the run."""
     suites = {f"case{i}": losing() for i in range(8)}
     shown = {}
-    for limit, arguments in ((5, []), (2, ["--breaker", "2"]), (0, ["--breaker", "0"])):
-        done, document = run(sandbox, suites, "--sim", "xpu:8x1", "--jobs", "1", *arguments)
+    for limit, keys in ((5, {}), (2, {"breaker": 2}), (0, {"breaker": 0})):
+        sandbox.run_keys(**keys)
+        done, document = run(sandbox, suites, "--sim", "xpu:8x1", "--jobs", "1")
         check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
         lost = limit or 8
         ended = outcomes(document)
         check(all(outcome.startswith("device_lost") for outcome in ended[:lost]), ended)
         check(ended[lost:] == ["notrun(breaker)"] * (8 - lost), ended)
         shown[limit] = lost
-    config = sandbox.path / "broken.toml"
-    write_config(config, suites)
-    config.write_text("[run]\nbreaker = 3\n" + config.read_text())
-    done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:8x1", "--jobs", "1")
-    ended = outcomes(report(sandbox.last_out()))
-    check(done.returncode == 75 and ended[3:] == ["notrun(breaker)"] * 5, done.returncode, ended)
     print("ok the breaker: limit -> cases that were started", shown)
 
 

@@ -118,7 +118,8 @@ def stack_since_green(sandbox):
     """A run that is not green says what changed in the stack since the last one on this machine that was; a green one not."""
     version = sandbox.path / "host/sys/module/nvidia/version"
     version.parent.mkdir(parents=True)
-    words = ["memory", "--sim", "xpu:1x1", "--filter", CASE, "--stack-root", sandbox.path / "host", "--history", "h.sqlite"]
+    sandbox.run_keys(stack_root=sandbox.path / "host")
+    words = ["memory", "--sim", "xpu:1x1", "--filter", CASE, "--history", "h.sqlite"]
 
     def changes(out):
         return [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "stack_since_green"]

@@ -158,9 +158,9 @@ def completion(told):
         below = {other[-1] for other in told if other[:-1] == command and other}
         check(below <= offered(*command, ""), command, offered(*command, ""))
         check(options <= offered(*command, "--"), command, offered(*command, "--"))
-    check(offered("run", "--foreign", "") == {"wait", "fail", "other"}, "values")
-    check(offered("run", "--foreign=") == {"wait", "fail", "other"}, "bash replaces only what follows =")
-    check(offered("run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
+    check(offered("run", "--hierarchy", "") == {"composite", "flat", "combined"}, "values")
+    check(offered("run", "--hierarchy=") == {"composite", "flat", "combined"}, "bash replaces only what follows =")
+    check(offered("run", "memory", "--hier") == {"--hierarchy"}, "an option after a suite")
     check(offered("run", "--out", "") == set(), "a file")
     check(offered("exec", "--", "pytest", "--") == set(), "a command of yours")
     print(f"ok bash completes {sum(map(len, told.values()))} options")

@@ -23,8 +23,9 @@ def rises(document):
 def suites_stop_at_it(sandbox, backend):
     """All of `memory`: nothing is red, what needs more is skipped and says how much, and memory ends at the cap."""
     out = sandbox.out()
+    sandbox.run_keys(telemetry=100)
     done = sandbox.proctor("run", "memory", "--sim", "xpu:1x1" if backend == "xpu" else "cuda:1", "--mem-cap", "200M",
-                           "--telemetry", "100", "--out", out, timeout=300)
+                           "--out", out, timeout=300)
     document = report(out)
     bad = {case["id"]: case["outcome"] for case in document["cases"] if case["outcome"] not in ("pass", "skip", "xfail")}
     check(done.returncode == 0 and not bad, done.returncode, bad, done.stdout[-3000:])

@@ -65,7 +65,9 @@ def the_last_runs(sandbox):
     ids = [case["id"] for case in json.loads((second / "report.json").read_text())["cases"]]
     check(ids == [*PLANNED, "host/sh"], "the report has the planned order:", ids)
     pretend(second, TOOK_MS)
-    check(starts(run(sandbox, "--order", "planned")) == PLANNED, "--order planned")
+    sandbox.run_keys(order="planned")
+    check(starts(run(sandbox)) == PLANNED, 'order = "planned"')
+    sandbox.run_keys()
     shutil.rmtree(sandbox.path / "proctor-out")
     pretend(run(sandbox), TOOK_MS)
     check(starts(run(sandbox, "--jobs", "1")) == PLANNED, "one at a time")
@@ -152,10 +154,11 @@ def half_an_hour_at_one_hundredth(sandbox):
     suites = {f"card{i:03}": {"kind": "command", "command": ["sleep", f"{seconds:.3f}"], "backend": "xpu", "devices": devices}
               for i, (seconds, devices) in enumerate(trace())}
     write_config(sandbox.path / "proctor.toml", suites)
-    words = ["run", "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine", "--telemetry", "0"]
+    words = ["run", "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine"]
     found = {}
     for order in ("planned", "longest"):
-        done = sandbox.proctor(*words, "--order", order, timeout=600)
+        sandbox.run_keys(order=order, telemetry=0)
+        done = sandbox.proctor(*words, timeout=600)
         check(done.returncode == 0, done.stdout[-2000:], done.stderr)
         found[order] = idle(sandbox.path / "proctor-out" / "latest")
         print(f"{order}: devices idle {found[order][0]:.1%} of {found[order][1] / 1000:.1f} s", flush=True)

@@ -39,7 +39,7 @@ POINT = "from=host,to=device,bytes=2097152,from_offset=13,to_offset=1"
 # What a run had and its rerun does not, on purpose.
 LEFT_OUT = {"--shard", "--deadline", "--min-executed"}
 # Where reports go, what is shown, what is tested; and what starts nothing.
-NOT_REPEATED = {"--out", "--join", "--keep", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
+NOT_REPEATED = {"--out", "--join", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
                 "--color", "--dry-run", "--resume"}
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
@@ -53,16 +53,14 @@ ROWS = {
     "--exclude": ["--exclude", "left*"], "--label": ["--label", "of_all"], "--config": ["--config", "other.toml"],
     "--profile": ["--profile", "longer"], "--shard": ["--shard", "1/1"], "--env": ["--env", "A=b c"], "--gpus": ["--gpus", "1"],
     "--devices": ["--devices", "xpu-sim:0,xpu-sim:1"], "--mem-cap": ["--mem-cap", "1G"], "--sim": [],
-    "--state-dir": ["--state-dir", "."], "--lease-wait": ["--lease-wait", "7m"], "--settle": ["--settle", "7s"],
-    "--foreign": ["--foreign", "fail"], "--reset": ["--reset", "sick"], "--prove-devices": ["--prove-devices"],
+    "--lease-wait": ["--lease-wait", "7m"], "--prove-devices": ["--prove-devices"],
     "--each-device": ["--each-device"], "--timeout": ["--timeout", "7s"], "--grace": ["--grace", "3s"],
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
-    "--order": ["--order", "planned"],
     "--containment": ["--containment", "subreaper"], "--require-containment": ["--require-containment", "subreaper"],
     "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"], "--confidence": ["--confidence", "0.9:0.5"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
-    "--breaker": ["--breaker", "3"], "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],
-    "--min-executed": ["--min-executed", "2"], "--telemetry": ["--telemetry", "0"], "--stack-root": ["--stack-root", "/"],
+    "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],
+    "--min-executed": ["--min-executed", "2"],
     "--no-capture": ["--no-capture", "--case", BAD], "--tag": ["--case", BAD, "--tag", "none"],
 }
 PLANNED = ("strict", "each_device", "flaky_passes", "flaky_budget", "allow_no_device", "size", "seed", "profile",

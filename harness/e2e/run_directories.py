@@ -14,8 +14,9 @@ def runs(sandbox):
 
 
 def the_oldest_go(sandbox):
+    sandbox.run_keys(keep=3)
     for _ in range(4):
-        check(sandbox.proctor("run", "--keep", "3", "--", "true").returncode == 0, "run")
+        check(sandbox.proctor("run", "--", "true").returncode == 0, "run")
     kept = runs(sandbox)
     check(len(kept) == 3, kept)
     check((sandbox.path / "proctor-out" / ".gitignore").read_text() == "*\n", "no .gitignore")
@@ -24,14 +25,16 @@ def the_oldest_go(sandbox):
     # Neither what is no run of ours, nor one that a finish has to come for, nor one that goes on.
     mine = sandbox.path / "proctor-out" / "20200101T000000Z-notes"
     mine.mkdir()
-    killed = sandbox.start("run", "--keep", "0", "--", "sleep", "600")
+    sandbox.run_keys(keep=0)
+    killed = sandbox.start("run", "--", "sleep", "600")
     wait_until(lambda: len(runs(sandbox)) == 5, 60, "run that will be killed")
     [in_use] = set(runs(sandbox)) - set(kept) - {mine.name}
     wait_until(lambda: (sandbox.path / "proctor-out" / in_use / "run.json").exists(), 60, "record")
     killed.send_signal(signal.SIGKILL)
     killed.wait()
+    sandbox.run_keys(keep=1)
     for _ in range(2):
-        check(sandbox.proctor("run", "--keep", "1", "--", "true").returncode == 0, "run")
+        check(sandbox.proctor("run", "--", "true").returncode == 0, "run")
     left = runs(sandbox)
     # The record is removed by the run that sweeps what the killed one left; until then the directory stays.
     check("20200101T000000Z-notes" in left and mine.exists(), "a directory of others was removed:", left)
@@ -40,8 +43,9 @@ def the_oldest_go(sandbox):
 
 
 def only_beside_the_default(sandbox):
+    sandbox.run_keys(keep=1)
     for number in range(3):
-        check(sandbox.proctor("run", "--keep", "1", "--out", f"proctor-out/mine{number}", "--", "true").returncode == 0, "run")
+        check(sandbox.proctor("run", "--out", f"proctor-out/mine{number}", "--", "true").returncode == 0, "run")
     check(len(runs(sandbox)) == 3, "--out was taken for one of ours:", runs(sandbox))
 
 

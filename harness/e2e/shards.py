@@ -193,7 +193,9 @@ def merge_refuses(sandbox):
     host = sandbox.path / "host" / "proc" / "sys" / "kernel"
     host.mkdir(parents=True)
     (host / "osrelease").write_text("5.4.0-else\n")
-    other = run_shard(sandbox, "2/3", "--stack-root", sandbox.path / "host")[2]
+    sandbox.run_keys(stack_root=sandbox.path / "host")
+    other = run_shard(sandbox, "2/3")[2]
+    sandbox.run_keys()
     refused(sandbox, "report", "merge", one, other, three, "--out", out, says=["different stacks", str(other)])
     make_plan(sandbox, timeout="9s")
     other = run_shard(sandbox, "2/3")[2]

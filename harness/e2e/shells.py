@@ -48,9 +48,9 @@ def judge(offered, sandbox):
     check({"run", "report", "init"} <= offered("proctor ") and "manual" not in offered("proctor "), offered("proctor "))
     check(offered("proctor ru") == {"run"}, "a command:", offered("proctor ru"))
     check({"render", "diff"} <= offered("proctor report "), "commands of a command:", offered("proctor report "))
-    check(offered("proctor run --fore") == {"--foreign"}, "an option:", offered("proctor run --fore"))
-    check(offered("proctor run --foreign ") == {"wait", "fail", "other"}, "values:", offered("proctor run --foreign "))
-    check(offered("proctor run --foreign=w") == {"--foreign=wait"}, "a value behind =:", offered("proctor run --foreign=w"))
+    check(offered("proctor run --hier") == {"--hierarchy"}, "an option:", offered("proctor run --hier"))
+    check(offered("proctor run --hierarchy ") == {"composite", "flat", "combined"}, "values:", offered("proctor run --hierarchy "))
+    check(offered("proctor run --hierarchy=f") == {"--hierarchy=flat"}, "a value behind =:", offered("proctor run --hierarchy=f"))
     check({"gtest", "pytest"} <= offered("proctor run --kind "), "kinds:", offered("proctor run --kind "))
     check(offered("proctor run ") == {"attention", "moe"}, "suites:", offered("proctor run "))
     check(offered("proctor log att") == {"attention/a b;$(touch x).sh"}, "ids:", offered("proctor log att"))
@@ -129,7 +129,7 @@ def zsh(sandbox):
     shell = Zsh(sandbox)
     try:
         judge(shell.offered, sandbox)
-        check(shell.line_after("proctor run --fore") == "proctor run --foreign ", "the line is completed")
+        check(shell.line_after("proctor run --hier") == "proctor run --hierarchy ", "the line is completed")
         check(shell.line_after("proctor log att") == r"proctor log attention/a\ b\;\$\(touch\ x\).sh ", "and quoted:",
               shell.line_after("proctor log att"))
     finally:

@@ -80,11 +80,12 @@ def real_runs(sandbox):
     seed = int(os.environ.get("PROCTOR_STRESS_SEED", random.randrange(1 << 30)))
     print("PROCTOR_STRESS_SEED", seed, flush=True)
     chance = random.Random(seed)
+    sandbox.run_keys(telemetry=0)
     claims = {rate: {"excluded": 0, "not_excluded": 0} for rate in RATES}
     for number in range(count):
         failures = {rate: [n for n in range(1, 460) if chance.random() < rate] for rate in RATES}
         suites = {f"r{number}p{index}": counted(sandbox, f"r{number}p{index}", failures[rate]) for index, rate in enumerate(RATES)}
-        _, document = run(sandbox, suites, "--confidence", "0.99:0.01", "--telemetry", "0", "--jobs", "4",
+        _, document = run(sandbox, suites, "--confidence", "0.99:0.01", "--jobs", "4",
                           code=1 if any(failures.values()) else 0)
         for index, rate in enumerate(RATES):
             found = by_suite(document)[f"r{number}p{index}"]["failure_rate"]
@@ -170,7 +171,8 @@ def by_device(sandbox):
         skip(f"library_missing:{SIMULATOR}")
     suites = {"card": counted(sandbox, "card", every(3), backend="xpu", devices=1)}
     suites["card"]["command"][2] = '[ "$ZE_AFFINITY_MASK" = 1 ] || exit 0; ' + COUNTED
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--stress", "3s", "--each-device", "--settle", "1s", code=75)
+    sandbox.run_keys(settle="1s")
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--stress", "3s", "--each-device", code=75)
     rate = document["cases"][0]["failure_rate"]
     parts = {part["of"]: part for part in rate["by_device"]}
     check(set(parts) == {"xpu-sim:0", "xpu-sim:1"}, parts)

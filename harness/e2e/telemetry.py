@@ -64,20 +64,23 @@ def without_the_right(sandbox):
 
 
 def switched_off(sandbox):
-    """Rate 0, by option or by configuration: nothing is sampled; the option wins."""
-    config = sandbox.path / "off.toml"
-    text = '[run]\ntelemetry = 0\n[suite.s]\nkind = "command"\ncommand = ["sleep", "0.5"]\nbackend = "xpu"\ndevices = 1\n'
-    config.write_text(text)
-    for arguments, devices in (([], 0), (["--telemetry", "20"], 1)):
+    """Rate 0: nothing is sampled, by `run` and by `exec`; the file of the project wins over that of the user."""
+    config = sandbox.path / "on.toml"
+    config.write_text("[run]\ntelemetry = 20\n")
+    sandbox.run_keys(telemetry=0)
+    command = ["--gpus", "1", "--sim", "xpu:1x1", "--", "sleep", "0.5"]
+    for arguments, devices in ((["exec"], 0), (["run"], 0), (["run", "--config", config], 1)):
         out = sandbox.out()
-        done = sandbox.proctor("run", "s", "--sim", "xpu:1x1", "--config", config, "--out", out, *arguments)
+        done = sandbox.proctor(*arguments, "--out", out, *command)
         check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
         telemetry = telemetry_of(report(out))
         check(len(telemetry["devices"]) == devices, arguments, telemetry)
         check_gaps(telemetry["host"])
-    for rate in ("-1", "101", "often"):
-        done = sandbox.proctor("run", "--telemetry", rate, "--", "true")
-        check(done.returncode == 2, rate, done.returncode)
+    for rate in (-1, 101, "often"):
+        sandbox.run_keys(telemetry=rate)
+        done = sandbox.proctor("run", "--", "true")
+        check(done.returncode == 2 and "telemetry" in done.stderr, rate, done.returncode, done.stderr)
+    sandbox.run_keys()
     print("ok off is off")
 
 

@@ -284,8 +284,8 @@ def clocks(sandbox):
 
 def is_simulated(sandbox, backend, environment, *words):
     """A run without --sim in this environment: it is simulated and says so, or it is refused."""
-    places = ("--state-dir", sandbox.path / "leases")  # not those of the machine
-    done = sandbox.proctor("run", "--backend", backend, "--out", sandbox.out(), *places, "--", *words,
+    sandbox.run_keys(state_dir=sandbox.path / "leases")  # not those of the machine
+    done = sandbox.proctor("run", "--backend", backend, "--out", sandbox.out(), "--", *words,
                            env={**sandbox.env, "PROCTOR_SIM_STATE": str(sandbox.path / "simulated"), **environment})
     if done.returncode == 2:
         return "refused"

@@ -321,6 +321,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   }
   auto config = load_config(options.config, options.limits, builtins);
   if (!config) return config.error();
+  machine.lease_in(config->run.local.state_dir);
   // Also where nothing has to be listed: a layer that does not work here is refused before anything is started.
   // Not before the files of others are read: whoever dies of one leaves no cgroup.
   if (auto containment = machine.containment(); !containment) return containment.error();

@@ -148,6 +148,10 @@ std::vector<Backend> Machine::discrete_backends() const {
   return backends;
 }
 
+void Machine::lease_in(const std::string& directory) {
+  if (!directory.empty()) options_.state_dir = directory;
+}
+
 std::string Machine::lease_path() const {
   if (simulation_) return simulation_->state.empty() ? "" : simulation_->state + "/leases";
   return options_.state_dir.empty() ? LeaseDirectory::default_path() : options_.state_dir;

@@ -63,6 +63,8 @@ class Machine {
   std::vector<Backend> discrete_backends() const;
   // Null if nobody else can see any of `devices`, so that no lease is needed.
   Result<LeaseDirectory*> leases(const FoundDevices& devices);
+  // Sets the directory of the lease files before leases() is called; "" changes nothing.
+  void lease_in(const std::string& directory);
   // The directory of the lease files; "" if there is none, because the machine is simulated for this run.
   std::string lease_path() const;
   Result<ScratchRoot*> scratch();

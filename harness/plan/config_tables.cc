@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -86,8 +87,12 @@ class FileReader {
     if (error_) return error_;
     TableReader top = reader_of(root_, "the top level", config_keys(""));
     top.tell("min_version", R"({"type": "string", "pattern": "^[0-9]"})");
-    if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
     if (const toml::table* run = top.table("run")) read_run(*run);
+    if (file_.run_alone) {
+      keep(top.error());
+      return error_;
+    }
+    if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
     if (const toml::table* suites = top.table("suite")) read_suites(*suites);
     for (const toml::table* entry : top.tables("override")) read_override(*entry);
     if (const toml::table* profiles = top.table("profile")) read_profiles(*profiles);
@@ -139,19 +144,41 @@ class FileReader {
 
   void read_run(const toml::table& table) {
     TableReader reader = reader_of(table, "[run]", config_keys("run"));
-    reader.read("breaker", config_.run.breaker, 0, kMaxBreaker);
-    reader.read("telemetry", config_.run.telemetry, 0, kMostTelemetry);
+    RunPolicy& policy = config_.run.policy;
+    reader.read("breaker", policy.breaker, 0, kMaxBreaker);
+    reader.read("telemetry", policy.telemetry, 0, kMostTelemetry);
     std::optional<std::string> foreign;
     reader.read_choice("foreign", foreign, {"wait", "fail", "other"});
-    if (foreign) config_.run.foreign = parse_foreign_policy(*foreign);
+    if (foreign) policy.foreign = parse_foreign_policy(*foreign);
     std::optional<std::string> reset;
     reader.read_choice("reset", reset, {"never", "sick"});
-    if (reset) config_.run.reset_sick = *reset == "sick";
+    if (reset) policy.reset_sick = *reset == "sick";
     std::optional<std::string> flaky;
     reader.read_choice("flaky", flaky, {"fail", "pass"});
-    if (flaky) config_.run.flaky_passes = *flaky == "pass";
-    reader.read("flaky_budget", config_.run.flaky_budget, 0, 100);
+    if (flaky) policy.flaky_passes = *flaky == "pass";
+    reader.read("flaky_budget", policy.flaky_budget, 0, 100);
+    read_local_keys(reader, config_.run.local);
     keep(reader.error());
+  }
+
+  void read_local_keys(TableReader& reader, LocalKeys& local) {
+    reader.read("keep", local.keep, 0, std::numeric_limits<int>::max());
+    read_path(reader, "stack_root", local.stack_root);
+    read_path(reader, "state_dir", local.state_dir);
+    reader.read("settle", local.settle, /*zero_allowed=*/true);
+    std::optional<std::string> order;
+    reader.read_choice("order", order, {"longest", "planned"});
+    if (order) local.longest_first = *order == "longest";
+  }
+
+  // Reads a path, which is relative to the directory of the file.
+  void read_path(TableReader& reader, const char* key, std::string& path) {
+    reader.tell(key, R"({"type": "string", "minLength": 1})");
+    std::optional<std::string> text;
+    reader.read(key, text);
+    if (!text) return;
+    if (text->empty()) return reader.fail(key, fmt::format("`{}` does not name a directory", key));
+    path = (std::filesystem::path(file_.directory) / *text).lexically_normal().string();
   }
 
   void read_suites(const toml::table& suites) {
@@ -461,7 +488,10 @@ std::vector<std::string> config_keys(std::string_view table) {
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});
-  if (table == "run") return {"breaker", "flaky", "flaky_budget", "foreign", "reset", "telemetry"};
+  if (table == "run") {
+    return {"breaker", "flaky",  "flaky_budget", "foreign",   "keep",     "order",
+            "reset",   "settle", "stack_root",   "state_dir", "telemetry"};
+  }
   return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }
 

@@ -18,6 +18,7 @@ struct FileContext {
   std::string name;              // for messages
   std::string directory;         // where its suites are started
   AskedTables* asked = nullptr;  // for config_schema()
+  bool run_alone = false;        // only [run] is read
 };
 
 struct Profile {

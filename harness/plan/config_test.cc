@@ -179,12 +179,47 @@ TEST_F(ConfigTest, LimitsCanBeSwitchedOffAndOn) {
 TEST_F(ConfigTest, TelemetryIsReadAndBounded) {
   const auto embedded = load("");
   ASSERT_TRUE(embedded) << embedded.error().what;
-  EXPECT_EQ(embedded->run.telemetry, 10);
+  EXPECT_EQ(embedded->run.policy.telemetry, 10);
   const auto own = load("[run]\ntelemetry = 0\n");
   ASSERT_TRUE(own) << own.error().what;
-  EXPECT_EQ(own->run.telemetry, 0);
+  EXPECT_EQ(own->run.policy.telemetry, 0);
   for (const std::string bad : {"-1", "101", "\"10Hz\""})
     EXPECT_FALSE(load("[run]\ntelemetry = " + bad + "\n")) << bad;
+}
+
+TEST_F(ConfigTest, KeysOfTheMachineHaveDefaultsAndAreRead) {
+  const auto embedded = load("");
+  ASSERT_TRUE(embedded) << embedded.error().what;
+  const LocalKeys& defaults = embedded->run.local;
+  EXPECT_EQ(defaults.keep, 50);
+  EXPECT_EQ(defaults.stack_root, "/");
+  EXPECT_EQ(defaults.state_dir, "");
+  EXPECT_EQ(defaults.settle, 60s);
+  EXPECT_TRUE(defaults.longest_first);
+  const auto own = load(
+      "[run]\nkeep = 0\nstack_root = \"host\"\nstate_dir = \"/leases\"\nsettle = \"0s\"\norder = "
+      "\"planned\"\n");
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_EQ(own->run.local.keep, 0);
+  EXPECT_EQ(own->run.local.stack_root, scratch_.path() + "/host");
+  EXPECT_EQ(own->run.local.state_dir, "/leases");
+  EXPECT_EQ(own->run.local.settle, 0s);
+  EXPECT_FALSE(own->run.local.longest_first);
+  for (const std::string bad : {"keep = -1", "stack_root = \"\"", "state_dir = 7", "settle = \"soon\"",
+                                "order = \"random\"", "kept = 5"})
+    EXPECT_FALSE(load("[run]\n" + bad + "\n")) << bad;
+}
+
+TEST_F(ConfigTest, TheTableOfTheRunIsReadAlone) {
+  scratch_.write("proctor.toml", "[run]\nkeep = 7\n[suite.a]\ntimeout = \"no duration\"\n");
+  const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nbreaker = 1\n");
+  const auto keys = load_run_keys({scratch_.path(), "", user, ""});
+  ASSERT_TRUE(keys) << keys.error().what;
+  EXPECT_EQ(keys->local.keep, 7) << "the file of the project wins";
+  EXPECT_EQ(keys->policy.breaker, 1);
+  EXPECT_EQ(keys->policy.telemetry, 10);
+  scratch_.write("proctor.toml", "[rnu]\nkeep = 7\n");
+  EXPECT_THAT(load_run_keys({scratch_.path(), "", user, ""}).error().hint, testing::HasSubstr("`run`"));
 }
 
 TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }

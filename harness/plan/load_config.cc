@@ -71,11 +71,14 @@ class Loader {
     for (const BuiltinSuite& builtin : builtins) add_builtin(builtin);
   }
 
+  Result<RunKeys> load_run() {
+    run_alone_ = true;
+    if (auto error = add_all_files()) return *error;
+    return config_.run;
+  }
+
   Result<Config> load(const LimitOptions& limits) {
-    if (auto error = add_text(std::string(embedded_defaults()), "defaults.toml", where_.directory))
-      return *error;
-    if (auto error = add_user_file()) return *error;
-    if (auto error = add_project_file()) return *error;
+    if (auto error = add_all_files()) return *error;
     if (auto error = choose_profile()) return *error;
     if (auto error = read_limit_options(limits, config_.options)) return *error;
     for (SuiteConfig& suite : config_.suites) {
@@ -99,6 +102,13 @@ class Loader {
     suite.suite.env = builtin.env;
     suite.suite.origin = kBuiltInOrigin;
     config_.suites.push_back(std::move(suite));
+  }
+
+  std::optional<Error> add_all_files() {
+    if (auto error = add_text(std::string(embedded_defaults()), "defaults.toml", where_.directory))
+      return error;
+    if (auto error = add_user_file()) return error;
+    return add_project_file();
   }
 
   std::optional<Error> add_user_file() {
@@ -146,7 +156,8 @@ class Loader {
                                 const std::string& directory) {
     const Result<toml::table> root = parse_toml(text, name);
     if (!root) return root.error();
-    return add_tables(*root, FileContext{name, directory}, config_, profiles_);
+    return add_tables(*root, FileContext{.name = name, .directory = directory, .run_alone = run_alone_},
+                      config_, profiles_);
   }
 
   std::optional<Error> choose_profile() {
@@ -208,6 +219,7 @@ class Loader {
   }
 
   const ConfigOptions& where_;
+  bool run_alone_ = false;
   Config config_;
   std::map<std::string, Profile> profiles_;
 };
@@ -228,6 +240,8 @@ Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limit
                            const std::vector<BuiltinSuite>& builtins) {
   return Loader(where, builtins).load(limits);
 }
+
+Result<RunKeys> load_run_keys(const ConfigOptions& where) { return Loader(where, {}).load_run(); }
 
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,
                           std::string_view id) {

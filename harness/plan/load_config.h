@@ -21,6 +21,9 @@ namespace proctor {
 Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
                            const std::vector<BuiltinSuite>& builtins);
 
+// Reads [run] of the same files, for commands that take no suites from them. It finds no mistakes in other tables.
+Result<RunKeys> load_run_keys(const ConfigOptions& where);
+
 // The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
 // overrides.
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,

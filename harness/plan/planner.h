@@ -15,7 +15,7 @@ namespace proctor {
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
-  RunPolicy run{};                 // as configured; empty for `exec`
+  RunKeys run{};                   // as configured
   std::vector<InputFile> files{};  // the configuration files that were read
 };
 

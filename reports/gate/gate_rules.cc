@@ -334,7 +334,7 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(wrong, "run") + " with other dates";
 }
 
-// Whether the run was given the option, as its journal tells.
+// Returns whether the run had the option, or the key of the configuration.
 bool was_given(const RunPlanned& plan, std::string_view option) {
   const auto& options = plan.narrowed.options;
   return std::ranges::find(options, option, &NarrowingOption::option) != options.end();
@@ -687,8 +687,8 @@ void stack_rule(const CellView& view, GateFinding& finding) {
     if (its != "sha256:" + lock.sha256)
       red(finding, fmt::format("{} ran in an image of the lock {}, but the lock is sha256:{}", report->name(),
                                its.empty() ? "that is unknown" : its, lock.sha256));
-    if (was_given(report->plan, "--stack-root"))
-      red(finding, report->name() + " read its stack below another directory: --stack-root");
+    if (was_given(report->plan, "stack_root"))
+      red(finding, report->name() + " read its stack below another directory: `stack_root`");
     const auto differences = lock.differences.find(report->sha256);
     if (differences == lock.differences.end()) continue;
     for (const std::string& difference : differences->second)
@@ -720,8 +720,8 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
     if (!group.other_driver.empty())
       simulated.insert(
           fmt::format("{}: the loader loaded another driver, {}", report.name(), group.other_driver));
-    if (was_given(report.plan, "--stack-root"))
-      simulated.insert(report.name() + " read its stack below another directory: --stack-root");
+    if (was_given(report.plan, "stack_root"))
+      simulated.insert(report.name() + " read its stack below another directory: `stack_root`");
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
   });
   Texts missing;

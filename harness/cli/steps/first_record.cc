@@ -108,12 +108,14 @@ void repeat_new_cases(const Checked& checked, Prepared& prepared) {
       fmt::format("  new since    {}: {}", checked.typed.new_since, to_string(found, plan.cases.size())));
 }
 
-// The options that were typed, and of each suite that has cases here what variables its processes have.
+// Records the options that were typed, a `stack_root` other than "/", and the variables of each suite that has cases.
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
   Narrowed& narrowed = prepared.setup.planned.narrowed;
   narrowed = {.options = checked.typed.narrowing, .variables = {}};
+  const std::string& root = prepared.placed.planned.local.stack_root;
+  if (root != "/") narrowed.options.push_back({"stack_root", root, std::string(kToldByRule)});
   for (const std::size_t i : suites_with_cases(plan)) {
     const Suite& suite = plan.suites[i];
     // One that has no environment here gets no case to run either.

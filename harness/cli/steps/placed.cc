@@ -61,11 +61,11 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
 void tell_access_faults(const Checked& checked, Placed& placed) {
   const RunOptions& typed = checked.typed;
   const Plan& plan = placed.planned.plan;
-  const bool simulated = checked.machine->simulation() && typed.stack_root == "/";
+  const bool simulated = checked.machine->simulation() && placed.planned.local.stack_root == "/";
   if (simulated || std::ranges::none_of(plan.cases, [](const Case& test) { return test.devices > 0; }))
     return;
   const auto path = checked.machine->caller().find("LD_LIBRARY_PATH");
-  placed.access = std::make_unique<DeviceAccess>(typed.stack_root,
+  placed.access = std::make_unique<DeviceAccess>(placed.planned.local.stack_root,
                                                  path == checked.machine->caller().end() ? "" : path->second);
   const AskedDevices all{.backend = true, .count = typed.plan.selection.gpus};
   for (const DeviceShortage& lack : device_shortages(plan, placed.devices, all)) {

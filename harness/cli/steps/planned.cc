@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/known_listings.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
 #include "harness/run/schedule/planned.h"
@@ -20,7 +22,11 @@
 namespace proctor::cli {
 namespace {
 
-Result<FoundPlan> read_plan(const RunOptions& typed) {
+Result<FoundPlan> read_plan(const Checked& checked) {
+  const RunOptions& typed = checked.typed;
+  auto keys = load_run_keys(typed.plan.config);
+  if (!keys) return keys.error();
+  checked.machine->lease_in(keys->local.state_dir);
   const auto text = read_typed_file(typed.plan_file, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + typed.plan_file + ": " + text.error().message(),
@@ -30,11 +36,12 @@ Result<FoundPlan> read_plan(const RunOptions& typed) {
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
-  return FoundPlan{.outcome = {.plan = std::move(file->plan), .warnings = {}, .run = file->run},
-                   .extent = file->extent,
-                   .source = std::move(file->source),
-                   .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
-                   .rest = std::move(file->rest)};
+  return FoundPlan{
+      .outcome = {.plan = std::move(file->plan), .warnings = {}, .run = {file->run, keys->local}},
+      .extent = file->extent,
+      .source = std::move(file->source),
+      .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
+      .rest = std::move(file->rest)};
 }
 
 // The digests are from the first reading, because a pipe can be read only once.
@@ -88,6 +95,12 @@ std::vector<Warning> limit_warnings(const RunOptions& typed, const Plan& plan) {
   return {{WarningCode::kNoTimeLimit,
            fmt::format("{} has no time limit, and the run has no deadline. Add --timeout or --deadline",
                        unlimited->id)}};
+}
+
+Result<void> check_stack_root(const LocalKeys& local) {
+  std::error_code error;
+  if (std::filesystem::is_directory(local.stack_root, error)) return {};
+  return Error::refused("`stack_root` " + local.stack_root + " does not exist or is not a directory");
 }
 
 // A suite that sees the pids of the host may be held by less than is required.
@@ -144,7 +157,7 @@ Result<PlannedShard> take_shard(const Checked& checked, const Shard& shard, Plan
 
 Result<FoundPlan> find_plan(const Checked& checked) {
   const RunOptions& typed = checked.typed;
-  if (!typed.plan_file.empty()) return read_plan(typed);
+  if (!typed.plan_file.empty()) return read_plan(checked);
   PlanOptions options = typed.plan;
   options.lease_wait =
       std::min(typed.setup.lease_wait, typed.setup.stop.deadline.value_or(Milliseconds::max()));
@@ -166,7 +179,8 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   Planned planned{.plan = std::move(outcome.plan),
                   .config_files = names_of(outcome.files),
                   .inputs = *std::move(inputs),
-                  .policy = outcome.run.under(checked.typed.policy),
+                  .policy = outcome.run.policy.under(checked.typed.policy),
+                  .local = outcome.run.local,
                   .extent = found->extent,
                   .source = std::move(found->source),
                   .rest = std::move(found->rest),
@@ -175,6 +189,7 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
   std::ranges::move(limit_warnings(checked.typed, planned.plan), std::back_inserter(planned.warnings));
+  if (auto root = check_stack_root(planned.local); !root) return root.error();
   if (auto held = check_containment(checked, planned.plan); !held) return held.error();
   if (auto one = check_terminal(checked.typed.setup.attempts, planned.plan); !one) return one.error();
   return planned;

@@ -23,6 +23,7 @@ struct Planned {
   std::vector<std::string> config_files;
   std::vector<InputFile> inputs;  // the files that decided what is run, for who runs it again
   RunPolicy policy;               // what was typed, laid over what is configured
+  LocalKeys local;
   Extent extent;
   std::string source;
   std::optional<PlannedRest> rest;  // the plan is what other runs left

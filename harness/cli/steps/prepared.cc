@@ -24,7 +24,8 @@ bool is_ci() {
 
 Result<void> open_directory(const Checked& checked, Prepared& prepared) {
   if (auto scratch = checked.machine->scratch(); !scratch) return scratch.error();
-  auto directory = create_run_directory(checked.typed.out, checked.run_id, checked.typed.keep);
+  const int keep = prepared.placed.planned.local.keep.value_or(kKeptRuns);
+  auto directory = create_run_directory(checked.typed.out, checked.run_id, keep);
   if (!directory) return directory.error();
   prepared.run_dir = *std::move(directory);
   auto journal = Journal::open(prepared.run_dir + "/journal.jsonl");
@@ -144,13 +145,14 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.leases = placed.leases;
   setup.repeats.pins = placed.pins;
   setup.repeats.order = prepared.order;
+  setup.care.settle = placed.planned.local.settle.value_or(setup.care.settle);
   setup.care.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = own_program();
   setup.attempts.evidence_environment = to_list(checked.machine->caller());
   set_callbacks(checked, prepared);
   setup.stop.watch_parent = is_ci();
-  // Of this machine's kernel and no other's, wherever --stack-root has the driver stack's files.
+  // Of this machine's kernel and no other's, wherever `stack_root` has the driver stack's files.
   setup.extras.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
   return {};
 }
@@ -163,8 +165,9 @@ void add(const std::vector<Warning>& more, Prepared& prepared) {
 }  // namespace
 
 Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed, const Manner& manner) {
+  RunStack stack(placed.planned.local.stack_root);
   auto prepared = std::make_unique<Prepared>(
-      Prepared{.placed = std::move(placed), .run_dir = {}, .stack = RunStack(checked.typed.stack_root)});
+      Prepared{.placed = std::move(placed), .run_dir = {}, .stack = std::move(stack)});
   // Before this run is the last one.
   prepared->order = order_of_run(checked, prepared->placed);
   if (auto opened = open_directory(checked, *prepared); !opened) return opened.error();

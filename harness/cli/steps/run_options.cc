@@ -57,37 +57,12 @@ void add_duration(CLI::App& command, RunOptions& options, const char* name,
       ->type_name("DURATION");
 }
 
-void add_device_options(CLI::App& command, RunOptions& options) {
-  command
-      .add_option("--state-dir", options.machine.state_dir,
-                  "Directory of the leases that runs share (default: /run/lock)")
-      ->type_name("DIR");
+void add_lease_wait_option(CLI::App& command, RunOptions& options) {
   add_duration(command, options, "--lease-wait", options.setup.lease_wait,
                "Longest wait for devices that other runs hold (default: 10m)");
-  add_duration(command, options, "--settle", options.setup.care.settle,
-               "Longest wait until the memory of a case is free again (default: 60s)");
-  RunPolicy& policy = options.policy;
-  command
-      .add_option_function<std::string>(
-          "--foreign", [&policy](const std::string& text) { policy.foreign = parse_foreign_policy(text); },
-          "If another process uses memory on the device: wait (default, up to --settle), fail, or other "
-          "(pick another device)")
-      ->type_name("ACTION")
-      ->check(one_of({"wait", "fail", "other"}));
-  command
-      .add_option_function<std::string>(
-          "--reset", [&policy](const std::string& text) { policy.reset_sick = text == "sick"; },
-          "If a device fails its health probe: never (default, drain it), or sick (reset its card first)")
-      ->type_name("ACTION")
-      ->check(one_of({"never", "sick"}));
 }
 
 void add_report_options(CLI::App& command, RunOptions& options) {
-  command
-      .add_option("--telemetry", options.policy.telemetry,
-                  "Samples per second of the devices of running cases (default: 10, 0: none)")
-      ->type_name("N")
-      ->check(from_to(0, kMostTelemetry));
   auto* out = command
                   .add_option("--out", options.out,
                               "Run directory, new or empty (default: a new one in proctor-out/)")
@@ -100,11 +75,6 @@ void add_report_options(CLI::App& command, RunOptions& options) {
         ->type_name("DIR")
         ->excludes(out);
   }
-  command.add_option("--keep", options.keep, "Number of runs to keep in proctor-out/ (default: 50, 0: all)")
-      ->type_name("N")
-      ->check(from_to(0, kMostNumber));
-  command.add_option("--stack-root", options.stack_root, "Root of the driver stack's files (default: /)")
-      ->type_name("DIR");
   command.add_option("--junit", options.junit, "Also write the JUnit report to this file")->type_name("FILE");
   command
       .add_option("--history", options.history,
@@ -210,14 +180,6 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
                   "Cases to run at once (default: one per device, and one per core for those without)")
       ->type_name("N")
       ->check(from_to(1, 10'000));
-  command
-      .add_option_function<std::string>(
-          "--order",
-          [&setup](const std::string& text) { setup.repeats.order.longest_first = text == "longest"; },
-          "Case that starts first: longest (default, by --history, else by the last runs in proctor-out/) or "
-          "planned")
-      ->type_name("ORDER")
-      ->check(one_of({"longest", "planned"}));
   auto* repeat = command.add_option("--repeat", setup.repeats.repeat, "Run every case N times (default: 1)")
                      ->type_name("N")
                      ->check(from_to(1, 1'000'000));
@@ -225,11 +187,6 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
   auto* fail_fast =
       command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
   add_rate_options(command, options, repeat, fail_fast);
-  command
-      .add_option("--breaker", options.policy.breaker,
-                  "End the run after N machine failures in a row (default: 5, 0: never)")
-      ->type_name("N")
-      ->check(from_to(0, 1'000'000));
   command
       .add_option_function<std::string>(
           "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },
@@ -337,11 +294,7 @@ const std::vector<Heading>& headings() {
         {"--mask", kHarmless},
         {"--mem-cap", kPlanTells},
         {"--sim", kRuleTells},
-        {"--state-dir", kHarmless},
         {"--lease-wait", kHarmless},
-        {"--settle", kHarmless},
-        {"--foreign", kHarmless},
-        {"--reset", kHarmless},
         {"--require-cards", kHarmless},
         {"--prove-devices", kHarmless},
         {"--each-device", kHarmless},
@@ -352,7 +305,6 @@ const std::vector<Heading>& headings() {
         {"--stall", kHarmless},
         {"--deadline", kHarmless},
         {"--jobs", kHarmless},
-        {"--order", kHarmless},
         {"--containment", kHarmless},
         {"--require-containment", kHarmless},
         {"--host-pids", kHarmless}}},
@@ -365,8 +317,7 @@ const std::vector<Heading>& headings() {
         {"--new-since", kHarmless},
         {"--flaky", kRuleTells},
         {"--flaky-budget", kRuleTells},
-        {"--fail-fast", kHarmless},
-        {"--breaker", kHarmless}}},
+        {"--fail-fast", kHarmless}}},
       {"Verdicts",
        {{"--leaks", kPlanTells, "fail"},
         {"--known-failures", kRuleTells},
@@ -376,12 +327,9 @@ const std::vector<Heading>& headings() {
       {"Reports",
        {{"--out", kHarmless},
         {"--join", kRuleTells},
-        {"--keep", kHarmless},
         {"--junit", kHarmless},
         {"--history", kHarmless},
-        {"--subject", kHarmless},
-        {"--telemetry", kHarmless},
-        {"--stack-root", kRuleTells}}},
+        {"--subject", kHarmless}}},
       {"Acceptance",
        {{"--level", kHarmless},
         {"--hours", kHarmless},
@@ -457,7 +405,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   options.setup.repeats.repeat = 0;  // not typed
   add_duration(command, options, "--deadline", options.setup.stop.deadline,
                "Time limit for the whole run; cases left then are notrun(budget)");
-  add_device_options(command, options);
+  add_lease_wait_option(command, options);
   add_repeat_options(command, options);
   add_device_choices(command, options);
   add_verdict_choices(command, options);
@@ -490,7 +438,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   add_limit_options(command, options.plan.limits);
   add_duration(command, options, "--deadline", options.setup.stop.deadline,
                "Time limit for the whole run, waits included");
-  add_device_options(command, options);
+  add_lease_wait_option(command, options);
   add_report_options(command, options);
   command
       .add_option(
@@ -540,7 +488,7 @@ void add_accept_options(CLI::App& command, RunOptions& options) {
       ->check(one_of({"cuda", "xpu", "all"}));
   add_machine_options(command, options.machine);
   add_devices_option(command, options.machine);
-  add_device_options(command, options);
+  add_lease_wait_option(command, options);
   add_report_options(command, options);
   add_console_options(command, options.console);
   command.add_flag("--dry-run", options.dry_run, "Print the plan and start nothing");

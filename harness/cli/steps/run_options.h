@@ -36,6 +36,7 @@ struct AcceptOptions {
   std::optional<ExpectedMachine> expected{};  // what is in it
   std::string json{};                         // --json FILE
   bool drain = false;
+  RunKeys keys{};                           // of proctor.toml
   std::vector<std::string> again{};         // the command that repeats it; --devices may follow
   std::vector<std::string> command_line{};  // as typed; that of the run is what runs its cases again
 
@@ -61,13 +62,11 @@ struct RunOptions {
   bool require_cards = false;
   bool dry_run = false;
   std::string out;
-  int keep = kKeptRuns;
   std::string join;      // --join: this run is a part of the one that is open below this directory
   bool is_part = false;  // one is open
   std::string junit;
   std::string history;
   std::vector<std::string> subject;  // --subject, as typed
-  std::string stack_root = "/";
   std::optional<std::string> ready_regex;
   std::string ready_timeout;
   std::string ready_file;

@@ -44,7 +44,7 @@ TEST(RunOptions, WhatIsTypedAndNotHarmlessIsTold) {
               testing::UnorderedElementsAre("--plan=plan.json plan", "--debugger=true "));
   EXPECT_THAT(told({"--filter", "a*", "--filter=b*", "--no-capture"}),
               testing::UnorderedElementsAre("--filter=a* b* plan", "--no-capture= "));
-  EXPECT_THAT(told({"--stack-root=/tmp"}), testing::ElementsAre("--stack-root=/tmp rule"));
+  EXPECT_THAT(told({"--sim=xpu:1x1"}), testing::ElementsAre("--sim=xpu:1x1 rule"));
 }
 
 TEST(RunOptions, AValueThatOnlyMakesAVerdictStricterIsHarmless) {

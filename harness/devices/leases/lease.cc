@@ -112,8 +112,8 @@ Result<void> check_owner(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return Error::system("look at " + path, errno);
   const std::string hint =
-      "Create it as root for all users (install --directory --mode=1777 DIR), or select another one with "
-      "--state-dir.";
+      "Create it as root for all users (install --directory --mode=1777 DIR), or select another one: "
+      "`state_dir` in [run] of proctor.toml.";
   if (!is_roots(info.st_uid) && info.st_uid != geteuid()) {
     return Error::usage(fmt::format("lease devices in {}: it is owned by {}, not by root or you", path,
                                     user_name(info.st_uid)),
@@ -285,7 +285,7 @@ Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
     if (err == EINVAL || err == ENOLCK || err == EOPNOTSUPP) {
       Error error = Error::system(
           "lock a file in " + path + ": its file system has no open-file-description locks", err);
-      error.hint = "Select another directory with --state-dir.";
+      error.hint = "Select another directory: `state_dir` in [run] of proctor.toml.";
       return error;
     }
     return Error::system("lock a file in " + path, err);

@@ -28,12 +28,9 @@ std::vector<std::string> values_of(const CLI::Option& option) {
 std::vector<std::string_view> kinds_of(const CLI::App& command, const CLI::Option& option) {
   if (command.get_name() == "explain" && option.get_positional()) return {"cases", "rules"};
   static const std::map<std::string_view, std::string_view> kKinds = {
-      {"suites", "suites"},        {"--case", "cases"},
-      {"case", "cases"},           {"run", "runs"},
-      {"run_dir", "runs"},         {"reports", "runs"},
-      {"DEVICE", "devices"},       {"--devices", "devices"},
-      {"--containment", "layers"}, {"--require-containment", "layers"},
-      {"--kind", "frameworks"}};
+      {"suites", "suites"},        {"--case", "cases"},     {"case", "cases"},     {"run", "runs"},
+      {"run_dir", "runs"},         {"reports", "runs"},     {"DEVICE", "devices"}, {"--devices", "devices"},
+      {"--containment", "layers"}, {"--kind", "frameworks"}};
   const auto found = kKinds.find(option.get_name(option.get_positional()));
   return found == kKinds.end() ? std::vector<std::string_view>() : std::vector{found->second};
 }

@@ -54,8 +54,8 @@ TEST_F(BadInput, Options) {
   refuses({"finish", "x", "--", "y"}, {"finish", "`--`"});
   refuses({"run", "--until-fail"}, {"--until-fail", "--repeat"});
   refuses({"run", "--containment", "cgruop"}, {"cgruop", "`cgroup`"});
-  refuses({"run", "--require-containment", "jail"}, {"--require-containment", "jail"});
-  refuses({"run", "--containment", "subreaper", "--require-containment", "cgroup"}, {"subreaper", "cgroup"});
+  refuses({"run", "--containment", ">=cgruop"}, {">=cgruop", "`cgroup`"});
+  refuses({"run", "--containment", ">=auto"}, {">=auto", "subreaper"});
   refuses({"run", "--debugger", "gdb 'x"}, {"gdb 'x", "quote"});
 }
 

@@ -148,6 +148,7 @@ def runner_as_pid_1(sandbox):
 
 def host_pids(sandbox):
     """A suite that needs the machine's pids sees them, and is named; a stricter demand refuses it."""
+    best = next(layer for layer in LAYERS if not sandbox.why_not(layer))
     for layer in (layer for layer in LAYERS if "pidns" in layer):
         if why := sandbox.why_not(layer):
             print(f"not under {layer}: {why}")
@@ -160,9 +161,10 @@ def host_pids(sandbox):
         done = sandbox.proctor("run", "-v", "--config", sandbox.path / "pids.toml", "--containment", layer, "--out", out)
         check(done.returncode == 0, layer, done.returncode, done.stdout, done.stderr)
         check("host_pids: outside held by" in done.stdout, layer, "does not name it:", done.stdout)
-        refused = sandbox.proctor("run", "--config", sandbox.path / "pids.toml", "--containment", layer,
-                                  "--require-containment", layer, "--out", sandbox.out())
-        check(refused.returncode == 2 and "outside" in refused.stderr, layer, refused.returncode, refused.stderr)
+        if layer == best:  # without a PID namespace it is weaker; another one is met by a layer above it
+            refused = sandbox.proctor("run", "--config", sandbox.path / "pids.toml", "--containment", f">={layer}",
+                                      "--out", sandbox.out())
+            check(refused.returncode == 2 and "outside" in refused.stderr, layer, refused.returncode, refused.stderr)
         alone = sandbox.proctor("exec", "--host-pids", "--containment", layer, "--out", sandbox.out(), "--", "sh", "-c",
                                 "test $(cat /proc/1/comm) != proctor-guard")
         check(alone.returncode == 0, layer, "exec:", alone.returncode, alone.stderr)

@@ -56,7 +56,7 @@ ROWS = {
     "--lease-wait": ["--lease-wait", "7m"], "--prove-devices": ["--prove-devices"],
     "--each-device": ["--each-device"], "--timeout": ["--timeout", "7s"], "--grace": ["--grace", "3s"],
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
-    "--containment": ["--containment", "subreaper"], "--require-containment": ["--require-containment", "subreaper"],
+    "--containment": ["--containment", ">=subreaper"],
     "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"], "--confidence": ["--confidence", "0.9:0.5"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
     "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],

@@ -1,5 +1,7 @@
 #include "harness/machine/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,10 +36,10 @@ Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& opti
   for (const auto& probe : Containment::probe_all()) {
     if (probe.layer != *layers->required) continue;
     return Error::refused(
-        "--require-containment " + options.require_containment + " cannot be met: " + probe.why_not,
+        fmt::format("--containment '{}' cannot be met: {}", options.containment, probe.why_not),
         probe.how_to_improve.empty() ? "" : probe.how_to_improve.front());
   }
-  return Error::refused("--require-containment " + options.require_containment + " cannot be met");
+  return Error::refused(fmt::format("--containment '{}' cannot be met", options.containment));
 }
 
 bool is_leased(const PoolDevice& entry) { return !entry.shared; }

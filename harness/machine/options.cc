@@ -20,15 +20,7 @@ namespace proctor {
 namespace {
 
 constexpr const char* kAnyLayer = "auto";
-
-Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
-  if (text.empty() || text == kAnyLayer) return std::optional<Layer>();
-  if (const auto layer = parse_layer(text)) return layer;
-  auto choices = layer_names();
-  choices.insert(choices.begin(), kAnyLayer);
-  return Error::refused(fmt::format("{} `{}` is not a containment layer", option, text),
-                        suggestion(text, choices, "layers"));
-}
+constexpr std::string_view kAtLeast = ">=";
 
 // CLI11 takes -1 for the largest number, and cuts one that is too large.
 std::string why_no_seed(const std::string& text) {
@@ -120,23 +112,20 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
   add_simulation_option(command, options);
   const auto layers = layer_names();
   command
-      .add_option("--containment", options.containment,
-                  fmt::format("Containment layer of each test process: {}, {} or {} (default: {})", kAnyLayer,
-                              fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back(), kAnyLayer))
-      ->type_name("LAYER");
-  command
-      .add_option("--require-containment", options.require_containment,
-                  "Weakest containment layer to accept (default: any)")
+      .add_option(
+          "--containment", options.containment,
+          fmt::format("Containment layer of each test process: {}, {} or {} (default: {}). With "
+                      "'>=LAYER': the best one, if it is not weaker than LAYER",
+                      kAnyLayer, fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back(), kAnyLayer))
       ->type_name("LAYER");
 }
 
 void add_simulation_option(CLI::App& command, MachineOptions& options) {
   command
       .add_option("--sim", options.sim,
-                  "Simulated devices, for example xpu:2x2 (two Intel cards with two tiles each), cuda:4, "
-                  "cuda:4@12 (a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml. With ,driver=intel[@DIR]: "
-                  "Intel's driver in its no-hardware mode, which executes nothing. With ,state=DIR: a machine "
-                  "that several runs share, with its leases")
+                  "Simulated devices, for example xpu:2x2 (two Intel cards with two tiles each), cuda:4@12 "
+                  "(a driver for CUDA 12), or FILE.toml. With ,driver=intel[@DIR]: Intel's driver in its "
+                  "no-hardware mode. With ,state=DIR: a machine that several runs share")
       ->type_name("DEVICES");
 }
 
@@ -250,15 +239,17 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
 }
 
 Result<Layers> read_layers(const MachineOptions& options) {
-  const auto wanted = parse_layer_option("--containment", options.containment);
-  if (!wanted) return wanted.error();
-  const auto required = parse_layer_option("--require-containment", options.require_containment);
-  if (!required) return required.error();
-  if (*wanted && *required && **wanted > **required) {  // best first
-    return Error::refused(fmt::format("--containment {} is weaker than --require-containment {}",
-                                      options.containment, options.require_containment));
+  const std::string& text = options.containment;
+  if (text == kAnyLayer) return Layers{};
+  const bool at_least = text.starts_with(kAtLeast);
+  const std::string name = at_least ? text.substr(kAtLeast.size()) : text;
+  if (const auto layer = parse_layer(name)) {
+    return at_least ? Layers{.wanted = {}, .required = layer} : Layers{.wanted = layer, .required = {}};
   }
-  return Layers{.wanted = *wanted, .required = *required};
+  auto choices = layer_names();
+  if (!at_least) choices.insert(choices.begin(), kAnyLayer);
+  return Error::refused(fmt::format("--containment `{}` is not a containment layer", text),
+                        suggestion(name, choices, "layers"));
 }
 
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {

@@ -16,12 +16,11 @@
 namespace proctor {
 
 struct MachineOptions {
-  std::string sim{};        // --sim; "" = the machine's own devices
-  std::string state_dir{};  // --state-dir; "" = LeaseDirectory::default_path()
-  std::string devices{};    // --devices; "" = all that the caller may use
-  std::string containment = "auto";
-  std::string require_containment{};  // "" = any layer
-  std::string known_containment{};    // Containment::open(): the file of a session; "" = none
+  std::string sim{};                 // --sim; "" = the machine's own devices
+  std::string state_dir{};           // --state-dir; "" = LeaseDirectory::default_path()
+  std::string devices{};             // --devices; "" = all that the caller may use
+  std::string containment = "auto";  // --containment: a layer, ">=LAYER", or "auto"
+  std::string known_containment{};   // Containment::open(): the file of a session; "" = none
 };
 
 // The options that decide which cases there are.
@@ -64,7 +63,7 @@ struct Layers {
   std::optional<Layer> wanted;    // none: the best one
   std::optional<Layer> required;  // nothing weaker
 };
-// --containment and --require-containment.
+// Reads --containment.
 Result<Layers> read_layers(const MachineOptions& options);
 
 // What follows `--` on the command line; nullopt: there is no `--`.

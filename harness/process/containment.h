@@ -26,7 +26,7 @@ namespace proctor {
 class Containment {
  public:
   // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's cgroup. If `wanted` (or
-  // the layer of --require-containment) does not work here, returns a usage error with the reason and the
+  // the layer of `--containment '>=LAYER'`) does not work here, returns a usage error with the reason and the
   // fix. `known_file` has the result of the probe for other processes of the same session, which do not repeat it. It
   // applies only in the same surroundings: guard, user, capabilities, namespaces and cgroup. "": there is none.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id,

@@ -113,7 +113,7 @@ Result<void> check_containment(const Checked& checked, const Plan& plan) {
   for (const Suite& suite : plan.suites) {
     if (!suite.host_pids || weaker <= *layers->required) continue;
     return Error::refused(
-        fmt::format("--require-containment {} cannot be met: suite `{}` has `host_pids` and runs in {}",
+        fmt::format("--containment '>={}' cannot be met: suite `{}` has `host_pids` and runs in {}",
                     to_string(*layers->required), suite.name, to_string(weaker)),
         "Run this suite separately, without that option.");
   }

@@ -306,7 +306,6 @@ const std::vector<Heading>& headings() {
         {"--deadline", kHarmless},
         {"--jobs", kHarmless},
         {"--containment", kHarmless},
-        {"--require-containment", kHarmless},
         {"--host-pids", kHarmless}}},
       {"Retries and repeats",
        {{"--retries", kHarmless},

@@ -103,6 +103,11 @@ Result<void> SelftestCommand::check() {
   auto machine = Machine::open(options_.machine, info_.id);
   if (!machine) return machine.error();
   machine_ = std::move(*machine);
+  const auto& simulation = machine_->simulation();
+  if (simulation->driver.kind != SimDriverKind::kSimgpu || !simulation->state.empty()) {
+    return Error::refused("--sim " + options_.machine.sim + " is not valid for the self-test",
+                          "Give only the devices: each row has simulated devices of its own.");
+  }
   const char* faults = std::getenv(kSimFaultsVariable);
   if (faults != nullptr && *faults != '\0') {
     return Error::refused(

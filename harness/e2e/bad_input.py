@@ -44,6 +44,7 @@ COMMAND_LINES = [
     ("size", ["run", "--size", "smok"], ["smok", "smoke"]),
     ("explained case", ["explain", "Mask.UnsetShowsEveryDevic"], ["Mask.UnsetShowsEveryDevic", "`Mask.UnsetShowsEveryDevice`"]),
     ("self-tested backend", ["selftest", "--backend", "none"], ["cuda", "xpu"]),
+    ("self-tested driver", ["selftest", "--sim", "xpu:4x2,driver=intel"], ["xpu:4x2,driver=intel"]),
     ("self-tested fault", ["selftest", "--fault", "copy.shrt"], ["copy.shrt", "copy.short"]),
     ("profile", ["run", "--profile", "c1"], ["c1", "ci"]),
     ("config", ["run", "--config", "missing.toml"], ["missing.toml"]),

@@ -39,15 +39,15 @@ POINT = "from=host,to=device,bytes=2097152,from_offset=13,to_offset=1"
 # What a run had and its rerun does not, on purpose.
 LEFT_OUT = {"--shard", "--deadline", "--min-executed"}
 # Where reports go, what is shown, what is tested; and what starts nothing.
-NOT_REPEATED = {"--out", "--join", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
+NOT_REPEATED = {"--out", "--junit", "--history", "--subject", "--show-output", "--verbose", "--quiet", "--durations",
                 "--color", "--dry-run", "--resume"}
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
              "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--stress": "stress.py", "--new-since": "stress.py", "--point": "of_our_suites",
              "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
-             "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--rest-of": "lost_machines.py", "--plan": "of_a_plan",
-             "--pin": "pinned", "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
+             "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--plan": "of_a_plan",
+             "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
 ROWS = {
     "--backend": ["--backend", "xpu"], "--filter": ["--filter", "*"], "--case": ["--case", "card", "--case", "first"],
     "--exclude": ["--exclude", "left*"], "--label": ["--label", "of_all"], "--config": ["--config", "other.toml"],

@@ -254,6 +254,7 @@ struct RunOption {
   Effect effect;
   const char* harmless = nullptr;  // a value with which it does nothing
 };
+constexpr const char* kHidden = "";  // Proctor writes them: for --resume, CTest and `rerun`
 struct Heading {
   const char* text;  // nullptr: it stands below the first one, or where its command puts it
   std::vector<RunOption> options;
@@ -277,7 +278,6 @@ const std::vector<Heading>& headings() {
         {"--plan", kPlanTells},
         {"--shard", kRuleTells},
         {"--resume", kHarmless},
-        {"--rest-of", kNarrows},
         {"--dry-run", kHarmless}}},
       {"Command after --",
        {{"--kind", kPlanTells},
@@ -289,7 +289,6 @@ const std::vector<Heading>& headings() {
       {"Devices",
        {{"--gpus", kHarmless},
         {"--devices", kHarmless},
-        {"--pin", kHarmless},
         {"--hierarchy", kHarmless},
         {"--mask", kHarmless},
         {"--mem-cap", kPlanTells},
@@ -324,11 +323,7 @@ const std::vector<Heading>& headings() {
         {"--fail-on-skip", kHarmless},
         {"--min-executed", kHarmless}}},
       {"Reports",
-       {{"--out", kHarmless},
-        {"--join", kRuleTells},
-        {"--junit", kHarmless},
-        {"--history", kHarmless},
-        {"--subject", kHarmless}}},
+       {{"--out", kHarmless}, {"--junit", kHarmless}, {"--history", kHarmless}, {"--subject", kHarmless}}},
       {"Acceptance",
        {{"--level", kHarmless},
         {"--hours", kHarmless},
@@ -347,6 +342,7 @@ const std::vector<Heading>& headings() {
       {"Readiness",
        {{"--ready-regex", kNarrows}, {"--ready-timeout", kHarmless}, {"--ready-file", kHarmless}}},
       {"Configuration", {{"--config", kHarmless}, {"--profile", kHarmless}}},
+      {kHidden, {{"--rest-of", kNarrows}, {"--join", kRuleTells}, {"--pin", kHarmless}}},
   };
   return kHeadings;
 }

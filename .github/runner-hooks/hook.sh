@@ -4,7 +4,7 @@
 #   PROCTOR                   directory of proctor; without it that of the installation that the hooks are in
 #   PROCTOR_HOOK_MIN_DEVICES  a job starts only where so many devices answer (default: 1)
 #   PROCTOR_HOOK_LIMIT        seconds for a hook (default: 60)
-#   PROCTOR_HOOK_SIM, PROCTOR_HOOK_SIM_STATE  a simulated machine and its directory, for a rehearsal
+#   PROCTOR_HOOK_SIM          a simulated machine for a rehearsal, such as xpu:2x1,state=DIR
 set -euo pipefail
 export LC_ALL=C # sort and comm have to agree about order, whatever the machine's language
 # What a job adds by GITHUB_PATH stands in front of the runner's PATH here too.
@@ -61,11 +61,11 @@ list_devices() { # FILE: their ids, drained ones too
 probe_devices() {
   local backend device run
   run=$(mktemp -d "$state/probe.XXXXXX")
+  printf '[run]\nsettle = "5s"\n' >"$run/proctor.toml"
   for backend in cuda xpu; do
     grep -q "^$backend" "$1" || continue
     "$proctor" run --backend "$backend" --each-device --prove-devices "${machine[@]}" \
-      ${PROCTOR_HOOK_SIM:+--sim-state "${PROCTOR_HOOK_SIM_STATE:?}"} \
-      --timeout 10s --lease-wait 1s --settle 5s --out "$run/$backend" -- true >"$run/$backend.log" 2>&1 || true
+      --config "$run/proctor.toml" --timeout 10s --lease-wait 1s --out "$run/$backend" -- true >"$run/$backend.log" 2>&1 || true
     sed -n 's/^warning//p' "$run/$backend.log" | say_lines "$backend:"
   done
   probed() { # STATE: the devices that were found in it

@@ -20,8 +20,10 @@ class HookSandbox(GithubSandbox):
         super().__init__()
         (self.path / "machine").mkdir()
         os.environ.pop("PROCTOR", None)
-        self.variables = {"PROCTOR": str(BIN), "PROCTOR_HOOK_SIM": "xpu:2x1",
-                          "PROCTOR_HOOK_SIM_STATE": str(self.path / "machine")}
+        self.variables = {"PROCTOR": str(BIN), "PROCTOR_HOOK_SIM": self.machine("xpu:2x1")}
+
+    def machine(self, topology):
+        return f"{topology},state={self.path / 'machine'}"
 
     def run(self, *steps, hooks=HOOKS, after=None, **variables):
         """A job between the hooks of started and completed; what the runner's .env says is for both, `after` for the last."""
@@ -66,7 +68,7 @@ def good_machine(sandbox):
     made = subprocess.run(["localedef", "-i", "en_US", "-f", "UTF-8", languages / "en_US.UTF-8"], capture_output=True, text=True)
     if made.returncode != 0:
         print(f"only in the language C: {made.stderr}")
-    job = sandbox.run(PROCTOR_HOOK_SIM="xpu:16x1", LOCPATH=str(languages), LC_ALL="C" if made.returncode else "en_US.UTF-8")
+    job = sandbox.run(PROCTOR_HOOK_SIM=sandbox.machine("xpu:16x1"), LOCPATH=str(languages), LC_ALL="C" if made.returncode else "en_US.UTF-8")
     check(job.status == "success" and job.text.count("16 devices answer, 0 do not") == 2, job.text)
 
 
@@ -86,7 +88,7 @@ def breaks_in_the_job(sandbox):
 
 def vanishes_in_the_job(sandbox):
     """A card that has left the bus answers nobody, and is not there to be sick: it is missed by name."""
-    job = sandbox.run(after={"PROCTOR_HOOK_SIM": "xpu:1x1"})
+    job = sandbox.run(after={"PROCTOR_HOOK_SIM": sandbox.machine("xpu:1x1")})
     check(job.status == "failure" and "1 devices answer, 0 do not" in job.text and "xpu-sim:1 was there" in job.text, job.text)
     check("xpu-sim:0 was there" not in job.text, job.text)
 

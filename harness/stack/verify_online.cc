@@ -48,7 +48,7 @@ class OnlineVerification {
     for (const auto& repository : lock_.repositories) verify_repository(repository);
     for (const auto& package : lock_.packages) say_package(package);
     for (const auto& file : lock_.files) verify_file(file);
-    if (!moment_) say_wheels();
+    say_wheels();
     if (missing_tool_) return *missing_tool_;
     return std::move(report_);
   }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <boost/math/distributions/hypergeometric.hpp>
 #include <utility>
 
 #include "harness/core/text.h"
@@ -12,10 +12,6 @@ namespace proctor {
 namespace {
 
 constexpr double kBeyondChance = 0.01;
-
-double log_choose(int n, int k) {
-  return std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0);
-}
 
 bool counts_for_a_verdict(Outcome outcome) {
   return outcome != Outcome::kSkip && outcome != Outcome::kNotrun;
@@ -68,13 +64,11 @@ std::string_view to_string(Suspect suspect) {
   return "unclear";
 }
 
-// The upper tail of the hypergeometric distribution.
+// The distribution has no value below its support, where so many are certain.
 double chance_of_so_many(int bad, int here, int all_bad, int all) {
-  double chance = 0;
-  const double ways = log_choose(all, here);
-  for (int k = std::max(bad, here - (all - all_bad)); k <= std::min(here, all_bad); ++k)
-    chance += std::exp(log_choose(all_bad, k) + log_choose(all - all_bad, here - k) - ways);
-  return std::min(chance, 1.0);
+  if (bad <= std::max(0, here - (all - all_bad))) return 1;
+  const boost::math::hypergeometric_distribution<double> count(all_bad, here, all);
+  return cdf(complement(count, bad - 1));
 }
 
 DeviceRow device_row(const CaseRecord& record) {

@@ -76,10 +76,9 @@ void settle_level(RunOptions& typed) {
   typed.setup.planned.each_device = true;
   typed.setup.care.prove = true;
   typed.setup.care.retest = true;
-  typed.setup.repeats.repeat = 0;
   if (typed.accept.budget) typed.setup.stop.deadline = typed.accept.budget;
   if (typed.accept.level == kHighestAcceptLevel)
-    typed.setup.planned.stress_ms = std::int64_t{3'600'000} * std::max(typed.accept.hours, 1);
+    typed.repeats.turns = std::chrono::hours(std::max(typed.accept.hours, 1));
   typed.command_line = words_of_run(typed);
   typed.accept.again = words_of_acceptance(typed);
 }

@@ -83,8 +83,8 @@ RerunCommand Bisection::command(const Cases& before) const {
   Cases all = before;
   all.push_back(case_id_);
   RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
-  command.words = without_options(command.words, {"--batch", "--process", "--verify", "--order", "--repeat",
-                                                  "--stress", "--confidence", "--new-since"});
+  command.words =
+      without_options(command.words, {"--batch", "--process", "--verify", "--order", "--repeat"});
   const std::vector<std::string> more = {"--process", "suite", "--verify", "off", "--order", "planned"};
   command.words.insert(std::ranges::find(command.words, "--"), more.begin(), more.end());
   return command;

@@ -22,6 +22,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/cli/steps/finished.h"
 #include "harness/cli/steps/history_of_run.h"
+#include "harness/cli/steps/repeats.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
@@ -46,8 +47,8 @@ struct RerunOptions {
   bool dry_run = false;
   std::vector<std::string> cases;
   std::string point;  // "" = not given
-  int repeat = 0;     // 0: not given
-  int jobs = 0;       // the same
+  std::string repeat; // the same
+  int jobs = 0;       // 0: not given
   std::string timeout;
   bool quiet = false;
   bool verbose = false;
@@ -75,7 +76,7 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
 
 // `exec` knows one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
-  const bool is_of_run = !options.cases.empty() || options.repeat > 0 || options.each_device ||
+  const bool is_of_run = !options.cases.empty() || !options.repeat.empty() || options.each_device ||
                          options.jobs > 0 || options.quiet || options.verbose;
   if (!is_of_run) return {};
   return Error::refused(options.run_dir + " is a run of `proctor exec`, which has one case and no repeats",
@@ -99,10 +100,7 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
     words = without_options(words, {name});
     add_option(words, {name, value});
   };
-  if (options.repeat > 0) {
-    words = without_options(words, {"--stress", "--confidence"});
-    replace("--repeat", std::to_string(options.repeat));
-  }
+  if (!options.repeat.empty()) replace("--repeat", options.repeat);
   if (options.each_device) {
     words = without_options(words, {"--each-device"});
     add_option(words, {"--each-device"});
@@ -235,6 +233,8 @@ Error no_run(Error error, const std::string& place) {
 }
 
 int rerun(const RerunOptions& options) {
+  if (const auto repeats = parse_repeats(options.repeat); !options.repeat.empty() && !repeats)
+    return fail(Error::refused("--repeat: " + repeats.error().what, repeats.error().hint));
   const auto model = load_run(options.run_dir);
   if (!model) return fail(no_run(model.error(), options.run_dir));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
@@ -356,9 +356,8 @@ void add_rerun_command(CLI::App& app, Action& action) {
       ->allow_extra_args(false);
   command->add_option("--point", options->point, "Run a built-in test with these parameters only")
       ->type_name("AXIS=VALUE,...");
-  command->add_option("--repeat", options->repeat, "Run every case N times")
-      ->type_name("N")
-      ->check(from_to(1, 1'000'000));
+  command->add_option("--repeat", options->repeat, "How often every case runs, as with `run --repeat`")
+      ->type_name("HOW_OFTEN");
   command->add_option("--jobs,-j", options->jobs, "Cases to run at once (default: as in the run)")
       ->type_name("N")
       ->check(from_to(1, 10'000));

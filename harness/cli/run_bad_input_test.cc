@@ -52,7 +52,7 @@ TEST_F(BadInput, Options) {
   refuses({"finish"}, {"needs either a run directory or --slurm-job ID"});
   refuses({"run", "--"}, {"`--`"});
   refuses({"finish", "x", "--", "y"}, {"finish", "`--`"});
-  refuses({"run", "--until-fail"}, {"--until-fail", "--repeat"});
+  refuses({"run", "--repeat", "until-fail"}, {"--repeat until-fail", "100,until-fail", "--deadline"});
   refuses({"run", "--containment", "cgruop"}, {"cgruop", "`cgroup`"});
   refuses({"run", "--containment", ">=cgruop"}, {">=cgruop", "`cgroup`"});
   refuses({"run", "--containment", ">=auto"}, {">=auto", "subreaper"});

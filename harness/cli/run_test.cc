@@ -222,7 +222,7 @@ TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {
 
 TEST_F(Run, RepeatsUntilItFails) {
   write_commands({{"third", "echo x >> runs; test $(wc -l < runs) -lt 3"}});
-  const Ended ended = run({"--repeat", "50", "--until-fail"});
+  const Ended ended = run({"--repeat", "50,until-fail"});
   EXPECT_EQ(ended.exit_code, 1);
   EXPECT_EQ(report()["cases"][0]["attempts"].size(), 3u);
 }

@@ -12,11 +12,16 @@ namespace {
 constexpr double kRateTail = 0.025;  // on each side of an interval of 95 %
 constexpr double kInPercent = 100;
 
+// "99%" is 0.99. With an exponent, a share is as exact as if it were written without a sign: 99.9 / 100 is not 0.999.
 std::optional<double> read_share(std::string_view text) {
+  const std::string_view percent = text.substr(0, text.find('%'));
+  if (percent.size() + 1 != text.size() || percent.find_first_not_of("0123456789.") != percent.npos)
+    return std::nullopt;
+  const std::string number = std::string(percent) + "e-2";
   double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && share > 0 && share < 1 ? std::optional(share) : std::nullopt;  // not NaN either
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), share);
+  const bool whole = error == std::errc() && end == number.data() + number.size();
+  return whole && share > 0 && share < 1 ? std::optional(share) : std::nullopt;
 }
 
 // A double, as it may be beyond any int. What is a whole number but for rounding stays one.
@@ -47,13 +52,13 @@ RateInterval interval_of_first_failure(int run) {
 }
 
 Result<Exclusion> parse_exclusion(std::string_view text) {
-  const std::string hint = "For example 0.99:0.01 excludes a failure rate of 1 % with 99 % confidence.";
+  const std::string hint = "For example 99%:1% excludes a failure rate of 1 % with 99 % confidence.";
   const auto colon = text.find(':');
   const auto confidence = read_share(text.substr(0, colon));
   const auto rate = colon == text.npos ? std::nullopt : read_share(text.substr(colon + 1));
   if (!confidence || !rate)
     return Error::refused(
-        fmt::format("`{}` must be CONFIDENCE:RATE, two numbers between 0 and 1 without a percent sign", text),
+        fmt::format("`{}` must be CONFIDENCE%:RATE%, two percentages between 0% and 100%", text),
         hint);
   const Exclusion exclusion{*confidence, *rate};
   if (runs_needed(exclusion) <= kMostExclusionRuns) return exclusion;

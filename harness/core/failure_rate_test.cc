@@ -31,11 +31,11 @@ TEST(FailureRate, TheIntervalOfAFirstFailureIsExact) {
 
 TEST(FailureRate, AsManyRunsAsExcludeIt) {
   const auto runs = [](const char* text) { return runs_to_exclude(*parse_exclusion(text)); };
-  EXPECT_EQ(runs("0.99:0.01"), 459);
-  EXPECT_EQ(runs("0.9:0.1"), 22);
-  EXPECT_EQ(runs("0.95:0.05"), 59);
-  EXPECT_EQ(runs("0.75:0.5"), 2) << "a whole number";
-  EXPECT_EQ(runs("0.1:0.9"), 1);
+  EXPECT_EQ(runs("99%:1%"), 459);
+  EXPECT_EQ(runs("90%:10%"), 22);
+  EXPECT_EQ(runs("95%:5%"), 59);
+  EXPECT_EQ(runs("75%:50%"), 2) << "a whole number";
+  EXPECT_EQ(runs("10%:90%"), 1);
   for (const double rate : {0.5, 0.1, 0.01, 0.001}) {
     for (const double confidence : {0.5, 0.9, 0.99, 0.999}) {
       const int n = runs_to_exclude({confidence, rate});
@@ -47,18 +47,24 @@ TEST(FailureRate, AsManyRunsAsExcludeIt) {
 
 TEST(FailureRate, AValueThatIsNoneIsNamed) {
   for (const char* text :
-       {"", "0.99", ":", "0.99:", ":0.01", "0:0.01", "1:0.01", "0.99:0", "0.99:1", "99%:1%", "0.99:0.01:2",
-        "-0.5:0.1", "nan:0.1", "0.9:inf", "0,99:0,01", " 0.99:0.01", "99:1"}) {
+       {"", "99%", ":", "99%:", ":1%", "0%:1%", "100%:1%", "99%:0%", "99%:100%", "99:1", "99%:1%:2%", "%:%",
+        "-50%:10%", "nan%:10%", "90%:inf%", "9,9%:0,1%", " 99%:1%", "99%%:1%", "9e1%:1%", "0.99:0.01"}) {
     const auto parsed = parse_exclusion(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_NE(parsed.error().what.find('`' + std::string(text) + '`'), std::string::npos)
         << parsed.error().what;
-    EXPECT_NE(parsed.error().hint.find("0.99:0.01"), std::string::npos);
+    EXPECT_NE(parsed.error().hint.find("99%:1%"), std::string::npos);
   }
-  const auto many = parse_exclusion("0.99:0.000001");
+  const auto many = parse_exclusion("99%:0.0001%");
   ASSERT_FALSE(many);
   EXPECT_NE(many.error().what.find("4605168 runs"), std::string::npos) << many.error().what;
-  EXPECT_TRUE(parse_exclusion("0.99:0.00001"));
+  EXPECT_TRUE(parse_exclusion("99%:0.001%"));
+}
+
+TEST(FailureRate, APercentageIsTheNearestNumber) {
+  const auto exclusion = parse_exclusion("99.9%:0.1%");
+  ASSERT_TRUE(exclusion);
+  EXPECT_EQ(*exclusion, (Exclusion{.confidence = 0.999, .rate = 0.001}));
 }
 
 TEST(FailureRate, WhatNoOptionSaysTakesTheMostRuns) {

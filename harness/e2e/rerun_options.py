@@ -44,7 +44,7 @@ NOT_REPEATED = {"--out", "--junit", "--history", "--subject", "--show-output", "
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
-             "--provider": "collectives, on ranks", "--until-fail": "needs_an_end", "--stress": "stress.py", "--new-since": "stress.py", "--point": "of_our_suites",
+             "--provider": "collectives, on ranks", "--point": "of_our_suites",
              "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
              "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--plan": "of_a_plan",
              "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
@@ -57,7 +57,7 @@ ROWS = {
     "--each-device": ["--each-device"], "--timeout": ["--timeout", "7s"], "--grace": ["--grace", "3s"],
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
     "--containment": ["--containment", ">=subreaper"],
-    "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"], "--confidence": ["--confidence", "0.9:0.5"],
+    "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"],
     "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
     "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],
     "--min-executed": ["--min-executed", "2"],
@@ -143,6 +143,7 @@ def every_option(sandbox):
         if option == "--tag":
             continue  # a selection by what frameworks say, dropped as --label is
         check_again(sandbox, *SIM, *words, left_out={option} & LEFT_OUT)
+    check_again(sandbox, *SIM, "--repeat", "90%:50%")
 
 
 def of_a_program(sandbox):
@@ -185,8 +186,8 @@ def with_a_list(sandbox):
 def needs_an_end(sandbox):
     """What repeats until it fails has no other end than its deadline, which stays."""
     config(sandbox)
-    check_again(sandbox, *SIM, "--case", BAD, "--until-fail", "--deadline", "5m")
-    check_again(sandbox, *SIM, "--case", BAD, "--until-fail", "--repeat", "3", "--deadline", "5m", left_out=["--deadline"])
+    check_again(sandbox, *SIM, "--case", BAD, "--repeat", "until-fail", "--deadline", "5m")
+    check_again(sandbox, *SIM, "--case", BAD, "--repeat", "3,until-fail", "--deadline", "5m", left_out=["--deadline"])
 
 
 def of_our_suites(sandbox):

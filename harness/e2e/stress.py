@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs that repeat their cases to find out how often they fail: --stress, --confidence and --new-since.
+"""Runs that repeat their cases to find out how often they fail: `--repeat` with a duration, a rate or new:N.
 
     stress.py [SCENARIO...]
 
-PROCTOR_STRESS_RUNS: how many real runs of `--confidence 0.99:0.01` there are (1). PROCTOR_STRESS_SEED: of which sequences
+PROCTOR_STRESS_RUNS: how many real runs of `--repeat 99%:1%` there are (1). PROCTOR_STRESS_SEED: of which sequences
 (it is printed).
 """
 
@@ -49,12 +49,12 @@ def runs_of(document):
     return {case["suite"]: case["failure_rate"]["runs"] for case in document["cases"]}
 
 
-# ---- --confidence ----
+# ---- a rate ----
 
 def a_rate_is_excluded(sandbox):
     """As many runs as exclude it, or until the first failure, which no retry hides."""
     suites = {"good": counted(sandbox, "good"), "bad": counted(sandbox, "bad", [5, 9], retries=3)}
-    done, document = run(sandbox, suites, "--confidence", "0.9:0.1", code=1)
+    done, document = run(sandbox, suites, "--repeat", "90%:10%", code=1)
     check(document["run"]["exclusion"] == {"confidence": 0.9, "rate": 0.1}, document["run"])
     cases = by_suite(document)
     good, bad = cases["good"]["failure_rate"], cases["bad"]["failure_rate"]
@@ -70,7 +70,7 @@ def a_rate_is_excluded(sandbox):
     check("not excluded" in bad["text"] and "1 of 5 runs failed: 20 %" in bad["text"], bad)
     again = sandbox.proctor("report", "render", sandbox.last_out())
     check(again.returncode == 0 and report(sandbox.last_out()) == document, "rendered again:", again.stderr)
-    done, document = run(sandbox, {"good": counted(sandbox, "good")}, "--confidence", "0.5:0.5", code=0)
+    done, document = run(sandbox, {"good": counted(sandbox, "good")}, "--repeat", "50%:50%", code=0)
     check(document["cases"][0]["failure_rate"]["claim"] == "excluded", document["cases"][0]["failure_rate"])
 
 
@@ -85,7 +85,7 @@ def real_runs(sandbox):
     for number in range(count):
         failures = {rate: [n for n in range(1, 460) if chance.random() < rate] for rate in RATES}
         suites = {f"r{number}p{index}": counted(sandbox, f"r{number}p{index}", failures[rate]) for index, rate in enumerate(RATES)}
-        _, document = run(sandbox, suites, "--confidence", "0.99:0.01", "--jobs", "4",
+        _, document = run(sandbox, suites, "--repeat", "99%:1%", "--jobs", "4",
                           code=1 if any(failures.values()) else 0)
         for index, rate in enumerate(RATES):
             found = by_suite(document)[f"r{number}p{index}"]["failure_rate"]
@@ -105,7 +105,7 @@ def in_a_batch(sandbox):
         return
     words = " ".join(["pass", "poison", "hates", "pass"] + ["pass"] * 8)
     out = sandbox.out()
-    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--confidence", "0.9:0.3", "--out", out,
+    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--repeat", "90%:30%", "--out", out,
                            "--", program)
     check(done.returncode == 1, done.returncode, done.stdout, done.stderr)
     cases = report(out)["cases"]
@@ -117,7 +117,7 @@ def in_a_batch(sandbox):
         logs.setdefault(start["log"], []).append(start["case"])
     check(max(map(len, logs.values())) == 12, "no process was shared:", logs)
     stressed = sandbox.out()
-    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--stress", "1s", "--out", stressed,
+    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--repeat", "1s", "--out", stressed,
                            "--", program)
     rates = [case["failure_rate"] for case in report(stressed)["cases"]]
     parts = {part["of"]: (part["runs"], part["failures"]) for part in rates[2]["by_order"]}
@@ -128,14 +128,14 @@ def in_a_batch(sandbox):
     check({part["of"] for part in rates[0]["by_order"]} <= {"first in its process", "alone"}, rates[0])
 
 
-# ---- --stress ----
+# ---- a duration ----
 
 def cases_take_turns(sandbox):
     """All have run about as often, whatever fails, and what began has ended by itself."""
     suites = {"good": counted(sandbox, "good"), "third": counted(sandbox, "third", every(3)),
               "slow": counted(sandbox, "slow")}
     suites["slow"]["command"][2] += "; sleep 0.2"
-    done, document = run(sandbox, suites, "--stress", "3s", "--jobs", "1", code=1)
+    done, document = run(sandbox, suites, "--repeat", "3s", "--jobs", "1", code=1)
     check(document["run"]["stress_ms"] == 3000, document["run"])
     runs = runs_of(document)
     check(min(runs.values()) > 3 and max(runs.values()) - min(runs.values()) <= 1, "no turns:", runs)
@@ -149,20 +149,20 @@ def cases_take_turns(sandbox):
     ends = {attempt["outcome"] for case in document["cases"] for attempt in case["attempts"]}
     check(ends == {"pass", "fail"}, "something was cut short:", ends)
     check(third["by_order"] == [] and third["by_device"] == [], third)
-    done, document = run(sandbox, {"third": counted(sandbox, "until", every(3)), "good": suites["good"]}, "--stress", "1s",
-                         "--until-fail", code=1)
-    check(runs_of(document)["third"] == 3 < runs_of(document)["good"], "--until-fail:", runs_of(document))
+    done, document = run(sandbox, {"third": counted(sandbox, "until", every(3)), "good": suites["good"]}, "--repeat",
+                         "1s,until-fail", code=1)
+    check(runs_of(document)["third"] == 3 < runs_of(document)["good"], "until-fail:", runs_of(document))
 
 
 def what_never_ran_is_not_run(sandbox):
     """The time is over before the second case has its turn."""
     suites = {"long": {"kind": "command", "command": ["sh", "-c", "sleep 1.2"]},
               "late": {"kind": "command", "command": ["true"]}}
-    _, document = run(sandbox, suites, "--stress", "500ms", "--jobs", "1", code=3)
+    _, document = run(sandbox, suites, "--repeat", "500ms", "--jobs", "1", code=3)
     cases = by_suite(document)
     check(cases["long"]["outcome"] == "pass" and len(cases["long"]["attempts"]) == 1, cases["long"])
     check((cases["late"]["outcome"], cases["late"]["reason"]) == ("notrun", "budget"), cases["late"])
-    check("--stress" in cases["late"]["note"] and cases["late"]["failure_rate"]["runs"] == 0, cases["late"])
+    check("--repeat" in cases["late"]["note"] and cases["late"]["failure_rate"]["runs"] == 0, cases["late"])
 
 
 def by_device(sandbox):
@@ -172,7 +172,7 @@ def by_device(sandbox):
     suites = {"card": counted(sandbox, "card", every(3), backend="xpu", devices=1)}
     suites["card"]["command"][2] = '[ "$ZE_AFFINITY_MASK" = 1 ] || exit 0; ' + COUNTED
     sandbox.run_keys(settle="1s")
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--stress", "3s", "--each-device", code=75)
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--repeat", "3s", "--each-device", code=75)
     rate = document["cases"][0]["failure_rate"]
     parts = {part["of"]: part for part in rate["by_device"]}
     check(set(parts) == {"xpu-sim:0", "xpu-sim:1"}, parts)
@@ -187,7 +187,7 @@ def interrupted(sandbox):
     config = sandbox.path / "stress.toml"
     write_config(config, {"third": counted(sandbox, "third", every(3)), "good": counted(sandbox, "good")})
     out = sandbox.out()
-    process = sandbox.start("run", "--config", config, "--out", out, "--stress", "1h", "--jobs", "1")
+    process = sandbox.start("run", "--config", config, "--out", out, "--repeat", "1h", "--jobs", "1")
     count = sandbox.path / "good.count"
     # The case truncates the file before it writes the number.
     wait_until(lambda: count.exists() and int(count.read_text().strip() or 0) >= 8, 60, "no repeats")
@@ -203,7 +203,7 @@ def interrupted(sandbox):
     check((cases["good"]["outcome"], cases["good"]["reason"] or "") in (("notrun", "interrupted"), ("pass", "")), cases["good"])
 
 
-# ---- --new-since ----
+# ---- new cases ----
 
 def program(sandbox, name, text="true"):
     path = sandbox.path / f"{name}.sh"
@@ -224,14 +224,14 @@ def new_cases_run_often(sandbox):
     program(sandbox, "broken", f"set -- {sandbox.path}/broken.count 30; {COUNTED}")
     for place in (before, database):
         (sandbox.path / "broken.count").unlink(missing_ok=True)
-        done, document = run(sandbox, suites, "--new-since", place, code=1)
+        done, document = run(sandbox, suites, "--repeat", f"new:50={place}", code=1)
         runs = {case["suite"]: len(case["attempts"]) for case in document["cases"]}
         check(runs == {"same": 1, "changed": 50, "fresh": 50, "broken": 50}, place, runs)
         broken = by_suite(document)["broken"]
         check(broken["outcome"] == "fail" and broken["marks"] == ["flaky"], broken["outcome"], broken["marks"])
         check("3 of 4 cases run at least 50 times: 1 not seen, 2 of a changed program" in done.stdout, done.stdout)
     check(sandbox.proctor("history", "add", database, sandbox.last_out()).returncode == 0, "no history")
-    done, document = run(sandbox, suites, "--new-since", database, "--repeat", "3", code=0)
+    done, document = run(sandbox, suites, "--repeat", f"3,new:50={database}", code=0)
     check({len(case["attempts"]) for case in document["cases"]} == {3}, document["cases"])
     check("all cases were seen with these programs" in done.stdout, done.stdout)
 
@@ -239,27 +239,24 @@ def new_cases_run_often(sandbox):
 def refused(sandbox):
     (sandbox.path / "empty").mkdir()
     (sandbox.path / "text").write_text("no database\n" * 100)
-    for words, says in ((["--stress", "2"], ["--stress", "'2'", "no unit"]), (["--stress", "0s"], ["--stress", "0s", "2h"]),
-                        (["--confidence", "99%:1%"], ["--confidence", "99%:1%", "percent", "0.99:0.01"]),
-                        (["--confidence", "0.99"], ["`0.99`", "0.99:0.01"]), (["--confidence", "1:0.01"], ["`1:0.01`", "between 0 and 1"]),
-                        (["--confidence", "0.99:0.0000001"], ["0.99:0.0000001", "46051700", "1000000"]),
-                        (["--stress", "1s", "--confidence", "0.9:0.1"], ["--stress", "--confidence"]),
-                        (["--stress", "1s", "--repeat", "2"], ["--stress", "--repeat"]),
-                        (["--stress", "1s", "--fail-fast"], ["--stress", "--fail-fast"]),
-                        (["--confidence", "0.9:0.1", "--repeat", "2"], ["--confidence", "--repeat"]),
-                        (["--new-since", "empty", "--stress", "1s"], ["--new-since", "--stress"]),
-                        (["--new-since", "empty", "--confidence", "0.9:0.1"], ["--new-since", "--confidence"]),
-                        (["--new-since", "nowhere"], ["--new-since nowhere", "does not exist"]),
-                        (["--new-since", "empty"], ["--new-since empty", "no journal.jsonl"]),
-                        (["--new-since", "text"], ["text"])):
+    for words, says in ((["--repeat", "0s"], ["--repeat", "`0s`", "2h"]), (["--repeat", "99%"], ["--repeat", "`99%`", "99%:1%"]),
+                        (["--repeat", "99%:0.00001%"], ["99%:0.00001%", "46051700", "1000000"]),
+                        (["--repeat", "1s,90%:10%"], ["--repeat", "`90%:10%`", "`1s`"]),
+                        (["--repeat", "1s", "--fail-fast"], ["--repeat", "--fail-fast"]),
+                        (["--repeat", "until-fail"], ["until-fail", "--deadline"]),
+                        (["--repeat", "until-fial"], ["until-fial", "`until-fail`"]),
+                        (["--repeat", "new:50"], ["proctor-out/latest does not exist", "new:50=PATH"]),
+                        (["--repeat", "new:50=nowhere"], ["nowhere", "does not exist"]),
+                        (["--repeat", "new:50=empty"], ["empty", "no journal.jsonl"]),
+                        (["--repeat", "new:50=text"], ["text"])):
         done = sandbox.proctor("run", *words, "--", "sh", "-c", "touch started")
         check(done.returncode == 2 and all(part in done.stderr for part in says), words, done.returncode, done.stderr)
         check(not (sandbox.path / "started").exists(), words, "started something")
 
 
 def again(sandbox):
-    """A rerun is the same stress; --repeat takes its place."""
-    run(sandbox, {"bad": counted(sandbox, "bad", every(2))}, "--stress", "500ms", code=1)
+    """A rerun repeats as the run did; its own --repeat takes the place of that."""
+    run(sandbox, {"bad": counted(sandbox, "bad", every(2))}, "--repeat", "500ms", code=1)
     first = sandbox.last_out()
     out = sandbox.out()
     done = sandbox.proctor("rerun", first, "--failed", "--out", out)

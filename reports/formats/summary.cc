@@ -330,7 +330,7 @@ void add_each_device(MarkdownPage& page, const RunModel& model) {
   if (shown > kMaxShown) page.add(fmt::format("\n{} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
-// How often the cases of --stress failed, and what --confidence excludes.
+// How often the cases of --repeat 2h failed, and what --repeat 99%:1% excludes.
 void add_failure_rates(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Failure rates\n\n");
   std::size_t shown = 0;

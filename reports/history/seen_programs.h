@@ -1,4 +1,4 @@
-// Which cases were executed, and with which programs: so that a run can tell those that are new to it (--new-since).
+// Which cases were executed, and with which programs: so that a run can tell those that are new to it (--repeat new:N).
 #pragma once
 
 #include <map>

@@ -68,16 +68,17 @@ Error differ(const MergePart& a, const MergePart& b, const std::string& what, co
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
-std::string confidence_text(const RunPlanned& plan) {
-  return plan.exclusion ? fmt::format("{}:{}", plan.exclusion->confidence, plan.exclusion->rate) : "none";
+std::string exclusion_text(const RunPlanned& plan) {
+  if (!plan.exclusion) return "none";
+  return fmt::format("{}%:{}%", plan.exclusion->confidence * 100, plan.exclusion->rate * 100);
 }
 
 // By which rules a run was judged, beyond what its plan says.
 std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
   return {{"--strict", yes_no(plan.strict)},
           {"--each-device", yes_no(plan.each_device)},
-          {"--stress", yes_no(plan.stress_ms > 0)},
-          {"--confidence", confidence_text(plan)},
+          {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
+          {"--repeat CONFIDENCE%:RATE%", exclusion_text(plan)},
           {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
 }
 

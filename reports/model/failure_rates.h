@@ -1,9 +1,9 @@
-// How often each case failed in a run that repeated its cases to find out: --stress and --confidence. Console, report.json,
-// summary and page say what is computed here.
+// How often each case failed in a run that repeated its cases to find out: `--repeat 2h` and `--repeat 99%:1%`. Console,
+// report.json, summary and page say what is computed here.
 //
 // An attempt that passed or failed is a run of the case, also a retry and one that confirms another. Attempts that were
 // skipped or cut short do not count, nor does one whose device was found unhealthy: it says nothing about the case. With
-// --confidence, nothing counts after the first failure, which ends the claim.
+// a rate to exclude, nothing counts after the first failure, which ends the claim.
 #pragma once
 
 #include <optional>
@@ -32,20 +32,20 @@ struct RatePart {
 struct CaseRates {
   const CaseRecord* record = nullptr;
   FailureRate all{};
-  std::optional<Claim> claim{};  // of --confidence
+  std::optional<Claim> claim{};  // of a rate to exclude
   int needed = 0;                // for the claim: runs without a failure
-  // Of --stress. By device: where it used any. By order: where it shared a process; "alone", "first in its process", or
+  // Of turns. By device: where it used any. By order: where it shared a process; "alone", "first in its process", or
   // "after CASE", the case just before it.
   std::vector<RatePart> by_device{};
   std::vector<RatePart> by_order{};
 };
 
-// Of a run with --stress or --confidence, in the planned order; none of any other run.
+// Of a run with turns, or with a rate to exclude, in the planned order; none of any other run.
 std::vector<CaseRates> failure_rates(const RunModel& model);
 
 // "3 of 120 runs failed: 2.5 %, 95 % interval 0.85 to 7.1 %".
 std::string to_string(const FailureRate& rate);
-// "excluded: a failure rate of 1 % or more, with 99 % confidence (459 runs)"; of --confidence only.
+// "excluded: a failure rate of 1 % or more, with 99 % confidence (459 runs)"; of a rate to exclude only.
 std::string claim_text(const RunModel& model, const CaseRates& rates);
 
 // For people, at the end of the run: cases that failed with their parts, and what is known of the others. "" of a run that

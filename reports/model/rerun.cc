@@ -109,10 +109,17 @@ void add_words(Words& words, const Words& more) {
 // Everything of `proctor exec` but what was tested and where the reports go.
 Words exec_again(const Words& words) { return without_roles(words, {Role::kReports}); }
 
+// Whether `--repeat` has until-fail and no bound.
+bool is_endless(std::string_view repeats) {
+  const auto parts = split(repeats, ',');
+  const auto is_bound = [](std::string_view part) { return !part.empty() && part[0] >= '0' && part[0] <= '9'; };
+  return std::ranges::find(parts, "until-fail") != parts.end() && std::ranges::none_of(parts, is_bound);
+}
+
 // Without ids the whole run. A run that repeats until a case fails has no other end than its deadline.
 void run_again(const Words& words, const std::vector<std::string>& case_ids, RerunCommand& again) {
   again.words = without_roles(words, {Role::kReports});
-  const bool needs_deadline = has_option(words, "--until-fail") && !has_option(words, "--repeat");
+  const bool needs_deadline = is_endless(option_value(words, "--repeat"));
   if (!needs_deadline) again.words = without_roles(again.words, {Role::kClock}, &again.left_out);
   if (case_ids.empty()) {
     again.words = without_roles(again.words, {Role::kShard});

@@ -81,9 +81,13 @@ TEST(RerunCommand, TellsWhatItLeavesOut) {
   EXPECT_THAT(
       again_of({"proctor", "run", "--shard=1/2", "--deadline", "5m", "--min-executed=1"}, ids).left_out,
       UnorderedElementsAre("--shard=1/2", "--deadline 5m", "--min-executed=1"));
-  const RerunCommand endless = again_of({"proctor", "run", "--until-fail", "--deadline", "5m"}, ids);
+  const RerunCommand endless = again_of({"proctor", "run", "--repeat", "until-fail", "--deadline", "5m"}, ids);
   EXPECT_THAT(endless.left_out, IsEmpty()) << "nothing else ends it";
   EXPECT_THAT(endless.words, Contains("--deadline"));
+  for (const char* bounded : {"3,until-fail", "until-fail,2h", "3"})
+    EXPECT_THAT(again_of({"proctor", "run", "--repeat", bounded, "--deadline", "5m"}, ids).left_out,
+                ElementsAre("--deadline 5m"))
+        << bounded;
 }
 
 // ---- Devices ----

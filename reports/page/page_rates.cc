@@ -1,4 +1,4 @@
-// How often each case failed in a run of --stress, and what a run of --confidence excludes.
+// How often each case failed in a run of --repeat 2h, and what a run of --repeat 99%:1% excludes.
 #include <algorithm>
 #include <string>
 #include <vector>

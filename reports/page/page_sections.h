@@ -68,7 +68,7 @@ nlohmann::json changes_section(const PageView& view);
 nlohmann::json causes_section(const PageView& view);
 nlohmann::json matrix_section(const PageView& view);
 nlohmann::json cases_section(const PageView& view);
-nlohmann::json rates_section(const PageView& view);  // of --stress and --confidence
+nlohmann::json rates_section(const PageView& view);  // of --repeat 2h and 99%:1%
 nlohmann::json devices_section(const PageView& view);
 nlohmann::json known_section(const PageView& view);
 nlohmann::json coverage_section(const PageView& view);

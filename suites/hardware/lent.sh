@@ -26,7 +26,7 @@ step_accept() {
 
 step_speeds() { # those of `suites`, but alone and in turns: the spread from process to process
   "$proctor" run -q memory kernels --backend cuda --size full --filter '*/Bandwidth.*' --filter '*/Speed.*' \
-    --stress "$((seconds - 15))s" --out "$LENT_OUT/speeds" "$@"
+    --repeat "$((seconds - 15))s" --out "$LENT_OUT/speeds" "$@"
 }
 
 step_nccl() { # on one card, the checks of one rank

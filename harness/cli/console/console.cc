@@ -42,7 +42,7 @@ constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
 constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
 constexpr std::int64_t kTellProgressMs = 30'000;
-constexpr int kUnlimited = std::numeric_limits<int>::max();  // --stress, and --until-fail without --repeat
+constexpr int kUnlimited = std::numeric_limits<int>::max();  // --repeat 2h, and until-fail alone
 constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
 constexpr Milliseconds kHastyDrainLimit{1000};
@@ -53,7 +53,7 @@ std::string labelled(const std::string& label, const std::string& text) {
   return line + text;
 }
 
-// ", each 25 times"; "" where they differ, as with --new-since, or where nobody said how often.
+// ", each 25 times"; "" where they differ, as with --repeat new:N, or where nobody said how often.
 std::string repeats_text(const RunModel& model) {
   if (model.cases().empty() || model.plan().exclusion) return "";
   const int repeat = model.cases().front().planned.repeat;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "harness/cli/steps/history_of_run.h"
-#include "harness/cli/steps/new_since.h"
+#include "harness/cli/steps/new_cases.h"
 #include "harness/core/digest.h"
 #include "harness/core/held_directory.h"
 #include "harness/core/named_file.h"
@@ -22,20 +22,27 @@ namespace {
 
 constexpr const char* kBuiltinKnownFailures = "known_failures_intel.toml";
 
-// --until-fail without --repeat runs until --deadline.
-Result<void> settle_repeat(RunOptions& typed) {
-  RepeatSetup& repeats = typed.setup.repeats;
-  const RunPlanned& planned = typed.setup.planned;
-  const bool has_deadline = typed.setup.stop.deadline.has_value();
-  const bool in_turns = planned.stress_ms > 0;
-  if (planned.exclusion) {
-    repeats.repeat = runs_to_exclude(*planned.exclusion);
-    repeats.until_fail = true;
-  }
-  if (repeats.repeat > 0) return {};
-  if (repeats.until_fail && !has_deadline && !in_turns && typed.new_since.empty())
-    return Error::refused("`--until-fail` needs a bound", "Add `--repeat N` or `--deadline DURATION`.");
-  repeats.repeat = in_turns || (repeats.until_fail && has_deadline) ? kUnlimitedRepeats : 1;
+// A case that repeats until it fails needs another end: `until-fail` alone requires --deadline.
+Result<int> most_executions(const Repeats& wanted, bool has_deadline) {
+  if (wanted.times) return *wanted.times;
+  if (wanted.exclusion) return runs_to_exclude(*wanted.exclusion);
+  if (wanted.turns.count() > 0 || (wanted.until_fail && has_deadline)) return kUnlimitedRepeats;
+  if (wanted.until_fail && wanted.times_if_new == 0)
+    return Error::refused("`--repeat until-fail` needs a bound",
+                          "Write `--repeat 100,until-fail`, or add `--deadline DURATION`.");
+  return 1;
+}
+
+Result<void> settle_repeats(RunOptions& typed) {
+  const Repeats& wanted = typed.repeats;
+  if (wanted.turns.count() > 0 && typed.setup.stop.fail_fast)
+    return Error::refused("`--repeat` with a duration cannot be combined with `--fail-fast`");
+  const auto most = most_executions(wanted, typed.setup.stop.deadline.has_value());
+  if (!most) return most.error();
+  typed.setup.repeats.repeat = *most;
+  typed.setup.repeats.until_fail = wanted.until_fail || wanted.exclusion;
+  typed.setup.planned.stress_ms = wanted.turns.count();
+  typed.setup.planned.exclusion = wanted.exclusion;
   return {};
 }
 
@@ -49,7 +56,7 @@ Result<std::optional<SeenPrograms>> read_seen(const std::string& place) {
 Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
   if (auto completed = complete(typed.plan, after_dashes); !completed) return completed;
   if (typed.mistake) return *typed.mistake;
-  if (auto settled = settle_repeat(typed); !settled) return settled;
+  if (auto settled = settle_repeats(typed); !settled) return settled;
   // For one case: nobody knows yet how many there are.
   return check_open_files(1, 0);
 }
@@ -111,7 +118,7 @@ Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const s
   if (auto usable = check_directories(typed); !usable) return usable.error();
   auto known = load_all_known_failures(typed.known_failures);
   if (!known) return known.error();
-  auto seen = read_seen(typed.new_since);
+  auto seen = read_seen(typed.repeats.known_from);
   if (!seen) return seen.error();
   auto history = open_history(typed.history);
   if (!history) return history.error();

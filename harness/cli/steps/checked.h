@@ -35,7 +35,7 @@ struct Checked {
   std::unique_ptr<Machine> machine;
   std::optional<Shard> shard;
   AllKnownFailures known_failures;
-  std::optional<SeenPrograms> seen{};  // of --new-since
+  std::optional<SeenPrograms> seen{};  // of --repeat new:N
   std::shared_ptr<History> history{};  // of --history, as it is before the run; null: there is none
   std::vector<Warning> warnings;
 };

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/cli/steps/checked.h"
-#include "harness/cli/steps/new_since.h"
+#include "harness/cli/steps/new_cases.h"
 #include "harness/cli/steps/prepared.h"
 #include "harness/core/clock.h"
 #include "harness/core/secrets.h"
@@ -102,10 +102,12 @@ PlannedSuite describe_suite(const Suite& suite) {
 
 void repeat_new_cases(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
+  const Repeats& repeats = checked.typed.repeats;
   const NewCases found = new_cases(plan, prepared.setup.planned.suites, *checked.seen);
-  for (const std::string& id : found.ids) prepared.setup.repeats.at_least[id] = kRunsOfNewCase;
+  for (const std::string& id : found.ids) prepared.setup.repeats.at_least[id] = repeats.times_if_new;
   prepared.placed.devices.notes.push_back(
-      fmt::format("  new since    {}: {}", checked.typed.new_since, to_string(found, plan.cases.size())));
+      fmt::format("  new since    {}: {}", repeats.known_from,
+                  to_string(found, plan.cases.size(), repeats.times_if_new)));
 }
 
 // Records the options that were typed, a `stack_root` other than "/", and the variables of each suite that has cases.

@@ -1,4 +1,4 @@
-#include "harness/cli/steps/new_since.h"
+#include "harness/cli/steps/new_cases.h"
 
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ namespace proctor::cli {
 namespace {
 
 Error refuse_place(const std::string& place, const std::string& why) {
-  return Error::refused("--new-since " + place + " " + why,
-                        "Give the directory of a run, or the file of `proctor history`.");
+  return Error::refused("--repeat new: " + place + " " + why,
+                        "Give the directory of a run, or the file of `proctor history`: new:50=PATH.");
 }
 
 // By path.
@@ -69,14 +69,14 @@ NewCases new_cases(const Plan& plan, const std::vector<PlannedSuite>& suites, co
   return found;
 }
 
-std::string to_string(const NewCases& found, std::size_t planned) {
+std::string to_string(const NewCases& found, std::size_t planned, int times) {
   if (found.ids.empty()) return "all cases were seen with these programs";
   std::vector<std::string> why;
   if (found.not_seen > 0) why.push_back(fmt::format("{} not seen", found.not_seen));
   if (found.changed > 0) why.push_back(fmt::format("{} of a changed program", found.changed));
   if (found.unknown > 0) why.push_back(fmt::format("{} of a program without a digest", found.unknown));
   return fmt::format("{} of {} run at least {} times: {}", found.ids.size(), count_text(planned, "case"),
-                     kRunsOfNewCase, joined(why, ", "));
+                     times, joined(why, ", "));
 }
 
 }  // namespace proctor::cli

@@ -1,5 +1,4 @@
-// The cases of a run that an earlier one, or a history, has not seen: they are run more often before anybody relies on them
-// (--new-since).
+// The cases of a run that an earlier one, or a history, does not have (`--repeat new:50`).
 #pragma once
 
 #include <string>
@@ -11,8 +10,6 @@
 #include "reports/history/seen_programs.h"
 
 namespace proctor::cli {
-
-inline constexpr int kRunsOfNewCase = 50;
 
 // Of a run directory, or of the file of a history.
 Result<SeenPrograms> read_seen_programs(const std::string& place);
@@ -26,7 +23,7 @@ struct NewCases {
 // `suites`: as they are described in the first record of the run; their programs are read now.
 NewCases new_cases(const Plan& plan, const std::vector<PlannedSuite>& suites, const SeenPrograms& seen);
 
-// "3 of 40 cases are run 50 times: 1 not seen, 2 of a changed program".
-std::string to_string(const NewCases& found, std::size_t planned);
+// "3 of 40 cases run at least 50 times: 1 not seen, 2 of a changed program".
+std::string to_string(const NewCases& found, std::size_t planned, int times);
 
 }  // namespace proctor::cli

@@ -25,14 +25,6 @@ void read_into(Result<Value> value, const char* name, Value& place, RunOptions& 
   }
 }
 
-void read_stress(const std::string& text, RunOptions& options) {
-  Milliseconds time(0);
-  read_into(parse_duration(text), "--stress", time, options);
-  options.setup.planned.stress_ms = time.count();
-  if (time.count() == 0 && !options.mistake)
-    options.mistake = Error::refused("--stress: `" + text + "` is no time", "For example --stress 2h.");
-}
-
 void add_duration(CLI::App& command, RunOptions& options, const char* name, Milliseconds& duration,
                   const char* help) {
   command
@@ -141,38 +133,6 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false);
 }
 
-// How often cases fail, and that they fail less often than at a given rate.
-void add_rate_options(CLI::App& command, RunOptions& options, CLI::Option* repeat, CLI::Option* fail_fast) {
-  RunPlanned& planned = options.setup.planned;
-  auto* stress =
-      command
-          .add_option_function<std::string>(
-              "--stress", [&options](const std::string& text) { read_stress(text, options); },
-              "Run all cases in turns, again and again for this time, and report how often each failed")
-          ->type_name("DURATION")
-          ->excludes(repeat)
-          ->excludes(fail_fast);
-  auto* confidence =
-      command
-          .add_option_function<std::string>(
-              "--confidence",
-              [&](const std::string& text) {
-                read_into(parse_exclusion(text), "--confidence", planned.exclusion.emplace(), options);
-              },
-              "Run every case until a failure rate is excluded or it fails; 0.99:0.01 excludes 1 % with 99 % "
-              "confidence, in 459 runs")
-          ->type_name("GOAL")
-          ->excludes(repeat)
-          ->excludes(stress);
-  command
-      .add_option("--new-since", options.new_since,
-                  "Run the cases at least 50 times that this run or history has not seen, or whose program "
-                  "changed since")
-      ->type_name("RUN_DIR|FILE")
-      ->excludes(stress)
-      ->excludes(confidence);
-}
-
 void add_repeat_options(CLI::App& command, RunOptions& options) {
   RunSetup& setup = options.setup;
   command
@@ -180,13 +140,16 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
                   "Cases to run at once (default: one per device, and one per core for those without)")
       ->type_name("N")
       ->check(from_to(1, 10'000));
-  auto* repeat = command.add_option("--repeat", setup.repeats.repeat, "Run every case N times (default: 1)")
-                     ->type_name("N")
-                     ->check(from_to(1, 1'000'000));
-  command.add_flag("--until-fail", setup.repeats.until_fail, "Stop repeating a case when it fails");
-  auto* fail_fast =
-      command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
-  add_rate_options(command, options, repeat, fail_fast);
+  command
+      .add_option_function<std::string>(
+          "--repeat",
+          [&options](const std::string& text) {
+            read_into(parse_repeats(text), "--repeat", options.repeats, options);
+          },
+          "How often every case runs (default: once): N, a duration, CONFIDENCE%:RATE% to exclude a failure "
+          "rate, until-fail, or new:N[=PATH] for new cases; combined by commas")
+      ->type_name("HOW_OFTEN");
+  command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
   command
       .add_option_function<std::string>(
           "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },
@@ -309,10 +272,6 @@ const std::vector<Heading>& headings() {
       {"Retries and repeats",
        {{"--retries", kHarmless},
         {"--repeat", kHarmless},
-        {"--until-fail", kHarmless},
-        {"--stress", kHarmless},
-        {"--confidence", kHarmless},
-        {"--new-since", kHarmless},
         {"--flaky", kRuleTells},
         {"--flaky-budget", kRuleTells},
         {"--fail-fast", kHarmless}}},
@@ -397,7 +356,6 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_limit_options(command, options.plan.limits);
   add_verdict_options(command, options.plan.limits);
   add_shard_options(command, options);
-  options.setup.repeats.repeat = 0;  // not typed
   add_duration(command, options, "--deadline", options.setup.stop.deadline,
                "Time limit for the whole run; cases left then are notrun(budget)");
   add_lease_wait_option(command, options);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/cli/console/console.h"
+#include "harness/cli/steps/repeats.h"
 #include "harness/machine/options.h"
 #include "harness/plan/planner.h"
 #include "harness/run/record/run_directory.h"
@@ -58,7 +59,7 @@ struct RunOptions {
   std::vector<std::string> rest_of;  // --rest-of DIR: runs whose outcomes are left out
   std::string known_failures;
   std::vector<std::string> pins;  // --pin CASE=DEVICE, as typed
-  std::string new_since;          // "" = every case is run as often as the others
+  Repeats repeats;                // --repeat
   bool require_cards = false;
   bool dry_run = false;
   std::string out;

@@ -1,4 +1,4 @@
-// The rule of --confidence, as a run applies it: CaseProgress repeats a case, and claim_of() says what that proves. Many
+// The rule of `--repeat 99%:1%`, as a run applies it: CaseProgress repeats a case, and claim_of() says what that proves. Many
 // simulated cases, each with a known failure rate, show how often it is wrong.
 #include <gtest/gtest.h>
 

@@ -64,7 +64,7 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }
 
-// A retry would hide a failure that --confidence looks for. Each set of devices has numbers of its own for its repeats.
+// A retry would hide a failure that --repeat looks for. Each set of devices has numbers of its own for its repeats.
 RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets) {
   const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(sets, 1));
   return {.retries = setup.planned.exclusion ? 0 : test.policy.retries,

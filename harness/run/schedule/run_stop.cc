@@ -76,7 +76,7 @@ void RunStop::begin_no_more(const ReasonText& reason, const std::string& why) {
 // It ends as it was meant to: nothing is stopped.
 void RunStop::on_stress_over() {
   if (run_.stopping || run_.finishing) return;
-  begin_no_more(Reason::kBudget, "the time of --stress was over");
+  begin_no_more(Reason::kBudget, "the time of --repeat was over");
   if (groups_.empty()) over_();
 }
 
@@ -88,7 +88,7 @@ void RunStop::look_at_journal() {
   run_.sink.on(
       Warning{WarningCode::kJournalFull,
               "the journal is nearly as long as its readers allow (2 GB): no more cases start; shorten "
-              "--stress or --repeat, or divide the run into several"});
+              "--repeat, or divide the run into several"});
   begin_no_more(reason_of_rest(StopCause::kJournal), "the journal was full");
   if (groups_.empty()) over_();
 }

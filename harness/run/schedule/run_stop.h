@@ -17,7 +17,7 @@ class RunStop {
   // `over` is called when nothing runs any more, or is waited for.
   RunStop(RunContext& run, RunningGroups& groups, std::function<void()> over);
 
-  // Watches the parent, the time of --stress and the deadline of the run, if it has them.
+  // Watches the parent, the time of --repeat and the deadline of the run, if it has them.
   void begin();
   // The final word on a case: too many of the machine, or the first bad one, finish the run.
   void case_ended(std::size_t index, const CaseEnded& ended);

@@ -2,7 +2,7 @@
 //
 //   running --bad verdict, --fail-fast--> finishing: nothing new starts, what runs goes on
 //   running --too many machine outcomes in a row--> finishing: what is left is notrun(breaker)
-//   running --time of --stress is over--> finishing: what has run ends with what it has come to
+//   running --time of --repeat is over--> finishing: what has run ends with what it has come to
 //   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
 //   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, the rest is
 //                                                           notrun(interrupted)

@@ -161,7 +161,7 @@ def flaky(sandbox):
     runs = [run(sandbox, "--", script(sandbox, f"exit {code}\n"), commit="a" * 40, code=code)
             for code in [0] * 8 + [1]]
     again = script(sandbox, f"test -e {marker} || {{ touch {marker}; exit 1; }}\n")
-    runs.append(run(sandbox, "--retries", "1", "--flaky", "pass", "--flaky-budget", "0", "--", again, commit="b" * 40, code=1))
+    runs.append(run(sandbox, "--retries", "1", "--flaky", "pass:0%", "--", again, commit="b" * 40, code=1))
     history(sandbox, "add", "h.sqlite", *runs[:-1])
     check(show(sandbox, "h.sqlite", "--flaky")["flaky"] == [], "a word about a case of nine runs")
     history(sandbox, "add", "h.sqlite", runs[-1])
@@ -195,7 +195,7 @@ def a_gate_believes_them(sandbox):
     write_config(sandbox.path / "proctor.toml", {
         "bad": {"kind": "command", "command": ["sh", "-c", "exit ${CODE:-0}"]},
         "shaky": {"kind": "command", "command": ["sh", "-c", again]}})
-    words = ["--history", "h.sqlite", "--retries", "1", "--flaky", "pass", "--flaky-budget", "100"]
+    words = ["--history", "h.sqlite", "--retries", "1", "--flaky", "pass:100%"]
     marker.touch()
     run(sandbox, *words, commit="a" * 40)
     marker.unlink()

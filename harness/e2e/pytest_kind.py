@@ -420,7 +420,7 @@ def parts_and_tries(sandbox):
     (project.path / "gate.toml").write_text('[gate]\n[[cell]]\nsuite = "t"\nbackend = "none"\nhardware = false\n')
     gate = sandbox.proctor("gate", out, "--policy", project.path / "gate.toml")
     check(gate.returncode == 1 and "passed only after a failure" in gate.stdout, gate.returncode, gate.stdout, gate.stderr)
-    project.run("--exclude", "*both_fail*", "--flaky", "pass", "--flaky-budget", "100", code=0)
+    project.run("--exclude", "*both_fail*", "--flaky", "pass:100%", code=0)
     _, cases = project.run("--filter", "*both_fail*", code=1)
     (case,) = cases.values()
     check([failure["message"].split("\n")[0] for failure in case["attempts"][-1]["failures"]] ==

@@ -65,8 +65,7 @@ def fails_everywhere(sandbox):
 def flaky(sandbox):
     script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
     (sandbox.path / "tries").touch()
-    for arguments, code in (((), 1), (("--flaky", "pass", "--flaky-budget", "100"), 0), (("--flaky", "pass"), 0),
-                            (("--flaky", "pass", "--flaky-budget", "0"), 1)):
+    for arguments, code in (((), 1), (("--flaky", "pass:100%"), 0), (("--flaky", "pass:2%"), 0), (("--flaky", "pass:0%"), 1)):
         (sandbox.path / "tries").write_text("")
         done, document = run(sandbox, {"flaky": suite(script, retries=1)}, *SIM, *arguments)
         check(document["cases"][0]["marks"] == ["flaky"], document["cases"][0])
@@ -211,7 +210,7 @@ def same_card(sandbox):
 def red_by_flaky(sandbox):
     """--failed takes the flaky cases where they made the run red, and only there."""
     script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
-    for more, again in (((), "case flaky/sh"), (("--flaky", "pass", "--flaky-budget", "100"), "nothing to run again")):
+    for more, again in (((), "case flaky/sh"), (("--flaky", "pass:100%"), "nothing to run again")):
         (sandbox.path / "tries").unlink(missing_ok=True)
         write_config(sandbox.path / "proctor.toml", {"flaky": {**suite(script, retries=1), "backend": "none", "devices": 0},
                                                      "good": {"kind": "command", "command": ["true"]}})

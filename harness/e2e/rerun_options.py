@@ -58,7 +58,7 @@ ROWS = {
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
     "--containment": ["--containment", ">=subreaper"],
     "--host-pids": ["--host-pids"], "--retries": ["--retries", "2"], "--repeat": ["--repeat", "3"],
-    "--flaky": ["--flaky", "pass"], "--flaky-budget": ["--flaky-budget", "7"], "--fail-fast": ["--fail-fast"],
+    "--flaky": ["--flaky", "pass:7%"], "--fail-fast": ["--fail-fast"],
     "--leaks": ["--leaks", "fail"], "--strict": ["--strict"], "--fail-on-skip": ["--fail-on-skip"],
     "--min-executed": ["--min-executed", "2"],
     "--no-capture": ["--no-capture", "--case", BAD], "--tag": ["--case", BAD, "--tag", "none"],

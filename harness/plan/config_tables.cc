@@ -14,6 +14,7 @@
 #include "harness/core/version.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/batch.h"
+#include "harness/plan/flaky_policy.h"
 #include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
@@ -153,10 +154,7 @@ class FileReader {
     std::optional<std::string> reset;
     reader.read_choice("reset", reset, {"never", "sick"});
     if (reset) policy.reset_sick = *reset == "sick";
-    std::optional<std::string> flaky;
-    reader.read_choice("flaky", flaky, {"fail", "pass"});
-    if (flaky) policy.flaky_passes = *flaky == "pass";
-    reader.read("flaky_budget", policy.flaky_budget, 0, 100);
+    read_flaky(reader);
     read_local_keys(reader, config_.run.local);
     keep(reader.error());
   }
@@ -179,6 +177,15 @@ class FileReader {
     if (!text) return;
     if (text->empty()) return reader.fail(key, fmt::format("`{}` does not name a directory", key));
     path = (std::filesystem::path(file_.directory) / *text).lexically_normal().string();
+  }
+
+  void read_flaky(TableReader& reader) {
+    reader.tell("flaky", fmt::format(R"({{"type": "string", "pattern": "{}"}})", kFlakyForm));
+    std::optional<std::string> text;
+    reader.read("flaky", text);
+    if (!text) return;
+    if (auto read = read_flaky_policy(*text, config_.run.policy); !read)
+      reader.fail("flaky", "`flaky` is " + read.error().what, read.error().hint);
   }
 
   void read_suites(const toml::table& suites) {
@@ -489,8 +496,8 @@ std::vector<std::string> config_keys(std::string_view table) {
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});
   if (table == "run") {
-    return {"breaker", "flaky",  "flaky_budget", "foreign",   "keep",     "order",
-            "reset",   "settle", "stack_root",   "state_dir", "telemetry"};
+    return {"breaker", "flaky",  "foreign",    "keep",      "order",
+            "reset",   "settle", "stack_root", "state_dir", "telemetry"};
   }
   return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }

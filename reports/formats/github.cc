@@ -118,7 +118,7 @@ std::vector<RankedCause> case_causes(const RunModel& model, const std::string& w
       cause.rank = kRankOfFlaky;
       cause.annotation.level = flaky.allowed ? Level::kWarning : Level::kError;
       if (!flaky.allowed)
-        cause.annotation.message += fmt::format("\n{} allows flaky cases.", options_that_allow(model, flaky));
+        cause.annotation.message += fmt::format("\n{} allows flaky cases.", option_that_allows(model, flaky));
     }
     add_location(model, first, workspace, cause.annotation);
     causes.push_back(std::move(cause));

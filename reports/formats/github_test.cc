@@ -106,7 +106,7 @@ TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
   EXPECT_EQ(red[2].level, Level::kError);
   EXPECT_EQ(red[2].file, "tests/copy.cc");
   EXPECT_THAT(red[2].message, HasSubstr("history:       flaky in 2 of 3 earlier runs\n"));
-  EXPECT_THAT(red[2].message, HasSubstr("--flaky pass --flaky-budget 50 allows flaky cases."));
+  EXPECT_THAT(red[2].message, HasSubstr("--flaky pass:50% allows flaky cases."));
   auto& plan = std::get<RunPlanned>(events[0]);
   plan.flaky_passes = true;
   plan.flaky_budget = 100;

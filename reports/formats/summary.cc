@@ -64,7 +64,7 @@ std::string verdict_line(const RunModel& model, const std::vector<CauseGroup>& g
   if (text.empty()) return "";
   text = "**" + text + ".**";
   if (const FlakyCases found = flaky_cases(model); !found.allowed)
-    text += fmt::format(" {} allows flaky cases.", markdown_code(options_that_allow(model, found)));
+    text += fmt::format(" {} allows flaky cases.", markdown_code(option_that_allows(model, found)));
   return text + "\n";
 }
 

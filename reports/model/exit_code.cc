@@ -111,13 +111,10 @@ FlakyCases flaky_cases(const RunModel& model) {
   return flaky;
 }
 
-std::string options_that_allow(const RunModel& model, const FlakyCases& flaky) {
+std::string option_that_allows(const RunModel& model, const FlakyCases& flaky) {
   const int executed = model.summary().executed();
-  std::string options = model.plan().flaky_passes ? "" : "--flaky pass";
-  if (flaky.count <= most_flaky(executed, model.plan().flaky_budget)) return options;
   const int least = (flaky.count * 100 + executed - 1) / std::max(executed, 1);
-  const int budget = flaky.count == 1 ? 1 : std::min(least, 100);
-  return fmt::format("{}{}--flaky-budget {}", options, options.empty() ? "" : " ", budget);
+  return fmt::format("--flaky pass:{}%", flaky.count == 1 ? 1 : std::min(least, 100));
 }
 
 int least_executed(const RunModel& model) {

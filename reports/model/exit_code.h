@@ -44,8 +44,8 @@ struct FlakyCases {
   bool allowed = true;  // the policy of the run allows that many
 };
 FlakyCases flaky_cases(const RunModel& model);
-// The options with which the policy would allow them: "--flaky pass --flaky-budget 4".
-std::string options_that_allow(const RunModel& model, const FlakyCases& flaky);
+// The option with which the policy would allow them: "--flaky pass:4%".
+std::string option_that_allows(const RunModel& model, const FlakyCases& flaky);
 
 // The signal by which the runner ends itself after the reports: the one that stopped the run or, for `exec`,
 // the one that ended the command. 0 if there is none.

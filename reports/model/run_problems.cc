@@ -55,7 +55,7 @@ void add_chance(const RunModel& model, std::vector<RunProblem>& problems) {
       {std::string(kFlakyProblem), "Flaky cases",
        fmt::format(
            "{} failed and then passed, more than the policy of the run allows. {} allows them:{}",
-           count_text(flaky.count, "case"), options_that_allow(model, flaky),
+           count_text(flaky.count, "case"), option_that_allows(model, flaky),
            named(model, [&](const CaseRecord& record) { return model.has_mark(record, Mark::kFlaky); }))});
 }
 

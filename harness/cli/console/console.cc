@@ -124,7 +124,7 @@ std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
                                  : "fail";
   return fmt::format("flaky: {} of {} executed, {} the policy ({}){}", flaky.count,
                      model.summary().executed(), flaky.allowed ? "within" : "over", policy,
-                     flaky.allowed ? "" : fmt::format(": {} allows them", options_that_allow(model, flaky)));
+                     flaky.allowed ? "" : fmt::format(": {} allows them", option_that_allows(model, flaky)));
 }
 
 Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,

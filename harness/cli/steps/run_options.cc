@@ -8,6 +8,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/plan/flaky_policy.h"
 #include "reports/accept/accept_steps.h"
 
 namespace proctor::cli {
@@ -152,15 +153,14 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
   command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
   command
       .add_option_function<std::string>(
-          "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },
-          "Cases that failed and then passed: fail (default), or pass (within --flaky-budget)")
-      ->type_name("VERDICT")
-      ->check(one_of({"fail", "pass"}));
-  command
-      .add_option("--flaky-budget", options.policy.flaky_budget,
-                  "Percentage of executed cases that may be flaky; above 0, at least one case (default: 2)")
-      ->type_name("PERCENT")
-      ->check(from_to(0, 100));
+          "--flaky",
+          [&options](const std::string& text) {
+            if (auto read = read_flaky_policy(text, options.policy); !read && !options.mistake)
+              options.mistake = Error::refused("--flaky: " + read.error().what, read.error().hint);
+          },
+          "Cases that failed and then passed: fail (default), or pass:2%, at most 2 % of the executed cases "
+          "and at least one")
+      ->type_name("VERDICT");
 }
 
 // Which devices the cases get, and what happens if there are none or too few.
@@ -273,7 +273,6 @@ const std::vector<Heading>& headings() {
        {{"--retries", kHarmless},
         {"--repeat", kHarmless},
         {"--flaky", kRuleTells},
-        {"--flaky-budget", kRuleTells},
         {"--fail-fast", kHarmless}}},
       {"Verdicts",
        {{"--leaks", kPlanTells, "fail"},

@@ -478,7 +478,7 @@ def mixed(project):
         git("add", "--all")
         git("commit", "--quiet", "--message", message)
         done = subprocess.run(
-            ["proctor", "run", "--sim", "xpu:2x2", "--known-failures", "known.toml", "--flaky", "pass", "--flaky-budget", "50"],
+            ["proctor", "run", "--sim", "xpu:2x2", "--known-failures", "known.toml", "--flaky", "pass:50%"],
             cwd=project, env=environment, capture_output=True, text=True, check=False)
         check(done.returncode == 1, done.stdout[-3000:], done.stderr)
         run = (project / "proctor-out/latest").resolve()

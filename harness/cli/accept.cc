@@ -15,6 +15,7 @@
 #include "harness/core/named_file.h"
 #include "harness/core/slurm_job.h"
 #include "harness/core/toml_reader.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/plan/load_config.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_steps.h"
@@ -47,7 +48,7 @@ std::vector<std::string> words_of_acceptance(const RunOptions& typed) {
 std::vector<std::string> words_of_run(const RunOptions& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
-  add_word(words, "--size", typed.plan.extent.size);
+  add_word(words, kSuiteArgument, "size=" + typed.plan.extent.size);
   add_word(words, "--batch", typed.plan.selection.batch);
   add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);

@@ -17,6 +17,7 @@
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/selftest/matrix.h"
 #include "harness/selftest/source_kind.h"
@@ -216,10 +217,7 @@ void add_explain_command(CLI::App& app, Action& action) {
   command
       ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
       ->type_name("FILE");
-  command
-      ->add_option("--seed", options->plan.extent.seed,
-                   "Seed for choosing test parameters, as of a run (default: 0)")
-      ->type_name("N");
+  add_suite_arguments(*command, options->plan.suite_arguments, {"seed"});
   command->add_flag("--json", options->json, "Print one JSON document");
   command->callback([command, options, &action] {
     if (!command->get_subcommands().empty()) return;

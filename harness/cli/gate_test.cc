@@ -279,7 +279,7 @@ TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
     EXPECT_EQ(done.exit_code, 0) << done.err;
     return gate({"--check", "gate.toml"});
   };
-  const Ended weak = planned({"--size", "smoke", "--seed", "7"});
+  const Ended weak = planned({"--suite-arg", "size=smoke", "--suite-arg", "seed=7"});
   EXPECT_EQ(weak.exit_code, 0) << weak.err;
   EXPECT_THAT(weak.out, HasSubstr("weaker gate.toml:1: cell.plan = size smoke (else: size ci)"));
   EXPECT_THAT(weak.out, HasSubstr("weaker gate.toml:1: cell.plan = seed 7 (else: seed 0)"));

@@ -27,6 +27,7 @@
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/run/record/run_record.h"
 #include "reports/history/history.h"
 #include "reports/model/exit_code.h"
@@ -46,8 +47,8 @@ struct RerunOptions {
   bool anyway = false;
   bool dry_run = false;
   std::vector<std::string> cases;
-  std::string point;  // "" = not given
-  std::string repeat; // the same
+  std::vector<std::string> suite_arguments;
+  std::string repeat;  // "" = not given
   int jobs = 0;       // 0: not given
   std::string timeout;
   bool quiet = false;
@@ -105,7 +106,7 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
     words = without_options(words, {"--each-device"});
     add_option(words, {"--each-device"});
   }
-  if (!options.point.empty()) replace("--point", options.point);
+  for (const std::string& argument : options.suite_arguments) add_option(words, {kSuiteArgument, argument});
   if (!options.timeout.empty()) replace("--timeout", options.timeout);
   if (options.jobs > 0) {
     words = without_options(words, {"-j"});
@@ -354,8 +355,12 @@ void add_rerun_command(CLI::App& app, Action& action) {
                    "Rerun only this case, by its id or the part after the suite; repeatable")
       ->type_name("ID")
       ->allow_extra_args(false);
-  command->add_option("--point", options->point, "Run a built-in test with these parameters only")
-      ->type_name("AXIS=VALUE,...");
+  command
+      ->add_option(kSuiteArgument, options->suite_arguments,
+                   "Argument of the built-in tests, instead of that of the run: point=AXIS=VALUE,... as a "
+                   "failure prints it; repeatable")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
   command->add_option("--repeat", options->repeat, "How often every case runs, as with `run --repeat`")
       ->type_name("HOW_OFTEN");
   command->add_option("--jobs,-j", options->jobs, "Cases to run at once (default: as in the run)")

@@ -121,15 +121,15 @@ TEST_F(BadInput, Simulations) {
   refuses({"run", "--sim", "xpu:2by2,driver=intel"}, {"xpu:2by2"});
   refuses({"run", "--sim", "xpu:2x2,driver=itnel"}, {"itnel", "intel"});
   refuses({"run", "--sim", "xpu:2x2,drvier=intel"}, {"drvier", "`driver`"});
-  refuses({"run", "--sim", "xpu:2x2", "--size", "cii"}, {"cii", "ci"});
+  refuses({"run", "--sim", "xpu:2x2", "--suite-arg", "size=cii"}, {"cii", "ci"});
   refuses({"run", "--sim", "driver=intel"}, {"no devices"});
 }
 
 TEST_F(BadInput, Providers) {
-  refuses({"run", "--provider", "glo"}, {"glo", "Did you mean `gloo`?"});
-  refuses({"list", "--provider", "mpi"}, {"mpi", "gloo, oneccl, nccl"});
-  refuses({"run", "--plan", "any.plan", "--provider", "gloo"}, {"--plan", "--provider"});
-  refuses({"run", "maths", "--provider", "gloo"}, {"--provider gloo", "collectives"});
+  refuses({"run", "--suite-arg", "provider=glo"}, {"glo", "Did you mean `gloo`?"});
+  refuses({"list", "--suite-arg", "provider=mpi"}, {"mpi", "gloo, oneccl, nccl"});
+  refuses({"run", "--plan", "any.plan", "--suite-arg", "provider=gloo"}, {"--plan", "--suite-arg"});
+  refuses({"run", "maths", "--suite-arg", "provider=gloo"}, {"--suite-arg provider=gloo", "collectives"});
 }
 
 TEST_F(BadInput, OutputDirectories) {

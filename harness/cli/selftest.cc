@@ -14,6 +14,7 @@
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/sim_faults.h"
 #include "harness/run/record/dead_runs.h"
@@ -296,7 +297,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
       ->add_option("--sim", options->machine.sim,
                    "Simulated devices of each row (default: xpu:4x2 or cuda:5)")
       ->type_name("DEVICES");
-  add_extent_options(*command, options->plan.extent);
+  add_suite_arguments(*command, options->plan.suite_arguments, {"size", "seed"});
   command
       ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
       ->type_name("FILE");

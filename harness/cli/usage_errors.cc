@@ -117,7 +117,7 @@ std::string required_text(const CLI::App& command, std::string_view what) {
   return fmt::format("`{}` needs {}{}", full_name(command), name_of(*missing), value);
 }
 
-// "--plan excludes --size".
+// "--plan excludes --name".
 std::string of_two(std::string text, std::string_view verb, std::string_view instead) {
   const auto at = text.find(verb);
   return at == text.npos ? text : text.replace(at, verb.size(), instead);

@@ -180,11 +180,11 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_point(const std::
     const std::string part = text.substr(at, end - at);
     const std::size_t equals = part.find('=');
     if (equals == 0 || equals == part.npos || equals + 1 == part.size())
-      return Error::refused("--point must be AXIS=VALUE,... (got `" + part + "`)",
+      return Error::refused("--suite-arg point must be AXIS=VALUE,... (got `" + part + "`)",
                             "For example bytes=65537,offset=3.");
     point.emplace_back(part.substr(0, equals), part.substr(equals + 1));
     if (!named.insert(point.back().first).second)
-      return Error::refused("--point names the axis `" + point.back().first + "` twice");
+      return Error::refused("--suite-arg point names the axis `" + point.back().first + "` twice");
     at = end + 1;
   }
   return point;
@@ -200,14 +200,14 @@ Result<std::vector<Axis>> axes_at(std::vector<Axis> axes, const std::string& poi
     if (axis == axes.end()) {
       std::vector<std::string> names;
       for (const Axis& one : axes) names.push_back(one.name);
-      return Error::refused("--point " + point + ": " + whose + " has no axis `" + name + "`",
+      return Error::refused("--suite-arg point=" + point + ": " + whose + " has no axis `" + name + "`",
                             names.empty() ? "It has no axes." : suggestion(name, names, "axes"));
     }
     std::vector<std::string> values = axis->values;
     values.insert(values.end(), axis->full.begin(), axis->full.end());
     if (std::find(values.begin(), values.end(), value) == values.end()) {
       return Error::refused(
-          "--point " + point + ": the axis `" + name + "` of " + whose + " has no value `" + value + "`",
+          "--suite-arg point=" + point + ": the axis `" + name + "` of " + whose + " has no value `" + value + "`",
           suggestion(value, values, "values"));
     }
     axis->values = {value};

@@ -137,7 +137,7 @@ def oneccl(work):
         print("    oneccl: no library here", flush=True)
         return
     some = ["--filter", "*OneCcl.*", "--filter", "*AllReduce.*"] if work.short else []
-    work.proctor("oneccl", "collectives", "--backend", "none", "--provider", "oneccl", "-j2", "--known-failures",
+    work.proctor("oneccl", "collectives", "--backend", "none", "--suite-arg", "provider=oneccl", "-j2", "--known-failures",
                  ROOT / "suites/collectives/oneccl/known_failures.toml", *some)
 
 

@@ -86,14 +86,14 @@ def caught(sandbox, backend, topology):
 
 
 def chosen_library(sandbox):
-    """--provider: checks of no library in particular work over it, and those of another one are skipped."""
+    """The provider: checks of no library in particular work over it, and those of another one are skipped."""
     for provider, other in (("gloo", "OneCcl.MovesEveryType"), ("oneccl", None)):
         if provider == "oneccl" and not ONECCL.exists():
             continue
         out = sandbox.out()
         filters = [word for name in ("Uneven.ExchangeTakesRanksWithNothing", other) if name
                    for word in ("--case", f"collectives.none/{name}")]
-        done = sandbox.proctor("run", "collectives", "--backend", "none", "--provider", provider, "--out", out, *filters, timeout=60)
+        done = sandbox.proctor("run", "collectives", "--backend", "none", "--suite-arg", f"provider={provider}", "--out", out, *filters, timeout=60)
         check(done.returncode == 0, done.stdout[-3000:], done.stderr)
         for case in report(out)["cases"]:
             if case["id"].endswith(str(other)):
@@ -105,15 +105,15 @@ def chosen_library(sandbox):
                 check([measure["name"] for measure in case["measures"]] == [f"{provider}.version"], case["measures"])
     plan, out = sandbox.path / "provider.plan", sandbox.out()
     sandbox.proctor("plan", "collectives", "--backend", "none", "--case", "collectives.none/OneCcl.MovesEveryType",
-                    "--provider", "gloo", "-o", plan, timeout=60)
+                    "--suite-arg", "provider=gloo", "-o", plan, timeout=60)
     sandbox.proctor("run", "--plan", plan, "--out", out, timeout=60)
     check([case["reason"] for case in report(out)["cases"]] == ["needs:provider=oneccl"], "a plan keeps it")
-    print("ok --provider")
+    print("ok --suite-arg provider")
 
 
 def every_check_of_nccl_obeys(sandbox):
     out = sandbox.out()
-    sandbox.proctor("run", "collectives", "--sim", "cuda:1", "--backend", "cuda", "--provider", "gloo",
+    sandbox.proctor("run", "collectives", "--sim", "cuda:1", "--backend", "cuda", "--suite-arg", "provider=gloo",
                     "--filter", "*/Nccl.*", "--out", out, timeout=60)
     reasons = {case["reason"] for case in report(out)["cases"]}
     check(reasons == {"needs:provider=nccl"}, reasons)

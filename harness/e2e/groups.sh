@@ -98,9 +98,9 @@ full_collectives() {
   set_up
   build_tests
   set_up_oneccl build-batched
-  build-batched/bin/proctor run collectives --backend none --size full
+  build-batched/bin/proctor run collectives --backend none --suite-arg size=full
   if [ -e build-batched/bin/oneccl/libccl.so.2 ]; then
-    build-batched/bin/proctor run collectives --backend none --provider oneccl -j2 \
+    build-batched/bin/proctor run collectives --backend none --suite-arg provider=oneccl -j2 \
       --known-failures suites/collectives/oneccl/known_failures.toml
   fi
   harness/e2e/collectives_lost.py 100

@@ -24,7 +24,7 @@ import os, pathlib, signal, sys
 arguments, here = sys.argv[1:], pathlib.Path(__file__).parent
 step = pathlib.Path(arguments[arguments.index("--out") + 1]) if arguments[0] in ("run", "accept") else pathlib.Path()
 planted = os.environ.get("PLANTED_" + step.name, "")
-small = {{"--size": "ci", "--level": "1", "--budget": "60s", "--repeat": "1s", "--deadline": "100s"}}
+small = {{"--suite-arg": "size=ci", "--level": "1", "--budget": "60s", "--repeat": "1s", "--deadline": "100s"}}
 for option, value in small.items():
     if option in arguments:
         arguments[arguments.index(option) + 1] = value

@@ -195,7 +195,7 @@ def bad_input(sandbox):
     refused(sandbox, "run", "--resume", "gone", says=["gone does not exist"])
     refused(sandbox, "run", "--resume", sandbox.path, says=["no journal.jsonl"])
     refused(sandbox, "plan", "--rest", lost, "-o", "rest.json", says=[str(lost), "not started with --plan", "--resume"])
-    refused(sandbox, "plan", "--rest", lost, "-o", "rest.json", "--size", "full", says=["--rest", "--size"])
+    refused(sandbox, "plan", "--rest", lost, "-o", "rest.json", "--suite-arg", "size=full", says=["--rest", "--suite-arg"])
     refused(sandbox, "plan", "-o", "rest.json", "--plan", "plan.json", says=["--rest"])
 
     out = sandbox.out()

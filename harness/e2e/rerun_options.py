@@ -44,8 +44,7 @@ NOT_REPEATED = {"--out", "--junit", "--history", "--subject", "--show-output", "
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
-             "--provider": "collectives, on ranks", "--point": "of_our_suites",
-             "--size": "of_our_suites", "--seed": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
+             "--suite-arg": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
              "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--plan": "of_a_plan",
              "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
 ROWS = {
@@ -194,7 +193,7 @@ def of_our_suites(sandbox):
     """With the faults of the caller, and each of what our checks are tried with."""
     case = "memory.xpu/Copy.OddAddressesAreByteExact"
     faults = {"PROCTOR_SIM_FAULTS": "memory.corrupt_copy:at=17,min=65537"}
-    for words in (["--size", "smoke"], ["--seed", "7"], ["--point", POINT]):
+    for words in (["--suite-arg", "size=smoke"], ["--suite-arg", "seed=7"], ["--suite-arg", f"point={POINT}"]):
         check_again(sandbox, "memory", *SIM, "--devices", "xpu-sim:1", "--case", case, *words, case=case, env=faults)
 
 

@@ -117,7 +117,7 @@ def bad_input(sandbox):
         refused(sandbox, "run", "--plan", "bad.json", says=["bad.json", word])
     refused(sandbox, "run", "--plan", "nothing.json", says=["--plan nothing.json"])
     refused(sandbox, "run", "--plan", "plan.json", "--", "true", says=["--plan", "`--`"])
-    for option in (["--backend", "none"], ["--timeout", "1s"], ["suite01"], ["--size", "full"], ["--config", "proctor.toml"]):
+    for option in (["--backend", "none"], ["--timeout", "1s"], ["suite01"], ["--suite-arg", "size=full"], ["--config", "proctor.toml"]):
         refused(sandbox, "run", "--plan", "plan.json", *option, says=["--plan", option[0] if "-" in option[0] else "suites"])
     refused(sandbox, "run", "--plan", "plan.json", "--case", "suite01/tru", says=["suite01/true"])
     refused(sandbox, "plan", says=["--output"])

@@ -96,7 +96,7 @@ def programs(sandbox):
     known = sandbox.path / "known.toml"
     known.write_text('[[known_failure]]\ncase = "none/*"\nreason = "*"\nsource = "s"\nexpires = 2099-01-01\n')
     write_config(sandbox.path / "proctor.toml", {"s": {"kind": "command", "command": [str(program), "a word"]}})
-    document = run(sandbox, "--known-failures", "known.toml", "--size", "full")
+    document = run(sandbox, "--known-failures", "known.toml", "--suite-arg", "size=full")
     [suite] = document["suites"]
     check(suite["command"] == [str(program), "a word"] and suite["program"] == str(program), suite)
     check((suite["sha256"], suite["bytes"]) == (sha256(program), program.stat().st_size), suite)

@@ -278,7 +278,7 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
   });
   if (provider.empty() || used) return {};
   return Error::refused(
-      "--provider " + provider + " has no effect: no case of suite `collectives` is selected",
+      "--suite-arg provider=" + provider + " has no effect: no case of suite `collectives` is selected",
       "Run `proctor run collectives`.");
 }
 

@@ -10,7 +10,7 @@
 
 namespace proctor {
 
-inline constexpr const char* kCollectives = "collectives";  // the suite that --provider is for
+inline constexpr const char* kCollectives = "collectives";  // the suite that --suite-arg provider is for
 
 // The directory of the running executable, where the built-in suites' programs are.
 std::string program_directory();

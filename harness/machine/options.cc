@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
 #include <utility>
 
-#include "harness/core/child_protocol.h"
 #include "harness/core/containment_layer.h"
 #include "harness/core/text.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 
@@ -21,14 +19,6 @@ namespace {
 
 constexpr const char* kAnyLayer = "auto";
 constexpr std::string_view kAtLeast = ">=";
-
-// CLI11 takes -1 for the largest number, and cuts one that is too large.
-std::string why_no_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error == std::errc() && end == text.data() + text.size()) return "";
-  return fmt::format("must be from 0 to {} (got `{}`)", std::numeric_limits<std::uint64_t>::max(), text);
-}
 
 // The suites, and what the command after `--` is.
 void add_suite_options(CLI::App& command, SelectionOptions& selection) {
@@ -206,16 +196,6 @@ void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
       ->type_name("DURATION");
 }
 
-void add_extent_options(CLI::App& command, Extent& extent) {
-  command
-      .add_option("--size", extent.size,
-                  "Amount of work per built-in test: smoke, ci (default), full or stress")
-      ->type_name("SIZE");
-  command.add_option("--seed", extent.seed, "Seed for choosing test parameters (default: 0)")
-      ->type_name("N")
-      ->check(CLI::Validator(why_no_seed, ""));
-}
-
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   add_hierarchy_option(command, options.selection);
   add_mask_option(command, options.selection);
@@ -227,15 +207,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       ->type_name("FILE");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the configuration")
       ->type_name("NAME");
-  add_extent_options(command, options.extent);
-  command
-      .add_option("--point", options.extent.point,
-                  "Run the built-in tests with these parameters only, as a failure prints them")
-      ->type_name("AXIS=VALUE,...");
-  command
-      .add_option("--provider", options.provider,
-                  "Library for the collective tests: gloo, oneccl or nccl (default: that of each test)")
-      ->type_name("LIBRARY");
+  add_suite_arguments(command, options.suite_arguments, suite_argument_names());
 }
 
 Result<Layers> read_layers(const MachineOptions& options) {
@@ -253,19 +225,7 @@ Result<Layers> read_layers(const MachineOptions& options) {
 }
 
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
-  const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
-  const Extent& extent = options.extent;
-  if (std::ranges::find(sizes, extent.size) == sizes.end())
-    return Error::refused("--size `" + extent.size + "` is not a size",
-                          suggestion(extent.size, sizes, "sizes"));
-  if (!extent.point.empty()) {
-    if (const auto point = parse_point(extent.point); !point) return point.error();
-  }
-  const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
-  if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
-    return Error::refused("--provider `" + options.provider + "` is not a library of collectives",
-                          suggestion(options.provider, providers, "providers"));
-  }
+  if (auto read = read_suite_arguments(options); !read) return read;
   if (options.lease_wait_text) {
     const auto wait = parse_duration(*options.lease_wait_text);
     if (!wait) return Error::refused("--lease-wait: " + wait.error().what, wait.error().hint);

@@ -23,11 +23,18 @@ struct MachineOptions {
   std::string known_containment{};   // Containment::open(): the file of a session; "" = none
 };
 
+// --suite-arg, as typed, and the names that the command knows (suite_arguments.h).
+struct SuiteArguments {
+  std::vector<std::string> typed{};
+  std::vector<std::string> names{};
+};
+
 // The options that decide which cases there are.
 struct PlanOptions {
   ConfigOptions config;
   SelectionOptions selection;
   LimitOptions limits;
+  SuiteArguments suite_arguments;
   Extent extent;
   std::string provider;                          // of collectives; "" = each check's own
   std::optional<std::string> lease_wait_text{};  // --lease-wait of the commands that only list
@@ -49,7 +56,6 @@ void add_machine_options(CLI::App& command, MachineOptions& options);
 void add_simulation_option(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
-void add_extent_options(CLI::App& command, Extent& extent);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_verdict_options(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
@@ -69,8 +75,7 @@ Result<Layers> read_layers(const MachineOptions& options);
 // What follows `--` on the command line; nullopt: there is no `--`.
 using AfterDashes = std::optional<std::vector<std::string>>;
 
-// Completes `options` with where proctor was started, and the command after `--`. Refuses unknown sizes and
-// providers.
+// Completes `options` with the arguments of the suites, where proctor was started, and the command after `--`.
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes);
 
 }  // namespace proctor

@@ -350,8 +350,8 @@ std::string narrowed_by(const RunPlanned& plan) {
     if (option.told_by == kToldByPlan) return words_of(option);
   }
   if (!plan.filters.empty()) return plan.filters.front();
-  if (plan.seed != 0) return fmt::format("--seed {}", plan.seed);
-  return plan.size == "smoke" ? "--size smoke" : "";
+  if (plan.seed != 0) return fmt::format("--suite-arg seed={}", plan.seed);
+  return plan.size == "smoke" ? "--suite-arg size=smoke" : "";
 }
 
 // Out of what CTest has started, one by one (reports/merge/join.h).

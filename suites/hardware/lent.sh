@@ -25,12 +25,12 @@ step_accept() {
 }
 
 step_speeds() { # those of `suites`, but alone and in turns: the spread from process to process
-  "$proctor" run -q memory kernels --backend cuda --size full --filter '*/Bandwidth.*' --filter '*/Speed.*' \
+  "$proctor" run -q memory kernels --backend cuda --suite-arg size=full --filter '*/Bandwidth.*' --filter '*/Speed.*' \
     --repeat "$((seconds - 15))s" --out "$LENT_OUT/speeds" "$@"
 }
 
 step_nccl() { # on one card, the checks of one rank
-  "$proctor" run -q collectives --backend cuda --provider nccl --size full --deadline "$((seconds - 10))s" \
+  "$proctor" run -q collectives --backend cuda --suite-arg size=full --suite-arg provider=nccl --deadline "$((seconds - 10))s" \
     --out "$LENT_OUT/nccl" "$@"
   code=$?
   lacks='(library_missing:libnccl|library_unusable:|not_on_simulator:nccl)[^"]*'

@@ -14,7 +14,7 @@ if [ -e "$here/bin/memory_xpu" ]; then
   set -- visibility memory kernels management --backend xpu "$@"
 else
   backend=cuda
-  set -- visibility memory kernels management collectives --backend cuda --size full "$@"
+  set -- visibility memory kernels management collectives --backend cuda --suite-arg size=full "$@"
 fi
 
 look() { "$here/bin/proctor" devices --json; }

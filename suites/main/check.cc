@@ -75,7 +75,7 @@ void skip(std::string reason) { throw Skipped(std::move(reason)); }
 
 void report(Mismatch mismatch, const char* file, int line) {
   if (const std::string& point = Session::get().point(); !point.empty())
-    mismatch.message = "--point " + point + ": " + mismatch.message;
+    mismatch.message = "--suite-arg point=" + point + ": " + mismatch.message;
   std::string text = mismatch.message;
   if (!mismatch.expected.empty() || !mismatch.got.empty()) {
     text += "\n  expected: " + mismatch.expected + "\n       got: " + mismatch.got;

@@ -8,6 +8,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/plan/flaky_policy.h"
 #include "reports/accept/accept_steps.h"
 
@@ -112,8 +113,8 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
           ->type_name("FILE");
   for (const char* fixed :
        {"suites",  "--backend",  "--gpus",      "--process", "--batch",   "--verify",    "--env",
-        "--kind",  "--name",     "--label",     "--config",  "--profile", "--size",      "--seed",
-        "--point", "--provider", "--hierarchy", "--mask",    "--mem-cap", "--host-pids", "--timeout",
+        "--kind",  "--name",     "--label",     "--config",  "--profile", "--suite-arg",
+        "--hierarchy", "--mask",    "--mem-cap", "--host-pids", "--timeout",
         "--grace", "--stall",    "--retries",   "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
@@ -234,10 +235,7 @@ const std::vector<Heading>& headings() {
         {"--exclude", kPlanTells},
         {"--label", kPlanTells},
         {"--tag", kPlanTells},
-        {"--size", kRuleTells},
-        {"--seed", kRuleTells},
-        {"--point", kPlanTells},
-        {"--provider", kPlanTells},
+        {"--suite-arg", kPlanTells},
         {"--plan", kPlanTells},
         {"--shard", kRuleTells},
         {"--resume", kHarmless},
@@ -313,6 +311,12 @@ const RunOption* row_of(const std::string& option) {
   return nullptr;
 }
 
+// Of an argument of the built-in suites. The gate has a rule about size and seed.
+Effect effect_of_argument(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  return name == "size" || name == "seed" ? Effect::kRuleTells : Effect::kPlanTells;
+}
+
 std::string told_by(Effect effect) {
   if (effect == Effect::kPlanTells) return std::string(kToldByPlan);
   return effect == Effect::kRuleTells ? std::string(kToldByRule) : "";
@@ -338,6 +342,11 @@ std::vector<NarrowingOption> narrowing_options(const CLI::App& command) {
   std::vector<NarrowingOption> narrowing;
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
+    if (option->get_name() == kSuiteArgument) {
+      for (const std::string& word : option->results())
+        narrowing.push_back({kSuiteArgument, word, told_by(effect_of_argument(word))});
+      continue;
+    }
     const RunOption* row = row_of(option->get_name());
     const Effect effect = row != nullptr ? row->effect : Effect::kNarrows;
     const std::string value = option->get_expected_max() == 0 ? "" : joined(option->results(), " ");

@@ -52,6 +52,12 @@ TEST(RunOptions, AValueThatOnlyMakesAVerdictStricterIsHarmless) {
   EXPECT_THAT(told({"--leaks", "warn"}), testing::ElementsAre("--leaks=warn plan"));
 }
 
+TEST(RunOptions, EachArgumentOfTheSuitesIsToldAsItsNameIs) {
+  EXPECT_THAT(told({"--suite-arg", "size=full", "--suite-arg=point=bytes=1", "--suite-arg", "seed=7"}),
+              testing::ElementsAre("--suite-arg=size=full rule", "--suite-arg=point=bytes=1 plan",
+                                   "--suite-arg=seed=7 rule"));
+}
+
 TEST(RunOptions, AnOptionWithoutAMarkNarrows) {
   CLI::App app;
   std::string value;

@@ -120,7 +120,7 @@ def batches(bin_dir, work, rounds, table):
                                          ("crashes", "empty_cases_told", crashing)):
             os.sync()
             out = work / f"batch_{name}{index}"
-            last, reports = until_last_case([bin_dir / "proctor", "run", "--jobs", "2", "--batch", str(cases), "--verify", "off",
+            last, reports = until_last_case([bin_dir / "proctor", "run", "--jobs", "2", "--process", f"batch:{cases},verify:off",
                                              "--out", out, "--", bin_dir / program], out, variables)
             summary = json.loads((out / "report.json").read_text())["summary"]
             expected = cases - (suites if name == "crashes" else 0)
@@ -136,13 +136,13 @@ def batches(bin_dir, work, rounds, table):
     limit = 3 * best["plain"] + 2 * suites * best["one"]
     table.row("1 % of them crash / (3 x plain + its processes)", best["crashes"] / limit, 1, "x",
               f"{best['crashes']:.2f} s; a process {best['one'] * 1000:.0f} ms")
-    conformance = ["memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--backend", "all", "--jobs", "2", "--verify", "off"]
+    conformance = ["memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--backend", "all", "--jobs", "2"]
     for index in range(2):
-        for name, batch in (("case", "off"), ("auto", "auto")):
+        for name, batch in (("case", "case"), ("auto", "batch:auto")):
             out = work / f"suites_{name}{index}"
-            run = [bin_dir / "proctor", "run", *conformance, "--batch", batch, "--out", out]
+            run = [bin_dir / "proctor", "run", *conformance, "--process", f"{batch},verify:off", "--out", out]
             keep("suites " + name, until_last_case(run, out, os.environ)[0])
-    table.row("memory and kernels: --batch auto / off", best["suites auto"] / best["suites case"], 0.5, "x",
+    table.row("memory and kernels: batch:auto / case", best["suites auto"] / best["suites case"], 0.5, "x",
               f"{best['suites auto']:.1f} s; {best['suites case']:.1f} s")
 
 

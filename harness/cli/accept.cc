@@ -49,7 +49,7 @@ std::vector<std::string> words_of_run(const RunOptions& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
   add_word(words, kSuiteArgument, "size=" + typed.plan.extent.size);
-  add_word(words, "--batch", typed.plan.selection.batch);
+  add_word(words, "--process", typed.plan.selection.process);
   add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);
   for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
@@ -70,7 +70,7 @@ void settle_level(RunOptions& typed) {
   name_the_node(typed.accept.json);
   typed.plan.selection.suites = kSuites;
   // Few cases need no shared process, whose failures would run a second time.
-  typed.plan.selection.batch = typed.accept.level == 1 ? "off" : "auto";
+  typed.plan.selection.process = typed.accept.level == 1 ? "case" : "batch:auto";
   typed.plan.extent.size = size_of_level(typed.accept.level);
   typed.policy.breaker = 0;  // each device is judged, however many are broken
   typed.policy.foreign = ForeignPolicy::kFail;

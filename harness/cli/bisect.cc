@@ -49,7 +49,7 @@ Result<Company> company_of(const CaseRecord& record, const RunModel& model) {
   const Attempt* attempt = shared_attempt(model, record);
   if (attempt == nullptr)
     return Error::refused(id + " shared no process with another case in this run",
-                          "Only cases of `batch` or `process` depend on others.");
+                          "Only cases that share a process depend on others.");
   Company company{.was_bad = is_bad(verdict_of(*attempt).outcome)};
   for (const CaseRecord& other : model.cases()) {
     const bool began_before =
@@ -84,8 +84,8 @@ RerunCommand Bisection::command(const Cases& before) const {
   all.push_back(case_id_);
   RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
   command.words =
-      without_options(command.words, {"--batch", "--process", "--verify", "--order", "--repeat"});
-  const std::vector<std::string> more = {"--process", "suite", "--verify", "off", "--order", "planned"};
+      without_options(command.words, {"--process", "--order", "--repeat"});
+  const std::vector<std::string> more = {"--process", "suite,verify:off", "--order", "planned"};
   command.words.insert(std::ranges::find(command.words, "--"), more.begin(), more.end());
   return command;
 }

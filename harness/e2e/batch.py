@@ -125,9 +125,9 @@ def mixtures(sandbox):
         where = (seed, number, name, batch, words)
         alone = outcomes(run(sandbox, command, words, "--process", "case"))
         check(len(alone) == CASES, where, alone)
-        verified = outcomes(run(sandbox, command, words, "--batch", batch, "--verify", "100%"))
-        check(verified == alone, where, "with --verify 100%:", {id: (alone[id], verified[id]) for id in alone if alone[id] != verified.get(id)})
-        usual = outcomes(run(sandbox, command, words, "--batch", batch))
+        verified = outcomes(run(sandbox, command, words, "--process", f"batch:{batch},verify:100%"))
+        check(verified == alone, where, "with verify:100%:", {id: (alone[id], verified[id]) for id in alone if alone[id] != verified.get(id)})
+        usual = outcomes(run(sandbox, command, words, "--process", f"batch:{batch}"))
         for (id, outcome), word in zip(alone.items(), words):
             expected = {outcome, "pass"} if word == "needs" else {outcome}
             check(usual[id] in expected, where, id, word, "alone", outcome, "in a batch", usual[id])
@@ -141,7 +141,7 @@ def who_depends_on_whom(sandbox):
             words[1], words[4], words[7], poisoners = "poison", "hates", "needs", [1]
         else:
             words[1], words[3], words[4], words[7], poisoners = "half", "half", "hates2", "needs2", [1, 3]
-        document = run(sandbox, command, words, "--batch", "100", "--verify", "100%")
+        document = run(sandbox, command, words, "--process", "batch:100,verify:100%")
         ids = list(outcomes(document))
         check(marked(document, "order_dependent") == {ids[4]} == marked(document, "flaky"), name, outcomes(document))
         bad = {case["id"]: case["reason"] for case in document["cases"] if case["outcome"] != "pass"}
@@ -164,7 +164,7 @@ def a_bad_end_is_charged_to_nobody(sandbox):
         for word, where in (("dirty", 3), ("fork_on", 3), ("fork_on", CASES - 1)):
             words = ["pass"] * CASES
             words[where] = word
-            document = run(sandbox, command, words, "--process", "suite", "--flaky", "pass:2%", "--verify", "off")
+            document = run(sandbox, command, words, "--process", "suite,verify:off", "--flaky", "pass:2%")
             ids = list(outcomes(document))
             bad = {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"] if case["outcome"] != "pass"}
             expected = {"dirty": [("fail", "exit:66"), ("error", "result_mismatch")], "fork_on": [("crash", "signal:6")]}[word]
@@ -178,7 +178,7 @@ def a_race_of_two_batches_is_no_order(sandbox):
     """A case that fails because of another process is flaky, and does not depend on the order."""
     (sandbox.path / "test_race.py").write_text(RACE)
     command = [*find_pytest(), "-p", "no:cacheprovider", "test_race.py"]
-    done = sandbox.proctor("run", "--batch", "2", "--verify", "off", "--jobs", "2", "--out", sandbox.out(), "--", *command)
+    done = sandbox.proctor("run", "--process", "batch:2,verify:off", "--jobs", "2", "--out", sandbox.out(), "--", *command)
     document = report(sandbox.last_out())
     check(done.returncode == 1 and len(document["cases"]) == 4, done.stdout, done.stderr)
     check(marked(document, "flaky") and not marked(document, "order_dependent"), document["cases"])
@@ -187,7 +187,7 @@ def a_race_of_two_batches_is_no_order(sandbox):
 def batches_run_side_by_side(sandbox):
     """At most N cases in a process, and each process once."""
     command = [BIN / "mixture_gtest"]
-    run(sandbox, command, ["pass"], "--batch", "5", "--verify", "off", "--jobs", "3")
+    run(sandbox, command, ["pass"], "--process", "batch:5,verify:off", "--jobs", "3")
     logs = {}
     for start in of_type(records(sandbox.last_out()), "attempt_started"):
         logs.setdefault(start["log"], []).append(start["case"])
@@ -198,7 +198,7 @@ def suites_of_ours(sandbox):
     """Their checks do not affect each other; with many mixtures, of all suites that can share, and each is verified."""
     suites, share = (["memory", "kernels", "management"], "100%") if count_of_mixtures() > 100 else (["memory"], "off")
     devices, backend = ("xpu:2x1,cuda:2", "all") if CUDA_SIMULATOR.exists() else ("xpu:2x1", "xpu")
-    done = sandbox.proctor("run", *suites, "--sim", devices, "--backend", backend, "--batch", "auto", "--verify", share,
+    done = sandbox.proctor("run", *suites, "--sim", devices, "--backend", backend, "--process", f"batch:auto,verify:{share}",
                            "--out", sandbox.out(), timeout=1200)
     document = report(sandbox.last_out())
     check(done.returncode == 0 and document["summary"]["pass"] > 100, done.stdout[-3000:], done.stderr)
@@ -208,14 +208,13 @@ def suites_of_ours(sandbox):
 
 def bad_input(sandbox):
     program = BIN / "mixture_gtest"
-    for options, says in ((["--batch", "0"], "got 0"), (["--batch", "x"], "got x"), (["--batch", "3", "--process", "suite"], "--process"),
-                          (["--verify", "2"], "got 2"), (["--verify", "101%"], "got 101%")):
-        done = sandbox.proctor("run", *options, "--", program)
-        check(done.returncode == 2 and says in done.stderr, options, done.stdout, done.stderr)
-    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "process": "suite", "batch": 3}})
+    for value in ("batch:0", "batch:x", "verify:2", "suite,verify:101%", "batch:3,suite", "fiel"):
+        done = sandbox.proctor("run", "--process", value, "--", program)
+        check(done.returncode == 2 and f"--process {value.removeprefix('suite,')}" in done.stderr, value, done.stdout, done.stderr)
+    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "process": "batch:x"}})
     done = sandbox.proctor("run")
-    check(done.returncode == 2 and "`batch` cannot be combined with `process`" in done.stderr, done.stderr)
-    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "batch": 4, "verify": "off"}})
+    check(done.returncode == 2 and "proctor.toml:" in done.stderr and "`process` batch:x" in done.stderr, done.stderr)
+    write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "process": "batch:4,verify:off"}})
     done = sandbox.proctor("plan", "-o", "plan.json")
     suite = json.loads((sandbox.path / "plan.json").read_text())["suites"][0]
     check(suite["batch"] == 4 and suite["verify"] == 0, done.stdout, done.stderr)

@@ -29,7 +29,7 @@ VALUES = {  # table: {key: values}; each value is written into a file of its own
             "state_dir": ('"leases"', '""')},
     "defaults": {**{key: LIMITS[key] for key in ("retries", "leaks", "stall")}, "env": ('{A = "1"}', "{A = 1}", '{PROCTOR_CASE = "x"}'),
                  "gtest": ('{timeout = "1s"}', "{timeout = 1}", '{env = {A = "1"}}', '"x"'), "gtst": ('{timeout = "1s"}',)},
-    "suite.a": {**LIMITS, "kind": ('"gtst"', "1"), "backend": ('"none"', '"rocm"', '"CUDA"'), "process": ('"case"', '"each"'),
+    "suite.a": {**LIMITS, "kind": ('"gtst"', "1"), "backend": ('"none"', '"rocm"', '"CUDA"'), "process": ('"case"', '"each"', '"batch:3"', '"batch:auto,verify:off"', '"verify:2%"', '"batch:0"', '"batch:100001"', '"batch:3,suite"', "3"),
                 "devices": ('"marker:"', '"gpus"', "-1", "1025", "1.5", "0"), "ranks": ("0", "256", "257", '"4"'), "mask": ('"uuid"', '"uid"'),
                 "hierarchy": ('"FLAT"', "1"), "mem_cap": ("512", '"512"', '"512MB"', '"lots"'), "host_pids": ("true", '"true"', "1"),
                 "junit_classname": ('"suite"', '"none"'), "labels": ('["a", "b"]', '"a"', "[1]"), "directory": ('"."', "1"),

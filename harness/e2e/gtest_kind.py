@@ -122,8 +122,8 @@ class Suite:
     def __init__(self, sandbox, name, process, program="told", env=None, options=(), **keys):
         self.sandbox = sandbox
         self.processes = sandbox.path / f"{name}.processes"
-        keys = {"kind": "gtest", "command": [f"{sandbox.path}/other/build/{program}", *options], "process": process,
-                "timeout": "60s", "verify": "off", **keys}
+        keys = {"kind": "gtest", "command": [f"{sandbox.path}/other/build/{program}", *options], "process": f"{process},verify:off",
+                "timeout": "60s", **keys}
         lines = ["[suite.t]"] + [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         lines += ["[suite.t.env]", f'PROCESSES = "{self.processes}"']
         lines += [f"{key} = {json.dumps(str(value))}" for key, value in (env or {}).items()]

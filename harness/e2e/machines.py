@@ -59,7 +59,7 @@ def fails_as_meant(case, path):
 
 def run(sandbox, path, hierarchy, *options):
     out = sandbox.out()
-    batch = [word for number in words_of(path, "batch") for word in ("--batch", number)]
+    batch = [word for number in words_of(path, "batch") for word in ("--process", f"batch:{number}")]
     under = ("--hierarchy", hierarchy) if hierarchy else ()
     done = sandbox.proctor("run", *SUITES, "--exclude", "*.none/*", "--out", out, *here(path), *under, *batch, *options,
                            timeout=1200)

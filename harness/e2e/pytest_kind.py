@@ -112,7 +112,7 @@ def three_hundred(sandbox):
         body = {3: "ctypes.string_at(0)", 6: "ctypes.PyDLL(None).pause()"}.get(number, "pass")
         files[f"test_{number:02}.py"] = PLAIN.replace("PER_FILE", str(PER_FILE)).replace("BODY", body)
     override = f'[[override]]\nmatch = "t/{HANG}"\ntimeout = "2s"\n'
-    project = Project(sandbox, "big", files, process="file", verify="off", timeout="10m", override=override)
+    project = Project(sandbox, "big", files, process="file,verify:off", timeout="10m", override=override)
     out, cases = project.run(code=1)
     check(len(cases) >= 300, "planned", len(cases))
 
@@ -170,7 +170,7 @@ def test_last(): os.system("true")
 def who_is_blamed(sandbox):
     for process in ("suite", "case"):
         project = Project(sandbox, f"blame_{process}", {"test_a.py": ALONE, "test_b.py": "def test_b(): pass\n"},
-                          process=process, retries=1, verify="off", options=["-x", "--junitxml=taken_over.xml"])
+                          process=f"{process},verify:off", retries=1, options=["-x", "--junitxml=taken_over.xml"])
         out, cases = project.run(code=1)
         said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
         check(said == {"test_first": "pass", "test_flaky": "pass", "test_exits": "error(no_result)",
@@ -249,16 +249,16 @@ def after_the_last_test(sandbox):
     """What pytest does after its tests is not in the time of the last one, and has a limit of its own."""
     tests = {"conftest.py": HANG_AT_THE_END, "test_a.py": "def test_1(): pass\ndef test_last(): pass\n"}
     override = 'AT_THE_END = "{}"\n[[override]]\nmatch = "t/*test_last"\ntimeout = "1s"\n'
-    project = Project(sandbox, "long_end", tests, process="suite", verify="off", timeout="100s", override=override.format(2))
+    project = Project(sandbox, "long_end", tests, process="suite,verify:off", timeout="100s", override=override.format(2))
     _, cases = project.run(code=0)
     check(cases["tests/test_a.py::test_last"]["attempts"][0]["duration_ms"] < 1000, cases)
-    project = Project(sandbox, "no_end", tests, process="suite", verify="off", timeout="5s", override='AT_THE_END = "1000"\n')
+    project = Project(sandbox, "no_end", tests, process="suite,verify:off", timeout="5s", override='AT_THE_END = "1000"\n')
     _, cases = project.run(code=1)
     check(verdicts(cases) == {"tests/test_a.py::test_1": "timeout", "tests/test_a.py::test_last": "timeout"}, cases)
     attempt = cases["tests/test_a.py::test_last"]["attempts"][0]  # then alone, where the end of the process is its own
     check(attempt["reason"] == "after_end" and "the case had ended, but" in attempt["failures"][0]["message"], attempt)
     failing = {**tests, "test_a.py": "def test_1(): pass\ndef test_last(): assert 0\n"}
-    project = Project(sandbox, "red_no_end", failing, process="suite", verify="off", timeout="5s", override='AT_THE_END = "1000"\n')
+    project = Project(sandbox, "red_no_end", failing, process="suite,verify:off", timeout="5s", override='AT_THE_END = "1000"\n')
     _, cases = project.run(code=1)
     attempts = [attempt["outcome"] for attempt in cases["tests/test_a.py::test_last"]["attempts"]]
     check(attempts == ["fail", "timeout"], "with others, and alone:", cases)
@@ -280,7 +280,7 @@ def test_last(session): pass
 def a_process_for_each_file(sandbox):
     """By default the tests of a file share a process, and none answers for what another one did in it."""
     project = Project(sandbox, "beside", {"test_a.py": BESIDE, "test_b.py": "def test_b(session): pass\n",
-                                          "conftest.py": BESIDE.partition("def test_passes")[0]}, verify="off", retries=1)
+                                          "conftest.py": BESIDE.partition("def test_passes")[0]}, process="verify:off", retries=1)
     run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=100)
     out = sandbox.last_out()
     cases = {case["id"].rpartition("::")[2]: case for case in report(out)["cases"]}
@@ -297,7 +297,7 @@ def a_process_for_each_file(sandbox):
     check(len(sessions) == 2 + 4, "once for each process: of two files, and of two tests that fail alone twice", sessions)
     junit = (out / "junit.xml").read_text()
     check(junit.count("<rerunFailure") == 2, "what is confirmed alone is no rerun:", junit)
-    project = Project(sandbox, "leaks", {"test_a.py": BESIDE}, verify="off", leaks="fail")
+    project = Project(sandbox, "leaks", {"test_a.py": BESIDE}, process="verify:off", leaks="fail")
     _, cases = project.run("--filter", "*test_passes", "--filter", "*test_l*", code=1)
     said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
     check(said == {"test_passes": "pass", "test_leaves": "fail(leaky)", "test_last": "pass"}, said)
@@ -349,7 +349,7 @@ def modules_of_another_place(sandbox):
             (f"--rootdir={elsewhere}", f"{site}/link"): in_files,
             ("--pyargs", "single"): in_files}.items()):
         (elsewhere / "pytest.ini").write_text("[pytest]\n")
-        project = Project(sandbox, f"modules_{number}", {"../test_a.py": wrong}, verify="off", options=list(options),
+        project = Project(sandbox, f"modules_{number}", {"../test_a.py": wrong}, process="verify:off", options=list(options),
                           override=f'PYTHONPATH = "{site}"\n')
         project.config.write_text(project.config.read_text().replace(', "tests"]', "]"))
         said = verdicts(project.run(code=1)[1])
@@ -409,7 +409,7 @@ def parts_and_tries(sandbox):
     check(said == {"test_skips": "skip(no card)", "test_fails_as_expected": "xfail(known)", "test_of_good_parts": "pass",
                    "test_of_a_bad_part": "fail"}, said)
 
-    project = Project(sandbox, "tries", {"conftest.py": PARTS, "test_tries.py": TRIES}, verify="100%")
+    project = Project(sandbox, "tries", {"conftest.py": PARTS, "test_tries.py": TRIES}, process="verify:100%")
     out, cases = project.run("--exclude", "*both_fail*", code=1)
     for name, case in cases.items():
         check(case["outcome"] == "pass" and case["marks"] == ["flaky"], name, case)

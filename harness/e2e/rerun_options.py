@@ -45,7 +45,7 @@ NOT_REPEATED = {"--out", "--junit", "--history", "--subject", "--show-output", "
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
              "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
              "--suite-arg": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
-             "--process": "of_a_program", "--batch": "batch.py", "--verify": "batch.py", "--plan": "of_a_plan",
+             "--process": "of_a_program and batch.py", "--plan": "of_a_plan",
              "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
 ROWS = {
     "--backend": ["--backend", "xpu"], "--filter": ["--filter", "*"], "--case": ["--case", "card", "--case", "first"],

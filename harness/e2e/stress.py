@@ -105,7 +105,7 @@ def in_a_batch(sandbox):
         return
     words = " ".join(["pass", "poison", "hates", "pass"] + ["pass"] * 8)
     out = sandbox.out()
-    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--repeat", "90%:30%", "--out", out,
+    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--process", "batch:100", "--repeat", "90%:30%", "--out", out,
                            "--", program)
     check(done.returncode == 1, done.returncode, done.stdout, done.stderr)
     cases = report(out)["cases"]
@@ -117,7 +117,7 @@ def in_a_batch(sandbox):
         logs.setdefault(start["log"], []).append(start["case"])
     check(max(map(len, logs.values())) == 12, "no process was shared:", logs)
     stressed = sandbox.out()
-    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--batch", "100", "--repeat", "1s", "--out", stressed,
+    done = sandbox.proctor("run", "--env", f"MIXTURE={words}", "--process", "batch:100", "--repeat", "1s", "--out", stressed,
                            "--", program)
     rates = [case["failure_rate"] for case in report(stressed)["cases"]]
     parts = {part["of"]: (part["runs"], part["failures"]) for part in rates[2]["by_order"]}

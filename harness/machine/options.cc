@@ -35,16 +35,10 @@ void add_suite_options(CLI::App& command, SelectionOptions& selection) {
       ->type_name("N");
   command
       .add_option("--process", selection.process,
-                  "Unit that shares a process: case, file or suite (default: as configured, else case)")
+                  "Cases that share a process: case (none), file, suite, batch:N or batch:auto; then "
+                  ",verify:PERCENT of those that passed, to run alone too (default: as configured, else "
+                  "case,verify:2%)")
       ->type_name("UNIT");
-  command
-      .add_option("--batch", selection.batch,
-                  "Most cases that share a process, or auto or off (default: as configured, else off)")
-      ->type_name("N");
-  command
-      .add_option("--verify", selection.verify,
-                  "Share of the passed cases of a shared process to run alone too, or off (default: 2%)")
-      ->type_name("PERCENT");
   command
       .add_option("--env", selection.env,
                   "Environment variable for each case, over the configuration; repeatable")

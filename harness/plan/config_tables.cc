@@ -229,13 +229,15 @@ class FileReader {
     keep(reader.error());
   }
 
+  static void fail_built_in(TableReader& reader, const char* key, const SuiteConfig& config) {
+    reader.fail(key, fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
+                "Give your own suite another name.");
+  }
+
   void read_into(TableReader& reader, const toml::table& table, SuiteConfig& config) {
     if (config.built_in) {
-      for (const char* key : {"kind", "command", "backend", "directory", "process", "batch"}) {
-        if (table.get(key) == nullptr) continue;
-        reader.fail(key,
-                    fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
-                    "Give your own suite another name.");
+      for (const char* key : {"kind", "command", "backend", "directory"}) {
+        if (table.get(key) != nullptr) fail_built_in(reader, key, config);
       }
     }
     read_program(reader, table, config);
@@ -318,35 +320,20 @@ class FileReader {
       suite.devices_by = is_auto ? DevicesBy::kAuto : DevicesBy::kWritten;
       suite.backend = is_auto ? Backend::kNone : *parse_backend(*backend);
     }
-    std::optional<std::string> process;
-    reader.read_choice("process", process, {"case", "file", "suite"});
-    suite.process_chosen = process.has_value();
-    if (process) suite.process = *process;
-    read_batch(reader, suite);
+    read_process(reader, config);
     read_command(reader, table, suite);
   }
 
-  void read_batch(TableReader& reader, Suite& suite) {
-    reader.tell("batch", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 1, "maximum": {}}}, )"
-                                     R"({{"enum": ["auto", "off"]}}]}})",
-                                     kMostInBatch));
-    reader.tell("verify", R"({"type": "string", "pattern": "^(off|[0-9.]+%)$"})");
-    if (const toml::node* node = reader.node("batch"); node != nullptr && !is_off(*node)) {
-      const auto batch = parse_batch(node->is_string() ? **node->as_string() : value_text(*node), "`batch`");
-      if (!batch) return reader.fail("batch", batch.error().what, batch.error().hint);
-      if (suite.process_chosen)
-        return reader.fail("batch", "`batch` cannot be combined with `process`", "Remove one of them.");
-      share_process(suite, *batch);
-    }
+  void read_process(TableReader& reader, SuiteConfig& config) {
+    reader.tell("process", fmt::format(R"({{"type": "string", "pattern": "{}"}})", process_form()));
     std::optional<std::string> text;
-    reader.read("verify", text);
+    reader.read("process", text);
     if (!text) return;
-    const auto verify = parse_verify(*text, "`verify`");
-    if (!verify) return reader.fail("verify", verify.error().what, verify.error().hint);
-    suite.verify = *verify;
+    const auto choice = parse_process(*text, "`process`");
+    if (!choice) return reader.fail("process", choice.error().what, choice.error().hint);
+    if (config.built_in && !choice->unit.empty()) return fail_built_in(reader, "process", config);
+    choose_process(*choice, config.suite);
   }
-
-  static bool is_off(const toml::node& node) { return node.is_string() && **node.as_string() == "off"; }
 
   void read_command(TableReader& reader, const toml::table& table, Suite& suite) {
     reader.tell("command", R"({"type": "array", "items": {"type": "string"}, "minItems": 1})");
@@ -489,8 +476,8 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "batch",
-                       "verify", "mask", "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels",
+    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process",
+                       "mask", "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels",
                        "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});

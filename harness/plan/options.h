@@ -28,9 +28,7 @@ struct SelectionOptions {
   std::string mask;                   // --mask: uuid | index, for suites with devices; "" = as configured
   std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured
   bool host_pids = false;             // --host-pids, for all suites
-  std::string process;                // --process: case | file | suite; "" = as configured
-  std::string batch;                  // --batch: a number, auto or off; "" = as configured
-  std::string verify;                 // --verify: a percentage or off; "" = as configured
+  std::string process;                // --process (batch.h); "" = as configured
   std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
   std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised
   bool joined = false;                // --join: other commands share the report of the ad hoc suite
@@ -50,9 +48,9 @@ struct SelectionOptions {
 
 // How much our own checks do (harness/core/axes.h).
 struct Extent {
-  std::string size = "ci";  // --size: smoke | ci | full | stress
-  std::uint64_t seed = 0;   // --seed: another choice of the points that a check is tried with
-  std::string point;        // --point: this one alone; "" = as many as the size asks for
+  std::string size = "ci";  // smoke | ci | full | stress
+  std::uint64_t seed = 0;   // another choice of the points that a check is tried with
+  std::string point;        // this one alone; "" = as many as the size asks for
 };
 
 // Limits as typed; each wins over every configuration file.

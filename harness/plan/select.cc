@@ -245,30 +245,9 @@ Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& me
 
 Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& process) {
   if (process.empty()) return {};
-  const std::set<std::string> all = {"case", "file", "suite"};
-  if (!all.contains(process))
-    return Error::refused(fmt::format("--process {} does not exist", process),
-                          known(process, all, "choices"));
-  for (SuiteConfig& suite : suites) {
-    suite.suite.process = process;
-    suite.suite.batch = kNoBatchLimit;
-    suite.suite.process_chosen = true;
-  }
-  return {};
-}
-
-Result<void> set_batches(std::vector<SuiteConfig>& suites, const SelectionOptions& options) {
-  if (!options.batch.empty()) {
-    if (!options.process.empty()) return Error::refused("--batch cannot be combined with --process");
-    if (options.batch == "off") return set_processes(suites, "case");
-    const auto batch = parse_batch(options.batch, "--batch");
-    if (!batch) return batch.error();
-    for (SuiteConfig& suite : suites) share_process(suite.suite, *batch);
-  }
-  if (options.verify.empty()) return {};
-  const auto verify = parse_verify(options.verify, "--verify");
-  if (!verify) return verify.error();
-  for (SuiteConfig& suite : suites) suite.suite.verify = *verify;
+  const auto choice = parse_process(process, "--process");
+  if (!choice) return choice.error();
+  for (SuiteConfig& suite : suites) choose_process(*choice, suite.suite);
   return {};
 }
 
@@ -431,7 +410,6 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
   for (SuiteConfig& suite : *suites) suite.suite.host_pids |= options.host_pids;
   if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
-  if (Result<void> set = set_batches(*suites, options); !set) return set.error();
   if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
   return suites;
 }

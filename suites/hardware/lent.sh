@@ -17,7 +17,7 @@ speeds 25 55
 nccl 15 40'
 
 step_suites() { # 154 s on an H200
-  "$here/run.sh" "$LENT_OUT/suites" -q --batch auto --deadline "$((seconds - 25))s" "$@"
+  "$here/run.sh" "$LENT_OUT/suites" -q --process batch:auto --deadline "$((seconds - 25))s" "$@"
 }
 
 step_accept() {

@@ -112,7 +112,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       command.add_option("--plan", options.plan_file, "Run the plan in this file (see `proctor plan`)")
           ->type_name("FILE");
   for (const char* fixed :
-       {"suites",  "--backend",  "--gpus",      "--process", "--batch",   "--verify",    "--env",
+       {"suites",  "--backend",  "--gpus",      "--process", "--env",
         "--kind",  "--name",     "--label",     "--config",  "--profile", "--suite-arg",
         "--hierarchy", "--mask",    "--mem-cap", "--host-pids", "--timeout",
         "--grace", "--stall",    "--retries",   "--leaks"}) {
@@ -244,8 +244,6 @@ const std::vector<Heading>& headings() {
        {{"--kind", kPlanTells},
         {"--name", kHarmless},
         {"--process", kHarmless},
-        {"--batch", kHarmless},
-        {"--verify", kHarmless},
         {"--env", kHarmless}}},
       {"Devices",
        {{"--gpus", kHarmless},

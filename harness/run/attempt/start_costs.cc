@@ -20,8 +20,8 @@ bool may_share(const Suite& suite) {
 }
 
 std::string what_to_write(const Suite& suite) {
-  if (suite.origin == kCommandLineOrigin) return "give --batch auto";
-  return fmt::format("write batch = \"auto\" below [suite.{}]", suite.name);
+  if (suite.origin == kCommandLineOrigin) return "give --process batch:auto";
+  return fmt::format("write process = \"batch:auto\" below [suite.{}]", suite.name);
 }
 
 }  // namespace

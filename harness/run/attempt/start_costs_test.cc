@@ -37,7 +37,7 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
   EXPECT_EQ(proposals[0].code, WarningCode::kStartCosts);
   EXPECT_EQ(proposals[0].text,
             "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start and exit, its tests 0.2 s; to "
-            "share processes, write batch = \"auto\" below [suite.t], which saves up to 4.3 of the 10.0 s of "
+            "share processes, write process = \"batch:auto\" below [suite.t], which saves up to 4.3 of the 10.0 s of "
             "this run");
 }
 
@@ -53,7 +53,7 @@ TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {
   add(10, Milliseconds(500), Milliseconds(20));
   ASSERT_THAT(costs_.proposals(kRun), SizeIs(1));
   EXPECT_THAT(costs_.proposals(kRun)[0].text,
-              HasSubstr("; to share processes, give --batch auto, which saves"));
+              HasSubstr("; to share processes, give --process batch:auto, which saves"));
 }
 
 TEST_F(StartCostsTest, TestsThatTakeLongerThanTheirStartAreLeftAlone) {

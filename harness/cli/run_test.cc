@@ -255,7 +255,7 @@ TEST_F(Run, AKnownFailureIsExpectedAndMissedWhenItIsGone) {
 
 TEST_F(Run, MissingDevicesAreSaidWithTheNextCommand) {
   write("proctor.toml",
-        "[suite.gpu]\nkind = \"command\"\nbackend = \"cuda\"\ndevices = 1\ncommand = [\"/bin/true\"]\n");
+        "[suite.gpu]\nkind = \"command\"\nbackend = \"cuda\"\ngpus = 1\ncommand = [\"/bin/true\"]\n");
   const Ended ended = run({});
   EXPECT_EQ(ended.exit_code, 3) << ended.out << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("proctor doctor"));

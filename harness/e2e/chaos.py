@@ -109,7 +109,7 @@ class Seat:
             commands.insert(dice.randrange(4), (sickness.__name__, sickness()))
         names = [f"{index:02}-{'sick' if sickness and name == sickness.__name__ else 'case'}"
                  for index, (name, _) in enumerate(commands)]
-        return {name: {"kind": "command", "backend": "xpu", "devices": 1, "command": machine.alone_on_its_card(command)}
+        return {name: {"kind": "command", "backend": "xpu", "gpus": 1, "command": machine.alone_on_its_card(command)}
                 for name, (_, command) in zip(names, commands)}
 
     def as_user(self, words, **more):

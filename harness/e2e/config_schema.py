@@ -30,7 +30,7 @@ VALUES = {  # table: {key: values}; each value is written into a file of its own
     "defaults": {**{key: LIMITS[key] for key in ("retries", "leaks", "stall")}, "env": ('{A = "1"}', "{A = 1}", '{PROCTOR_CASE = "x"}'),
                  "gtest": ('{timeout = "1s"}', "{timeout = 1}", '{env = {A = "1"}}', '"x"'), "gtst": ('{timeout = "1s"}',)},
     "suite.a": {**LIMITS, "kind": ('"gtst"', "1"), "backend": ('"none"', '"rocm"', '"CUDA"'), "process": ('"case"', '"each"', '"batch:3"', '"batch:auto,verify:off"', '"verify:2%"', '"batch:0"', '"batch:100001"', '"batch:3,suite"', "3"),
-                "devices": ('"marker:"', '"gpus"', "-1", "1025", "1.5", "0"), "ranks": ("0", "256", "257", '"4"'), "mask": ('"uuid"', '"uid"'),
+                "gpus": ('"marker:"', '"gpus"', "-1", "1025", "1.5", "0"), "ranks": ("0", "256", "257", '"4"'), "mask": ('"uuid"', '"uid"'),
                 "hierarchy": ('"FLAT"', "1"), "mem_cap": ("512", '"512"', '"512MB"', '"lots"'), "host_pids": ("true", '"true"', "1"),
                 "junit_classname": ('"suite"', '"none"'), "labels": ('["a", "b"]', '"a"', "[1]"), "directory": ('"."', "1"),
                 "env": ('{A = "1"}', "{A = 1}", '{ZE_AFFINITY_MASK = "0"}', '{CUDA_VISIBLE_DEVICES = "0"}', '{NEO_ZE_AFFINITY_MASK = "0"}',
@@ -42,7 +42,7 @@ FILES = {  # whole files
     "a name of a suite": '[suite."a/b"]\ncommand = ["true"]\n', "a table of another name": "[suites.a]\n", "an array of suites": "[[suite]]\n",
     "an override": '[[override]]\nmatch = "a"\ntimeout = "1s"\n', "an override without its pattern": '[[override]]\ntimeout = "1s"\n',
     "an override as a table": '[override]\nmatch = "a"\n', "limits of a built-in suite": '[suite.memory]\ntimeout = "5m"\n',
-    "nothing": "", "a profile as a value": 'profile = "ci"\n', "devices": '[suite.c]\ncommand = ["true"]\nbackend = "xpu"\ndevices = 2\n'
+    "nothing": "", "a profile as a value": 'profile = "ci"\n', "devices": '[suite.c]\ncommand = ["true"]\nbackend = "xpu"\ngpus = 2\n'
     'mem_cap = "1.5GiB"\nhierarchy = "flat"\n',
 }
 

@@ -115,10 +115,10 @@ def tests_pass(containers, layer, script, *arguments):
 def leases_between_containers(containers):
     """With a directory that both mount, two containers never hold one card at once, and the one that waits says why."""
     write_config(containers.shared / "hold.toml", {
-        "hold": {"kind": "command", "backend": "xpu", "devices": 1, "timeout": "60s",
+        "hold": {"kind": "command", "backend": "xpu", "gpus": 1, "timeout": "60s",
                  "command": ["sh", "-c", "echo up > /shared/up; while [ ! -e /shared/end ]; do sleep 0.05; done"]}})
     write_config(containers.shared / "want.toml", {
-        "want": {"kind": "command", "backend": "xpu", "devices": 1, "command": ["true"]}})
+        "want": {"kind": "command", "backend": "xpu", "gpus": 1, "command": ["true"]}})
     words = ("/proctor/bin/proctor", "run", "--sim", "xpu:1x1,state=/shared/machine", "--config")
     holder = containers.start("pidns", *words, "/shared/hold.toml", "--out", "/shared/holder")
     wait_until(lambda: (containers.shared / "up").exists() or holder.poll() is not None, 60, "holder")

@@ -109,7 +109,7 @@ class DeviceCgroup:
 
 
 def suite(backend, command):
-    return {"kind": "command", "command": command, "backend": backend, "devices": 1}
+    return {"kind": "command", "command": command, "backend": backend, "gpus": 1}
 
 
 def run(sandbox, root, command, *options, sim, backend, cgroup=None, program=None):

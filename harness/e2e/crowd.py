@@ -53,7 +53,7 @@ def main():
     with Sandbox() as sandbox:
         log, config = sandbox.path / "log", sandbox.path / "crowd.toml"
         each = options.cases // RUNNERS
-        write_config(config, {f"case{index}": {"kind": "command", "backend": "xpu", "devices": 1, "command": [
+        write_config(config, {f"case{index}": {"kind": "command", "backend": "xpu", "gpus": 1, "command": [
             "bash", "-c", CASE, "bash", str(log), str(options.work)]} for index in range(each)})
         outs = [sandbox.out() for _ in range(RUNNERS)]
         runs = [sandbox.start("run", "--config", config, "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine",

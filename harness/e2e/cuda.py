@@ -76,8 +76,8 @@ def cards_differ(sandbox):
 
 def each_vendor_sees_its_own(sandbox, cards):
     """One run, both backends, one backend per child; the other vendor is hidden from it."""
-    config = say_environment(sandbox, {"intel": {"backend": "xpu", "devices": 1}, "nvidia": {"backend": "cuda", "devices": 2},
-                                       "ordinals": {"backend": "cuda", "devices": 1, "mask": "index"}, "plain": {}})
+    config = say_environment(sandbox, {"intel": {"backend": "xpu", "gpus": 1}, "nvidia": {"backend": "cuda", "gpus": 2},
+                                       "ordinals": {"backend": "cuda", "gpus": 1, "mask": "index"}, "plain": {}})
     done, document, _ = run(sandbox, config, "--sim", "xpu:2x2,cuda:4", "--backend", "all")
     check(done.returncode == 0, done.stdout, done.stderr)
     check(document["run"]["sim"]["topology"] == "xpu:2x2,cuda:4", document["run"]["sim"])
@@ -111,7 +111,7 @@ def order_of_cuda(sandbox):
 def callers_mask_narrows(sandbox):
     """Ordinals count as CUDA counts them for the caller; what the caller does not have appears nowhere."""
     order = order_of_cuda(sandbox)
-    config = say_environment(sandbox, {"one": {"backend": "cuda", "devices": 1}, "two": {"backend": "cuda", "devices": 2}})
+    config = say_environment(sandbox, {"one": {"backend": "cuda", "gpus": 1}, "two": {"backend": "cuda", "gpus": 2}})
     both = {"CUDA_VISIBLE_DEVICES": "1,0"}
     done, document, _ = run(sandbox, config, "--sim", "cuda:2", env=both)
     check(done.returncode == 0, done.stdout, done.stderr)
@@ -130,7 +130,7 @@ def callers_mask_narrows(sandbox):
 
 
 def empty_mask_keeps_nvidia_out(sandbox):
-    config = say_environment(sandbox, {"intel": {"backend": "xpu", "devices": 1}, "nvidia": {"backend": "cuda", "devices": 1}})
+    config = say_environment(sandbox, {"intel": {"backend": "xpu", "gpus": 1}, "nvidia": {"backend": "cuda", "gpus": 1}})
     done, document, _ = run(sandbox, config, "--sim", "xpu:1x1,cuda:1", env={"CUDA_VISIBLE_DEVICES": ""})
     check(done.returncode == 3, "a suite that needs a card has none:", done.stdout, done.stderr)
     check("CUDA_VISIBLE_DEVICES='' leaves no cuda device" in done.stdout, done.stdout)
@@ -159,7 +159,7 @@ def no_driver_is_named(sandbox):
     """Over the real CUDA Runtime: each way to have no driver has a name, in the inventory and as the reason of a skip."""
     if not (STUB and RUNTIME):
         return print("not checked: this build has no CUDA toolkit")
-    config = say_environment(sandbox, {"gpu": {"backend": "cuda", "devices": 1}})
+    config = say_environment(sandbox, {"gpu": {"backend": "cuda", "gpus": 1}})
     for told, reason in FAILURES.items():
         name, value = told.split("=")
         env = {"LD_LIBRARY_PATH": f"{STUB}:{RUNTIME}", name: value}
@@ -180,7 +180,7 @@ def old_driver_is_for_others(sandbox):
     if not (STUB and RUNTIME and NVML and (BIN / "memory_cuda").exists()):
         return print("not checked: this build has no CUDA toolkit")
     env = {"LD_LIBRARY_PATH": f"{STUB}:{NVML}:{RUNTIME}", "PROCTOR_STUB_CUDA_VERSION": "11080"}
-    config = say_environment(sandbox, {"other": {"backend": "cuda", "devices": 1}})
+    config = say_environment(sandbox, {"other": {"backend": "cuda", "gpus": 1}})
     sandbox.run_keys(state_dir=sandbox.path / "leases")
     done, document, _ = run(sandbox, config, "other", "memory", "--backend", "cuda", "--filter", "other/*", "--filter",
                             "*/Copy.HostToDeviceIsByteExact", env=env)

@@ -12,7 +12,7 @@ SICK = "kernel.skip:dev=0"  # of the first card: every call succeeds, and nothin
 
 
 def cuda(*command):
-    return {"kind": "command", "command": list(command), "backend": "cuda", "devices": 1}
+    return {"kind": "command", "command": list(command), "backend": "cuda", "gpus": 1}
 
 
 def crash():

@@ -16,7 +16,7 @@ LATE_US, LATE_SLOWLY_US = 1_000_000, 8_000_000
 
 def command_suite(command, faults=""):
     return {"kind": "command", "command": [*(["env", f"PROCTOR_SIM_FAULTS={faults}"] if faults else []), *command],
-            "backend": "xpu", "devices": 1}
+            "backend": "xpu", "gpus": 1}
 
 
 def run(sandbox, suites, *arguments):

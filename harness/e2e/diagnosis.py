@@ -12,7 +12,7 @@ WEDGED = 'echo "xe $pci: [drm] *ERROR* CRITICAL: Xe has declared device $pci as 
 
 
 def suite(script, **more):
-    return {"kind": "command", "command": ["/bin/sh", "-c", ADDRESS + script], "backend": "xpu", "devices": 1, **more}
+    return {"kind": "command", "command": ["/bin/sh", "-c", ADDRESS + script], "backend": "xpu", "gpus": 1, **more}
 
 
 def run(sandbox, suites, *arguments):

@@ -306,7 +306,7 @@ def device_memory(sandbox):
         left = sandbox.path / f"left-{code}"
         leaver = ["env", f"PROCTOR_SIM_FAULTS={fault}", "sh", "-c",
                   f"{BIN}/memory_xpu --helper leave_memory {256 << 20}; touch {left}; sleep 600"]
-        write_config(sandbox.path / "devices.toml", {"leaver": {"kind": "command", "command": leaver, "backend": "xpu", "devices": 1}})
+        write_config(sandbox.path / "devices.toml", {"leaver": {"kind": "command", "command": leaver, "backend": "xpu", "gpus": 1}})
         out = sandbox.out()
         process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", f"xpu:1x1,state={machine}", "--out", out)
         wait_until(left.exists, 60, "memory left behind")
@@ -331,7 +331,7 @@ def driver_that_hangs(sandbox):
     (programs / "proctor-probe-xpu").write_text(f"#!/bin/sh\nexec {' '.join(misbehaving('ignore-term', token))}\n")
     (programs / "proctor-probe-xpu").chmod(0o755)
     write_config(sandbox.path / "devices.toml",
-                 {"stuck": {"kind": "command", "command": ["sleep", "600"], "backend": "xpu", "devices": 1}})
+                 {"stuck": {"kind": "command", "command": ["sleep", "600"], "backend": "xpu", "gpus": 1}})
     out = sandbox.out()
     process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", f"xpu:1x1,state={machine}",
                             "--out", out)

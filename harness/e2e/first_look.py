@@ -51,7 +51,7 @@ def write_suite(sandbox):
     path.chmod(0o755)
     (sandbox.path / "below").write_text(str(ALL))
     write_config(sandbox.path / "proctor.toml", {
-        "s": {"kind": "proctor", "command": ["./suite.sh"], "backend": "xpu", "devices": 1}})
+        "s": {"kind": "proctor", "command": ["./suite.sh"], "backend": "xpu", "gpus": 1}})
 
 
 def last_lines(sandbox):
@@ -107,7 +107,7 @@ def one_device(sandbox):
     # On a busy machine the other device could get nearly all cases: there they wait for two failures.
     script = (f"case $PROCTOR_DEVICES in *xpu-sim:0*) echo x >> {failed}; exit 1 ;; esac; "
               f"until test $(wc -l < {failed}) -ge 2; do sleep 0.05; done")
-    text = "".join(f'[suite.s{n}]\nkind = "command"\nbackend = "xpu"\ndevices = 1\n'
+    text = "".join(f'[suite.s{n}]\nkind = "command"\nbackend = "xpu"\ngpus = 1\n'
                    f'command = ["sh", "-c", "{script}"]\n' for n in range(12))
     (sandbox.path / "proctor.toml").write_text(text)
     done = sandbox.proctor("run", "--sim", "xpu:2x1", "--out", out)

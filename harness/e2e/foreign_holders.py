@@ -37,7 +37,7 @@ class Holder:
 
 def arguments(sandbox, state, cards, cases, *more, **keys):
     config = sandbox.path / "foreign.toml"
-    write_config(config, {f"case{i}": {"kind": "command", "command": ["/bin/true"], "backend": "xpu", "devices": 1}
+    write_config(config, {f"case{i}": {"kind": "command", "command": ["/bin/true"], "backend": "xpu", "gpus": 1}
                           for i in range(cases)}, run=keys)
     return ["run", "--config", config, "--sim", f"xpu:{cards}x1,state={state}", "--jobs", "1", "--out",
             sandbox.out(), *more]

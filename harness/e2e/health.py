@@ -18,7 +18,7 @@ SICK = "kernel.skip:dev=0"  # of the first card: every call succeeds, and nothin
 
 
 def xpu(*command):
-    return {"kind": "command", "command": list(command), "backend": "xpu", "devices": 1}
+    return {"kind": "command", "command": list(command), "backend": "xpu", "gpus": 1}
 
 
 def crash():
@@ -147,7 +147,7 @@ def test_card(n):
     assert n == 1 or os.environ["ZE_AFFINITY_MASK"] != "0"
 """)
     suites = {"many": {"kind": "pytest", "command": [sys.executable, "-m", "pytest", "-q", str(script)], "backend": "xpu",
-                       "devices": 1, "process": "suite"}}
+                       "gpus": 1, "process": "suite"}}
     if subprocess.run([sys.executable, "-m", "pytest", "--version"], capture_output=True).returncode != 0:
         return print("not checked: pytest is not installed")
     for card in range(3):  # which of them has mask 0
@@ -178,7 +178,7 @@ def test_behind(): copy()
 def test_last(): copy()
 """)
     suites = {"t": {"kind": "pytest", "command": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_cards.py"],
-                    "backend": "xpu", "devices": 1}}
+                    "backend": "xpu", "gpus": 1}}
     done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--env", "BEFORE=1")
     check(done.returncode == 75, done.returncode, done.stdout, done.stderr)
     said = outcomes(document)

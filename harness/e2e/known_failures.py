@@ -27,7 +27,7 @@ def counts_on_its_device(sandbox):
     """The same failure, on the model that the entry names and on another one, and of another backend."""
     (sandbox.path / "cards.toml").write_text(CARDS)
     write_config(sandbox.path / "proctor.toml",
-                 {"gpu": {"kind": "command", "command": ["sh", "-c", "exit 3"], "backend": "xpu", "devices": 1},
+                 {"gpu": {"kind": "command", "command": ["sh", "-c", "exit 3"], "backend": "xpu", "gpus": 1},
                   "host": {"kind": "command", "command": ["sh", "-c", "exit 3"], "backend": "none"}})
     known = sandbox.path / "known.toml"
     known.write_text(entry("*/sh", "exit:3", device="*Flex*"))

@@ -24,7 +24,7 @@ def configure(sandbox, log, command=None, cases=CASES):
     script = sandbox.path / "case.py"
     script.write_text(CASE)
     suites = {f"case{i}": {"kind": "command", "command": command or [sys.executable, str(script), str(log)],
-                           "backend": "xpu", "devices": 1} for i in range(cases)}
+                           "backend": "xpu", "gpus": 1} for i in range(cases)}
     config = sandbox.path / "shared.toml"
     write_config(config, suites)
     return config
@@ -113,7 +113,7 @@ def start_holder(sandbox, *options):
     script.write_text(UNLOCK)
     config = sandbox.path / "holder.toml"
     write_config(config, {f"case{i}": {"kind": "command", "command": [sys.executable, str(script), str(path)],
-                                       "backend": "xpu", "devices": 1} for i, path in enumerate(ready)})
+                                       "backend": "xpu", "gpus": 1} for i, path in enumerate(ready)})
     run = sandbox.start(*arguments(sandbox, config, "--jobs", "2", *options))
     wait_until(lambda: all(path.exists() for path in ready), 30, "start of both cases")
     return run

@@ -23,7 +23,7 @@ PLANNED = sorted(TOOK_MS)
 
 def configure(sandbox):
     """Cases that have the only card one after the other, and one beside them."""
-    suites = {case.split("/")[0]: {"kind": "command", "command": ["sh", "-c", "true"], "backend": "xpu", "devices": 1}
+    suites = {case.split("/")[0]: {"kind": "command", "command": ["sh", "-c", "true"], "backend": "xpu", "gpus": 1}
               for case in TOOK_MS}
     suites["host"] = {"kind": "command", "command": ["sh", "-c", "true"], "backend": "none"}
     write_config(sandbox.path / "proctor.toml", suites)
@@ -121,7 +121,7 @@ def side_by_side(sandbox):
               "more": {"kind": "command", "command": ["sh", "-c", f"until test -e {there}; do sleep 0.02; done"],
                        "backend": "none"},
               "card": {"kind": "command", "command": ["sh", "-c", meet, str(there), str(here)], "backend": "xpu",
-                       "devices": 1}}
+                       "gpus": 1}}
     write_config(sandbox.path / "proctor.toml", suites)
     for words in ([], ["--jobs", "2"]):
         run(sandbox, *words, cards=2)

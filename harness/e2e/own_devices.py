@@ -74,7 +74,7 @@ def of_the_caller(sandbox):
     _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})
     check("ZE_ENABLE_PCI_ID_DEVICE_ORDER" not in done.stdout, "a case gets just that:", done.stdout)
     # All at once, on two cards.
-    shown, document, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n',
+    shown, document, _ = run_suite(sandbox, 'backend = "xpu"\ngpus = 2\n',
                                    env={**OF_A_CALLER, "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})
     check(shown == {**plain, "ZE_AFFINITY_MASK": "0,1"}, shown)
     said = document["cases"][0]["attempts"][0]["environment"]
@@ -117,7 +117,7 @@ def mask_of_the_caller(sandbox):
         check(shown["ZE_AFFINITY_MASK"] == sees, sim, mask, more, shown)
         check(not document["warnings"], sim, mask, document["warnings"])
     check("  mask         ZE_AFFINITY_MASK=1 of the caller: xpu-sim:0 (tiles: 1)" in done.stdout, done.stdout)
-    both, _, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n', env={"ZE_AFFINITY_MASK": "0.0,1.1"})
+    both, _, _ = run_suite(sandbox, 'backend = "xpu"\ngpus = 2\n', env={"ZE_AFFINITY_MASK": "0.0,1.1"})
     check(both["ZE_AFFINITY_MASK"] == "0.1,1.0", both)
 
 
@@ -175,7 +175,7 @@ def proof(sandbox):
     other = {"PROCTOR_SIM_FAULTS": "visibility.mask_off_by_one"}
     done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **other})
     check(done.returncode == 75 and "would be leased" in done.stderr, done.returncode, done.stderr)
-    _, _, done = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n')
+    _, _, done = run_suite(sandbox, 'backend = "xpu"\ngpus = 2\n')
     line = next((line for line in done.stdout.splitlines() if line.startswith("  sees ")), "")
     check("own:" in line and line.count("0000:") == 2 and "ZE_AFFINITY_MASK=0,1" in line, done.stdout)
 

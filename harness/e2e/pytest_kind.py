@@ -500,7 +500,7 @@ def test_nine(): pass
 def markers(sandbox):
     if not ((BIN / "libproctor_ze_sim.so").exists() and (BIN / "proctor-probe-xpu").exists()):
         return print("skipped: devices by marker: library_missing:libproctor_ze_sim.so")
-    project = Project(sandbox, "markers", {"test_a.py": LEASED}, process="file", backend="xpu", devices="marker:gpus")
+    project = Project(sandbox, "markers", {"test_a.py": LEASED}, process="file", backend="xpu", gpus="marker:gpus")
     _, cases = project.run("--sim", "xpu:3x1", code=0)
     said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
     check(said == {"test_two": "pass", "test_none": "pass", "test_unmarked": "pass", "test_pair": "pass",
@@ -521,7 +521,7 @@ def listed_with_devices(sandbox):
     """Tests that are made by what a module sees exist; without a free device the listing says what it lacked."""
     if not ((BIN / "libproctor_ze_sim.so").exists() and (BIN / "proctor-probe-xpu").exists()):
         return print("skipped: listing with devices: library_missing:libproctor_ze_sim.so")
-    project = Project(sandbox, "depends", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
+    project = Project(sandbox, "depends", {"test_a.py": DEPENDS}, backend="xpu", gpus=2)
     _, cases = project.run("--sim", "xpu:3x1", code=0)
     said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
     check(said == {"test_each[0]": "pass", "test_each[1]": "pass"}, said)
@@ -538,7 +538,7 @@ def listing_waits(sandbox):
         return print("skipped: a listing that waits: library_missing:libproctor_ze_sim.so")
     machine, ready, go = sandbox.path / "busy", sandbox.path / "holds", sandbox.path / "go"
     card = ["--sim", f"xpu:2x1,state={machine}"]
-    project = Project(sandbox, "waits", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
+    project = Project(sandbox, "waits", {"test_a.py": DEPENDS}, backend="xpu", gpus=2)
     os.mkfifo(go)
     holder = sandbox.start("exec", "--gpus", "1", *card, "--", "sh", "-c", f"echo up > {ready}; read line < {go}")
     wait_until(ready.exists, 30, "holder of the card")
@@ -565,7 +565,7 @@ def listing_without_the_drained(sandbox):
     """A drained card is not waited for; where it is the only one, nothing is listed as if there were none."""
     if not (BIN / "libproctor_ze_sim.so").exists():
         return print("skipped: a drained card: library_missing:libproctor_ze_sim.so")
-    project = Project(sandbox, "drained", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
+    project = Project(sandbox, "drained", {"test_a.py": DEPENDS}, backend="xpu", gpus=2)
     for cards in (1, 2):
         machine = sandbox.path / f"drained{cards}"
         machine.mkdir()
@@ -595,7 +595,7 @@ def listing_keeps_a_doubt(sandbox):
     run.communicate()
     dirty = [path for path in (machine / "leases").glob("xpu*.lease") if json.loads(path.read_text())["dirty"]]
     check(len(dirty) == 1, "the killed runner left no dirty lease")
-    project = Project(sandbox, "doubt", {"test_a.py": DEPENDS}, backend="xpu", devices=1)
+    project = Project(sandbox, "doubt", {"test_a.py": DEPENDS}, backend="xpu", gpus=1)
 
     def listed_on_it():
         return "test_each[0]" in sandbox.proctor("list", "--config", project.config, *card).stdout

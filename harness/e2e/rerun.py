@@ -18,7 +18,7 @@ def on_card(bad, then="exit 1"):
 
 
 def suite(script, **more):
-    return {"kind": "command", "command": ["sh", "-c", script], "backend": "xpu", "devices": 1, **more}
+    return {"kind": "command", "command": ["sh", "-c", script], "backend": "xpu", "gpus": 1, **more}
 
 
 def run(sandbox, suites, *arguments):
@@ -105,7 +105,7 @@ def each_device(sandbox):
 def each_pair(sandbox):
     """A case for two devices runs on each two neighbours of a ring."""
     config = sandbox.path / "pairs.toml"
-    pair = {"kind": "command", "backend": "cuda", "devices": 2}
+    pair = {"kind": "command", "backend": "cuda", "gpus": 2}
     write_config(config, {"fine": {**pair, "command": ["true"]},
                           "bad": {**pair, "command": ["/bin/sh", "-c", 'case "$PROCTOR_DEVICES" in *cuda-sim:1*) exit 1;; esac']}})
     out = sandbox.out()
@@ -212,7 +212,7 @@ def red_by_flaky(sandbox):
     script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
     for more, again in (((), "case flaky/sh"), (("--flaky", "pass:100%"), "nothing to run again")):
         (sandbox.path / "tries").unlink(missing_ok=True)
-        write_config(sandbox.path / "proctor.toml", {"flaky": {**suite(script, retries=1), "backend": "none", "devices": 0},
+        write_config(sandbox.path / "proctor.toml", {"flaky": {**suite(script, retries=1), "backend": "none", "gpus": 0},
                                                      "good": {"kind": "command", "command": ["true"]}})
         first = sandbox.out()
         sandbox.proctor("run", "--out", first, *more)

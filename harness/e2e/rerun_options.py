@@ -17,13 +17,13 @@ CONFIG = """
 kind = "command"
 command = ["sh", "-c", "i=0; until [ -e begun ] || [ $i -ge 40 ]; do i=$((i+1)); sleep 0.05; done"]
 backend = "xpu"
-devices = 1
+gpus = 1
 labels = ["of_all"]
 [suite.card]
 kind = "command"
 command = ["sh", "-c", "touch begun; echo from the case; exit 1"]
 backend = "xpu"
-devices = 1
+gpus = 1
 labels = ["of_all"]
 [suite.left]
 kind = "command"

@@ -96,7 +96,7 @@ def the_plan_decides(sandbox):
 def a_host_that_cannot(sandbox):
     """A case that this machine cannot run is a skip with its reason; its id stays."""
     write_config(sandbox.path / "proctor.toml", {
-        "big": {"kind": "command", "command": ["true"], "backend": "cuda", "devices": 2},
+        "big": {"kind": "command", "command": ["true"], "backend": "cuda", "gpus": 2},
         "small": {"kind": "command", "command": ["true"], "backend": "none"}})
     check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
     code, document, _ = run_shard(sandbox, "1/1", "--sim", "cuda:1")

@@ -55,25 +55,25 @@ def devices_of(out):
 
 def pool_is_the_allocation(sandbox):
     """Both vendors' masks are set, only one has devices; the cases get those of the mask, as CUDA counts, and no others."""
-    many = {f"s{index}": {"command": ["true"], "backend": "cuda", "devices": 1} for index in range(8)}
+    many = {f"s{index}": {"command": ["true"], "backend": "cuda", "gpus": 1} for index in range(8)}
     for order, devices in (("PCI_BUS_ID", {"cuda-sim:2", "cuda-sim:3"}), ("FASTEST_FIRST", {"cuda-sim:2", "cuda-sim:0"})):
         done = run(sandbox, many, env=job(1, "2,3", CUDA_DEVICE_ORDER=order))
         check(done.returncode == 0, done.stdout, done.stderr)
         check(devices_of(sandbox.last_out()) == devices, order, devices_of(sandbox.last_out()))
-    done = run(sandbox, {"wide": {"command": ["true"], "backend": "cuda", "devices": 3}}, env=job(1, "2,3"))
+    done = run(sandbox, {"wide": {"command": ["true"], "backend": "cuda", "gpus": 3}}, env=job(1, "2,3"))
     check(verdicts(sandbox.last_out()) == {"wide": "skip(needs:devices>=3)"}, verdicts(sandbox.last_out()))
 
 
 def renumbered(sandbox):
     """In a cgroup with two of the node's devices the driver counts them from 0; the node's numbers stay 2 and 3."""
-    done = run(sandbox, {"two": {"command": ["true"], "backend": "cuda", "devices": 2}}, sim="cuda:2",
+    done = run(sandbox, {"two": {"command": ["true"], "backend": "cuda", "gpus": 2}}, sim="cuda:2",
                env=job(1, "0,1", SLURM_STEP_GPUS="2,3", SLURM_JOB_GPUS="2,3"))
     check(done.returncode == 0, done.stdout, done.stderr)
 
 
 def contradictions(sandbox):
     """Refused by name before anything starts."""
-    one = {"one": {"command": ["true"], "backend": "cuda", "devices": 1}}
+    one = {"one": {"command": ["true"], "backend": "cuda", "gpus": 1}}
     unmasked = {key: value for key, value in job(1, "2,3").items() if key != "CUDA_VISIBLE_DEVICES"}
     unmasked.pop("ZE_AFFINITY_MASK")
     for env, words in (
@@ -92,7 +92,7 @@ def contradictions(sandbox):
 
 def one_number_two_vendors(sandbox):
     """On a node with devices of both, one number of Slurm names a device of each: refused until one vendor is hidden."""
-    one = {"one": {"command": ["true"], "backend": "xpu", "devices": 1}}
+    one = {"one": {"command": ["true"], "backend": "xpu", "gpus": 1}}
     done = run(sandbox, one, sim="xpu:2x1,cuda:2", env=job(1, "1"))
     check(done.returncode == 2 and "CUDA_VISIBLE_DEVICES=1 and ZE_AFFINITY_MASK=1 leaves 2 devices" in done.stderr
           and "Flags=nvidia_gpu_env" in done.stderr, done.returncode, done.stderr)
@@ -103,7 +103,7 @@ def one_number_two_vendors(sandbox):
 
 def tiled_cards(sandbox):
     """Slurm sets ZE_AFFINITY_MASK, and no variable that says what it counts."""
-    one = {"one": {"command": ["true"], "backend": "xpu", "devices": 1}}
+    one = {"one": {"command": ["true"], "backend": "xpu", "gpus": 1}}
     for more in ({}, {"ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}):
         in_order = {**more, "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"}
         for variables, device in ((more, "xpu-sim:1"), (in_order, "xpu-sim:0")):
@@ -119,7 +119,7 @@ def jobs_of_one_node(sandbox):
     jobs = []
     for number, (own, other, mask) in enumerate(pairs, 1):
         suites = {f"s{index}": {"command": shell(meet.format(sandbox.path, f"{own}{index}", f"{other}{index}")),
-                                "backend": "cuda", "devices": 1} for index in range(2)}
+                                "backend": "cuda", "gpus": 1} for index in range(2)}
         jobs.append((run(sandbox, suites, "--jobs", 2, env=job(number, mask), start=True), sandbox.last_out()))
     used = []
     for process, out in jobs:
@@ -133,7 +133,7 @@ def jobs_that_share(sandbox):
     """Two jobs whose masks overlap, as with OverSubscribe: no device is used by both at a time."""
     log = sandbox.path / "order"
     script = f"echo begin $CUDA_VISIBLE_DEVICES $$ >> {log}; sleep 0.02; echo end $CUDA_VISIBLE_DEVICES $$ >> {log}"
-    suites = {f"s{index}": {"command": shell(script), "backend": "cuda", "devices": 1} for index in range(8)}
+    suites = {f"s{index}": {"command": shell(script), "backend": "cuda", "gpus": 1} for index in range(8)}
     jobs = [run(sandbox, suites, "--jobs", 2, env=job(number, "0,1"), start=True) for number in (1, 2)]
     for process in jobs:
         errors = sandbox.finish(process, 120)
@@ -189,7 +189,7 @@ def stubborn(sandbox, token):
     suites = {name: {"command": command} for name, command in traps.items()}
     suites["dies"] = {"command": misbehaving("sleep-forever", token)}
     suites["ranks"] = {"command": misbehaving("sleep-forever", token), "backend": "cuda", "ranks": 2}
-    suites["device"] = {"command": misbehaving("sleep-forever", token), "backend": "cuda", "devices": 1}
+    suites["device"] = {"command": misbehaving("sleep-forever", token), "backend": "cuda", "gpus": 1}
     return suites, [sandbox.path / f"{token}-{code}" for code in (3, 143)]
 
 
@@ -369,7 +369,7 @@ def drained_device(sandbox):
                            "--sim", "cuda:2")
     check(done.returncode == 0, done.stderr)
     line = "scontrol update NodeName=node7 State=DRAIN 'Reason=proctor: cuda-sim:1 by hand'"
-    two = {"one": {"command": ["true"], "backend": "cuda", "devices": 1}}
+    two = {"one": {"command": ["true"], "backend": "cuda", "gpus": 1}}
     for env, shows in ((job(1, "0,1"), True), ({}, False)):
         ran = run(sandbox, two, env=env, sim="cuda:2")
         listed = sandbox.proctor("devices", "--state-dir", state, "--sim", "cuda:2", env={**sandbox.env, **env})

@@ -67,7 +67,7 @@ def devices_of_jobs(sandbox):
         for own, other in (("a", "b"), ("b", "a")):
             config = configure(sandbox, own, {
                 f"s{index}": {"command": shell(meet.format(sandbox.path, f"{own}{index}", f"{other}{index}")),
-                              "backend": "cuda", "devices": 1} for index in range(2)})
+                              "backend": "cuda", "gpus": 1} for index in range(2)})
             out = sandbox.path / f"out-{own}"
             jobs[submit(cluster, "--gres=gpu:2", batch_script(sandbox, own, config, out))] = out
         for job in jobs:
@@ -88,7 +88,7 @@ def start_stubborn(sandbox, cluster, name, *words, start="exec"):
     ready = sandbox.path / token
     config = configure(sandbox, name, {
         "dies": {"command": misbehaving("sleep-forever", token)},
-        "device": {"command": misbehaving("sleep-forever", token), "backend": "cuda", "devices": 1},
+        "device": {"command": misbehaving("sleep-forever", token), "backend": "cuda", "gpus": 1},
         "ranks": {"command": misbehaving("sleep-forever", token), "backend": "cuda", "ranks": 2},
         "trap": {"command": shell(f"trap 'exit 143' TERM; touch {ready}; while :; do sleep 0.05; done")}})
     out = sandbox.path / f"out-{name}"

@@ -169,7 +169,7 @@ def by_device(sandbox):
     """A case that fails on one of two cards."""
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    suites = {"card": counted(sandbox, "card", every(3), backend="xpu", devices=1)}
+    suites = {"card": counted(sandbox, "card", every(3), backend="xpu", gpus=1)}
     suites["card"]["command"][2] = '[ "$ZE_AFFINITY_MASK" = 1 ] || exit 0; ' + COUNTED
     sandbox.run_keys(settle="1s")
     done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--repeat", "3s", "--each-device", code=75)

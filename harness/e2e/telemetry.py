@@ -107,7 +107,7 @@ def shared_process(sandbox):
         "import time\ndef test_long(): time.sleep(1.5)\ndef test_short(): time.sleep(0.5)\n")
     config = sandbox.path / "shared.toml"
     write_config(config, {"two": {"kind": "pytest", "command": [python, "-m", "pytest", "test_two.py"], "process": "file,verify:off",
-                                  "backend": "xpu", "devices": 1}})
+                                  "backend": "xpu", "gpus": 1}})
     out = sandbox.out()
     done = sandbox.proctor("run", "two", "--sim", "xpu:1x1", "--config", config, "--out", out)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{
             "FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
             "proctor.toml:3: unknown key `zz` in [suite.b]",
-            "Known keys: backend, command, devices, directory, env, grace, hierarchy, host_pids, "
+            "Known keys: backend, command, directory, env, gpus, grace, hierarchy, host_pids, "
             "junit_classname, "
             "kind, labels, "
             "leaks, mask, mem_cap, "
@@ -98,12 +98,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"Mask", "[suite.a]\nmask = \"uid\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `mask` in [suite.a] is \"uid\", but must be one of uuid, index",
                   "Did you mean `uuid`?"},
-        BadConfig{"DevicesText", "[suite.a]\ndevices = \"gpus\"\ncommand = [\"x\"]\n",
-                  "proctor.toml:2: `devices` is \"gpus\", but must be a number or \"marker:NAME\"", ""},
-        BadConfig{"DevicesEmptyMarker", "[suite.a]\ndevices = \"marker:\"\ncommand = [\"x\"]\n",
-                  "proctor.toml:2: `devices` is \"marker:\", but must be a number or \"marker:NAME\"", ""},
+        BadConfig{"DevicesText", "[suite.a]\ngpus = \"gpus\"\ncommand = [\"x\"]\n",
+                  "proctor.toml:2: `gpus` is \"gpus\", but must be a number or \"marker:NAME\"", ""},
+        BadConfig{"DevicesEmptyMarker", "[suite.a]\ngpus = \"marker:\"\ncommand = [\"x\"]\n",
+                  "proctor.toml:2: `gpus` is \"marker:\", but must be a number or \"marker:NAME\"", ""},
         BadConfig{"MarkerWithoutBackend",
-                  "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = \"marker:gpus\"\n",
+                  "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ngpus = \"marker:gpus\"\n",
                   "proctor.toml:1: [suite.a] needs devices (marker `gpus`), but its backend is \"none\"",
                   "Write backend = \"cuda\", \"xpu\" or \"auto\"."},
         BadConfig{"CommandString", "[suite.a]\ncommand = \"pytest -q\"\n",
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"CommandMissing", "\n[suite.a]\nkind = \"gtest\"\n",
                   "proctor.toml:2: [suite.a] needs the key `command`",
                   "Write command = [\"program\", \"argument\"]."},
-        BadConfig{"DevicesWithoutBackend", "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ndevices = 2\n",
+        BadConfig{"DevicesWithoutBackend", "[suite.a]\ncommand = [\"x\"]\nbackend = \"none\"\ngpus = 2\n",
                   "proctor.toml:1: [suite.a] needs 2 devices, but its backend is \"none\"",
                   "Write backend = \"cuda\", \"xpu\" or \"auto\"."},
         BadConfig{"SuiteName", "[suite.\"a/b\"]\ncommand = [\"x\"]\n",
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "proctor.toml:3: `N` of `env` in [suite.a] is 4, but must be a string in quotes", ""},
         BadConfig{"EnvReserved", "[suite.a]\ncommand = [\"x\"]\nenv = {ZE_AFFINITY_MASK = \"0\"}\n",
                   "proctor.toml:3: `ZE_AFFINITY_MASK` cannot be set: it is the mask of Level Zero",
-                  "Use the keys `devices` and `mask`, or narrow the pool with your own environment."},
+                  "Use the keys `gpus` and `mask`, or narrow the pool with your own environment."},
         BadConfig{"OverrideWithoutMatch", "[[override]]\ntimeout = \"1s\"\n",
                   "proctor.toml:1: [[override]] needs the key `match`", ""},
         BadConfig{"OverrideTable", "[override]\nmatch = \"x\"\n",

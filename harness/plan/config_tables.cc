@@ -283,23 +283,23 @@ class FileReader {
 
   // A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
   void read_devices(TableReader& reader, Suite& suite) {
-    reader.tell("devices", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
+    reader.tell("gpus", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
                                        R"({{"type": "string", "pattern": "^{}."}}]}})",
                                        kMaxDevices, kMarkerPrefix));
-    const toml::node* node = reader.node("devices");
+    const toml::node* node = reader.node("gpus");
     if (node == nullptr) return;
     if (const auto* text = node->as_string()) {
       const std::string marker =
           text->get().starts_with(kMarkerPrefix) ? text->get().substr(kMarkerPrefix.size()) : std::string();
       if (marker.empty()) {
-        return reader.fail("devices", fmt::format("`devices` is {}, but must be a number or \"marker:NAME\"",
+        return reader.fail("gpus", fmt::format("`gpus` is {}, but must be a number or \"marker:NAME\"",
                                                   value_text(*node)));
       }
       suite.devices_marker = marker;
       return;
     }
     std::optional<int> devices;
-    reader.read("devices", devices, 0, kMaxDevices);
+    reader.read("gpus", devices, 0, kMaxDevices);
     if (!devices) return;
     suite.devices = *devices;
     suite.devices_marker.clear();
@@ -476,7 +476,7 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process",
+    return limit_keys({"kind", "command", "directory", "backend", "gpus", "ranks", "process",
                        "mask", "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels",
                        "junit_classname"});
   }

@@ -47,8 +47,8 @@ Result<void> check_supported(const Suite& suite) {
                     fmt::join(processes, "\" or \"")));
   }
   if (!suite.devices_marker.empty() && !kind.markers_for_devices) {
-    return unsupported(suite, of_kind("devices = \"marker:...\""),
-                       "Only pytest has markers. Write devices = 1.");
+    return unsupported(suite, of_kind("gpus = \"marker:...\""),
+                       "Only pytest has markers. Write gpus = 1.");
   }
   return {};
 }

@@ -275,11 +275,11 @@ TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
   EXPECT_EQ(file.error().what,
             "plan suite `a` (proctor.toml:1): process = \"file\" with kind \"gtest\" is not supported yet");
   const Result<PlanOutcome> marker = plan(
-      "[suite.a]\nkind = \"command\"\nbackend = \"xpu\"\ndevices = \"marker:gpus\"\ncommand = [\"true\"]\n");
+      "[suite.a]\nkind = \"command\"\nbackend = \"xpu\"\ngpus = \"marker:gpus\"\ncommand = [\"true\"]\n");
   ASSERT_FALSE(marker);
   EXPECT_EQ(
       marker.error().what,
-      "plan suite `a` (proctor.toml:1): devices = \"marker:...\" with kind \"command\" is not supported yet");
+      "plan suite `a` (proctor.toml:1): gpus = \"marker:...\" with kind \"command\" is not supported yet");
 }
 
 TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {

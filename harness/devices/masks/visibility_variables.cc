@@ -4,7 +4,7 @@ namespace proctor {
 namespace {
 
 constexpr std::string_view kLease =
-    "Use the keys `devices` and `mask`, or narrow the pool with your own environment.";
+    "Use the keys `gpus` and `mask`, or narrow the pool with your own environment.";
 constexpr std::string_view kHierarchy = "Write hierarchy = \"flat\" in the suite, or use --hierarchy flat.";
 
 }  // namespace

@@ -117,7 +117,7 @@ class Kind {
     // Made with our suites/main: gets a strict environment, a scratch directory, and its sizes and devices as
     // the child protocol says.
     bool ours = false;
-    bool markers_for_devices = false;  // `devices = "marker:NAME"`
+    bool markers_for_devices = false;  // `gpus = "marker:NAME"`
     bool classnames = false;           // JUnit's classname is the framework's own, and not that of the suite
     bool one_case = false;             // the whole command is one case, so that there is nothing to list
     bool ranks = false;                // a suite may say how many ranks its cases have

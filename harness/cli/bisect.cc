@@ -1,13 +1,11 @@
-// `proctor bisect CASE [RUN_DIR]`: which cases before it in its process change the outcome of a case. Each try is a
-// `proctor run` of one process, whose journal answers.
+#include "harness/cli/bisect.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
-#include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/exit_code.h"
@@ -83,8 +81,7 @@ RerunCommand Bisection::command(const Cases& before) const {
   Cases all = before;
   all.push_back(case_id_);
   RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
-  command.words =
-      without_options(command.words, {"--process", "--order", "--repeat"});
+  command.words = without_options(command.words, {"--process", "--order", "--repeat"});
   const std::vector<std::string> more = {"--process", "suite,verify:off", "--order", "planned"};
   command.words.insert(std::ranges::find(command.words, "--"), more.begin(), more.end());
   return command;
@@ -115,17 +112,14 @@ int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
   return kExitRed;
 }
 
-int bisect(CaseOfRun typed) {
-  if (auto ordered = put_in_order(typed); !ordered) return fail(ordered.error());
-  const auto model = load_run(typed.run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
-  const auto record = find_case(*model, typed.case_id, typed.run_dir);
-  if (!record) return fail(record.error());
-  const std::string& id = (*record)->planned.id;
-  const auto company = company_of(**record, *model);
+}  // namespace
+
+int bisect(const RunModel& model, const CaseRecord& record) {
+  const std::string& id = record.planned.id;
+  const auto company = company_of(record, model);
   if (!company) return fail(company.error());
   const TempDir directory;
-  Bisection bisection(*model, id, directory.string());
+  Bisection bisection(model, id, directory.string());
 
   const auto alone = bisection.is_bad_after({});
   if (!alone) return fail(alone.error());
@@ -148,16 +142,6 @@ int bisect(CaseOfRun typed) {
   std::printf("found in %d runs\n", bisection.tries());
   std::printf("again: %s\n", shown(command_text(bisection.command(*found), "")).c_str());
   return kExitGreen;
-}
-
-}  // namespace
-
-void add_bisect_command(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("bisect", "Find the cases that change the outcome of a case in their process");
-  auto typed = std::make_shared<CaseOfRun>();
-  add_case_of_run(*command, *typed, "Case that is `order_dependent` or `fail(order)`");
-  command->callback([typed, &action] { action = [typed] { return bisect(*typed); }; });
 }
 
 }  // namespace proctor::cli

@@ -33,7 +33,6 @@ void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
 void add_ctest_command(CLI::App& app, Action& action);            // ctest open|report|cases
 void add_init_command(CLI::App& app, Action& action);             // init [DIR]
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
-void add_bisect_command(CLI::App& app, Action& action);           // bisect RUN CASE
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
 void add_healthcheck_command(CLI::App& app, Action& action);      // healthcheck --slurm
 void add_gate_command(CLI::App& app, Action& action);             // gate --policy FILE REPORT...

@@ -6,13 +6,11 @@
 #include <string>
 
 #include "harness/core/result.h"
+#include "harness/run/record/run_directory.h"
 #include "reports/model/run_model.h"
 #include "reports/model/run_results.h"
 
 namespace proctor::cli {
-
-// The run of a command that names none.
-inline constexpr const char* kLatestRun = "proctor-out/latest";
 
 Result<RunModel> load_run(const std::string& run_dir);
 

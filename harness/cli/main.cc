@@ -106,7 +106,6 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_list_command(app, action, after_dashes);
   add_plan_command(app, action, after_dashes);
   add_rerun_command(app, action);
-  add_bisect_command(app, action);
   add_report_command(app, action);
   add_log_command(app, action);
   add_explain_command(app, action);

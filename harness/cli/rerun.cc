@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/cli/bisect.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
@@ -46,10 +47,11 @@ struct RerunOptions {
   bool any_device = false;
   bool anyway = false;
   bool dry_run = false;
+  std::string bisect;  // "" = not given
   std::vector<std::string> cases;
   std::vector<std::string> suite_arguments;
   std::string repeat;  // "" = not given
-  int jobs = 0;       // 0: not given
+  int jobs = 0;        // 0: not given
   std::string timeout;
   bool quiet = false;
   bool verbose = false;
@@ -77,8 +79,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
 
 // `exec` knows one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
-  const bool is_of_run = !options.cases.empty() || !options.repeat.empty() || options.each_device ||
-                         options.jobs > 0 || options.quiet || options.verbose;
+  const bool is_of_run = !options.cases.empty() || !options.bisect.empty() || !options.repeat.empty() ||
+                         options.each_device || options.jobs > 0 || options.quiet || options.verbose;
   if (!is_of_run) return {};
   return Error::refused(options.run_dir + " is a run of `proctor exec`, which has one case and no repeats",
                         "Use `proctor run --repeat N --each-device -- COMMAND` to repeat a command.");
@@ -239,6 +241,10 @@ int rerun(const RerunOptions& options) {
   const auto model = load_run(options.run_dir);
   if (!model) return fail(no_run(model.error(), options.run_dir));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
+  if (!options.bisect.empty()) {
+    const auto record = find_case(*model, options.bisect, options.run_dir);
+    return record ? bisect(*model, **record) : fail(record.error());
+  }
   const auto ids = selected_cases(options, *model);
   if (!ids) return fail(ids.error());
   if (options.failed && ids->empty()) {
@@ -378,6 +384,16 @@ void add_rerun_command(CLI::App& app, Action& action) {
   auto* verbose =
       command->add_flag("--verbose,-v", options->verbose, "Show each attempt, and the output of failures");
   command->add_flag("--quiet,-q", options->quiet, "Show only failures and the summary")->excludes(verbose);
+  auto* bisect =
+      command
+          ->add_option("--bisect", options->bisect,
+                       "Find the cases before this one in its process that change its outcome; exit "
+                       "code 1: there are none, or it is flaky")
+          ->type_name("ID");
+  for (CLI::Option* other : command->get_options()) {
+    if (other != bisect && !other->get_positional() && other != command->get_help_ptr())
+      bisect->excludes(other);
+  }
   command->callback([options, &action] { action = [options] { return rerun(*options); }; });
 }
 

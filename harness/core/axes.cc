@@ -206,9 +206,9 @@ Result<std::vector<Axis>> axes_at(std::vector<Axis> axes, const std::string& poi
     std::vector<std::string> values = axis->values;
     values.insert(values.end(), axis->full.begin(), axis->full.end());
     if (std::find(values.begin(), values.end(), value) == values.end()) {
-      return Error::refused(
-          "--suite-arg point=" + point + ": the axis `" + name + "` of " + whose + " has no value `" + value + "`",
-          suggestion(value, values, "values"));
+      return Error::refused("--suite-arg point=" + point + ": the axis `" + name + "` of " + whose +
+                                " has no value `" + value + "`",
+                            suggestion(value, values, "values"));
     }
     axis->values = {value};
     axis->full.clear();

@@ -218,8 +218,8 @@ struct RunPlanned {
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
   bool each_device = false;              // every case runs on every device
-  std::int64_t stress_ms = 0;            // --stress: cases repeat in turns for this time; 0: they do not
-  std::optional<Exclusion> exclusion{};  // --confidence: what PlannedCase::repeat good executions exclude
+  std::int64_t stress_ms = 0;            // cases repeat in turns for this time (--repeat); 0: they do not
+  std::optional<Exclusion> exclusion{};  // what PlannedCase::repeat good executions exclude
   bool flaky_passes = false;             // if false, a flaky case is as red as a failed one
   bool allow_no_device = false;          // --allow-no-device: that there is none leaves the run complete
   int flaky_budget = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent

@@ -58,8 +58,7 @@ Result<Exclusion> parse_exclusion(std::string_view text) {
   const auto rate = colon == text.npos ? std::nullopt : read_share(text.substr(colon + 1));
   if (!confidence || !rate)
     return Error::refused(
-        fmt::format("`{}` must be CONFIDENCE%:RATE%, two percentages between 0% and 100%", text),
-        hint);
+        fmt::format("`{}` must be CONFIDENCE%:RATE%, two percentages between 0% and 100%", text), hint);
   const Exclusion exclusion{*confidence, *rate};
   if (runs_needed(exclusion) <= kMostExclusionRuns) return exclusion;
   return Error::refused(fmt::format("`{}` takes {:.0f} runs of each case, and at most {} are possible", text,

@@ -46,9 +46,9 @@ TEST(FailureRate, AsManyRunsAsExcludeIt) {
 }
 
 TEST(FailureRate, AValueThatIsNoneIsNamed) {
-  for (const char* text :
-       {"", "99%", ":", "99%:", ":1%", "0%:1%", "100%:1%", "99%:0%", "99%:100%", "99:1", "99%:1%:2%", "%:%",
-        "-50%:10%", "nan%:10%", "90%:inf%", "9,9%:0,1%", " 99%:1%", "99%%:1%", "9e1%:1%", "0.99:0.01"}) {
+  for (const char* text : {"",         "99%",       ":",       "99%:",      ":1%",     "0%:1%",    "100%:1%",
+                           "99%:0%",   "99%:100%",  "99:1",    "99%:1%:2%", "%:%",     "-50%:10%", "nan%:10%",
+                           "90%:inf%", "9,9%:0,1%", " 99%:1%", "99%%:1%",   "9e1%:1%", "0.99:0.01"}) {
     const auto parsed = parse_exclusion(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_NE(parsed.error().what.find('`' + std::string(text) + '`'), std::string::npos)

@@ -147,14 +147,14 @@ def who_depends_on_whom(sandbox):
         bad = {case["id"]: case["reason"] for case in document["cases"] if case["outcome"] != "pass"}
         check(bad == {ids[7]: "order"}, name, bad)
         summary = (sandbox.last_out() / "summary.md").read_text()
-        check("proctor bisect " in summary and str(sandbox.last_out()) in summary, "the command that repeats it:", summary)
+        check(f"proctor rerun {sandbox.last_out()} --bisect " in summary.replace("\\", ""), "the command that repeats it:", summary)
         for case, says in ((ids[4], "fails after"), (ids[7], "passes only after")):
             short = case.partition("/")[2]
-            done = sandbox.proctor("bisect", *((sandbox.last_out(), case) if number else (short, sandbox.last_out())))
+            done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", case if number else short)
             check(done.returncode == 0 and says in done.stdout, name, done.stdout, done.stderr)
             found = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
             check(found == [ids[which] for which in poisoners], name, case, done.stdout)
-        done = sandbox.proctor("bisect", sandbox.last_out(), ids[5])
+        done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", ids[5])
         check(done.returncode == 1 and "does not depend" in done.stdout, done.stdout, done.stderr)
 
 
@@ -208,9 +208,8 @@ def suites_of_ours(sandbox):
 
 def bad_input(sandbox):
     program = BIN / "mixture_gtest"
-    for value in ("batch:0", "batch:x", "verify:2", "suite,verify:101%", "batch:3,suite", "fiel"):
-        done = sandbox.proctor("run", "--process", value, "--", program)
-        check(done.returncode == 2 and f"--process {value.removeprefix('suite,')}" in done.stderr, value, done.stdout, done.stderr)
+    done = sandbox.proctor("run", "--process", "batch:3,suite", "--", program)
+    check(done.returncode == 2 and "--process batch:3,suite" in done.stderr, done.stdout, done.stderr)
     write_config(sandbox.path / "proctor.toml", {"a": {"command": [str(program)], "process": "batch:x"}})
     done = sandbox.proctor("run")
     check(done.returncode == 2 and "proctor.toml:" in done.stderr and "`process` batch:x" in done.stderr, done.stderr)
@@ -220,8 +219,10 @@ def bad_input(sandbox):
     check(suite["batch"] == 4 and suite["verify"] == 0, done.stdout, done.stderr)
     done = sandbox.proctor("run", "--plan", "plan.json", "--out", sandbox.out())
     check(done.returncode == 0, done.stdout, done.stderr)
-    done = sandbox.proctor("bisect", sandbox.last_out(), "a/All/Mixture.Case/99")
+    done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", "a/All/Mixture.Case/99")
     check(done.returncode == 2 and "has no case" in done.stderr, done.stderr)
+    done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", "a/All/Mixture.Case/9", "--failed")
+    check(done.returncode == 2 and "--bisect cannot be combined with --failed" in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@
 
 #include "harness/core/containment_layer.h"
 #include "harness/core/text.h"
-#include "harness/machine/suite_arguments.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 
@@ -219,7 +218,8 @@ Result<Layers> read_layers(const MachineOptions& options) {
 }
 
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
-  if (auto read = read_suite_arguments(options); !read) return read;
+  if (auto read = read_suite_arguments(options.suite_arguments, options.extent, options.provider); !read)
+    return read;
   if (options.lease_wait_text) {
     const auto wait = parse_duration(*options.lease_wait_text);
     if (!wait) return Error::refused("--lease-wait: " + wait.error().what, wait.error().hint);

@@ -10,6 +10,7 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
+#include "harness/machine/suite_arguments.h"
 #include "harness/plan/options.h"
 #include "harness/process/containment.h"
 
@@ -21,12 +22,6 @@ struct MachineOptions {
   std::string devices{};             // --devices; "" = all that the caller may use
   std::string containment = "auto";  // --containment: a layer, ">=LAYER", or "auto"
   std::string known_containment{};   // Containment::open(): the file of a session; "" = none
-};
-
-// --suite-arg, as typed, and the names that the command knows (suite_arguments.h).
-struct SuiteArguments {
-  std::vector<std::string> typed{};
-  std::vector<std::string> names{};
 };
 
 // The options that decide which cases there are.

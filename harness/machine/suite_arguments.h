@@ -6,23 +6,28 @@
 //   provider  the library of the collective checks that test none in particular: gloo, oneccl or nccl
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/machine/options.h"
+#include "harness/plan/options.h"
 
 namespace proctor {
 
 inline constexpr const char* kSuiteArgument = "--suite-arg";
 
-// All of them, in the order above.
+struct SuiteArguments {
+  std::vector<std::string> typed{};
+  std::vector<std::string> names{};  // those that mean something to the command
+};
+
+// All names, in the order above.
 std::vector<std::string> suite_argument_names();
 
-// `names`: those that mean something to the command.
 void add_suite_arguments(CLI::App& command, SuiteArguments& arguments, std::vector<std::string> names);
 
-// Sets what options.suite_arguments has. An error names the argument.
-Result<void> read_suite_arguments(PlanOptions& options);
+// Sets what was typed. An error names the argument.
+Result<void> read_suite_arguments(const SuiteArguments& arguments, Extent& extent, std::string& provider);
 
 }  // namespace proctor

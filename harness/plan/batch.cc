@@ -32,7 +32,8 @@ Result<double> read_verify(std::string_view part, std::string_view source) {
   if (value == "off") return 0.0;
   double percent = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), percent);
-  const bool is_percentage = error == std::errc() && std::string_view(end, value.data() + value.size()) == "%";
+  const bool is_percentage =
+      error == std::errc() && std::string_view(end, value.data() + value.size()) == "%";
   if (is_percentage && percent >= 0 && percent <= kWholeShare) return percent;
   return Error::refused(fmt::format("{} {} must have off or a percentage from 0% to 100%", source, part),
                         "For example verify:2%.");
@@ -60,7 +61,8 @@ Result<ProcessChoice> parse_process(std::string_view text, std::string_view sour
   }
   const std::vector<std::string> units = {"case", "file", "suite", "batch:auto"};
   if (std::find(units.begin(), units.end(), unit) == units.end())
-    return Error::refused(fmt::format("{} {} does not exist", source, unit), suggestion(unit, units, "choices"));
+    return Error::refused(fmt::format("{} {} does not exist", source, unit),
+                          suggestion(unit, units, "choices"));
   choice.unit = unit;
   return choice;
 }

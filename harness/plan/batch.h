@@ -34,7 +34,7 @@ Result<ProcessChoice> parse_process(std::string_view text, std::string_view sour
 // A valid text as a regular expression.
 std::string process_form();
 
-// What is given takes the place of what the suite has.
+// Parts that are not given keep their values in the suite.
 void choose_process(const ProcessChoice& choice, Suite& suite);
 
 // How many of `left` cases the next process takes. `auto` leaves work for all `slots`, so that the tail of a run is as

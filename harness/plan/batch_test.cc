@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Batch, EachPartOfAChoiceIsRead) {
+TEST(Batch, ParserReadsEachPart) {
   const struct {
     const char* text;
     ProcessChoice want;
@@ -32,7 +32,7 @@ TEST(Batch, EachPartOfAChoiceIsRead) {
   }
 }
 
-TEST(Batch, ABadChoiceIsNamedWithItsSource) {
+TEST(Batch, ErrorNamesThePart) {
   const struct {
     const char* text;
     const char* hint;
@@ -58,10 +58,11 @@ TEST(Batch, ABadChoiceIsNamedWithItsSource) {
     EXPECT_THAT(choice.error().hint, HasSubstr(row.hint)) << row.text;
     EXPECT_FALSE(std::regex_match(row.text, form)) << row.text;
   }
-  EXPECT_THAT(parse_process("suite,verify:101%", "--process").error().what, HasSubstr("--process verify:101%"));
+  EXPECT_THAT(parse_process("suite,verify:101%", "--process").error().what,
+              HasSubstr("--process verify:101%"));
 }
 
-TEST(Batch, WhatIsNotGivenStays) {
+TEST(Batch, MissingPartKeepsItsValue) {
   Suite suite;
   suite.process = "file";
   choose_process({.verify = 50}, suite);
@@ -77,7 +78,7 @@ TEST(Batch, WhatIsNotGivenStays) {
   EXPECT_EQ(suite.batch, kNoBatchLimit) << "a unit has no limit of another one";
 }
 
-TEST(Batch, AutoLeavesWorkForAllSlots) {
+TEST(Batch, AutomaticSizeDependsOnSlots) {
   EXPECT_EQ(batch_size(kNoBatchLimit, 1000, 4), 1000U);
   EXPECT_EQ(batch_size(5, 1000, 4), 5U);
   EXPECT_EQ(batch_size(5, 3, 4), 3U);

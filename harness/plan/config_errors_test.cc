@@ -49,16 +49,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"LeaksUnknown", "[suite.a]\ncommand = [\"x\"]\nleaks = \"fial\"\n",
                   "proctor.toml:3: `leaks` in [suite.a] is \"fial\", but must be one of warn, fail",
                   "Did you mean `fail`?"},
-        BadConfig{
-            "FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
-            "proctor.toml:3: unknown key `zz` in [suite.b]",
-            "Known keys: backend, command, directory, env, gpus, grace, hierarchy, host_pids, "
-            "junit_classname, "
-            "kind, labels, "
-            "leaks, mask, mem_cap, "
-            "process, ranks, "
-            "retries, shutdown, skip_code, stall, startup, "
-            "timeout."},
+        BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
+                  "proctor.toml:3: unknown key `zz` in [suite.b]",
+                  "Known keys: backend, command, directory, env, gpus, grace, hierarchy, host_pids, "
+                  "junit_classname, "
+                  "kind, labels, "
+                  "leaks, mask, mem_cap, "
+                  "process, ranks, "
+                  "retries, shutdown, skip_code, stall, startup, "
+                  "timeout."},
         BadConfig{"NulInAnArgument", "[suite.a]\ncommand = [\"sh\", \"-c\", \"true\\u0000; false\"]\n",
                   "proctor.toml:2: `command` in [suite.a] contains a NUL byte", ""},
         BadConfig{"NulInADirectory", "[suite.a]\ncommand = [\"x\"]\ndirectory = \"/\\u0000a\"\n",

@@ -230,7 +230,8 @@ class FileReader {
   }
 
   static void fail_built_in(TableReader& reader, const char* key, const SuiteConfig& config) {
-    reader.fail(key, fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
+    reader.fail(key,
+                fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
                 "Give your own suite another name.");
   }
 
@@ -284,16 +285,16 @@ class FileReader {
   // A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
   void read_devices(TableReader& reader, Suite& suite) {
     reader.tell("gpus", fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
-                                       R"({{"type": "string", "pattern": "^{}."}}]}})",
-                                       kMaxDevices, kMarkerPrefix));
+                                    R"({{"type": "string", "pattern": "^{}."}}]}})",
+                                    kMaxDevices, kMarkerPrefix));
     const toml::node* node = reader.node("gpus");
     if (node == nullptr) return;
     if (const auto* text = node->as_string()) {
       const std::string marker =
           text->get().starts_with(kMarkerPrefix) ? text->get().substr(kMarkerPrefix.size()) : std::string();
       if (marker.empty()) {
-        return reader.fail("gpus", fmt::format("`gpus` is {}, but must be a number or \"marker:NAME\"",
-                                                  value_text(*node)));
+        return reader.fail(
+            "gpus", fmt::format("`gpus` is {}, but must be a number or \"marker:NAME\"", value_text(*node)));
       }
       suite.devices_marker = marker;
       return;
@@ -476,9 +477,8 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "directory", "backend", "gpus", "ranks", "process",
-                       "mask", "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels",
-                       "junit_classname"});
+    return limit_keys({"kind", "command", "directory", "backend", "gpus", "ranks", "process", "mask",
+                       "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels", "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

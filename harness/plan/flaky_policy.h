@@ -11,7 +11,7 @@ namespace proctor {
 // "fail", or "pass:2%": at most 2 % of the executed cases, and above 0 % at least one, can be flaky.
 Result<void> read_flaky_policy(std::string_view text, RunPolicy& policy);
 
-// Of a valid text, as a regular expression.
+// The regular expression matches every valid text.
 inline constexpr std::string_view kFlakyForm = "^(fail|pass:([0-9]|[1-9][0-9]|100)%)$";
 
 }  // namespace proctor

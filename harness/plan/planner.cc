@@ -47,8 +47,7 @@ Result<void> check_supported(const Suite& suite) {
                     fmt::join(processes, "\" or \"")));
   }
   if (!suite.devices_marker.empty() && !kind.markers_for_devices) {
-    return unsupported(suite, of_kind("gpus = \"marker:...\""),
-                       "Only pytest has markers. Write gpus = 1.");
+    return unsupported(suite, of_kind("gpus = \"marker:...\""), "Only pytest has markers. Write gpus = 1.");
   }
   return {};
 }

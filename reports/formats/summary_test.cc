@@ -118,10 +118,9 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   auto flaky = events;
   flaky.insert(flaky.end(), {concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}});
   const std::string text = summary_markdown(model_of(flaky));
-  EXPECT_THAT(
-      text,
-      StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
-                 "passed.** `--flaky pass:1%` allows flaky cases.\n2 planned: 2 pass.\n"));
+  EXPECT_THAT(text,
+              StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
+                         "passed.** `--flaky pass:1%` allows flaky cases.\n2 planned: 2 pass.\n"));
   EXPECT_THAT(text, HasSubstr("| `flaky` | now and then | `src/k.cc:7` | `xpu:0000:03:00.0` | `s/a` | `flaky "
                               "in 2 of 3 earlier runs` |\n"));
   auto failed = events;

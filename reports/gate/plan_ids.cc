@@ -40,7 +40,8 @@ class PlanScanner {
     if (digest_.hex() != said_digest_)
       return "it was changed after it was written: its digest does not match its content";
     if (!point_.empty())
-      return fmt::format("it was written with --suite-arg point={}, and runs each check with that point only", point_);
+      return fmt::format("it was written with --suite-arg point={}, and runs each check with that point only",
+                         point_);
     plan.digest = said_digest_;
     plan.size = size_;
     plan.seed = seed_;

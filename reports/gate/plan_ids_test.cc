@@ -51,8 +51,10 @@ TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
 TEST(GatePlan, APlanOfOnePointIsNone) {
   json narrow = small_plan();
   narrow["point"] = "bytes=0,type=\"i8\"";
-  EXPECT_THAT(complaint_about(plan_file(narrow)),
-              HasSubstr("p.json: it was written with --suite-arg point=bytes=0,type=\"i8\", and runs each check with"));
+  EXPECT_THAT(
+      complaint_about(plan_file(narrow)),
+      HasSubstr(
+          "p.json: it was written with --suite-arg point=bytes=0,type=\"i8\", and runs each check with"));
   narrow["point"] = "";
   EXPECT_EQ(complaint_about(plan_file(narrow)), "");
 }

@@ -158,7 +158,8 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   tested.size = same_text(
       parts, "--suite-arg size", [](const RunPlanned& plan) { return plan.size; }, tested.warnings);
   const std::string seed = same_text(
-      parts, "--suite-arg seed", [](const RunPlanned& plan) { return std::to_string(plan.seed); }, tested.warnings);
+      parts, "--suite-arg seed", [](const RunPlanned& plan) { return std::to_string(plan.seed); },
+      tested.warnings);
   tested.seed = seed.empty() ? 0 : parts.front().plan->seed;
   tested.profile = same_text(
       parts, "--profile", [](const RunPlanned& plan) { return plan.profile; }, tested.warnings);

@@ -112,7 +112,9 @@ Words exec_again(const Words& words) { return without_roles(words, {Role::kRepor
 // Whether `--repeat` has until-fail and no bound.
 bool is_endless(std::string_view repeats) {
   const auto parts = split(repeats, ',');
-  const auto is_bound = [](std::string_view part) { return !part.empty() && part[0] >= '0' && part[0] <= '9'; };
+  const auto is_bound = [](std::string_view part) {
+    return !part.empty() && part[0] >= '0' && part[0] <= '9';
+  };
   return std::ranges::find(parts, "until-fail") != parts.end() && std::ranges::none_of(parts, is_bound);
 }
 
@@ -366,13 +368,13 @@ namespace {
 
 // The options after which a command has the id of the case.
 constexpr std::string_view kCaseOption = " --case ";
-constexpr std::string_view kBisect = " bisect ";
+constexpr std::string_view kBisect = " --bisect ";
 
 // What runs the case after those that ran before it. Alone it passes.
 std::string bisect_command(const RunModel& model, const CaseRecord& record) {
   const Words& words = model.plan().command_line;
-  return shell_quote(words.empty() ? "proctor" : words.front()) + std::string(kBisect) +
-         shell_quote(record.planned.id) + ' ' + shell_quote(directory_of_run(model.plan()));
+  return shell_quote(words.empty() ? "proctor" : words.front()) + " rerun " +
+         shell_quote(directory_of_run(model.plan())) + std::string(kBisect) + shell_quote(record.planned.id);
 }
 
 }  // namespace

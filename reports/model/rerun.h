@@ -60,7 +60,7 @@ std::string command_of_part(const RunModel& model, const std::string& directory)
 bool fails_only_after_others(const CaseRecord& record);
 
 // What repeats the outcome of one case, quoted for a shell: the command of its rerun, or for a case that
-// fails_only_after_others() `proctor bisect CASE RUN_DIR`, which finds those.
+// fails_only_after_others() `proctor rerun RUN_DIR --bisect CASE`, which finds those.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
 // The same for many cases: all but the id depends on the suite and the devices alone, and is made once for them.

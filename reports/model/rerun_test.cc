@@ -81,7 +81,8 @@ TEST(RerunCommand, TellsWhatItLeavesOut) {
   EXPECT_THAT(
       again_of({"proctor", "run", "--shard=1/2", "--deadline", "5m", "--min-executed=1"}, ids).left_out,
       UnorderedElementsAre("--shard=1/2", "--deadline 5m", "--min-executed=1"));
-  const RerunCommand endless = again_of({"proctor", "run", "--repeat", "until-fail", "--deadline", "5m"}, ids);
+  const RerunCommand endless =
+      again_of({"proctor", "run", "--repeat", "until-fail", "--deadline", "5m"}, ids);
   EXPECT_THAT(endless.left_out, IsEmpty()) << "nothing else ends it";
   EXPECT_THAT(endless.words, Contains("--deadline"));
   for (const char* bounded : {"3,until-fail", "until-fail,2h", "3"})
@@ -244,10 +245,10 @@ TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
                                   .note = {}});
   const RunModel model = model_of(events);
   RerunCommands commands(model);
-  const std::string begin = "proctor bisect ", end = " here";
-  EXPECT_EQ(commands.of(model.cases()[0]), begin + "s/a" + end);
-  EXPECT_EQ(commands.of(model.cases()[1]), begin + "'s/it'\\''s'" + end);
-  EXPECT_EQ(rerun_command(model, model.cases()[0]), begin + "s/a" + end);
+  const std::string begin = "proctor rerun here --bisect ";
+  EXPECT_EQ(commands.of(model.cases()[0]), begin + "s/a");
+  EXPECT_EQ(commands.of(model.cases()[1]), begin + "'s/it'\\''s'");
+  EXPECT_EQ(rerun_command(model, model.cases()[0]), begin + "s/a");
   EXPECT_EQ(commands.of(model.cases()[2]), rerun_command(model, model.cases()[2]));
 }
 

@@ -196,11 +196,14 @@ TEST(Protocol, AFailureNamesItsPointAndThePointRunsAlone) {
   EXPECT_EQ(whole.of("step").size(), 8U) << "full tries all pairs, with the value that it alone has";
   const auto messages = messages_of(whole);
   ASSERT_EQ(messages.size(), 2U);
-  EXPECT_EQ(std::count(messages.begin(), messages.end(), "--suite-arg point=bytes=65537,type=i8: its words"), 1);
-  EXPECT_EQ(std::count(messages.begin(), messages.end(), "--suite-arg point=bytes=1,type=f64: exception: boom"), 1);
+  EXPECT_EQ(std::count(messages.begin(), messages.end(), "--suite-arg point=bytes=65537,type=i8: its words"),
+            1);
+  EXPECT_EQ(
+      std::count(messages.begin(), messages.end(), "--suite-arg point=bytes=1,type=f64: exception: boom"), 1);
 
   const auto alone = run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=65537,type=i8");
-  EXPECT_EQ(messages_of(alone), (std::vector<std::string>{"--suite-arg point=bytes=65537,type=i8: its words"}));
+  EXPECT_EQ(messages_of(alone),
+            (std::vector<std::string>{"--suite-arg point=bytes=65537,type=i8: its words"}));
   EXPECT_EQ(alone.of("step").size(), 1U);
   EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=4294967301,type=i8").exit_code, 0);
 }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cli/load_run.h"
 #include "harness/core/text.h"
+#include "harness/run/record/run_directory.h"
 
 namespace proctor::cli {
 namespace {

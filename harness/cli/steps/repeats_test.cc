@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 constexpr Milliseconds kTwoHours{7'200'000};
 constexpr Exclusion kOnePercent{.confidence = 0.99, .rate = 0.01};
 
-TEST(Repeats, EachPartSetsItsMembers) {
+TEST(Repeats, ParserReadsEachPart) {
   const struct {
     const char* text;
     Repeats want;
@@ -41,7 +41,7 @@ TEST(Repeats, EachPartSetsItsMembers) {
   }
 }
 
-TEST(Repeats, AnErrorNamesThePartAndWhatIsMeant) {
+TEST(Repeats, ErrorNamesThePart) {
   const struct {
     const char* text;
     const char* named;
@@ -73,7 +73,7 @@ TEST(Repeats, AnErrorNamesThePartAndWhatIsMeant) {
   }
 }
 
-TEST(Repeats, WhatExcludesEachOtherIsNamed) {
+TEST(Repeats, ErrorNamesPartsThatExcludeEachOther) {
   for (const auto& [one, other] :
        {std::pair("2", "3"), std::pair("2", "2h"), std::pair("2", "99%:1%"), std::pair("2h", "99%:1%"),
         std::pair("2h", "3m"), std::pair("99%:1%", "90%:1%"), std::pair("until-fail", "until-fail"),

@@ -112,10 +112,9 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       command.add_option("--plan", options.plan_file, "Run the plan in this file (see `proctor plan`)")
           ->type_name("FILE");
   for (const char* fixed :
-       {"suites",  "--backend",  "--gpus",      "--process", "--env",
-        "--kind",  "--name",     "--label",     "--config",  "--profile", "--suite-arg",
-        "--hierarchy", "--mask",    "--mem-cap", "--host-pids", "--timeout",
-        "--grace", "--stall",    "--retries",   "--leaks"}) {
+       {"suites",      "--backend", "--gpus",    "--process",   "--env",       "--kind", "--name",
+        "--label",     "--config",  "--profile", "--suite-arg", "--hierarchy", "--mask", "--mem-cap",
+        "--host-pids", "--timeout", "--grace",   "--stall",     "--retries",   "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command
@@ -241,10 +240,7 @@ const std::vector<Heading>& headings() {
         {"--resume", kHarmless},
         {"--dry-run", kHarmless}}},
       {"Command after --",
-       {{"--kind", kPlanTells},
-        {"--name", kHarmless},
-        {"--process", kHarmless},
-        {"--env", kHarmless}}},
+       {{"--kind", kPlanTells}, {"--name", kHarmless}, {"--process", kHarmless}, {"--env", kHarmless}}},
       {"Devices",
        {{"--gpus", kHarmless},
         {"--devices", kHarmless},

@@ -52,7 +52,7 @@ TEST(RunOptions, AValueThatOnlyMakesAVerdictStricterIsHarmless) {
   EXPECT_THAT(told({"--leaks", "warn"}), testing::ElementsAre("--leaks=warn plan"));
 }
 
-TEST(RunOptions, EachArgumentOfTheSuitesIsToldAsItsNameIs) {
+TEST(RunOptions, SuiteArgumentHasAnEntryOfItsOwn) {
   EXPECT_THAT(told({"--suite-arg", "size=full", "--suite-arg=point=bytes=1", "--suite-arg", "seed=7"}),
               testing::ElementsAre("--suite-arg=size=full rule", "--suite-arg=point=bytes=1 plan",
                                    "--suite-arg=seed=7 rule"));

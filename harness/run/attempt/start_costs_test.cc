@@ -37,7 +37,8 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
   EXPECT_EQ(proposals[0].code, WarningCode::kStartCosts);
   EXPECT_EQ(proposals[0].text,
             "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start and exit, its tests 0.2 s; to "
-            "share processes, write process = \"batch:auto\" below [suite.t], which saves up to 4.3 of the 10.0 s of "
+            "share processes, write process = \"batch:auto\" below [suite.t], which saves up to 4.3 of the "
+            "10.0 s of "
             "this run");
 }
 

@@ -9,6 +9,9 @@
 
 namespace proctor {
 
+// The newest run, of a command that names none.
+inline constexpr const char* kLatestRun = "proctor-out/latest";
+
 // "20260131T120000Z-1a2b3c": sorts by time, to the millisecond, and no two runs share it.
 std::string new_run_id();
 

@@ -369,11 +369,28 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
   }
 }
 
+// Adds what another shard had too only once.
+void add_narrowing(const Narrowed& from, Narrowed& to) {
+  const auto members = [](const auto& item) {
+    if constexpr (requires { item.option; })
+      return std::tie(item.option, item.value);
+    else
+      return std::tie(item.suite, item.backend, item.name, item.value, item.by);
+  };
+  const auto add = [&](const auto& items, auto& all) {
+    for (const auto& item : items) {
+      if (std::ranges::find(all, members(item), members) == all.end()) all.push_back(item);
+    }
+  };
+  add(from.options, to.options);
+  add(from.variables, to.variables);
+}
+
 RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& tellers) {
   RunPlanned merged = sorted.front().plan;
   merged.run_id = merged_id(sorted);
   merged.shard.reset();
-  merged.narrowed.reset();  // each shard had its own
+  merged.narrowed = {};
   merged.jobs = 0;
   merged.min_executed = 0;
   merged.devices.clear();
@@ -388,6 +405,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
+    add_narrowing(plan.narrowed, merged.narrowed);
     least = std::max(least, part.least_executed);
     add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;

@@ -103,35 +103,36 @@ class History:
 
     def __init__(self):
         self.file = Path(os.environ["RUNNER_TEMP"]) / "history" / "history.sqlite"
-        self.state = os.environ["HISTORY_STATE"] or "unknown"
-        self.said = os.environ["HISTORY_SAID"] if os.environ["HISTORY_STATE"] else "nobody has looked for one"
-        if self.state == "found" and not self.file.exists():
+        self.state, self.said = os.environ["HISTORY_STATE"], os.environ["HISTORY_SAID"]
+        if not self.state:
+            self.state, self.said = "unknown", "nobody has looked for one"
+        elif self.state == "found" and not self.file.exists():
             self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
         elif self.state == "found":
-            code, why = self.tool("prune", self.file, "--keep", KEPT)
+            code, why = self.tool("prune", "--keep", KEPT)
             if code and any(word in why for word in DAMAGED):
                 self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
                 self.file.unlink()
             elif code:  # it may be of a newer Proctor, which can still use it
-                self.state, self.said = "unknown", f"the newest one cannot be used: {why.strip().split(chr(10))[0]}"
+                self.state, self.said = "unknown", f"the newest one cannot be used: {why.strip().splitlines()[0]}"
+        self.options = ["--history", self.file] if self.state == "found" else []
 
-    @staticmethod
-    def tool(*words):
-        return proctor("history", *words, log=False, timeout=HISTORY_SECONDS)
+    def tool(self, command, *words):
+        return proctor("history", command, self.file, *words, log=False, timeout=HISTORY_SECONDS)
 
-    @property
-    def lost(self):
-        return self.state in ("unknown", "damaged")
-
-    def options(self):
-        return ["--history", self.file] if self.state == "found" else []
+    def unproven(self, out):
+        """Entries of the list that may no longer occur: this run did not hit them, and there is no history to check."""
+        entries = (json.loads((out / "gate.json").read_text())["known_failures"] or {"entries": []})["entries"]
+        lost = self.state in ("unknown", "damaged")
+        return [entry["at"] for entry in entries if lost or (
+            self.state == "none" and not entry["hits"] and (entry["days_known"] or 0) >= DAYS_WITHOUT_HIT)]
 
     def remember(self, directories):
         """Whether to keep the history. A new one would hide an earlier one that could not be downloaded."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        added = [not self.tool("add", self.file, directory)[0] for directory in directories]
+        added = [not self.tool("add", directory)[0] for directory in directories]
         if any(added):
-            self.tool("prune", self.file, "--keep", KEPT)
+            self.tool("prune", "--keep", KEPT)
         return any(added) and self.state != "unknown" and not os.environ.get("GITHUB_BASE_REF")
 
 
@@ -140,29 +141,18 @@ def judge(policy, directories, history, out):
     outputs = [f"--json={out / 'gate.json'}", f"--markdown={out / 'gate.md'}",
                f"--statement={out / 'gate.statement.json'}"]
     subject = f"commit={os.environ['GITHUB_SHA']}"
-    code, said = proctor("gate", "--policy", policy, "--subject", subject, *history.options(), *outputs, *directories)
+    code, said = proctor("gate", "--policy", policy, "--subject", subject, *history.options, *outputs, *directories)
     return (code, "") if code in (0, 1) else (2, said or f"proctor gate exits with {code}")
 
 
 def make_page(directories, history, out):
     """The page of the judged runs. The merged run is a different run, without the verdict."""
-    return proctor("report", "render", "--format", "page", *directories, "--gate", out / "gate.json", *history.options(),
+    return proctor("report", "render", "--format", "page", *directories, "--gate", out / "gate.json", *history.options,
                    "--out", out / "index.html", log=False)[0] == 0
 
 
-def unproven(history, out):
-    """Entries of the list that may no longer occur: this run did not hit them, and there is no history to check."""
-    entries = (json.loads((out / "gate.json").read_text())["known_failures"] or {"entries": []})["entries"]
-    if history.lost:
-        return [entry["at"] for entry in entries]
-    return [entry["at"] for entry in entries
-            if history.state == "none" and not entry["hits"] and (entry["days_known"] or 0) >= DAYS_WITHOUT_HIT]
-
-
 def write_summary(problems, refusal, history, out):
-    parts = []
-    if problems:
-        parts.append("# Red, whatever else is said\n\n" + "".join(f"* {problem}\n" for problem in problems))
+    parts = ["# Red, whatever else is said\n\n" + "".join(f"* {problem}\n" for problem in problems)] if problems else []
     if refusal:
         parts.append("# Gate: refused\n\n" + "".join(f"    {line}\n" for line in refusal.splitlines()))
     if history and (out / "gate.md").exists():
@@ -191,7 +181,7 @@ def judge_all(out):
     if not refusal and directories:
         code, refusal = judge(policy, directories, history, out)
     if not refusal and directories:
-        if entries := unproven(history, out):
+        if entries := history.unproven(out):
             problems.append("without a history nobody knows whether each known failure is still one: " + ", ".join(entries))
         if not make_page(directories, history, out):
             problems.append("the page of this verdict could not be made")

@@ -1,11 +1,13 @@
 """What the tests of Proctor's actions share: jobs on the simulated runner, whose steps use this tree at any ref."""
 
+import http.server
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 from harness import BIN, ROOT, Sandbox, skip
 
@@ -57,6 +59,27 @@ class GithubSandbox(Sandbox):
     def run_directory(self, name="proctor-gpu-0"):
         """Of the last job."""
         return self.workspace / "proctor-out" / f"77-{self.jobs}-{name}"
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers each GET with the status and the bytes that answer(path) gives. asked: [(path, its Authorization)]."""
+
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer, self.asked, self.address = answer, [], f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        status, body = self.server.answer(self.path)
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
 
 
 def run_step(*arguments, **more):

@@ -7,7 +7,6 @@ The shards run once; each scenario plans and merges anew, with what is left of t
 """
 
 import datetime
-import http.server
 import json
 import os
 import re
@@ -15,10 +14,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 import types
 
-from github import documented
+from github import Server, documented
 from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, text
 from harness import BIN, ROOT, check
 
@@ -36,29 +34,17 @@ SIMULATED = EXAMPLE.read_text().replace('device  = "*B580*"', 'hardware = false'
 ASKED = '\n[gate]\nbaseline = "required"\n'
 
 
-class Api(http.server.ThreadingHTTPServer):
+class Api(Server):
     """GitHub's list of artifacts, as far as it is asked for here."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.rows, self.status, self.asked = [], 200, []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(lambda path: (self.status, json.dumps({"artifacts": self.rows}).encode()))
+        self.rows, self.status = [], 200
 
     def artifact(self, run, created, branch="main", repository=1, **more):
         self.rows.append({"name": "proctor-history", "expired": False, "created_at": created, **more,
                           "workflow_run": {"id": run, "head_branch": branch, "repository_id": 1,
                                            "head_repository_id": repository}})
-
-
-class Answer(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.asked.append((self.path, self.headers["Authorization"]))
-        self.send_response(self.server.status)
-        self.end_headers()
-        self.wfile.write(json.dumps({"artifacts": self.server.rows}).encode())
-
-    def log_message(self, *_):
-        pass
 
 
 class GatedSandbox(WorkflowSandbox):
@@ -85,7 +71,7 @@ class GatedSandbox(WorkflowSandbox):
     def gated(self, policy="ci/gate.toml", shared=None, stacks=STACK_LIST, kept=None, allow_simulated=True, **github):
         event = {"repository": {"default_branch": "main"}}
         return self.run(None, {**PUSH, "event": event, "ref_name": "main", "token": "secret", **github,
-                               "api_url": f"http://127.0.0.1:{self.api.server_port}"},
+                               "api_url": self.api.address},
                         shared, kept, policy=policy, stacks=stacks, **{"allow-simulated": allow_simulated})
 
     def again(self, became="success", without=(), earlier=None, **more):

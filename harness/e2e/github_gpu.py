@@ -97,8 +97,7 @@ def green(sandbox):
     directory.mkdir()
     (directory / "policy.toml").write_text(POLICY)
     check(sandbox.proctor("plan", *HOST["plan"], "-o", directory / "plan.json").returncode == 0, "plan")
-    api = {"api_url": f"http://127.0.0.1:{Api().server_port}"}
-    result = sandbox.start([{**BARE[0], "run": [*HOST["run"], "--subject=dirty=false"]}], {**SCHEDULE, **api}, OnHardware,
+    result = sandbox.start([{**BARE[0], "run": [*HOST["run"], "--subject=dirty=false"]}], {**SCHEDULE, "api_url": Api().address}, OnHardware,
                            GPU_POLICY="ci/policy.toml")
     ended(result, "green")
     check(sandbox.title == "gpu" and not errors(result), sandbox.title, errors(result))

@@ -6,16 +6,14 @@
 
 import contextlib
 import hashlib
-import http.server
 import io
 import os
 import platform
 import shutil
 import sys
 import tarfile
-import threading
 
-from github import ACTION, GithubSandbox, require_node, run_step
+from github import ACTION, GithubSandbox, Server, require_node, run_step
 from harness import BIN, ROOT, check
 
 VERSION = {"id": "version", "run": "exec proctor --version"}
@@ -127,39 +125,6 @@ def refused(sandbox):
     check(not token.exists(), "input was read as shell")
 
 
-class Releases(http.server.ThreadingHTTPServer):
-    """What GitHub serves of releases. files: {path: bytes}; broken: how many requests it fails first."""
-
-    def __init__(self, files, broken=0):
-        self.files, self.broken, self.asked = files, broken, []
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    def __enter__(self):
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
-
-    @property
-    def address(self):
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        broken, self.server.broken = self.server.broken > 0, max(0, self.server.broken - 1)
-        body = self.server.files.get(self.path)
-        self.send_response(500 if broken else 404 if body is None else 200)
-        self.end_headers()
-        self.wfile.write(b"" if broken else body or b"")
-
-    def log_message(self, *_):
-        pass
-
-
 TAG = ACTION.partition("@")[2]
 
 
@@ -170,17 +135,23 @@ def release_files(asset, sums=None, tag=TAG):
     return {f"{base}/SHA256SUMS": sums.encode(), f"{base}/{ASSET}": asset}
 
 
+def releases(files, failures=()):
+    """A server of releases; its first answers are `failures`."""
+    failures = iter(failures)
+    return Server(lambda path: next(failures, None) or ((200, files[path]) if path in files else (404, b"")))
+
+
 def release(sandbox):
     """Of a moving tag and of a version; a server error is not the end; the missing gh is reported, or an error."""
     asset = tarball("proctor-1.2.3")
     with hide(sandbox, "gh"):
         for tag in ("v1", "v1.2.3-rc.1"):
-            with Releases(release_files(asset, tag=tag), broken=1) as server:
-                job = accept(sandbox, *install(f"OWNER/proctor@{tag}"), github={"server_url": server.address})
-                check(len(server.asked) == 3 and "HTTP 500; next attempt" in job.text, server.asked, job.text)
+            server = releases(release_files(asset, tag=tag), [(500, b"")])
+            job = accept(sandbox, *install(f"OWNER/proctor@{tag}"), github={"server_url": server.address})
+            check(len(server.asked) == 3 and "HTTP 500; next attempt" in job.text, server.asked, job.text)
             check("was not verified: the program gh" in job.text, job.text)
-        with Releases(release_files(asset)) as server:
-            refuse(sandbox, "was not verified", *install(attestation="required"), github={"server_url": server.address})
+        server = releases(release_files(asset))
+        refuse(sandbox, "was not verified", *install(attestation="required"), github={"server_url": server.address})
 
 
 def wrong_release(sandbox):
@@ -195,8 +166,7 @@ def wrong_release(sandbox):
         (release_files(asset, line.replace(ASSET, f"../{ASSET}")), "has 0 files"),
         (absent, f"/{ASSET}: HTTP 404"), ({}, "/SHA256SUMS: HTTP 404")]
     for files, message in table:
-        with Releases(files) as server:
-            refuse(sandbox, message, *install(), github={"server_url": server.address})
+        refuse(sandbox, message, *install(), github={"server_url": releases(files).address})
     for ref in ("main", "a" * 40, "v1x"):
         job = refuse(sandbox, f"'{ref}' is not a version tag", *install(f"OWNER/proctor@{ref}"))
         check("Give `path` or `archive`." in job.text, job.text)
@@ -207,18 +177,17 @@ def wrong_release(sandbox):
 
 def attestation(sandbox):
     """gh checks it, with a token that nothing else gets."""
-    log = sandbox.path / "gh.log"
-    step = install(attestation="required", token="hush")
-    with Releases(release_files(tarball("proctor-1.2.3"))) as server:
-        for code in (0, 1):
-            gh = f'#!/bin/sh\necho "$* $GH_TOKEN $GH_HOST" >>{log}\n[ "$3" = --help ] || [ ! -s "$3" ] || exit {code}\n'
-            with hide(sandbox, gh=gh):
-                if code:
-                    refuse(sandbox, f"the attestation of {ASSET} is not valid", *step, github={"server_url": server.address})
-                else:
-                    accept(sandbox, *step, github={"server_url": server.address})
-            called = log.read_text().splitlines()[-1]
-            check(called.endswith(f"/{ASSET} --repo OWNER/proctor hush {server.address[7:]}"), called)
+    log, step = sandbox.path / "gh.log", install(attestation="required", token="hush")
+    github = {"server_url": releases(release_files(tarball("proctor-1.2.3"))).address}
+    for code in (0, 1):
+        gh = f'#!/bin/sh\necho "$* $GH_TOKEN $GH_HOST" >>{log}\n[ "$3" = --help ] || [ ! -s "$3" ] || exit {code}\n'
+        with hide(sandbox, gh=gh):
+            if code:
+                refuse(sandbox, f"the attestation of {ASSET} is not valid", *step, github=github)
+            else:
+                accept(sandbox, *step, github=github)
+        called = log.read_text().splitlines()[-1]
+        check(called.endswith(f"/{ASSET} --repo OWNER/proctor hush {github['server_url'][7:]}"), called)
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in

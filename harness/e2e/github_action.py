@@ -9,9 +9,9 @@ import sys
 import threading
 
 from github import FINISH, UPLOAD, GithubSandbox, documented, require_node, run_step
-from harness import BIN, ROOT, check, report, wait_until
+from harness import ROOT, check, report, wait_until
 
-from github_runner import yaml12  # after `github`, which knows where it is
+from github_runner import yaml12  # after `github`, which sets its path
 from github_runner.workflow import Workflow
 
 RESULTS = ("verdict", "exit-code", "retry")

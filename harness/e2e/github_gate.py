@@ -9,7 +9,6 @@ The shards run once; each scenario plans and merges anew, with what is left of t
 import datetime
 import json
 import os
-import re
 import shutil
 import sqlite3
 import subprocess

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 
-from harness import ROOT, Sandbox, check, killed, of_type, records, run_scenarios, wait_until, write_config
+from harness import ROOT, check, killed, of_type, records, run_scenarios, wait_until, write_config
 
 sys.path.insert(0, str(ROOT / "fixtures"))
 

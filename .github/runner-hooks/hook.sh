@@ -57,7 +57,8 @@ list_devices() { # FILE: their ids, drained ones too
 }
 
 # Whether each device of the FILE of ids copies, computes and compares, alone, within ten seconds. One that does not is
-# drained. Leaves the numbers in `well` and `sick`; drained ones, and those of other jobs, are in neither.
+# drained. Leaves the numbers in `well` and `sick`. Drained devices, those of other jobs, and those without a health
+# program are in neither.
 probe_devices() {
   local backend device run
   run=$(mktemp -d "$state/probe.XXXXXX")
@@ -69,13 +70,13 @@ probe_devices() {
     sed -n 's/^warning//p' "$run/$backend.log" | say_lines "$backend:"
   done
   probed() { # STATE: the devices that were found in it
-    { cat "$run/"*/journal.jsonl 2>/dev/null || true; } |
+    { grep -hv 'no health probe can check it' "$run/"*/journal.jsonl 2>/dev/null || true; } |
       sed -n "s/.*\"type\":\"device_health\",\"device\":\"\([^\"]*\)\",\"what\":\"\($1\)\".*/\1/p" | sort -u
   }
-  probed drained >"$run/sick"
+  probed 'drained\|lost' >"$run/sick"
   sick=$(wc -l <"$run/sick") well=$(probed 'l1_pass\|unknown' | comm -23 - "$run/sick" | wc -l)
   while read -r device; do
-    say "$device does not answer as it should; it gets no more cases until: proctor devices undrain --probe $device"
+    say "$device does not answer as it should. If it is drained, use it again with: proctor devices undrain --probe $device"
   done <"$run/sick"
   say "$well devices answer, $sick do not"
 }

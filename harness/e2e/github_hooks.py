@@ -76,6 +76,15 @@ def sick_machine(sandbox):
     refuses(sandbox.run(PROCTOR_SIM_FAULTS="memory.corrupt_copy"), "0 devices answer, 2 do not")
 
 
+def no_health_program(sandbox):
+    """Nothing is known of a device then, and a job does not start."""
+    directory = sandbox.path / "bin"
+    directory.mkdir()
+    for name in ("proctor", "proctor-guard", "proctor-probe-xpu", "libproctor_ze_sim.so"):
+        shutil.copy2(BIN / name, directory)
+    refuses(sandbox.run(PROCTOR=str(directory)), "no health probe can check it", "0 devices answer, 0 do not")
+
+
 def breaks_in_the_job(sandbox):
     """A device that breaks is red and drained; the next job starts beside it, unless it needs both."""
     job = sandbox.run(after={"PROCTOR_SIM_FAULTS": FAULT})
@@ -165,8 +174,8 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words, changed_stack,
-              proctor_of_the_job, no_proctor, hook_that_hangs)}
+             (good_machine, sick_machine, no_health_program, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words,
+              changed_stack, proctor_of_the_job, no_proctor, hook_that_hangs)}
 
 
 def main():

@@ -4,17 +4,22 @@
 Commands are what a page shows in fences ```sh and in indented blocks, one a line; "# ..." and what stands behind two
 blanks is explanation. `[...]` may be left out: the command runs without and with it, and once for each of `a|b`.
 Fences without a language are output, and say by a mark what prints it. Fences of another language are no commands;
-with a name behind the language, ```toml my.toml, they are files that the commands find.
-The pages' programs and directories are in World. Comments above a block, which no reader sees, say more of it:
+with a name behind the language, ```toml my.toml, they are files that the commands find. A file of that name in the tree
+has the same content.
+
+A fence ```console holds commands, each after "$ ", and the lines that they print, in that order. "..." stands for
+anything in a line, and alone for any lines; the number of spaces does not matter. "# exits 1" after a command is its exit
+code. A page with such a fence begins in an empty directory, and without --sim.
+
+The programs and directories of all other pages are in World, and their devices are simulated, whatever the machine has.
+Comments above a block, which no reader sees, say more of it:
 
     <!-- not run: REASON -->          its commands are not run
     <!-- not run, PATTERN: REASON --> those that fit the regular expression are not
     <!-- exits N -->, <!-- exits N, PATTERN -->   they end so, and not with 0
     <!-- runs: COMMAND -->            in their place: what proves a block that is no command
-    <!-- shows: COMMAND -->           it is what this prints, with "..." as in a guide
+    <!-- shows: COMMAND -->           it is what this prints, with "..." as in a console
     <!-- no commands: WHAT -->        it holds something else
-
-Cards are simulated, whatever the machine has. The guides (guide.py) are walked there.
 
     walk.py names PAGE...             each option and subcommand that a page names exists; each block runs or has a reason
     walk.py run K/N PAGE...           runs the commands of every N-th page
@@ -24,10 +29,10 @@ import glob
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
-import guide
 from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, frameworks, skip
 from manual import all_commands as told_commands
 
@@ -138,6 +143,53 @@ def command_lines(block):
     return found
 
 
+# ---- a command, and what it prints ----
+
+
+class Command:
+    def __init__(self, place, text, code=0, expected=()):
+        exits = re.search(r"\s+# exits (\d+)$", text)
+        self.place, self.code, self.expected = place, int(exits[1]) if exits else code, list(expected)
+        self.text = text[:exits.start()] if exits else text
+
+
+def session(block):
+    """The commands of a fence ```console."""
+    found = []
+    for line in block.lines:
+        if found and found[-1].text.endswith("\\"):
+            found[-1] = Command(block.place, found[-1].text + "\n" + line)
+        elif line.startswith("$ "):
+            found.append(Command(block.place, line[2:]))
+        else:
+            check(found, block.place, "output before the first command")
+            found[-1].expected.append(line)
+    return found
+
+
+def missing_line(expected, output):
+    """The first expected line that does not come, or None. Without "..." above it, it is the very next one."""
+    rest, anywhere = output, True
+    for line in expected:
+        if line.strip() == "...":
+            anywhere = True
+            continue
+        pattern = ".*".join(re.escape(part) for part in " ".join(line.split()).split("..."))
+        places = [i for i, text in enumerate(rest) if re.fullmatch(pattern, " ".join(text.split()))]
+        if not places or (not anywhere and places[0] != 0):
+            return line
+        rest, anywhere = rest[places[0] + 1:], False
+    return None
+
+
+def execute(command, world):
+    done = subprocess.run(["bash", "-c", command.text], cwd=world.path, env=world.env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=300)
+    check(done.returncode == command.code, command.place, f"`{command.text}` exits {done.returncode}, not {command.code}\n" + done.stdout)
+    missing = missing_line(command.expected, done.stdout.splitlines())
+    check(missing is None, command.place, f"`{command.text}` does not print\n  {missing}\nbut\n" + done.stdout)
+
+
 def variants(text):
     """proctor x [--a] [--b c|d]: without, and with each."""
     text = re.sub(r"(\w)(?:\.\.\.|…)", r"\1", text)
@@ -224,18 +276,15 @@ def names(pages):
     run, not_run = 0, []
     for page in pages:
         check_inline(page, told, dev)
-        if guide.is_guide(page):
-            for fence in guide.fences(page):
-                run += len(guide.commands(fence)) if fence.language == "console" else 0
-                not_run += [(fence.place, line, fence.reason) for line in fence.lines
-                            if fence.reason and fence.language == "sh"]
-            continue
         for block in blocks(page):
+            if block.language == "console":
+                run += len(session(block))
+                continue
             lines = command_lines(block)
             check(block.language or block.marks, block.place, "what prints this? `shows: COMMAND`, or `no commands: WHAT` it is")
             if block.language != "sh":
                 hidden = [line for line in lines if proctor_words(line) and (proctor_words(line)[0],) in told]
-                check(block.language not in ("bash", "shell", "console") and not hidden, block.place,
+                check(block.language not in ("bash", "shell") and not hidden, block.place,
                       "commands belong into a fence ```sh", hidden)
                 continue
             for line in [] if block.name or block.those("runs") else lines:
@@ -263,13 +312,16 @@ class World:
     OF_PAGE = {**{f"{kind}.md": {"build/my_tests": f"plan_sample_{kind}"} for kind in frameworks()},
                "gtest.md": {"build/my_test": "plan_listener_gtest"}}
     FAILING = "memory.xpu/Copy.HostToDeviceIsByteExact"
-    # Names that stand for one of many.
-    NAMES = {"CASE": FAILING}
 
-    def __init__(self, sandbox, page):
+    def __init__(self, sandbox, page, is_empty):
         self.page, self.path = page, sandbox.path / "pages" / page.stem
         self.path.mkdir(parents=True)
         self.env = {**sandbox.env, "PATH": f"{BIN}:{self.path}/bin:{os.environ['PATH']}", "NO_COLOR": "1"}
+        self.programs = {}
+        if not is_empty:
+            self.furnish()
+
+    def furnish(self):
         # Some of the samples hang, on purpose.
         self.write("../../config/proctor/proctor.toml", '[defaults]\ntimeout = "3s"\ngrace = "100ms"\n')
         self.write("proctor.toml", '[suite.train]\ncommand = ["./train.sh"]\n')
@@ -277,7 +329,7 @@ class World:
             self.write(name, "")
         shutil.copytree(ROOT / "docker", self.path / "docker")
         shutil.copy(ROOT / "docker/cpu-sim/Dockerfile", self.path)
-        self.programs = {**self.PROGRAMS, **self.OF_PAGE.get(page.name, {})}
+        self.programs = {**self.PROGRAMS, **self.OF_PAGE.get(self.page.name, {})}
         for name, program in self.programs.items():
             (self.path / name).parent.mkdir(exist_ok=True)
             (self.path / name).symlink_to(BIN / program)
@@ -303,11 +355,8 @@ class World:
     def make_run(self):
         """RUN_DIR, and the latest run."""
         for out in ([], ["--out", "RUN_DIR"]):
-            self.shell(f"PROCTOR_SIM_FAULTS=copy.short:min=65537 proctor run memory --sim xpu:1x1 --case {self.FAILING} "
-                       + " ".join(out), 1, self.page.name)
-
-    def shell(self, text, code, place):
-        guide.execute(guide.Command(place, text if code == 0 else f"{text}  # exits {code}"), self.path, self.env)
+            execute(Command(self.page.name, f"PROCTOR_SIM_FAULTS=copy.short:min=65537 proctor run memory --sim xpu:1x1 "
+                                            f"--case {self.FAILING} {' '.join(out)}", 1), self)
 
 
 def simulated(text, told):
@@ -323,55 +372,70 @@ def simulated(text, told):
     return re.sub(r"(proctor " + " ".join(command) + r")\b", rf"\1 --sim {SIM}", text, count=1)
 
 
+def write_file(block, world):
+    text, ours = "\n".join(block.lines) + "\n", ROOT / block.name
+    check(not ours.exists() or ours.read_text() == text, block.place, f"{block.name} is another one in the tree")
+    world.write(block.name, text).chmod(0o755)
+
+
+def commands_of(block, told):
+    """What is run of a block: its own commands, or those of its marks; and each line that is shown in a page."""
+    for line in block.those("shows"):
+        yield line, [Command(block.place, line, 0, block.lines)]
+    if block.language == "console":
+        for command in session(block):
+            yield command.text, [command]
+        return
+    instead = block.those("runs")
+    for line in instead or (command_lines(block) if block.language == "sh" and not block.name else []):
+        if instead or not block.says("not run", line):
+            code = block.says("exits", line) or 0
+            yield line, [Command(block.place, simulated(re.sub(r"\bCASE\b", World.FAILING, variant), told), code)
+                         for variant in (variants(line) if is_synopsis(line) else [line])]
+
+
 def walk(page, told, sandbox):
-    world, count, has_run = None, 0, False
-    found = blocks(page)
-    for block in [block for block in found if block.name]:
-        world = world or World(sandbox, page)
-        world.write(block.name, "\n".join(block.lines) + "\n").chmod(0o755)
+    count, has_run, found = 0, False, blocks(page)
+    is_session = any(block.language == "console" for block in found)
+    world = World(sandbox, page, is_session)
     for block in found:
-        for line in block.those("shows"):
-            world = world or World(sandbox, page)
+        if block.name:
+            write_file(block, world)
+        for line, commands in commands_of(block, told):
             if world.misses(line):
-                print(f"{block.place}: not run, {world.misses(line)} is not here: {line}")
+                print(f"{block.place}: not run, {world.misses(line)} was not built or is not here: {line}")
                 continue
-            command = guide.Command(block.place, line)
-            command.expected = block.lines
-            guide.execute(command, world.path, world.env)
-            count += 1
-        lines = block.those("runs") or (command_lines(block) if block.language == "sh" and not block.name else [])
-        for line in lines:
-            if block.says("not run", line) and not block.those("runs"):
-                continue
-            world = world or World(sandbox, page)
-            if world.misses(line):
-                print(f"{block.place}: not run, {world.misses(line)} was not built: {line}")
-                continue
-            if re.search(r"\bRUN_DIR\b|proctor-out|\bCASE\b", line) and not has_run:
+            if not is_session and re.search(r"\bRUN_DIR\b|proctor-out|\bCASE\b", line) and not has_run:
                 world.make_run()
                 has_run = True
-            for variant in variants(line) if is_synopsis(line) else [line]:
-                for name, meaning in World.NAMES.items():
-                    variant = re.sub(rf"\b{name}\b", meaning, variant)
-                world.shell(simulated(variant, told), block.says("exits", line) or 0, block.place)
+            for command in commands:
+                execute(command, world)
                 count += 1
     if count:
         print(f"{page.name}: {count} commands run", flush=True)
 
 
+def needs_cuda(found):
+    sessions = [command.text for block in found if block.language == "console" for command in session(block)]
+    return any("cuda" in text for text in sessions) if sessions else True
+
+
 def run(part, pages):
     index, of = (int(number) for number in part.split("/"))
-    told = told_commands()
-    with Sandbox() as sandbox:
-        for page in [page for page in pages if not guide.is_guide(page)][index - 1::of]:
-            walk(page, told, sandbox)
+    told, without_cuda = told_commands(), []
+    for page in pages[index - 1::of]:
+        if CUDA_SIMULATOR.exists() or not needs_cuda(blocks(page)):
+            with Sandbox() as sandbox:
+                walk(page, told, sandbox)
+        else:
+            without_cuda.append(page.name)
+    if without_cuda:
+        skip(f"library_missing:{CUDA_SIMULATOR}: not run: {' '.join(without_cuda)}")
 
 
 def main():
     if sys.argv[1] == "names":
         names([Path(name) for name in sys.argv[2:]])
-    elif not CUDA_SIMULATOR.exists():
-        skip(f"library_missing:{CUDA_SIMULATOR}: the pages show cards of both vendors")
     else:
         run(sys.argv[2], [Path(name) for name in sys.argv[3:]])
 

@@ -170,12 +170,9 @@ def host_pids(sandbox):
         check(alone.returncode == 0, layer, "exec:", alone.returncode, alone.stderr)
 
 
-def hidden_proc(sandbox):
-    """Where /proc hides from an ordinary user whom he may not trace, the layers work as before, and say what is lost."""
-    if os.geteuid() != 0:
-        skip("needs:root")
-    if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        skip("needs:mount_namespace")
+@contextlib.contextmanager
+def behind_hidden_proc(sandbox):
+    """-> proctor, and a function that gives a command to an ordinary user, from whom /proc hides what it may not trace"""
     with tempfile.TemporaryDirectory(prefix="proctor-e2e-bin-") as public:
         os.chmod(public, 0o755)
         for name in ("proctor", "proctor-guard"):
@@ -186,9 +183,19 @@ def hidden_proc(sandbox):
         os.chown(home, 65534, 65534)
         script = ('mount -t proc -o hidepid=2 proc /proc && cd "$1" && export HOME="$1" XDG_RUNTIME_DIR="$1" && shift && '
                   'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"')
+        yield f"{public}/proctor", lambda *command: ["unshare", "--mount", "sh", "-c", script, "sh", home, *command]
+
+
+def hidden_proc(sandbox):
+    """Where /proc hides from an ordinary user whom he may not trace, the layers work as before, and say what is lost."""
+    if os.geteuid() != 0:
+        skip("needs:root")
+    if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        skip("needs:mount_namespace")
+    with behind_hidden_proc(sandbox) as (proctor, as_user):
         for layer in ("pidns", "subreaper"):
-            done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", home, f"{public}/proctor", "run",
-                                   "-v", "--containment", layer, "--out", home / layer, "--", "sh", "-c", "sleep 600 & exit 0"],
+            done = subprocess.run(as_user(proctor, "run", "-v", "--containment", layer, "--out", layer, "--", "sh", "-c",
+                                          "sleep 600 & exit 0"),
                                   env=sandbox.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
             check(done.returncode == 0, layer, done.returncode, done.stdout, done.stderr)
             # Into a user namespace of his own he may look all the same.

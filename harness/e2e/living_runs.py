@@ -14,10 +14,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from harness import (BIN, cgroups_of, check, misbehaving, new_token, of_type, records, run_scenarios, skip, survivors,
+from containment import behind_hidden_proc
+from harness import (cgroups_of, check, misbehaving, new_token, of_type, records, run_scenarios, skip, survivors,
                      wait_until, write_config)
 
 # Each is a command that ends with the words "$@".
@@ -194,21 +194,12 @@ def any_mixture(sandbox):
 def nested_and_hidden(sandbox):
     """The case of an ordinary user's run starts a run. /proc hides the outer runner from the inner one."""
     skip_without_namespaces()
-    with tempfile.TemporaryDirectory(prefix="proctor-e2e-bin-") as public:
-        os.chmod(public, 0o755)
-        for name in ("proctor", "proctor-guard"):
-            shutil.copy2(BIN / name, public)
-        os.chmod(sandbox.path, 0o755)
-        home = sandbox.path / "home"
-        home.mkdir()
-        os.chown(home, 65534, 65534)
-        script = ('mount -t proc -o hidepid=2 proc /proc && cd "$1" && export HOME="$1" XDG_RUNTIME_DIR="$1" && shift && '
-                  'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"')
+    home = sandbox.path / "home"
+    with behind_hidden_proc(sandbox) as (proctor, as_user):
         for layer in ("pidns", "subreaper"):
-            inner = (f"{public}/proctor run --out {home}/inner-{layer} -- true && "
+            inner = (f"{proctor} run --out {home}/inner-{layer} -- true && "
                      f"ls -d $(grep -o '/[^\"]*/pr-[A-Za-z0-9]*' {home}/{layer}/run.json)")
-            done = sandbox_run(sandbox, ["unshare", "--mount", "sh", "-c", script, "sh", home, f"{public}/proctor", "run",
-                                         "--containment", layer, "--out", home / layer, "--", "sh", "-c", inner])
+            done = sandbox_run(sandbox, as_user(proctor, "run", "--containment", layer, "--out", layer, "--", "sh", "-c", inner))
             check(done.returncode == 0, layer, done.returncode, done.stdout, done.stderr)
             log = "".join(path.read_text() for path in (home / layer / "logs").rglob("*.log"))
             check("scratch" not in log and "after the end" not in log, layer, "the inner run swept:", log)

@@ -27,7 +27,7 @@ using nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr std::size_t kMostText = 2'000;        // of what people read in a record
-constexpr std::size_t kMaxRecord = 256 * 1024;  // that is read: also of a version that wrote all of it
+constexpr std::size_t kMaxRecord = 256 * 1024;  // of a file, that is read
 constexpr const char* kSuffix = ".lease";
 constexpr mode_t kForEverybody = 0666;
 constexpr const char* kEverybodys = "/run/lock";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each kind of finding of architecture.py and words.py, in a tree of a few files that is made for it: a check that finds
-nothing any more would not be missed."""
+"""Each kind of finding of architecture.py and words.py, in a tree of a few files. Without it, a check that finds nothing any
+more would pass."""
 
 import subprocess
 import sys

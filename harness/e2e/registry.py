@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`./dev test --full registry`: "Where to add" of docs/internals/architecture.md, done. In a copy of the tree, an option of
 `run` and a fact of the journal are added by exactly those steps, and the files that they take are counted. The program that
-is built there knows both. A row that is forgotten does not compile, or fails a test.
+is built there has both. A row that is forgotten does not compile, or fails a test.
 """
 
 import re
@@ -72,7 +72,7 @@ def build(*targets):
     return run("cmake", "--build", BUILD, "--target", *targets)
 
 
-def program_knows_both(sandbox):
+def program_has_both(sandbox):
     done = sandbox.proctor("run", "--toy", "--out", sandbox.out(), "--", "true")
     warnings = report(sandbox.last_out())["warnings"]
     check({"code": "toy", "text": "a toy"} in warnings, warnings)
@@ -95,7 +95,7 @@ def main():
     check(built.returncode == 0, "the tree with the toys does not compile:", built.stdout[-6000:])
     harness.BIN = BUILD / "bin"
     with Sandbox() as sandbox:
-        program_knows_both(sandbox)
+        program_has_both(sandbox)
     for file, row, program, error in FORGOTTEN:
         tested = run(BUILD / "bin" / program)
         check(tested.returncode == 0, program, tested.stdout[-3000:])

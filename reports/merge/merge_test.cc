@@ -99,6 +99,20 @@ TEST(Merge, TheWholeIsTheSumOfItsParts) {
   EXPECT_FALSE(model.simulated());
 }
 
+TEST(Merge, OptionsAndVariablesAreThoseOfAnyShard) {
+  std::vector<Part> parts = all();
+  const NarrowingVariable variable{"s", "none", "GTEST_FILTER", "A*", "caller", ""};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].plan.narrowed = {
+        {{"--plan", "plan.json", "plan"}, {"--shard", std::to_string(i + 1) + "/3", "rule"}}, {variable}};
+  }
+  const auto events = merged(parts);
+  ASSERT_TRUE(events) << events.error().what;
+  const auto& narrowed = std::get<RunPlanned>(events->front()).narrowed;
+  EXPECT_EQ(narrowed.options.size(), 4U);
+  EXPECT_EQ(narrowed.variables.size(), 1U);
+}
+
 TEST(Merge, OneHostHasItsDevicesOnce) {
   auto parts = all();
   for (Part& one : parts) one.plan.hostname = "host";
@@ -467,7 +481,7 @@ TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
   for (const Warning& warning : other.warnings()) said.push_back(warning.text);
   EXPECT_THAT(said,
               ElementsAre("the SHA-256 of --known-failures is aa in shard 1/3, but not given in shard 2/3",
-                          "--suite-arg size is ci in shard 1/3, but stress in shard 2/3",
+                          "--size is ci in shard 1/3, but stress in shard 2/3",
                           "--profile is full in shard 1/3, but not given in shard 3/3"));
 }
 

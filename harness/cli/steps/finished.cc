@@ -10,6 +10,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/steps/first_record.h"
 #include "harness/cli/steps/history_of_run.h"
+#include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/hardware_evidence.h"
 #include "harness/run/record/journal_seal.h"

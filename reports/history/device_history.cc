@@ -1,8 +1,6 @@
 #include "reports/history/device_history.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 namespace proctor {
 namespace {
@@ -14,36 +12,33 @@ std::string driver_of(const std::string& device, const std::vector<StackFact>& s
   return fact == stack.end() ? "" : fact->value.value_or("");
 }
 
+// The columns that are not aggregated are from the newest run of the device, as SQLite defines for max().
+constexpr const char* kDeviceSums = R"(
+SELECT host, name, model, started, stack, count(*), sum(attempts), sum(failed_attempts), sum(drained),
+       max(started || ' ' || run_id)
+  FROM used_device JOIN run ON run.id = used_device.run JOIN device ON device.id = used_device.device
+ WHERE started >= ? GROUP BY host, name ORDER BY host, name
+)";
+
 }  // namespace
 
 Result<DevicesAnswer> devices_in(History& history, const std::string& since) {
   DevicesAnswer answer;
   const auto done = history.read([&](Database& database) {
-    std::map<std::pair<std::string, std::string>, DeviceHistory> found;
-    std::map<std::pair<std::string, std::string>, std::int64_t> stacks;
     Statement count(database, "SELECT count(*) FROM run WHERE started >= ?");
     if (count.bind(since).step()) answer.runs = count.integer(0);
-    Statement row(
-        database,
-        "SELECT host, name, model, started, attempts, failed_attempts, drained, stack FROM used_device "
-        "JOIN run ON run.id = used_device.run JOIN device ON device.id = used_device.device "
-        "WHERE started >= ? ORDER BY started, run_id");
+    Statement row(database, kDeviceSums);
     for (row.bind(since); row.step();) {
-      const std::pair<std::string, std::string> key(row.text(0), row.text(1));
-      DeviceHistory& device = found[key];
-      device.host = key.first;
-      device.device = key.second;
-      device.model = row.text(2);
-      device.last_seen = row.text(3);
-      ++device.runs;
-      device.attempts += row.integer(4);
-      device.failed_attempts += row.integer(5);
-      device.drains += row.integer(6);
-      stacks[key] = row.integer(7);
-    }
-    for (auto& [key, device] : found) {
-      device.driver = driver_of(device.device, read_stack(database, stacks[key]));
-      answer.devices.push_back(std::move(device));
+      const std::string device(row.text(1));
+      answer.devices.push_back({.host = std::string(row.text(0)),
+                                .device = device,
+                                .model = std::string(row.text(2)),
+                                .last_seen = std::string(row.text(3)),
+                                .driver = driver_of(device, read_stack(database, row.integer(4))),
+                                .runs = row.integer(5),
+                                .attempts = row.integer(6),
+                                .failed_attempts = row.integer(7),
+                                .drains = row.integer(8)});
     }
   });
   if (!done) return done.error();

@@ -176,9 +176,8 @@ Variants read_variants(Database& database) {
   Variants variants;
   Statement row(database, "SELECT id, suite, backend, stack_name, device_model, simulated FROM variant");
   while (row.step()) {
-    variants[number_of(row.integer(0))] = {std::string(row.text(1)), std::string(row.text(2)),
-                                           std::string(row.text(3)), std::string(row.text(4)),
-                                           row.integer(5) != 0};
+    variants[row.integer(0)] = {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
+                                std::string(row.text(4)), row.integer(5) != 0};
   }
   return variants;
 }

@@ -30,7 +30,7 @@ std::vector<HistoryRun> read_runs(Database& database);  // oldest first
 std::vector<StackFact> read_stack(Database& database, std::int64_t stack);
 
 // By their numbers, which may have gaps.
-using Variants = std::map<std::uint32_t, Variant>;
+using Variants = std::map<std::int64_t, Variant>;
 Variants read_variants(Database& database);
 std::vector<std::pair<std::uint32_t, std::string>> read_case_ids(Database& database);  // in their order
 

@@ -69,16 +69,17 @@ Error differ(const MergePart& a, const MergePart& b, const std::string& what, co
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
-std::string confidence_text(const RunPlanned& plan) {
-  return plan.exclusion ? fmt::format("{}:{}", plan.exclusion->confidence, plan.exclusion->rate) : "none";
+std::string exclusion_text(const RunPlanned& plan) {
+  if (!plan.exclusion) return "none";
+  return fmt::format("{}%:{}%", plan.exclusion->confidence * 100, plan.exclusion->rate * 100);
 }
 
 // By which rules a run was judged, beyond what its plan says.
 std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
   return {{"--strict", yes_no(plan.strict)},
           {"--each-device", yes_no(plan.each_device)},
-          {"--stress", yes_no(plan.stress_ms > 0)},
-          {"--confidence", confidence_text(plan)},
+          {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
+          {"--repeat CONFIDENCE%:RATE%", exclusion_text(plan)},
           {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
 }
 
@@ -369,22 +370,21 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
   }
 }
 
-// What any of the parts was run with, each once.
-void add_narrowed(const Narrowed& part, Narrowed& merged) {
-  const auto of_option = [](const NarrowingOption& one) {
-    return std::tie(one.option, one.value, one.told_by);
+// Adds what another shard had too only once.
+void add_narrowing(const Narrowed& from, Narrowed& to) {
+  const auto members = [](const auto& item) {
+    if constexpr (requires { item.option; })
+      return std::tie(item.option, item.value);
+    else
+      return std::tie(item.suite, item.backend, item.name, item.value, item.by);
   };
-  const auto of_variable = [](const NarrowingVariable& one) {
-    return std::tie(one.suite, one.backend, one.name, one.value, one.by, one.told_by);
+  const auto add = [&](const auto& items, auto& all) {
+    for (const auto& item : items) {
+      if (std::ranges::find(all, members(item), members) == all.end()) all.push_back(item);
+    }
   };
-  for (const NarrowingOption& one : part.options) {
-    if (std::ranges::find(merged.options, of_option(one), of_option) == merged.options.end())
-      merged.options.push_back(one);
-  }
-  for (const NarrowingVariable& one : part.variables) {
-    if (std::ranges::find(merged.variables, of_variable(one), of_variable) == merged.variables.end())
-      merged.variables.push_back(one);
-  }
+  add(from.options, to.options);
+  add(from.variables, to.variables);
 }
 
 RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& tellers) {
@@ -403,10 +403,10 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
   for (const MergePart& part : sorted) {
     const RunPlanned& plan = part.plan;
     const PartOrigin origin = origin_of(part, whole);
-    add_narrowed(plan.narrowed, merged.narrowed);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
+    add_narrowing(plan.narrowed, merged.narrowed);
     least = std::max(least, part.least_executed);
     add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;

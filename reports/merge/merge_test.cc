@@ -481,7 +481,7 @@ TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
   for (const Warning& warning : other.warnings()) said.push_back(warning.text);
   EXPECT_THAT(said,
               ElementsAre("the SHA-256 of --known-failures is aa in shard 1/3, but not given in shard 2/3",
-                          "--size is ci in shard 1/3, but stress in shard 2/3",
+                          "--suite-arg size is ci in shard 1/3, but stress in shard 2/3",
                           "--profile is full in shard 1/3, but not given in shard 3/3"));
 }
 

@@ -132,7 +132,7 @@ TEST(GtestBatch, TheFileHasAllFiltersInOneLine) {
 // ---- the result file ----
 
 // What the process that was asked for `name` is taken to say.
-ChildReport read(const std::string& text, const std::string& name = "G.N") {
+ChildReport read_gtest(const std::string& text, const std::string& name = "G.N") {
   ChildReport report(name);
   for (const auto& line : gtest_kind().translator({}, {})->translate(text)) report.add_line(line);
   EXPECT_EQ(report.violations(), 0);
@@ -140,7 +140,7 @@ ChildReport read(const std::string& text, const std::string& name = "G.N") {
 }
 
 Verdict verdict_of(const std::string& text, const std::string& name = "G.N", int exit_code = 0) {
-  const ChildReport report = read(text, name);
+  const ChildReport report = read_gtest(text, name);
   return gtest_kind().judge({.child = report, .exit_code = exit_code});
 }
 
@@ -150,13 +150,13 @@ std::string result_file(const std::string& test) {
 }
 
 TEST(GtestResult, Passed) {
-  const auto report = read(result_file(R"({"name":"N","status":"RUN","result":"COMPLETED"})"));
+  const auto report = read_gtest(result_file(R"({"name":"N","status":"RUN","result":"COMPLETED"})"));
   EXPECT_EQ(report.result(), ChildResult::kPass);
   EXPECT_TRUE(report.failures().empty());
 }
 
 TEST(GtestResult, WhatItRecordsOfItself) {
-  const auto report = read(result_file(
+  const auto report = read_gtest(result_file(
       R"({"name":"N","file":"a.cc","line":3,"status":"RUN","result":"COMPLETED","time":"0.1s","bandwidth":"42.5",)"
       R"("mode":"fast","nan":"nan"})"));
   EXPECT_EQ(report.result(), ChildResult::kPass);
@@ -168,7 +168,7 @@ TEST(GtestResult, WhatItRecordsOfItself) {
 }
 
 TEST(GtestResult, SkippedAndNotRun) {
-  EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
+  EXPECT_EQ(read_gtest(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
             ChildResult::kSkip);
   EXPECT_EQ(verdict_of(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")),
             (Verdict{Outcome::kError, Reason::kResultMismatch}));
@@ -191,7 +191,7 @@ TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
   EXPECT_EQ(verdict_of(result_file(both(kN, kFailedOther)), "G.N", 1), mismatch) << "another one failed";
   EXPECT_EQ(verdict_of(result_file(kN), "H.N"), mismatch) << "the name of its group is another one";
   EXPECT_EQ(verdict_of(R"({"tests":0,"testsuites":[]})"), mismatch) << "none ran";
-  EXPECT_EQ(read(result_file(both(kN, kOther))).also_ran(), "G.Other");
+  EXPECT_EQ(read_gtest(result_file(both(kN, kOther))).also_ran(), "G.Other");
 }
 
 // GoogleTest puts what fails outside of every test into a group of its own, as a test without a name.
@@ -204,9 +204,9 @@ TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
   for (const char* own : {kN, kSkipped, kNotRun}) {
     const std::string text = result_file(own + outside);
     EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, {}})) << own;
-    ASSERT_EQ(read(text).failures().size(), 1u) << own;
-    EXPECT_EQ(read(text).failures()[0].message, "no licence");
-    EXPECT_EQ(read(text).failures()[0].line, 7);
+    ASSERT_EQ(read_gtest(text).failures().size(), 1u) << own;
+    EXPECT_EQ(read_gtest(text).failures()[0].message, "no licence");
+    EXPECT_EQ(read_gtest(text).failures()[0].line, 7);
   }
   EXPECT_EQ(verdict_of(result_file(kOther + outside), "G.N", 1),
             (Verdict{Outcome::kError, Reason::kResultMismatch}));
@@ -223,7 +223,7 @@ TEST(GtestResult, AFailingEnvironmentWithoutTheCommaBeforeIt) {
       "licence\"}]}\n"
       "      ]\n    }\n  ]\n}\n";
   EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, {}}));
-  EXPECT_EQ(read(text).failures().at(0).message, "no licence");
+  EXPECT_EQ(read_gtest(text).failures().at(0).message, "no licence");
 }
 
 // The same from our listener in a process that was asked for one case.
@@ -249,7 +249,7 @@ TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
 // What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
 TEST(GtestResult, WhatNeverBeganWasSkipped) {
   const auto of = [&](const std::string& start, const std::string& result) {
-    return read(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
+    return read_gtest(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
                             start + R"(","time":"0s"})"))
         .result();
   };
@@ -373,7 +373,7 @@ TEST(GtestResult, ManySkipsAreReadInOnePass) {
 }
 
 TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
-  const auto report = read(result_file(
+  const auto report = read_gtest(result_file(
       R"({"name":"N","status":"RUN","result":"COMPLETED","failures":[
           {"failure":"/src/a_test.cc:12\nExpected equality\n  1\n  2","type":""},
           {"failure":"unknown file\nC++ exception with description \"a: 3\" thrown","type":""}]})"));
@@ -403,20 +403,20 @@ std::string failure(const std::string& text) {
 // Where char is signed, GoogleTest 1.12 to 1.17 write \u00C3\u00B6 for the two bytes of "ö".
 TEST(GtestResult, RestoresUtf8) {
   const auto report =
-      read(lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
+      read_gtest(lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
                            failure("gr\\u00C3\\u00B6\\u00C3\\u009Fe/a.cc:12\\nMa\\u00C3\\u009F 5 "
                                    "\\u00C2\\u00B5m \\\\u00C3\\u00B6 \\u000A\\u0041")));
   EXPECT_EQ(report.properties().at(0).second, "Größe 中");
   EXPECT_EQ(report.failures().at(0).file, "größe/a.cc");
   EXPECT_EQ(report.failures().at(0).message, "Maß 5 µm \\u00C3¶ \nA");
-  const auto latin1 = read(lines_of_result(failure("a.cc:1\\n5 \\u00B5m")));
+  const auto latin1 = read_gtest(lines_of_result(failure("a.cc:1\\n5 \\u00B5m")));
   EXPECT_EQ(latin1.failures().at(0).message, "5 µm") << "its bytes are not UTF-8";
 }
 
 // Where char is unsigned, and from 1.18 on, GoogleTest writes the bytes without escapes.
 TEST(GtestResult, ReadsBytesThatJsonForbids) {
   const auto report =
-      read(lines_of_result("          \"k\": \"Ã¶\",\n" + failure("a.cc:1\\n5 \xb5m \x1b[31mred\x01")));
+      read_gtest(lines_of_result("          \"k\": \"Ã¶\",\n" + failure("a.cc:1\\n5 \xb5m \x1b[31mred\x01")));
   EXPECT_EQ(report.result(), ChildResult::kFail);
   EXPECT_EQ(report.properties().at(0).second, "Ã¶");
   EXPECT_EQ(report.failures().at(0).message, "5 \\xB5m red\\x01");
@@ -425,7 +425,7 @@ TEST(GtestResult, ReadsBytesThatJsonForbids) {
 // RecordProperty() does not escape keys.
 TEST(GtestResult, ReadsAQuoteInAKey) {
   const auto report =
-      read(lines_of_result("          \"a\"b\": \"x \\\"quoted\\\": \\\"y\",\n          \"c\": \"\""));
+      read_gtest(lines_of_result("          \"a\"b\": \"x \\\"quoted\\\": \\\"y\",\n          \"c\": \"\""));
   EXPECT_EQ(report.result(), ChildResult::kPass);
   const std::vector<std::pair<std::string, std::string>> expected = {{"a\"b", "x \"quoted\": \"y"},
                                                                      {"c", ""}};
@@ -434,22 +434,22 @@ TEST(GtestResult, ReadsAQuoteInAKey) {
 
 // GoogleTest writes these with std::locale::global(std::locale("de_DE.UTF-8")).
 TEST(GtestResult, ParsesNumbersInTheLocaleOfTheProgram) {
-  const auto report = read(lines_of_result(
+  const auto report = read_gtest(lines_of_result(
       "          \"line\": 1.204.000,\n          \"time\": \"0,25s\",\n" + failure("a.cc:1.204\\nno luck")));
   EXPECT_EQ(report.failures().at(0).line, 1204);
   EXPECT_EQ(report.failures().at(0).file, "a.cc");
   EXPECT_EQ(report.took(), Milliseconds(250));
-  const auto named = read(lines_of_result(failure("a.cc:1.2\\nno luck")));
+  const auto named = read_gtest(lines_of_result(failure("a.cc:1.2\\nno luck")));
   EXPECT_EQ(named.failures().at(0).message, "a.cc:1.2\nno luck") << "1.2 is not a line number";
 }
 
 TEST(GtestResult, WhatIsNoReportIsNoResult) {
   for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"testsuites":7})"})
-    EXPECT_EQ(read(text).result(), std::nullopt) << text;
+    EXPECT_EQ(read_gtest(text).result(), std::nullopt) << text;
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
-  EXPECT_EQ(read(deep).result(), std::nullopt);
-  EXPECT_EQ(read(R"({"testsuites":)" + deep + "}").result(), std::nullopt);
-  EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","x":)" + deep + "}")).result(), std::nullopt);
+  EXPECT_EQ(read_gtest(deep).result(), std::nullopt);
+  EXPECT_EQ(read_gtest(R"({"testsuites":)" + deep + "}").result(), std::nullopt);
+  EXPECT_EQ(read_gtest(result_file(R"({"name":"N","status":"RUN","x":)" + deep + "}")).result(), std::nullopt);
 }
 
 // The real thing: this very program, asked for the test above.
@@ -462,7 +462,7 @@ TEST(GtestResult, ReadsWhatThisGoogleTestWrites) {
   ASSERT_EQ(std::system(command.c_str()), 0);
   const auto text = read_file(path);
   ASSERT_TRUE(text);
-  EXPECT_EQ(read(*text, "GtestResult.Passed").result(), ChildResult::kPass);
+  EXPECT_EQ(read_gtest(*text, "GtestResult.Passed").result(), ChildResult::kPass);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """What the tests of Proctor's actions share: jobs on the simulated runner, whose steps use this tree at any ref."""
 
 import http.server
+import json
 import os
 import re
 import shutil
@@ -80,6 +81,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class Api(Server):
+    """GitHub's list of artifacts, as far as it is asked for here."""
+
+    def __init__(self):
+        super().__init__(lambda path: (self.status, json.dumps({"artifacts": self.rows}).encode()))
+        self.rows, self.status = [], 200
+
+    def artifact(self, run, created, branch="main", repository=1, **more):
+        self.rows.append({"name": "proctor-history", "expired": False, "created_at": created, **more,
+                          "workflow_run": {"id": run, "head_branch": branch, "repository_id": 1,
+                                           "head_repository_id": repository}})
 
 
 def run_step(*arguments, **more):

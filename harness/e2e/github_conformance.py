@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""conformance.yml on simulated runners: stacks x shards become one report each, and whatever is missing is red.
+"""conformance.yml, and gpu.yml above it, on simulated runners: stacks x shards become one report each, and whatever is
+missing is red, also a real device.
 
     github_conformance.py [SCENARIO...]
 """
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 
-from github import GithubSandbox, documented, require_node
+from github import Api, GithubSandbox, documented, require_node
 from harness import BIN, ROOT, check, check_sums, report
 
 from github_runner.artifacts import Artifacts, checkout_of
@@ -16,6 +19,7 @@ from github_runner.container import Container
 from github_runner.workflow import Workflow
 
 WORKFLOW = Workflow(ROOT / ".github" / "workflows" / "conformance.yml")
+GPU = Workflow(ROOT / ".github" / "workflows" / "gpu.yml")
 PLAN = ROOT / ".github" / "actions" / "conformance" / "plan.py"
 MACHINES = ["self-hosted", "linux", "gpu"]
 IMAGE = "registry.example/cpu-sim@sha256:" + "0" * 64
@@ -24,6 +28,43 @@ HOST = {"stack": "on-the-host", "labels": MACHINES, **SIMULATED}
 BOXED = {"stack": "cpu-sim", "labels": MACHINES, "image": IMAGE, "options": ["--volume=/a:/b:ro"],
          **SIMULATED}
 PUSH = {"event_name": "push", "event": {}, "repository": "o/r", "run_id": "9", "workflow": "w"}
+POLICY = """version = 1
+[[cell]]
+suite    = "memory"
+backend  = "xpu"
+hardware = false
+plan     = "plan.json"
+"""
+
+
+class OnHardware(Artifacts):
+    """A stand-in for a machine with a card, because none is here: the journals of its shards name a real device."""
+
+    def upload(self, job, given, record):
+        outputs = super().upload(job, given, record)
+        if "-shard-" in given["name"]:
+            journal = self.directory / given["name"] / "journal.jsonl"
+            journal.write_text(_with_sums(map(_of_hardware, journal.read_text().splitlines())))
+        return outputs
+
+
+def _of_hardware(line):
+    record = json.loads(line)
+    del record["sum"]
+    if record["type"] == "run_planned":
+        record["sim"] = None
+        for device in record["devices"]:
+            device["simulated"] = False
+    return record
+
+
+def _with_sums(records):
+    """A journal: each record ends with the digest of all bytes before it (harness/core/journal_chain.h)."""
+    text = ""
+    for record in records:
+        text += json.dumps(record)[:-1] + ',"sum":"'
+        text += hashlib.sha256(text.encode()).hexdigest()[:32] + '"}\n'
+    return text
 
 
 class WorkflowSandbox(GithubSandbox):
@@ -193,7 +234,63 @@ def as_documented(sandbox):
     check(done.returncode == 0 and "4 jobs: cuda-13 1/2, cuda-13 2/2, bare-xpu 1/2, bare-xpu 2/2" in done.stdout, done)
 
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, missing, fork, bad_input, containers, as_documented)}
+def on_hardware(sandbox):
+    """gpu.yml on a schedule, with a policy: pages, JUnit files, the gate and its history. Without GPU_STACKS the run is
+    skipped, not green, and its title says why."""
+    directory = sandbox.project() / "ci"
+    directory.mkdir()
+    (directory / "policy.toml").write_text(POLICY)
+    check(sandbox.proctor("plan", *HOST["plan"], "-o", directory / "plan.json").returncode == 0, "plan")
+    variables = {"GPU_PROCTOR": str(BIN), "GPU_POLICY": "ci/policy.toml",
+                 "GPU_STACKS": json.dumps([{**HOST, "run": [*HOST["run"], "--subject=dirty=false"]}])}
+    github = {**PUSH, "event_name": "schedule", "event": {"repository": {"default_branch": "main"}}, "token": "secret",
+              "ref_name": "main", "api_url": Api().address}
+    sandbox.shared = OnHardware(sandbox.path / "hardware")
+    result = GPU.run(sandbox.new_job, {}, github, variables)["conformance"]
+    check((result.outputs["verdict"], result.result, errors(result.called)) == ("green", "success", []), text(result.called))
+    kept = sorted(path.name for path in sandbox.shared.directory.iterdir())
+    check(kept == [f"gpu-{what}" for what in ("conformance", "gate", "history", "plans", "shard-on-the-host-1of1")], kept)
+    merged = sandbox.shared.directory / "gpu-conformance" / "on-the-host"
+    check(all((merged / name).exists() for name in ("index.html", "junit.xml", "report.json")), list(merged.iterdir()))
+    check(GPU.run(sandbox.new_job, {}, github)["conformance"].result == "skipped" and GPU.title(variables) == "gpu", "title")
+    check("nothing is run because the variable GPU_STACKS is not set" in GPU.title({}), GPU.title({}))
+
+
+def without_device(sandbox):
+    """A run on a simulated device is red, with the stack, if the input does not allow it."""
+    result = sandbox.run(shards=1, **{"allow-simulated": False})
+    check((result["merge"].outputs["verdict"], result["merge"].result) == ("incomplete", "failure"), text(result))
+    check(any("on-the-host: no case ran on a real device." in message and "2 ran on simulated devices" in message
+              for message in errors(result)), errors(result))
+
+
+def planted_fault(sandbox):
+    """Copies that leave out bytes, on a device that counts as real: red, with the case."""
+    os.environ["PROCTOR_SIM_FAULTS"] = "copy.short:min=65537"
+    try:
+        result = sandbox.run(shared=OnHardware(sandbox.path / "hardware"), shards=1, **{"allow-simulated": False})
+    finally:
+        del os.environ["PROCTOR_SIM_FAULTS"]
+    check((result["merge"].outputs["verdict"], result["merge"].result) == ("red", "failure"), text(result))
+    check(any("Copy.HostToDeviceIsByteExact" in message for message in errors(result)), errors(result))
+    check(not any("real device" in message for message in errors(result)), errors(result))
+
+
+def too_old(sandbox):
+    """The first step of the first job says so, for the machines of every stack. Without it the jobs with actions of this
+    repository fail before their first step."""
+    for version, results in (("2.335.1", ["failure", "failure", "skipped", "failure"]), ("2.1000.0", ["success"]), (None, ["success"])):
+        sandbox.version = lambda name, version=version: version
+        result = sandbox.run(lambda name, version=version: "failure" if version != "2.335.1" and name != "runner" else None)
+        check([job.result for job in result.values()][:len(results)] == results, version, text(result))
+        check(("cannot be read, so it is unknown" in text(result)) == (version is None), text(result))
+        for instance in result["runner"].instances if version == "2.335.1" else ():
+            check("simulated has version 2.335.1 of GitHub's runner. This workflow needs 2.336.0 or later: update the runner."
+                  in instance.job.records[0].annotations.messages("error"), instance.job.text)
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (
+    all_good, missing, fork, bad_input, containers, as_documented, on_hardware, without_device, planted_fault, too_old)}
 
 
 def main():

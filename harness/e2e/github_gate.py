@@ -15,7 +15,7 @@ import subprocess
 import sys
 import types
 
-from github import Server, documented
+from github import Api, documented
 from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, text
 from harness import BIN, ROOT, check
 
@@ -31,19 +31,6 @@ STACK = {**HOST, "plan": ["memory", CARDS, "--filter=memory.xpu/Copy.*IsByteExac
 STACK_LIST = json.dumps([STACK])
 SIMULATED = EXAMPLE.read_text().replace('device  = "*B580*"', 'hardware = false')
 ASKED = '\n[gate]\nbaseline = "required"\n'
-
-
-class Api(Server):
-    """GitHub's list of artifacts, as far as it is asked for here."""
-
-    def __init__(self):
-        super().__init__(lambda path: (self.status, json.dumps({"artifacts": self.rows}).encode()))
-        self.rows, self.status = [], 200
-
-    def artifact(self, run, created, branch="main", repository=1, **more):
-        self.rows.append({"name": "proctor-history", "expired": False, "created_at": created, **more,
-                          "workflow_run": {"id": run, "head_branch": branch, "repository_id": 1,
-                                           "head_repository_id": repository}})
 
 
 class GatedSandbox(WorkflowSandbox):

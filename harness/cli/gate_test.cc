@@ -10,7 +10,7 @@
 #include "harness/core/temp_dir.h"
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
-#include "reports/gate/gate_fixtures.h"
+#include "reports/gate/wrong_ways.h"
 #include "reports/model/test_journal.h"
 
 namespace proctor::cli {
@@ -91,7 +91,8 @@ TEST_F(GateCommand, EachWrongWayIsRefused) {
     write(way.scene);
     const Ended done = judge({"--json", "gate.json"});
     EXPECT_EQ(done.exit_code, way.rule.empty() ? 2 : 1) << way.name << "\n" << done.out << done.err;
-    for (const std::string& part : way.contains) EXPECT_THAT(done.out + done.err, HasSubstr(part)) << way.name;
+    for (const std::string& part : way.contains)
+      EXPECT_THAT(done.out + done.err, HasSubstr(part)) << way.name;
     EXPECT_EQ(fs::exists(path() / "gate.json"), done.exit_code == 1) << way.name;
   }
   EXPECT_GT(number, 50);
@@ -229,24 +230,22 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
 // Both make the gate red. The output separates them.
 TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
   write(scene_after(R"(
-      {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']
-}
-},
+      {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']}},
       {run = 2, cases = {"Copy.A" = ["pass"]}, set = {"/run_id" = "20260130T120000Z-01d0", "/started" = "2026-01-30T12:00:00Z"}},
       {run = 2, where = {type = "run_ended"}, set = {"/finished" = "2026-01-30T12:00:09Z"}})"));
   scene().runs.pop_back();
-for (const char* report : {"old", "run"}) {
-  const Ended added = proctor({"history", "add", "h.db", report});
-  ASSERT_EQ(added.exit_code, 0) << added.err;
-}
-for (const auto& [option, older, name] : {std::tuple{"--baseline", "old", "run 20260130T120000Z-01d0"},
-                                          std::tuple{"--history", "h.db", "the history"}}) {
-  const Ended done = judge({option, older});
-  EXPECT_EQ(done.exit_code, 1) << done.err;
-  EXPECT_THAT(done.out, HasSubstr(std::string("failed newly, and not in ") + name + ": memory.xpu/Copy.A"));
-  EXPECT_THAT(done.out, HasSubstr(std::string("failed before, in ") + name + ": memory.xpu/Copy.B"));
-}
-EXPECT_EQ(judge({"--history", "nowhere.db"}).exit_code, 2);
+  for (const char* report : {"old", "run"}) {
+    const Ended added = proctor({"history", "add", "h.db", report});
+    ASSERT_EQ(added.exit_code, 0) << added.err;
+  }
+  for (const auto& [option, older, name] : {std::tuple{"--baseline", "old", "run 20260130T120000Z-01d0"},
+                                            std::tuple{"--history", "h.db", "the history"}}) {
+    const Ended done = judge({option, older});
+    EXPECT_EQ(done.exit_code, 1) << done.err;
+    EXPECT_THAT(done.out, HasSubstr(std::string("failed newly, and not in ") + name + ": memory.xpu/Copy.A"));
+    EXPECT_THAT(done.out, HasSubstr(std::string("failed before, in ") + name + ": memory.xpu/Copy.B"));
+  }
+  EXPECT_EQ(judge({"--history", "nowhere.db"}).exit_code, 2);
 }
 
 TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {

@@ -153,8 +153,8 @@ TEST_F(BadInput, UnwritableOutputDirectory) {
 }
 
 TEST_F(BadInput, Masks) {
-  refuses({"mask", "lint", "xpu", "0x1"}, {"0x1"});
-  refuses({"mask", "lint", "cuda", "1gpu"}, {"1gpu"});
+  refuses({"explain", "mask", "xpu", "0x1"}, {"0x1"});
+  refuses({"explain", "mask", "cuda", "1gpu"}, {"1gpu"});
 }
 
 TEST_F(BadInput, TheTerminalForMoreThanOneCase) {

@@ -130,14 +130,14 @@ TEST_F(Run, ALineOfAJournalThatIsTooDeepEndsNoReader) {
   ASSERT_EQ(run({}).exit_code, 0);
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   write("out/journal.jsonl", read("out/journal.jsonl") + "{\"v\":" + deep + "}\n{\"type\":" + deep + "}\n");
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"finish", "out"},
-                                             {"report", "render", "out"},
-                                             {"report", "render", "--format", "page", "out", "out", "--out", "p.html"},
-                                             {"report", "render", "--format", "github", "out"},
-                                             {"report", "diff", "out", "out"},
-                                             {"history", "add", "h.sqlite", "out"},
-                                             {"rerun", "out"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"finish", "out"},
+           {"report", "render", "out"},
+           {"report", "render", "--format", "page", "out", "out", "--out", "p.html"},
+           {"report", "render", "--format", "github", "out"},
+           {"report", "diff", "out", "out"},
+           {"history", "add", "h.sqlite", "out"},
+           {"rerun", "out"}}) {
     const Ended ended = proctor(words);
     EXPECT_EQ(ended.signal, 0) << words[0] << " " << words[1] << ended.out << ended.err;
   }

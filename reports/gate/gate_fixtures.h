@@ -1,4 +1,4 @@
-// A release that a gate lets pass, and the wrong ways to green: each one changes that release a little. For the tests.
+// A release that a gate lets pass, as files, and changes of it. For the tests.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/core/json.h"
@@ -15,12 +14,12 @@
 
 namespace proctor::testing_support {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 struct SceneRun {
   std::string directory{};
   std::vector<Json> records{};  // of its journal: first the plan, last the end
-  bool lists_rendered = false;   // behind its end, as a runner does
+  bool lists_rendered = false;  // behind its end, as a runner does
   std::vector<Json> files{};    // changes of its files, when all are written (change_file())
 
   Json& plan() { return records.front(); }
@@ -49,23 +48,6 @@ GateScene hardware_scene();
 GateScene sharded_scene();
 
 // ---- changes of a scene ----
-
-// A row of wrong_ways.toml.
-struct WrongWay {
-  int number = 0;  // in docs/reference/gate.md; 0: it has none
-  std::string name{};
-  GateScene scene{};
-  std::string rule{};               // that is red; "": it cannot be read
-  std::vector<std::string> contains{};  // parts of the refusal
-};
-std::vector<WrongWay> wrong_ways();
-struct GoodWay {
-  std::string name{};
-  GateScene scene{};
-};
-std::vector<GoodWay> good_ways();  // that a gate lets pass
-// The good scene after changes as they stand in that table: "{...}, {...}".
-GateScene scene_after(std::string_view changes);
 
 void add_gate_key(GateScene& scene, const std::string& line);
 // A verdict is written as in "fail(wrong answer)". A case without attempts has no end.

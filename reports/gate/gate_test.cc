@@ -15,8 +15,8 @@
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/testing/child.h"
-#include "reports/gate/gate_fixtures.h"
 #include "reports/gate/gate_formats.h"
+#include "reports/gate/wrong_ways.h"
 #include "reports/model/test_journal.h"
 
 // The C library loses the memory of LOCPATH each time that a locale is set.
@@ -144,9 +144,7 @@ std::string all_formats(const GateScene& scene, bool backwards) {
 }
 
 GateScene red_scene() {
-  return scene_after(R"({start = "sharded"}, {run = 2, cases = {"Copy.C" = ['fail(wrong)']
-}
-})");
+  return scene_after(R"({start = "sharded"}, {run = 2, cases = {"Copy.C" = ['fail(wrong)']}})");
 }
 
 std::vector<GateScene> scenes_of_all_colours() {

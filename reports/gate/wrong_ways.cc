@@ -1,4 +1,5 @@
-// Reads wrong_ways.toml, and makes its changes.
+#include "reports/gate/wrong_ways.h"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
@@ -6,7 +7,6 @@
 #include "harness/core/read_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
-#include "reports/gate/gate_fixtures.h"
 
 namespace proctor::testing_support {
 namespace {
@@ -284,15 +284,16 @@ GateScene scene_after(std::string_view changes) {
 }
 
 std::vector<GoodWay> good_ways() {
+  const Json table = read_ways();
   std::vector<GoodWay> ways;
-  for (const Json& row : read_ways()["good_ways"]) ways.push_back({row[0], scene_of(row, 1)});
+  for (const Json& row : table["good_ways"]) ways.push_back({row[0], scene_of(row, 1)});
   return ways;
 }
 
 std::vector<WrongWay> wrong_ways() {
+  const Json table = read_ways();
   std::vector<WrongWay> ways;
-  for (const Json& row : read_ways()["ways"])
-    ways.push_back({row[0], row[1], scene_of(row, 4), row[2], row[3]});
+  for (const Json& row : table["ways"]) ways.push_back({row[0], row[1], scene_of(row, 4), row[2], row[3]});
   return ways;
 }
 

@@ -250,7 +250,7 @@ TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
 TEST(GtestResult, WhatNeverBeganWasSkipped) {
   const auto of = [&](const std::string& start, const std::string& result) {
     return read_gtest(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
-                            start + R"(","time":"0s"})"))
+                                  start + R"(","time":"0s"})"))
         .result();
   };
   EXPECT_EQ(of("1970-01-01T00:00:00Z", "COMPLETED"), ChildResult::kSkip);
@@ -402,10 +402,10 @@ std::string failure(const std::string& text) {
 
 // Where char is signed, GoogleTest 1.12 to 1.17 write \u00C3\u00B6 for the two bytes of "ö".
 TEST(GtestResult, RestoresUtf8) {
-  const auto report =
-      read_gtest(lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
-                           failure("gr\\u00C3\\u00B6\\u00C3\\u009Fe/a.cc:12\\nMa\\u00C3\\u009F 5 "
-                                   "\\u00C2\\u00B5m \\\\u00C3\\u00B6 \\u000A\\u0041")));
+  const auto report = read_gtest(
+      lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
+                      failure("gr\\u00C3\\u00B6\\u00C3\\u009Fe/a.cc:12\\nMa\\u00C3\\u009F 5 "
+                              "\\u00C2\\u00B5m \\\\u00C3\\u00B6 \\u000A\\u0041")));
   EXPECT_EQ(report.properties().at(0).second, "Größe 中");
   EXPECT_EQ(report.failures().at(0).file, "größe/a.cc");
   EXPECT_EQ(report.failures().at(0).message, "Maß 5 µm \\u00C3¶ \nA");
@@ -449,7 +449,8 @@ TEST(GtestResult, WhatIsNoReportIsNoResult) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   EXPECT_EQ(read_gtest(deep).result(), std::nullopt);
   EXPECT_EQ(read_gtest(R"({"testsuites":)" + deep + "}").result(), std::nullopt);
-  EXPECT_EQ(read_gtest(result_file(R"({"name":"N","status":"RUN","x":)" + deep + "}")).result(), std::nullopt);
+  EXPECT_EQ(read_gtest(result_file(R"({"name":"N","status":"RUN","x":)" + deep + "}")).result(),
+            std::nullopt);
 }
 
 // The real thing: this very program, asked for the test above.

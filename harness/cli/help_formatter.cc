@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/cli/help_text.h"
+#include "harness/cli/steps/run_options.h"
 #include "harness/core/words.h"
 
 namespace proctor::cli {
@@ -180,6 +181,10 @@ const CLI::App* command_named(const CLI::App& app, std::string_view name) {
   return found == commands.end() ? nullptr : *found;
 }
 
+bool is_shown(const CLI::Option& option) {
+  return !option.get_group().empty() && option.get_group() != kHiddenGroup;
+}
+
 std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
 }
@@ -193,7 +198,7 @@ std::vector<OptionGroup> shown_groups(const CLI::App& command) {
   std::vector<OptionGroup> groups;
   const auto shown = command.get_options([&](const CLI::Option* option) {
     const bool is_help = option == command.get_help_ptr() || option == command.get_help_all_ptr();
-    return !is_help && !option->get_positional() && !option->get_group().empty();
+    return !is_help && !option->get_positional() && is_shown(*option);
   });
   for (const CLI::Option* option : shown) {
     auto group = std::ranges::find(groups, option->get_group(), &OptionGroup::name);

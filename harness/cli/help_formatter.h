@@ -22,6 +22,7 @@ std::string placeholder(const CLI::Option& option);
 // "-j", "--jobs".
 std::vector<std::string> option_names(const CLI::Option& option);
 
+bool is_shown(const CLI::Option& option);
 // Hidden commands have an empty group.
 std::vector<const CLI::App*> all_commands(const CLI::App& app);
 // Returns nullptr if no command has this name.

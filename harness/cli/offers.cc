@@ -37,7 +37,7 @@ std::vector<std::string_view> kinds_of(const CLI::App& command, const CLI::Optio
 
 std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
   return app.get_options(
-      [](const CLI::Option* option) { return !option->get_group().empty() && !option->get_positional(); });
+      [](const CLI::Option* option) { return is_shown(*option) && !option->get_positional(); });
 }
 
 // The one with that name that takes a value.

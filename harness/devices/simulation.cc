@@ -90,12 +90,13 @@ std::optional<Error> read_setting(std::string_view text, std::string_view item, 
 Result<SimText> split_sim(std::string_view text) {
   SimText parts{.topology = text, .driver = {}, .state = {}};
   const auto items = split(text, ',');
-  const auto first = std::ranges::find_if(items, [](auto item) { return !key_of(item).empty(); });
-  if (first == items.begin() && (key_of(*first) == "driver" || key_of(*first) == "state")) {
+  if (key_of(items.front()) == "driver" || key_of(items.front()) == "state") {
     return Error::refused(fmt::format("--sim {} is not valid: it has no devices", text),
                           "Give the devices first, for example xpu:2x2.");
   }
-  if (first == items.begin() || first == items.end()) return parts;
+  const auto has_key = [](std::string_view item) { return !key_of(item).empty(); };
+  const auto first = std::find_if(items.begin() + 1, items.end(), has_key);
+  if (first == items.end()) return parts;
   parts.topology = text.substr(0, static_cast<std::size_t>(first->data() - text.data()) - 1);
   for (auto item = first; item != items.end(); ++item) {
     if (auto error = read_setting(text, *item, parts)) return *std::move(error);

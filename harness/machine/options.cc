@@ -105,10 +105,10 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
 
 void add_simulation_option(CLI::App& command, MachineOptions& options) {
   command
-      .add_option("--sim", options.sim,
-                  "Simulated devices, for example xpu:2x2 (two Intel cards with two tiles each), cuda:4@12 "
-                  "(a driver for CUDA 12), or FILE.toml. With ,driver=intel[@DIR]: Intel's driver in its "
-                  "no-hardware mode. With ,state=DIR: a machine that several runs share")
+      .add_option(
+          "--sim", options.sim,
+          "Simulated devices, such as xpu:2x2 (two Intel cards with two tiles each), cuda:4@12 (for CUDA "
+          "12) or FILE.toml; with ,driver=intel[@DIR] Intel's driver, with ,state=DIR shared by runs")
       ->type_name("DEVICES");
 }
 

@@ -44,8 +44,10 @@ std::string left_out_text(const PageData& data) {
   return joined(said, "; ");
 }
 
-// An entry of the lists of known failures. What expires first comes first.
+// An entry of the lists of known failures. The entry that expires first comes first. The built-in known failures of a
+// driver come last: only their source is known.
 struct KnownKey {
+  bool is_built_in = false;
   std::string until{};
   std::string at{};
   std::string source{};
@@ -60,7 +62,7 @@ struct Known {
 std::map<KnownKey, Known> known_entries(const PageView& view) {
   std::map<KnownKey, Known> known;
   const auto key_of = [](const KnownFailureEntry& entry) {
-    return KnownKey{entry.expires, entry.at,
+    return KnownKey{false, entry.expires, entry.at,
                     entry.issue.empty() ? entry.source : entry.source + ", " + entry.issue};
   };
   for (const PageRun& run : view.request.runs) {
@@ -74,9 +76,11 @@ std::map<KnownKey, Known> known_entries(const PageView& view) {
   }
   for (const PageCase& test : view.cases) {
     if (!test.odd || result_of(view.request, test).verdict.outcome != Outcome::kXfail) continue;
-    const RunModel& model = view.request.runs[test.run].model;
-    if (const auto* entry = model.known_failure(record_of(view.request, test)))
-      known[key_of(*entry)].cases.push_back(&test);
+    const CaseRecord& record = record_of(view.request, test);
+    if (!record.end || record.end->known_failure.empty()) continue;
+    const KnownFailureEntry* entry = view.request.runs[test.run].model.known_failure(record);
+    known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", record.end->known_failure}]
+        .cases.push_back(&test);
   }
   return known;
 }

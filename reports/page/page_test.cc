@@ -329,6 +329,17 @@ TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
   EXPECT_THAT(page_of(model_of(one_bad())), Not(HasSubstr("Known failures</h2>")));
 }
 
+TEST(Page, ListsTheBuiltInKnownFailuresOfADriverByTheirSource) {
+  std::vector<Event> events = one_bad();
+  std::get<AttemptEnded>(events[5]).verdict = {Outcome::kXfail, ""};
+  CaseEnded& end = std::get<CaseEnded>(events[6]);
+  end.verdict = {Outcome::kXfail, ""};
+  end.known_failure = "intel/compute-runtime 22.43";
+  const std::string known = between(page_of(model_of(events)), "Known failures</h2>", "</section>");
+  EXPECT_THAT(known, HasSubstr("intel/compute-runtime 22.43"));
+  EXPECT_THAT(known, HasSubstr("memory.xpu/Copy.Bad"));
+}
+
 TEST(Page, OfARunWithoutCases) {
   const std::string page = page_of(model_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
   EXPECT_THAT(page, HasSubstr("No case was planned."));
@@ -439,10 +450,8 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
     plan.shard = PlannedShard{1, 2};
     plan.containment.not_guaranteed = {"x"};
     plan.fingerprint.emplace_back().name = "nobody knows";
-    plan.known_failures =
-        KnownFailuresFile{"known.toml", "ff", {{"known.toml:1", {"*"}, "x", "", "", "", ""}}};
     for (Event& event : events) {
-      if (auto* end = std::get_if<CaseEnded>(&event)) end->known_failure_at = "known.toml:1";
+      if (auto* end = std::get_if<CaseEnded>(&event)) end->known_failure = "x";
     }
     return events;
   }());

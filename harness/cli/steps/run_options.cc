@@ -217,7 +217,6 @@ struct RunOption {
   Effect effect;
   const char* harmless = nullptr;  // a value with which it does nothing
 };
-constexpr const char* kHidden = "";  // Proctor writes them: for --resume, CTest and `rerun`
 struct Heading {
   const char* text;  // nullptr: it stands below the first one, or where its command puts it
   std::vector<RunOption> options;
@@ -292,7 +291,8 @@ const std::vector<Heading>& headings() {
       {"Readiness",
        {{"--ready-regex", kNarrows}, {"--ready-timeout", kHarmless}, {"--ready-file", kHarmless}}},
       {"Configuration", {{"--config", kHarmless}, {"--profile", kHarmless}}},
-      {kHidden, {{"--rest-of", kNarrows}, {"--join", kRuleTells}, {"--pin", kHarmless}}},
+      // Proctor writes these: for --resume, CTest and `rerun`.
+      {kHiddenGroup, {{"--rest-of", kNarrows}, {"--join", kRuleTells}, {"--pin", kHarmless}}},
   };
   return kHeadings;
 }

@@ -20,6 +20,9 @@ class App;
 
 namespace proctor::cli {
 
+// The group of the options that help, manual and completion leave out. In CLI11, an option without a group has no name.
+inline constexpr const char* kHiddenGroup = "Hidden";
+
 // What an option may do to which cases there are, and to how they are judged.
 enum class Effect {
   kHarmless,

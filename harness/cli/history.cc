@@ -1,4 +1,4 @@
-// `proctor history add|show|devices|prune|check|merge DB`: what became of the cases, run by run.
+// `proctor history add|show|devices|prune DB`: what became of the cases, run by run.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -6,9 +6,9 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <utility>
@@ -34,7 +34,7 @@ namespace {
 struct HistoryOptions {
   std::string db;
   std::string wait = "60s";
-  std::vector<std::string> others;  // reports, or histories
+  std::vector<std::string> others;  // runs, or histories
   std::string keep;
   HistoryQuestion question;
   std::string branch;
@@ -75,17 +75,18 @@ Result<Milliseconds> wait_of(const HistoryOptions& options) {
   return *wait;
 }
 
-Result<History> open_to_write(const HistoryOptions& options) {
+Result<History> open_to_write(const HistoryOptions& options, History::Check extent = History::Check::kQuick) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error like a full disk
   const auto wait = wait_of(options);
   if (!wait) return wait.error();
-  return History::open(options.db, *wait);
+  return History::open(options.db, *wait, extent);
 }
 
-Result<History> open_to_read(const HistoryOptions& options, const std::string& db) {
+Result<History> open_to_read(const HistoryOptions& options, const std::string& db,
+                             History::Check extent = History::Check::kQuick) {
   const auto wait = wait_of(options);
   if (!wait) return wait.error();
-  return History::open_to_read(db, *wait);
+  return History::open_to_read(db, *wait, extent);
 }
 
 std::string size_text(const std::string& db, const HistorySize& size) {
@@ -103,7 +104,7 @@ int tell_size(History& history) {
   return kExitGreen;
 }
 
-// ---- add, merge, prune, check ----
+// ---- add, prune ----
 
 // What becomes of a report. One that is there is not read again.
 Result<Added> add_report(History& history, const std::string& report) {
@@ -114,9 +115,39 @@ Result<Added> add_report(History& history, const std::string& report) {
   return history.add(*run);
 }
 
-int add(const HistoryOptions& options) {
+// Each SQLite file begins like this, and no file of a run does.
+bool is_history(const std::string& place) {
   std::error_code error;
-  if (!std::filesystem::exists(options.db, error)) {  // nothing is made for a report that cannot be read
+  if (!std::filesystem::is_regular_file(place, error)) return false;
+  constexpr std::string_view kBeginning("SQLite format 3\0", 16);
+  std::string bytes(kBeginning.size(), ' ');
+  std::ifstream(place, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes == kBeginning;
+}
+
+Result<std::string> import_one(History& history, const std::string& place,
+                               std::map<std::string, History>& others) {
+  if (const auto other = others.find(place); other != others.end()) {
+    const auto added = history.add_all(other->second);
+    if (!added) return added.error();
+    return fmt::format("{}: {} run{} added", place, *added, plural(*added));
+  }
+  const auto added = add_report(history, place);
+  if (!added) return added.error();
+  return fmt::format("{}: {}", place, to_string(*added));
+}
+
+int add(const HistoryOptions& options) {
+  std::map<std::string, History> others;
+  for (const std::string& place : options.others) {
+    if (!is_history(place)) continue;
+    auto other = open_to_read(options, place, History::Check::kWhole);
+    if (!other) return fail(other.error());
+    others.emplace(place, *std::move(other));
+  }
+  std::error_code error;
+  if (others.empty() &&
+      !std::filesystem::exists(options.db, error)) {  // nothing is made for what cannot be read
     const auto first = load_run_results(options.others.front());
     if (!first) return fail(Error::usage_of(first.error()));
   }
@@ -124,33 +155,10 @@ int add(const HistoryOptions& options) {
   if (!history) return fail(history.error());
   std::vector<std::string> lines;
   const auto done = history->change([&]() -> Result<void> {
-    for (const std::string& report : options.others) {
-      const auto added = add_report(*history, report);
-      if (!added) return added.error();
-      lines.push_back(fmt::format("{}: {}", report, to_string(*added)));
-    }
-    return {};
-  });
-  if (!done) return fail(done.error());
-  for (const std::string& line : lines) say(line);
-  return tell_size(*history);
-}
-
-int merge(const HistoryOptions& options) {
-  std::vector<History> others;
-  for (const std::string& db : options.others) {
-    auto other = open_to_read(options, db);
-    if (!other) return fail(other.error());
-    others.push_back(*std::move(other));
-  }
-  auto history = open_to_write(options);
-  if (!history) return fail(history.error());
-  std::vector<std::string> lines;
-  const auto done = history->change([&]() -> Result<void> {
-    for (History& other : others) {
-      const auto added = history->add_all(other);
-      if (!added) return added.error();
-      lines.push_back(fmt::format("{}: {} run{} added", other.path(), *added, plural(*added)));
+    for (const std::string& place : options.others) {
+      auto line = import_one(*history, place, others);
+      if (!line) return line.error();
+      lines.push_back(*std::move(line));
     }
     return {};
   });
@@ -175,7 +183,7 @@ int prune(const HistoryOptions& options) {
   if (!std::filesystem::exists(options.db, error)) {  // nothing is made only to remove something
     if (const auto missing = open_to_read(options, options.db); !missing) return fail(missing.error());
   }
-  auto history = open_to_write(options);
+  auto history = open_to_write(options, History::Check::kWhole);
   if (!history) return fail(history.error());
   std::int64_t count = 0;
   const auto done = history->change([&]() -> Result<void> {
@@ -187,43 +195,6 @@ int prune(const HistoryOptions& options) {
   if (!done) return fail(done.error());
   say(fmt::format("{} run{} removed", count, plural(count)));
   return tell_size(*history);
-}
-
-// What becomes of the file: "sound"; "damaged", no history or none any more; "unusable", by this Proctor or just now.
-int check_as_json(const HistoryOptions& options, std::chrono::milliseconds wait) {
-  auto history = History::open_to_check(options.db, wait);
-  const auto wrong = history ? history->check() : Result<std::vector<std::string>>(history.error());
-  nlohmann::ordered_json answer = {
-      {"schema_version", 1}, {"state", "sound"}, {"wrong", nlohmann::json::array()}};
-  if (!wrong) {
-    answer["state"] = wrong.error().kind == ErrorKind::kDamaged ? "damaged" : "unusable";
-    answer["wrong"].push_back(wrong.error().message());
-  } else if (!wrong->empty()) {
-    answer["state"] = "damaged";
-    answer["wrong"] = *wrong;
-  }
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // the file may hold any bytes
-  std::fputs(shown_json(answer.dump(2, ' ', false, kReplace) + "\n").c_str(), stdout);
-  return answer["state"] == "sound" ? kExitGreen : kExitUsage;
-}
-
-int check(const HistoryOptions& options) {
-  const auto wait = wait_of(options);
-  if (!wait) return fail(wait.error());
-  if (options.json) return check_as_json(options, *wait);
-  auto history = History::open_to_check(options.db, *wait);
-  if (!history) return fail(history.error());
-  const auto wrong = history->check();
-  if (!wrong) return fail(wrong.error());
-  for (const std::string& sentence : *wrong) say(sentence);
-  if (!wrong->empty()) {
-    return fail(Error::refused(
-        fmt::format("History {} is damaged ({} problem{})", options.db, wrong->size(), plural(wrong->size())),
-        "Create it again: proctor history add NEW REPORT..."));
-  }
-  if (const int code = tell_size(*history); code != kExitGreen) return code;
-  say("it is not damaged");
-  return kExitGreen;
 }
 
 // ---- show ----
@@ -368,12 +339,8 @@ int show(HistoryOptions options) {
     show_text(options, *answer);
     return kExitGreen;
   }
-  std::string text;
-  {
-    TextOutput output([&](std::string_view piece) { text += piece; });
-    write_answer(question, *answer, output);
-  }
-  std::fputs(shown_json(std::move(text)).c_str(), stdout);
+  const std::string text = text_of([&](TextOutput& output) { write_answer(question, *answer, output); });
+  std::fputs(shown_json(text).c_str(), stdout);
   return kExitGreen;
 }
 
@@ -442,14 +409,17 @@ std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work
 }
 
 void add_add(CLI::App& history, Action& action) {
-  auto* command = history.add_subcommand("add", "Import runs; create the file if it does not exist");
+  auto* command = history.add_subcommand(
+      "add", "Import runs, or those of another history; create the file if it does not exist");
   command->footer(
       "Imports all runs or none, in any order. A run that is given twice is imported once. A merged run "
       "replaces "
       "its shards.");
   const auto options = add_work(*command, action, add);
-  command->add_option("reports", options->others, "Run directories, or files in them")
-      ->type_name("RUN_DIR")
+  command
+      ->add_option("runs", options->others,
+                   "Run directories, files in them, or histories, which do not change")
+      ->type_name("RUN_DIR|DB")
       ->required();
 }
 
@@ -490,21 +460,12 @@ void add_history_command(CLI::App& app, Action& action) {
   add_add(*history, action);
   add_show(*history, action);
   add_devices(*history, action);
-  auto* pruned = history->add_subcommand("prune", "Remove old runs");
+  auto* pruned = history->add_subcommand("prune", "Check the whole file for damage, then remove old runs");
   const auto options = add_work(*pruned, action, prune);
   pruned
       ->add_option("--keep", options->keep,
                    "Number of runs to keep (500), or their greatest age (90d) (required)")
       ->type_name("N|AGE")
-      ->required();
-  auto* checked = history->add_subcommand("check", "Check the file for damage");
-  const auto checking = add_work(*checked, action, check);
-  checked->add_flag("--json", checking->json,
-                    "Print one JSON document, with the state sound, damaged or unusable");
-  auto* merged = history->add_subcommand("merge", "Import the runs of other histories");
-  const auto merging = add_work(*merged, action, merge);
-  merged->add_option("others", merging->others, "Histories to import, which do not change")
-      ->type_name("DB")
       ->required();
 }
 

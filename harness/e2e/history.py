@@ -30,6 +30,11 @@ def history(sandbox, *words, code=0, **more):
     return done
 
 
+def size(sandbox, db):
+    """What is in a file, all of which is checked for damage."""
+    return history(sandbox, "prune", db, "--keep", "99").stdout
+
+
 def show(sandbox, db, *options):
     text = history(sandbox, "show", db, "--json", *options).stdout
     done = subprocess.run([sys.executable, "-c", VALIDATE, text, str(SCHEMA)], capture_output=True, text=True)
@@ -138,7 +143,7 @@ def stack_since_green(sandbox):
 
 
 def any_order(sandbox):
-    """The same answers, byte by byte, after imports in any order, one by one and together, and after a merge."""
+    """The same answers, byte by byte, after imports in any order, one by one and together, and of another history."""
     runs = jobs(sandbox, [0, 0, 1, 1])
     ways = [runs, runs[::-1], [runs[2], runs[0], runs[3], runs[1]]]
     for index, way in enumerate(ways):
@@ -146,7 +151,8 @@ def any_order(sandbox):
             history(sandbox, "add", f"{index}.sqlite", *(out if isinstance(out, list) else [out]))
     history(sandbox, "add", "odd.sqlite", runs[0], runs[2])
     history(sandbox, "add", "even.sqlite", runs[1], runs[3] / "report.json", runs[2])
-    history(sandbox, "merge", "odd.sqlite", "even.sqlite")
+    added = history(sandbox, "add", "odd.sqlite", runs[0], "even.sqlite").stdout
+    check("is already imported" in added and "even.sqlite: 2 runs added" in added, added)
     answers = [[history(sandbox, "show", f"{name}.sqlite", "--json", *options).stdout for options in
                 ([], ["--case", "*"], ["--flaky"])] for name in (0, 1, 2, "odd")]
     check(all(answer == answers[0] for answer in answers), answers)
@@ -183,7 +189,7 @@ def runs_record_themselves(sandbox):
     (sandbox.path / "empty.sqlite").touch()
     done = sandbox.proctor("exec", "--history", "empty.sqlite", "--", "true")
     check(done.returncode == 0 and done.stderr == "", done.stderr)
-    check("1 run, " in history(sandbox, "check", "empty.sqlite").stdout, "exec")
+    check("1 run, " in size(sandbox, "empty.sqlite"), "exec")
 
 
 def a_gate_believes_them(sandbox):
@@ -213,16 +219,16 @@ def shards(sandbox):
     parts = [run(sandbox, "--plan", "plan.json", "--shard", f"{index}/2", commit="a" * 40) for index in (1, 2)]
     check(sandbox.proctor("report", "merge", *parts, "--out", "whole").returncode == 0, "no merge")
     history(sandbox, "add", "h.sqlite", *parts)
-    check("2 runs, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, "shards")
+    check("2 runs, 6 cases, 6 results" in size(sandbox, "h.sqlite"), "shards")
     mine = run(sandbox, "--plan", "plan.json", "--shard", "1/2", "--history", "merged.sqlite", commit="a" * 40)
     check(not (sandbox.path / "merged.sqlite").exists(), "a shard records itself")
     for _ in range(2):
         done = sandbox.proctor("report", "merge", mine, parts[1], "--out", "recorded", "--history", "merged.sqlite")
         check(done.returncode == 0 and done.stderr == "", done.stdout, done.stderr)
-        check("1 run, 6 cases, 6 results" in history(sandbox, "check", "merged.sqlite").stdout, "a merge records")
+        check("1 run, 6 cases, 6 results" in size(sandbox, "merged.sqlite"), "a merge records")
     for order in ([parts[0], "whole", parts[1]], ["whole", *parts]):
         history(sandbox, "add", "h.sqlite", *order)
-        check("1 run, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, order)
+        check("1 run, 6 cases, 6 results" in size(sandbox, "h.sqlite"), order)
     whole = records(sandbox.path / "whole")[0]["run_id"]
     again = run(sandbox, "--plan", "plan.json", "--shard", "2/2", commit="a" * 40)
     check(sandbox.proctor("report", "merge", parts[0], again, "--out", "repeated").returncode == 0, "no merge")
@@ -279,8 +285,7 @@ def bad_input(sandbox):
             (["show", "h.sqlite", "--since", "2026-02-30"], "2026-02-30"),
             (["show", "h.sqlite", "--branch", "mian"], "main"), (["show", "h.sqlite", "--branch", "other"], "`main`"),
             (["add", "h.sqlite", "text"], "text is not a Proctor run directory or a report in one"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
-            (["check", "text"], "not an SQLite file"), (["merge", "h.sqlite", "text"], "not an SQLite file"),
-            (["merge", "h.sqlite", "missing"], "missing"), (["show", "h.sqlite", "--wait", "1"], "--wait"),
+            (["show", "h.sqlite", "--wait", "1"], "--wait"),
             (["devices", "missing"], "there is no such file"), (["devices", "text"], "not an SQLite file"),
             (["devices", "link"], "it is a link"), (["devices", "h.sqlite", "--since", "soon"], "soon"),
             (["shwo", "h.sqlite"], "show")]:
@@ -318,21 +323,14 @@ def damaged(sandbox):
     for damage in (whole[:len(whole) // 2], zeroed("result"), zeroed("measure"), zeroed("run_by_commit"), zeroed("cause"),
                    changed("UPDATE result SET standing = 1"), changed("DELETE FROM result"),
                    changed("UPDATE result SET outcome = 99"), changed("DELETE FROM test")):
-        for words in (["check", "h.sqlite"], ["show", "h.sqlite"], ["devices", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
-                      ["prune", "h.sqlite", "--keep", "0"], ["merge", "h.sqlite", "sound.sqlite"],
-                      ["merge", "new.sqlite", "h.sqlite"]):
+        for words in (["show", "h.sqlite"], ["devices", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
+                      ["prune", "h.sqlite", "--keep", "0"], ["add", "h.sqlite", "sound.sqlite"],
+                      ["add", "new.sqlite", "h.sqlite"]):
             (sandbox.path / "h.sqlite").write_bytes(damage)
             done = history(sandbox, *words, code=2)
             check("h.sqlite" in done.stderr and re.search("[Cc]reate (it|the history) again", done.stderr), words, done.stdout, done.stderr)
             check((sandbox.path / "h.sqlite").read_bytes() == damage, words, "wrote to it")
         check(not (sandbox.path / "new.sqlite").exists(), "made of a damaged one")
-        (sandbox.path / "h.sqlite").write_bytes(damage)
-        answer = json.loads(history(sandbox, "check", "h.sqlite", "--json", code=2).stdout)
-        check(answer["state"] == "damaged" and answer["wrong"], answer)
-    answer = json.loads(history(sandbox, "check", "sound.sqlite", "--json").stdout)
-    check(answer == {"schema_version": 1, "state": "sound", "wrong": []}, answer)
-    answer = json.loads(history(sandbox, "check", "no.sqlite", "--json", code=2).stdout)
-    check(answer["state"] == "unusable", answer)
 
 
 def no_such_case(sandbox):
@@ -346,7 +344,7 @@ def no_such_case(sandbox):
 def output_that_cannot_be_written(sandbox):
     [good] = jobs(sandbox, [0])
     history(sandbox, "add", "h.sqlite", good)
-    for words in (["show", "h.sqlite"], ["show", "h.sqlite", "--json"], ["check", "h.sqlite"], ["add", "h.sqlite", good],
+    for words in (["show", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", good],
                   ["prune", "h.sqlite", "--keep", "5"]):
         with open("/dev/full", "w") as full:
             done = subprocess.run(sandbox.command("history", *words), cwd=sandbox.path, env=sandbox.env, stdout=full,
@@ -373,34 +371,6 @@ def locked(sandbox):
     check(writer.wait(60) == 0 and show(sandbox, "h.sqlite")["runs"] == 2, "it gave up")
 
 
-def a_writer_that_is_killed(sandbox):
-    """In the middle of its import: the next command finds the old state."""
-    write_config(sandbox.path / "proctor.toml", {f"suite{index:03}": {"kind": "command", "command": ["false"], "backend": "none"}
-                                                 for index in range(60)})
-    big = run(sandbox, commit="a" * 40, code=1)
-    [small] = jobs(sandbox, [0])
-    history(sandbox, "add", "h.sqlite", small)
-    expected = show(sandbox, "h.sqlite")
-    killed = 0
-    for _ in range(20):
-        writer = subprocess.Popen(sandbox.command("history", "add", "h.sqlite", big), cwd=sandbox.path, env=sandbox.env,
-                                  stdout=subprocess.DEVNULL)
-        try:
-            wait_until(lambda: (sandbox.path / "h.sqlite-journal").exists() or writer.poll() is not None, 30, "import")
-        finally:
-            writer.send_signal(signal.SIGKILL)
-        if writer.wait() == -signal.SIGKILL:
-            killed += 1
-            answer = show(sandbox, "h.sqlite")
-            check(answer["runs"] in (1, 2), answer)
-            check(answer["runs"] == 2 or answer == expected, answer)
-            if answer["runs"] == 2:
-                break
-    check("it is not damaged" in history(sandbox, "check", "h.sqlite").stdout, killed)
-    history(sandbox, "add", "h.sqlite", big)
-    check(show(sandbox, "h.sqlite")["runs"] == 2, "it cannot be written any more")
-
-
 def a_change_that_was_cut_short(sandbox):
     """Its writer is killed when its journal is on the disk: every command that reads finds the old state."""
     if not shutil.which("strace"):
@@ -423,8 +393,7 @@ def a_change_that_was_cut_short(sandbox):
                 return
         check(False, "no journal was left")
 
-    for words in (["check", "cut.sqlite"], ["show", "cut.sqlite"], ["prune", "cut.sqlite", "--keep", "9"],
-                  ["merge", "new.sqlite", "cut.sqlite"]):
+    for words in (["show", "cut.sqlite"], ["prune", "cut.sqlite", "--keep", "9"], ["add", "new.sqlite", "cut.sqlite"]):
         cut("cut.sqlite")
         history(sandbox, *words)
         check(show(sandbox, "cut.sqlite") == expected, words, "has not undone it")
@@ -452,25 +421,25 @@ def full_disk(sandbox):
                    f'dd if=/dev/zero of=fill bs=4k 2>/dev/null || :; '
                    f'"{BIN}/proctor" history add h.sqlite "{big}" && exit 9; code=$?; '
                    f'test "$(sha256sum h.sqlite)" = "$before" || exit 8; '
-                   f'"{BIN}/proctor" history check h.sqlite; exit $code')
+                   f'"{BIN}/proctor" history show h.sqlite; exit $code')
     words = mounted(sandbox, "size=400k")
     words[4] = words[4].format(script_text)
     done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
     check(done.returncode == 2 and "the disk is full" in done.stderr, done.returncode, done.stdout, done.stderr)
-    check("1 run, 1 cases" in done.stdout, done.stdout)
+    check("h.sqlite: 1 run of" in done.stdout, done.stdout)
 
 
 def read_only_disk(sandbox):
     [good] = jobs(sandbox, [1])
     words = mounted(sandbox, "size=1m")
     words[4] = words[4].format(f'"{BIN}/proctor" history add h.sqlite "{good}"; mount -o remount,ro .; '
-                               f'"{BIN}/proctor" history show h.sqlite; "{BIN}/proctor" history check h.sqlite; '
+                               f'"{BIN}/proctor" history show h.sqlite; '
                                f'"{BIN}/proctor" run --history h.sqlite --out "{sandbox.path}/run" -- true; '
                                f'"{BIN}/proctor" history add h.sqlite "{good}"')
     done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
     [warning] = [each["text"] for each in report(sandbox.path / "run")["warnings"] if each["code"] == "history"]
     check("h.sqlite" in warning and "the run is not recorded" in warning, warning)
-    check("1 case fails" in done.stdout and "it is not damaged" in done.stdout, done.stdout, done.stderr)
+    check("1 case fails" in done.stdout, done.stdout, done.stderr)
     check(done.returncode == 2 and "h.sqlite" in done.stderr, done.returncode, done.stderr)
 
 
@@ -490,5 +459,5 @@ def another_users_directory(sandbox):
 if __name__ == "__main__":
     run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, runs_record_themselves,
                    a_gate_believes_them, shards, old_runs, bad_input,
-                   damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
+                   damaged, no_such_case, output_that_cannot_be_written, locked, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

@@ -4,11 +4,11 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "harness/core/duration.h"
@@ -27,16 +27,6 @@ constexpr const char* kAgain = "Create the history again: proctor history add NE
 Error refused(const std::string& doing, const std::string& path, const std::string& why,
               const std::string& hint = {}) {
   return Error::usage(fmt::format("{} the history {}: {}", doing, path, why), hint);
-}
-
-constexpr const char* kForeign = "it belongs to another program";
-
-// Of a file that is no history, or none any more.
-Error no_history(const std::string& doing, const std::string& path, const std::string& why,
-                 const std::string& hint = {}) {
-  Error error = refused(doing, path, why, hint);
-  error.kind = ErrorKind::kDamaged;
-  return error;
 }
 
 // Where the file really is: the directories above it may be links, itself it may not.
@@ -68,17 +58,15 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
 std::string why_not_ours_now(Database& database) {
   const std::int64_t version = database.number("PRAGMA user_version");
   const std::int64_t application = database.number("PRAGMA application_id");
-  if (application != kApplicationId) {
-    const bool is_empty = database.number("SELECT count(*) FROM sqlite_schema") == 0;
-    return version == 0 && application == 0 && is_empty ? "" : kForeign;
-  }
-  const auto known = static_cast<std::int64_t>(schema_steps().size());
-  if (version <= known) {
+  const bool is_empty = database.number("SELECT count(*) FROM sqlite_schema") == 0;
+  if (version == 0 && is_empty && (application == 0 || application == kApplicationId)) return "";
+  if (version == 0 || application != kApplicationId) return "it belongs to another program";
+  if (version == kSchemaVersion) {
     const std::string strange = strange_in(database);
     return strange.empty() ? "" : kDamagedFile + strange;
   }
   return fmt::format("its version is {}, and this Proctor supports {}: a newer Proctor wrote it", version,
-                     known);
+                     kSchemaVersion);
 }
 
 // Whether a writer may have left something that has to be put right first, which takes a place that can be written.
@@ -90,87 +78,43 @@ bool is_in_order(const std::string& place) {
   return is_empty(place + "-journal") && is_empty(place + "-wal");
 }
 
-// How the cases of a variant stood in a run, and which of them passed or failed.
-struct Summary {
-  std::array<std::int64_t, 4> by_standing{};
-  std::int64_t flaky = 0;
-  std::vector<std::uint32_t> ran{};
-
-  friend bool operator==(const Summary&, const Summary&) = default;
-};
-using Summaries = std::map<std::int64_t, Summary>;  // by variant; none of a variant without cases
-
-Summaries said_of(Database& database, std::int64_t run) {
-  Summaries said;
-  Statement row(
-      database,
-      "SELECT variant, passing, failing, expected, unrun, flaky, ran FROM run_variant WHERE run = ?");
-  for (row.bind(run); row.step();) {
-    const Summary summary{.by_standing = {row.integer(1), row.integer(2), row.integer(3), row.integer(4)},
-                          .flaky = row.integer(5),
-                          .ran = unpacked(row.bytes(6))};
-    if (summary != Summary()) said.emplace(row.integer(0), summary);
-  }
-  return said;
-}
-
-Summaries counted_of(Database& database, std::int64_t run) {
-  Summaries counted;
-  Statement row(database, "SELECT variant, standing, flaky, test FROM result WHERE run = ? ORDER BY test");
-  for (row.bind(run); row.step();) {
-    Summary& summary = counted[row.integer(0)];
-    const Standing standing = standing_in(row.integer(1));
-    ++summary.by_standing[static_cast<std::size_t>(standing)];
-    summary.flaky += row.integer(2);
-    if (standing == Standing::kPassing || standing == Standing::kFailing)
-      summary.ran.push_back(static_cast<std::uint32_t>(row.integer(3)));
-  }
-  return counted;
-}
-
-// A look at the whole of such a file takes a third of a second.
+// The complete check of a file of this size takes a third of a second.
 constexpr std::int64_t kSmallFile = 8'000'000;
 
-// Nothing where the file is sound, else one sentence each.
-std::vector<std::string> damage_in(Database& database) {
-  std::vector<std::string> wrong;
-  Statement integrity(database, "PRAGMA integrity_check");
-  while (integrity.step()) {
-    if (integrity.text(0) != "ok") wrong.emplace_back(integrity.text(0));
-  }
+// Returns the first damage in the file, or "".
+std::string damage_in(Database& database) {
+  Statement integrity(database, "PRAGMA integrity_check(1)");
+  if (integrity.step() && integrity.text(0) != "ok") return std::string(integrity.text(0));
   Statement references(database, "PRAGMA foreign_key_check");
-  while (references.step()) {
-    wrong.push_back(
-        fmt::format("a row of {} refers to a missing row of {}", references.text(0), references.text(2)));
+  if (references.step()) {
+    return fmt::format("a row of {} refers to a missing row of {}", references.text(0), references.text(2));
   }
   for (const HistoryRun& run : read_runs(database)) {
-    if (said_of(database, run.id) != counted_of(database, run.id))
-      wrong.push_back(fmt::format("the summary of run {} does not match its results", run.run_id));
-  }
-  return wrong;
-}
-
-// What is seen of it without a look at every result: "" nothing. Of a large file, only its small tables.
-std::string damage_at_a_glance(Database& database) {
-  if (database.number("PRAGMA user_version") == 0) return "";  // it is empty
-  if (database.number("PRAGMA page_count") * database.number("PRAGMA page_size") <= kSmallFile) {
-    const auto wrong = damage_in(database);
-    return wrong.empty() ? "" : wrong.front();
-  }
-  Statement table(
-      database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('result', 'measure')");
-  while (table.step()) {
-    Statement look(database, fmt::format("PRAGMA quick_check({})", table.text(0)));
-    if (look.step() && look.text(0) != "ok") return std::string(look.text(0));
+    if (stored_summaries(database, run.id) != counted_summaries(database, run.id))
+      return fmt::format("the summary of run {} does not match its results", run.run_id);
   }
   return "";
 }
 
-std::string why_not_to_be_used(Database& database, History::Look look) {
+// The quick check of a large file covers only its small tables. Returns "" if there is no damage.
+std::string damage_found(Database& database, History::Check extent) {
+  if (database.number("PRAGMA user_version") == 0) return "";  // it is empty
+  const std::int64_t bytes = database.number("PRAGMA page_count") * database.number("PRAGMA page_size");
+  if (extent == History::Check::kWhole || bytes <= kSmallFile) return damage_in(database);
+  Statement table(
+      database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('result', 'measure')");
+  while (table.step()) {
+    Statement check(database, fmt::format("PRAGMA quick_check({})", table.text(0)));
+    if (check.step() && check.text(0) != "ok") return std::string(check.text(0));
+  }
+  return "";
+}
+
+std::string why_not_to_be_used(Database& database, History::Check extent) {
   database.execute("BEGIN");
   std::string why = why_not_ours_now(database);
-  if (why.empty() && look == History::Look::kGlance) {
-    const std::string damage = damage_at_a_glance(database);
+  if (why.empty()) {
+    const std::string damage = damage_found(database, extent);
     if (!damage.empty()) why = kDamagedFile + damage;
   }
   database.execute("COMMIT");
@@ -178,8 +122,7 @@ std::string why_not_to_be_used(Database& database, History::Look look) {
 }
 
 Error refused_for(const std::string& doing, const std::string& path, const std::string& why) {
-  if (why.starts_with(kDamagedFile)) return no_history(doing, path, why, kAgain);
-  return why == kForeign ? no_history(doing, path, why) : refused(doing, path, why);
+  return refused(doing, path, why, why.starts_with(kDamagedFile) ? kAgain : "");
 }
 
 }  // namespace
@@ -195,9 +138,10 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
                     std::chrono::milliseconds wait) {
   switch (failure.code & 255) {
     case SQLITE_NOTADB:
-      return no_history(doing, path, "it is not an SQLite file", "The first argument is the history.");
+      return refused(doing, path, "it is not an SQLite file", "The first argument is the history.");
     case SQLITE_CORRUPT:
-      return no_history(doing, path, kDamagedFile + failure.text, kAgain);
+    case SQLITE_ERROR:  // its tables are not those that its version has
+      return refused(doing, path, kDamagedFile + failure.text, kAgain);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return refused(doing, path,
@@ -207,8 +151,6 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
       return refused(doing, path, "it cannot be written, and it may contain an interrupted change");
     case SQLITE_FULL:
       return refused(doing, path, "the disk is full; the history is unchanged");
-    case SQLITE_ERROR:  // its tables are not those that its version has
-      return no_history(doing, path, kDamagedFile + failure.text, kAgain);
     default:
       break;
   }
@@ -218,7 +160,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
   return refused(doing, path, why);
 }
 
-Result<History> History::open(const std::string& path, std::chrono::milliseconds wait) {
+Result<History> History::open(const std::string& path, std::chrono::milliseconds wait, Check extent) {
   const auto place = real_place(path, "write");
   if (!place) return place.error();
   if (auto ours = check_owner_of(fs::path(*place).parent_path().string()); !ours) return ours.error();
@@ -226,7 +168,7 @@ Result<History> History::open(const std::string& path, std::chrono::milliseconds
     std::error_code error;
     const bool is_new = !fs::exists(*place, error);
     Database database(*place, Database::Access::kCreate, wait);
-    if (const std::string why = why_not_to_be_used(database, Look::kGlance); !why.empty())
+    if (const std::string why = why_not_to_be_used(database, extent); !why.empty())
       return refused_for("write", path, why);
     if (database.is_read_only()) return refused("write", path, "it cannot be written");
     History history(path, std::move(database), wait);
@@ -237,15 +179,7 @@ Result<History> History::open(const std::string& path, std::chrono::milliseconds
   }
 }
 
-Result<History> History::open_to_read(const std::string& path, std::chrono::milliseconds wait) {
-  return open_to_look(path, wait, Look::kGlance);
-}
-
-Result<History> History::open_to_check(const std::string& path, std::chrono::milliseconds wait) {
-  return open_to_look(path, wait, Look::kNone);
-}
-
-Result<History> History::open_to_look(const std::string& path, std::chrono::milliseconds wait, Look look) {
+Result<History> History::open_to_read(const std::string& path, std::chrono::milliseconds wait, Check extent) {
   const auto place = real_place(path, "read");
   if (!place) return place.error();
   std::error_code error;
@@ -253,14 +187,10 @@ Result<History> History::open_to_look(const std::string& path, std::chrono::mill
     return refused("read", path, "there is no such file", "Create one with `proctor history add`.");
   const auto open_as = [&](Database::Access access) -> Result<History> {
     Database database(*place, access, wait);
-    if (const std::string why = why_not_to_be_used(database, look); !why.empty())
+    if (const std::string why = why_not_to_be_used(database, extent); !why.empty())
       return refused_for("read", path, why);
-    const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
-    if (version == 0) return refused("read", path, "it is empty", "Add runs with `proctor history add`.");
-    if (version < schema_steps().size()) {
-      return refused("read", path, fmt::format("it has the older version {}", version),
-                     "Update it with a command that writes to it, for example `proctor history add`.");
-    }
+    if (database.number("PRAGMA user_version") == 0)
+      return refused("read", path, "it is empty", "Add runs with `proctor history add`.");
     return History(path, std::move(database), wait);
   };
   Database::Access other_way = Database::Access::kFrozen;
@@ -293,7 +223,7 @@ Result<void> History::change(const std::function<Result<void>()>& work) {
     if (database_.has_moved()) why = "it was removed in the meantime";
     Result<void> done = why.empty() ? Result<void>() : refused("write", path_, why);
     if (done) {
-      migrate(database_);
+      if (database_.number("PRAGMA user_version") == 0) make_tables(database_);
       done = work();
     }
     if (done) {
@@ -381,13 +311,9 @@ Result<std::int64_t> History::add_all(History& other) {
   if (auto noted = note_merged_of(other); !noted) return noted.error();
   const auto runs = other.runs();
   if (!runs) return runs.error();
-  std::set<std::string> known;
-  const auto own = this->runs();
-  if (!own) return own.error();
-  for (const HistoryRun& run : *own) known.insert(run.journal_sha256);
   std::int64_t count = 0;
   for (const HistoryRun& run : *runs) {
-    if (known.contains(run.journal_sha256)) continue;
+    if (has_journal(run.journal_sha256)) continue;
     const auto results = other.results_of(run);
     if (!results) return results.error();
     const auto added = add(*results);
@@ -397,30 +323,32 @@ Result<std::int64_t> History::add_all(History& other) {
   return count;
 }
 
-Result<std::int64_t> History::remove_all(
-    const std::function<bool(std::size_t newer, const HistoryRun&)>& is_old) {
-  const auto all = runs();
-  if (!all) return all.error();
+// Removes the runs that the statement selects.
+std::int64_t History::remove(Statement& old) {
+  std::vector<std::int64_t> runs;
+  while (old.step()) runs.push_back(old.integer(0));
+  for (const std::int64_t run : runs) remove_run(database_, run);
+  if (!runs.empty()) remove_orphans(database_);
+  return static_cast<std::int64_t>(runs.size());
+}
+
+Result<std::int64_t> History::keep_newest(std::size_t keep) {
   try {
-    std::int64_t removed = 0;
-    for (std::size_t i = 0; i < all->size(); ++i) {
-      if (!is_old(all->size() - 1 - i, (*all)[i])) continue;
-      remove_run(database_, (*all)[i].id);
-      ++removed;
-    }
-    if (removed > 0) remove_orphans(database_);
-    return removed;
+    Statement old(database_, "SELECT id FROM run ORDER BY started DESC, run_id DESC LIMIT -1 OFFSET ?");
+    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    return remove(old.bind(std::min(keep, kMost)));
   } catch (const SqliteFailure& failure) {
     return error_of("write", failure);
   }
 }
 
-Result<std::int64_t> History::keep_newest(std::size_t keep) {
-  return remove_all([&](std::size_t newer, const HistoryRun&) { return newer >= keep; });
-}
-
 Result<std::int64_t> History::keep_since(const std::string& started) {
-  return remove_all([&](std::size_t, const HistoryRun& run) { return run.started < started; });
+  try {
+    Statement old(database_, "SELECT id FROM run WHERE started < ?");
+    return remove(old.bind(started));
+  } catch (const SqliteFailure& failure) {
+    return error_of("write", failure);
+  }
 }
 
 Result<HistorySize> History::size() {
@@ -437,13 +365,6 @@ Result<HistorySize> History::size() {
   });
   if (!done) return done.error();
   return size;
-}
-
-Result<std::vector<std::string>> History::check() {
-  std::vector<std::string> wrong;
-  const auto done = read([&](Database& database) { wrong = damage_in(database); });
-  if (!done) return done.error();
-  return wrong;
 }
 
 Result<std::vector<HistoryRun>> History::runs() {

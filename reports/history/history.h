@@ -50,20 +50,23 @@ struct HistorySize {
   std::string last{};
 };
 
-// What SQLite said of a file, as a user's mistake; kDamaged: its runs cannot be had, and nothing is lost with it.
+// What SQLite said of a file, as a user's mistake.
 Error history_error(const std::string& doing, const std::string& path, const SqliteFailure& failure,
                     std::chrono::milliseconds wait);
 
-// All failures are kUsage or kDamaged: the file, or its place, is not what it should be.
+// All failures are kUsage: the file, or its place, is not what it should be.
 class History {
  public:
+  // How much of a file of more than 8 MB is checked for damage. A smaller one is checked completely.
+  enum class Check { kQuick, kWhole };
+
   // To write. Where there is no file, or an empty one, it is made when first something is added. A link is refused: who
   // made it would decide what is written to.
-  static Result<History> open(const std::string& path, std::chrono::milliseconds wait);
+  static Result<History> open(const std::string& path, std::chrono::milliseconds wait,
+                              Check extent = Check::kQuick);
   // Also where nothing can be written.
-  static Result<History> open_to_read(const std::string& path, std::chrono::milliseconds wait);
-  // To ask check() what is wrong with it: of the others, each refuses a file that is damaged.
-  static Result<History> open_to_check(const std::string& path, std::chrono::milliseconds wait);
+  static Result<History> open_to_read(const std::string& path, std::chrono::milliseconds wait,
+                                      Check extent = Check::kQuick);
 
   // What `work` does is done as a whole or not at all; it is not when `work` fails.
   Result<void> change(const std::function<Result<void>()>& work);
@@ -82,21 +85,15 @@ class History {
   Result<std::int64_t> keep_since(const std::string& started);
 
   Result<HistorySize> size();
-  // What is wrong with the file, one sentence each; it may be a long look.
-  Result<std::vector<std::string>> check();
   Result<std::vector<HistoryRun>> runs();  // oldest first
   // Its cases are in the order of their ids.
   Result<RunResults> results_of(const HistoryRun& run);
   const std::string& path() const { return path_; }
 
-  enum class Look { kNone, kGlance };  // at what is damaged, when it is opened
-
  private:
   History(std::string path, Database database, std::chrono::milliseconds wait);
-  static Result<History> open_to_look(const std::string& path, std::chrono::milliseconds wait, Look look);
 
-  Result<std::int64_t> remove_all(
-      const std::function<bool(std::size_t newer_runs, const HistoryRun& run)>& is_old);
+  std::int64_t remove(Statement& old);
   void roll_back();
   void take_back();
   Result<void> note_merged_of(History& other);

@@ -10,13 +10,11 @@
 
 namespace proctor::testing_support {
 
-namespace {
-
-void append(std::string& text, const RunResults& run) {
-  text += fmt::format("run {} {} {} {} {} {} {} {} {} {}\n", run.run_id, run.journal_sha256, run.started,
-                      run.subject.commit.value.value_or("?"), run.subject.dirty.value.value_or("?"),
-                      run.subject.branch.value.value_or("?"), run.plan_digest, run.exit_code, run.verdict,
-                      run.complete);
+std::string canonical_text(const RunResults& run) {
+  std::string text = fmt::format(
+      "run {} {} {} {} {} {} {} {} {} {}\n", run.run_id, run.journal_sha256, run.started,
+      run.subject.commit.value.value_or("?"), run.subject.dirty.value.value_or("?"),
+      run.subject.branch.value.value_or("?"), run.plan_digest, run.exit_code, run.verdict, run.complete);
   for (const std::string& part : run.parts) text += fmt::format("  part {}\n", part);
   for (const StackFact& fact : run.stack)
     text += fmt::format("  {} = {} {} {} {}\n", fact.name, fact.value.value_or("?"), fact.source, fact.reason,
@@ -36,9 +34,8 @@ void append(std::string& text, const RunResults& run) {
       text += fmt::format("    {} {} {} {} {}\n", measure.name, measure.value, measure.unit, measure.n,
                           measure.spread);
   }
+  return text;
 }
-
-}  // namespace
 
 RunResults made_run(int number, const std::vector<MadeCase>& cases) {
   RunResults run;
@@ -112,6 +109,14 @@ History history_of(const std::string& path, const std::vector<RunResults>& runs)
   return *std::move(history);
 }
 
+void add_all(History& into, History& from) {
+  const auto done = into.change([&]() -> Result<void> {
+    const auto added = into.add_all(from);
+    return added ? Result<void>() : added.error();
+  });
+  EXPECT_TRUE(done) << done.error().what;
+}
+
 std::string canonical_text(History& history) {
   std::string text;
   const auto runs = history.runs();
@@ -119,7 +124,7 @@ std::string canonical_text(History& history) {
   for (const HistoryRun& run : *runs) {
     const auto results = history.results_of(run);
     EXPECT_TRUE(results) << results.error().what;
-    append(text, *results);
+    text += canonical_text(*results);
   }
   return text;
 }

@@ -25,7 +25,10 @@ void set_fact(RunResults& run, const std::string& name, const std::string& value
 History history_of(const std::string& path, const std::vector<RunResults>& runs);
 Result<Added> add_one(History& history, const RunResults& run);
 
-// Everything that stands in it, whatever numbers it has for it.
+void add_all(History& into, History& from);
+
+// The complete content, without the numbers of rows.
 std::string canonical_text(History& history);
+std::string canonical_text(const RunResults& run);
 
 }  // namespace proctor::testing_support

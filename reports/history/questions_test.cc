@@ -30,8 +30,14 @@ std::vector<RunResults> runs_of(const std::vector<Outcome>& outcomes) {
   return runs;
 }
 
+class HistoryQuestionsTest : public testing::Test {
+ protected:
+  const TempDir directory_{"/dev/shm"};  // each change waits for the disk
+  const std::string file_ = (directory_ / "history.sqlite").string();
+};
+
 HistoryAnswer answer(const std::vector<RunResults>& runs, const HistoryQuestion& question) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+  const TempDir directory("/dev/shm");
   History history = history_of((directory / "history.sqlite").string(), runs);
   auto answer = ask(history, question);
   EXPECT_TRUE(answer) << answer.error().what;
@@ -46,7 +52,7 @@ std::vector<std::string> ids_of(const std::vector<FailingCase>& cases) {
 
 // ---- Since when ----
 
-TEST(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
+TEST_F(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
   const auto found = answer(runs_of({kP, kF, kP, kF, Outcome::kCrash, kF}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
   const FailingCase& failing = found.failing.front();
@@ -59,7 +65,7 @@ TEST(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
   EXPECT_EQ(to_string(failing.last.verdict), "fail(why)");
 }
 
-TEST(HistoryQuestionsTest, RunsThatSayNothingDoNotEndAStreak) {
+TEST_F(HistoryQuestionsTest, RunsThatSayNothingDoNotEndAStreak) {
   const Outcome none = Outcome::kNotrun;
   const auto found = answer(runs_of({kP, kF, none, Outcome::kSkip, kF, none}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
@@ -67,7 +73,7 @@ TEST(HistoryQuestionsTest, RunsThatSayNothingDoNotEndAStreak) {
   EXPECT_EQ(found.failing[0].runs, 2);
 }
 
-TEST(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
+TEST_F(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
   EXPECT_THAT(answer(runs_of({kF, Outcome::kXfail}), {.failing = true}).failing, IsEmpty());
   const auto found = answer(runs_of({kF, Outcome::kXfail, kF}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
@@ -75,11 +81,11 @@ TEST(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
   EXPECT_FALSE(found.failing[0].good);
 }
 
-TEST(HistoryQuestionsTest, ACaseThatIsGoodNowIsNotFailing) {
+TEST_F(HistoryQuestionsTest, ACaseThatIsGoodNowIsNotFailing) {
   EXPECT_THAT(answer(runs_of({kF, kF, kP}), {.failing = true}).failing, IsEmpty());
 }
 
-TEST(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
+TEST_F(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
   auto runs = runs_of({kP, kF});
   runs[0].stack.push_back({.name = "sim.faults", .absent = true});
   set_fact(runs[1], "sim.faults", "copy.short");
@@ -88,7 +94,7 @@ TEST(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
   EXPECT_EQ(to_string(found.runs[found.failing[0].since].moved), "sim.faults none -> copy.short");
 }
 
-TEST(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
+TEST_F(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
   auto runs = runs_of({kP, kF, kF});
   for (RunResults& run : runs) set_fact(run, "xpu.driver", "26.31");
   set_fact(runs[1], "xpu.driver", "26.35");
@@ -101,7 +107,7 @@ TEST(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
   EXPECT_THAT(found.runs[2].moved, IsEmpty());
 }
 
-TEST(HistoryQuestionsTest, RunsOfOtherVariantsAreNoRunsBefore) {
+TEST_F(HistoryQuestionsTest, RunsOfOtherVariantsAreNoRunsBefore) {
   auto runs = runs_of({kP, kP, kF});
   runs[1].variants[0].stack = "other";
   set_fact(runs[1], "host.kernel", "5.10");
@@ -109,7 +115,7 @@ TEST(HistoryQuestionsTest, RunsOfOtherVariantsAreNoRunsBefore) {
   EXPECT_THAT(found.runs[2].moved, IsEmpty());
 }
 
-TEST(HistoryQuestionsTest, ASimulatedResultIsNeverOfAVariantOfHardware) {
+TEST_F(HistoryQuestionsTest, ASimulatedResultIsNeverOfAVariantOfHardware) {
   auto runs = runs_of({kF, kP});
   runs[1].variants[0].simulated = true;
   const auto found = answer(runs, {.failing = true, .outcomes = true});
@@ -118,7 +124,7 @@ TEST(HistoryQuestionsTest, ASimulatedResultIsNeverOfAVariantOfHardware) {
   EXPECT_THAT(found.outcomes, SizeIs(2));
 }
 
-TEST(HistoryQuestionsTest, TheBranchIsThatOfTheNewestRun) {
+TEST_F(HistoryQuestionsTest, TheBranchIsThatOfTheNewestRun) {
   auto runs = runs_of({kP, kF, kP});
   set_branch(runs[0], "topic");
   set_branch(runs[2], "topic");
@@ -128,14 +134,13 @@ TEST(HistoryQuestionsTest, TheBranchIsThatOfTheNewestRun) {
   const auto all = answer(runs, {.outcomes = true, .all_branches = true});
   EXPECT_EQ(all.branch, std::nullopt);
   EXPECT_THAT(all.outcomes[0].outcomes, SizeIs(3));
-  const TempDir directory("/dev/shm");  // each change waits for the disk
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   const auto unknown = ask(history, {.failing = true, .branch = "mian"});
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().hint, HasSubstr("`main`"));
 }
 
-TEST(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
+TEST_F(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
   auto runs = runs_of({kP, kF, kF});
   runs.push_back(made_run(4, {{"a/other"}}));
   EXPECT_THAT(answer(runs, {.failing = true, .since = runs[3].started}).failing, IsEmpty());
@@ -146,7 +151,7 @@ TEST(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
 
 // ---- Flakiness ----
 
-TEST(HistoryQuestionsTest, TheIntervalIsWilsons) {
+TEST_F(HistoryQuestionsTest, TheIntervalIsWilsons) {
   const Flakiness some = flakiness_of(2, 20);  // by the formula in Brown, Cai, DasGupta (2001), section 3.1.1
   EXPECT_NEAR(some.low, 0.0279, 0.0001);
   EXPECT_NEAR(some.high, 0.3010, 0.0001);
@@ -155,7 +160,7 @@ TEST(HistoryQuestionsTest, TheIntervalIsWilsons) {
   EXPECT_EQ(flakiness_of(10, 10).high, 1);
 }
 
-TEST(HistoryQuestionsTest, RunsOfOneCommitThatDisagreeAreFlaky) {
+TEST_F(HistoryQuestionsTest, RunsOfOneCommitThatDisagreeAreFlaky) {
   auto runs = runs_of({kP, kP, kF, kP, kP, kP, kP, kP, kP, kP});
   set_commit(runs[1], "c3");
   const auto found = answer(runs, {.flaky = true});
@@ -164,18 +169,18 @@ TEST(HistoryQuestionsTest, RunsOfOneCommitThatDisagreeAreFlaky) {
   EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
 }
 
-TEST(HistoryQuestionsTest, ACaseThatFailsOnOneCommitAndPassesOnOthersIsNotFlaky) {
+TEST_F(HistoryQuestionsTest, ACaseThatFailsOnOneCommitAndPassesOnOthersIsNotFlaky) {
   EXPECT_THAT(answer(runs_of({kP, kF, kP, kF, kP, kF, kP, kF, kP, kF}), {.flaky = true}).flaky, IsEmpty());
 }
 
-TEST(HistoryQuestionsTest, OfChangedSourcesNothingIsKnown) {
+TEST_F(HistoryQuestionsTest, OfChangedSourcesNothingIsKnown) {
   auto runs = runs_of({kP, kP, kF, kP, kP, kP, kP, kP, kP, kP});
   set_commit(runs[1], "c3");
   runs[2].subject.dirty.value = "true";
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
 }
 
-TEST(HistoryQuestionsTest, ARunThatDisagreesWithItselfIsFlaky) {
+TEST_F(HistoryQuestionsTest, ARunThatDisagreesWithItselfIsFlaky) {
   auto runs = runs_of(std::vector<Outcome>(9, kP));
   runs.push_back(made_run(10, {{"a/one", kP, true}}));
   const auto found = answer(runs, {.flaky = true});
@@ -183,7 +188,7 @@ TEST(HistoryQuestionsTest, ARunThatDisagreesWithItselfIsFlaky) {
   EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
 }
 
-TEST(HistoryQuestionsTest, NothingIsSaidOfFewRuns) {
+TEST_F(HistoryQuestionsTest, NothingIsSaidOfFewRuns) {
   auto runs = runs_of(std::vector<Outcome>(8, kP));
   runs.push_back(made_run(9, {{"a/one", kP, true}}));
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
@@ -256,7 +261,7 @@ std::vector<RunResults> random_runs(unsigned seed) {
   return runs;
 }
 
-TEST(HistoryQuestionsTest, RandomHistoriesAnswerAsAWalkOverAllResultsDoes) {
+TEST_F(HistoryQuestionsTest, RandomHistoriesAnswerAsAWalkOverAllResultsDoes) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto runs = random_runs(seed);
     for (RunResults& run : runs) {
@@ -279,12 +284,11 @@ TEST(HistoryQuestionsTest, RandomHistoriesAnswerAsAWalkOverAllResultsDoes) {
 
 // ---- What a page shows beside a run ----
 
-TEST(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
   auto runs = runs_of({kP, kF, kF, kP});
   set_fact(runs[1], "host.kernel", "6.2");
   set_fact(runs[2], "host.kernel", "6.2");
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   const auto past = past_of(history, runs[2]);
   ASSERT_TRUE(past) << past.error().what;
   ASSERT_THAT(past->runs, SizeIs(2));
@@ -301,15 +305,14 @@ TEST(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
   EXPECT_FALSE(past->flakiness[0]);
 }
 
-TEST(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
   auto runs = runs_of({kP, kP, kP, kF, kF, kP});
   for (const std::size_t red : {3U, 4U}) runs[red].verdict = "red";
   for (const std::size_t newer : {3U, 4U, 5U}) set_fact(runs[newer], "kmd.nvidia", "580.95.05");
   for (const std::size_t older : {0U, 1U, 2U}) set_fact(runs[older], "kmd.nvidia", "580.65.06");
   runs[2].devices.front().host = "gpu-02";
   set_branch(runs[1], "other");
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   const auto green = last_green_run(history, runs[4], "gpu-01");
   ASSERT_TRUE(green) << green.error().what;
   ASSERT_TRUE(*green);
@@ -325,15 +328,14 @@ TEST(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
   EXPECT_FALSE(*last_green_run(history, simulated, "gpu-01"));
 }
 
-TEST(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
   std::vector<RunResults> runs;
   for (int number = 1; number <= 70; ++number) {
     std::vector<MadeCase> cases = {{"a/always"}};
     if (number % 10 == 0) cases.push_back({"a/seldom", kF});
     runs.push_back(made_run(number, cases));
   }
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   RunResults run = made_run(71, {{"a/new"}, {"a/seldom"}, {"a/always"}});
   const auto past = past_of(history, run);
   ASSERT_TRUE(past) << past.error().what;
@@ -347,11 +349,10 @@ TEST(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
   EXPECT_FALSE(past->flakiness[1]);
 }
 
-TEST(HistoryQuestionsTest, ThePastOfANewBranchIsThatOfTheNewestRun) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, ThePastOfANewBranchIsThatOfTheNewestRun) {
   auto runs = runs_of({kP, kF, kP});
   set_branch(runs[2], "topic");
-  History history = history_of((directory / "history.sqlite").string(), {runs[0], runs[1]});
+  History history = history_of(file_, {runs[0], runs[1]});
   EXPECT_THAT(past_of(history, runs[2])->cases[0], SizeIs(2));
   RunResults other = made_run(4, {{"a/one"}});
   set_branch(other, "topic");
@@ -361,13 +362,12 @@ TEST(HistoryQuestionsTest, ThePastOfANewBranchIsThatOfTheNewestRun) {
 
 // ---- A run of a commit ----
 
-TEST(HistoryQuestionsTest, ACommitIsFoundByItsBeginning) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, ACommitIsFoundByItsBeginning) {
   auto runs = runs_of({kP, kF, kP});
   set_commit(runs[0], "abc111");
   set_commit(runs[1], "abc222");
   set_commit(runs[2], "abc222");
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   const auto found = results_at(history, "abc2");
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->run_id, "id-003");  // the newest
@@ -380,15 +380,14 @@ TEST(HistoryQuestionsTest, ACommitIsFoundByItsBeginning) {
   EXPECT_FALSE(results_at(history, ""));
 }
 
-TEST(HistoryQuestionsTest, TheShardsOfACommitAreOneRun) {
-  const TempDir directory("/dev/shm");  // each change waits for the disk
+TEST_F(HistoryQuestionsTest, TheShardsOfACommitAreOneRun) {
   std::vector<RunResults> runs = {made_run(1, {{"a/one", kF}}), made_run(2, {{"a/two"}}),
                                   made_run(3, {{"a/one"}}), made_run(4, {{"a/two", kF}})};
   for (RunResults& run : runs) set_commit(run, "abc");
   RunResults other_plan = made_run(5, {{"a/three"}});
   set_commit(other_plan, "abd");
   runs.push_back(other_plan);
-  History history = history_of((directory / "history.sqlite").string(), runs);
+  History history = history_of(file_, runs);
   const auto found = results_at(history, "abc");
   ASSERT_TRUE(found) << found.error().what;
   ASSERT_THAT(found->cases, SizeIs(2));

@@ -221,6 +221,35 @@ RunResults read_results(Database& database, const HistoryRun& run) {
   return results;
 }
 
+VariantSummaries stored_summaries(Database& database, std::int64_t run) {
+  VariantSummaries stored;
+  Statement row(
+      database,
+      "SELECT variant, passing, failing, expected, unrun, flaky, ran FROM run_variant WHERE run = ?");
+  for (row.bind(run); row.step();) {
+    const VariantSummary summary{
+        .by_standing = {row.integer(1), row.integer(2), row.integer(3), row.integer(4)},
+        .flaky = row.integer(5),
+        .ran = unpacked(row.bytes(6))};
+    if (summary != VariantSummary()) stored.emplace(row.integer(0), summary);
+  }
+  return stored;
+}
+
+VariantSummaries counted_summaries(Database& database, std::int64_t run) {
+  VariantSummaries counted;
+  Statement row(database, "SELECT variant, standing, flaky, test FROM result WHERE run = ? ORDER BY test");
+  for (row.bind(run); row.step();) {
+    VariantSummary& summary = counted[row.integer(0)];
+    const Standing standing = standing_in(row.integer(1));
+    ++summary.by_standing[static_cast<std::size_t>(standing)];
+    summary.flaky += row.integer(2);
+    if (standing == Standing::kPassing || standing == Standing::kFailing)
+      summary.ran.push_back(number_of(row.integer(3)));
+  }
+  return counted;
+}
+
 std::string packed(const std::vector<std::uint32_t>& sorted) {
   std::string bytes;
   std::uint32_t last = 0;

@@ -1,6 +1,7 @@
 // Runs as a history has them. What goes wrong is thrown as a SqliteFailure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -40,6 +41,19 @@ RunResults read_results(Database& database, const HistoryRun& run);
 // What a number of the file means. One that means nothing is thrown as damage.
 Outcome outcome_in(std::int64_t number);
 Standing standing_in(std::int64_t number);
+
+// The row of a variant in the table run_variant (reports/history/schema.h).
+struct VariantSummary {
+  std::array<std::int64_t, 4> by_standing{};
+  std::int64_t flaky = 0;
+  std::vector<std::uint32_t> ran{};
+
+  friend bool operator==(const VariantSummary&, const VariantSummary&) = default;
+};
+using VariantSummaries =
+    std::map<std::int64_t, VariantSummary>;  // by variant; without variants that have no cases
+VariantSummaries stored_summaries(Database& database, std::int64_t run);
+VariantSummaries counted_summaries(Database& database, std::int64_t run);  // from the results
 
 // The numbers of tests in run_variant.ran, and back.
 std::string packed(const std::vector<std::uint32_t>& sorted);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 
@@ -17,7 +16,7 @@ static_assert(static_cast<int>(Outcome::kPass) == 0 && static_cast<int>(Outcome:
 static_assert(static_cast<int>(Standing::kPassing) == 0 && static_cast<int>(Standing::kFailing) == 1 &&
               static_cast<int>(Standing::kExpected) == 2 && static_cast<int>(Standing::kUnrun) == 3);
 
-constexpr const char* kFirst = R"(
+constexpr const char* kTables = R"(
 CREATE TABLE stack (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, facts TEXT NOT NULL) STRICT;
 CREATE TABLE run (
   id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, journal_sha256 TEXT NOT NULL UNIQUE, started TEXT NOT NULL,
@@ -93,33 +92,25 @@ std::set<std::string> entries_of(Database& database) {
   return entries;
 }
 
-constexpr std::array kSteps = {kFirst};
-
 }  // namespace
 
-std::span<const char* const> schema_steps() { return kSteps; }
+void make_tables(Database& database) {
+  database.execute(kTables);
+  database.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kSchemaVersion)
+          .c_str());
+}
 
-std::string strange_in(Database& database, std::span<const char* const> steps) {
-  const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
+std::string strange_in(Database& database) {
   Database own(":memory:", Database::Access::kCreate, std::chrono::milliseconds(0));
-  for (const char* step : steps.first(std::min(version, steps.size()))) own.execute(step);
+  own.execute(kTables);
   const auto there = entries_of(database);
   const auto wanted = entries_of(own);
   if (!std::ranges::includes(wanted, there))
-    return fmt::format("it has a table, index, view or trigger that is not of version {}", version);
+    return fmt::format("it has a table, index, view or trigger that is not of version {}", kSchemaVersion);
   return there.size() == wanted.size()
              ? ""
-             : fmt::format("it lacks a table, index or view of version {}", version);
-}
-
-bool migrate(Database& database, std::span<const char* const> steps) {
-  const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
-  if (version >= steps.size()) return false;
-  for (const char* step : steps.subspan(version)) database.execute(step);
-  database.execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, steps.size())
-          .c_str());
-  return true;
+             : fmt::format("it lacks a table, index or view of version {}", kSchemaVersion);
 }
 
 }  // namespace proctor

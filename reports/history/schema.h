@@ -1,4 +1,4 @@
-// The tables of a history, and how an older file becomes one of today.
+// The tables of a history.
 //
 //   run           one row a run. journal_sha256 makes its import idempotent. Of what was tested: subject_commit, dirty,
 //                 branch, repository, build; null is unknown. `plan` is the digest of the whole plan, also of a shard
@@ -27,7 +27,6 @@
 // flaky, which are few: the others are found by run.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "reports/history/database.h"
@@ -36,15 +35,13 @@ namespace proctor {
 
 inline constexpr int kApplicationId = 0x50524354;  // "PRCT", as `file` and SQLite's shell show it
 
-// What makes a file of version N one of version N + 1, for each N from 0, which is an empty file.
-std::span<const char* const> schema_steps();
+inline constexpr int kSchemaVersion = 1;
 
-// Takes the file from its version to the last. Within a transaction: it is taken there or stays as it was. Returns
-// whether there was anything to do.
-bool migrate(Database& database, std::span<const char* const> steps = schema_steps());
+// The file must have no tables. The caller begins the transaction.
+void make_tables(Database& database);
 
-// "" where the file has the tables, indexes and views of its version, and nothing else: what a trigger or a view of somebody
-// does is done whenever the file is read or written.
-std::string strange_in(Database& database, std::span<const char* const> steps = schema_steps());
+// Returns "" if the file has exactly these tables, indexes and views. A foreign trigger or view would be executed whenever
+// the file is read or written.
+std::string strange_in(Database& database);
 
 }  // namespace proctor

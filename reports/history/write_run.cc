@@ -1,7 +1,6 @@
 #include "reports/history/write_run.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -132,29 +131,13 @@ Numbered numbers_of(Database& database, const RunResults& run) {
   return numbered;
 }
 
-// How the cases of one variant stood in the run.
-struct Counts {
-  std::array<std::int64_t, 4> by_standing{};
-  std::int64_t flaky = 0;
-  std::vector<std::uint32_t> ran{};
-};
-
-void write_counts(Database& database, std::int64_t id, const RunResults& run, const Numbered& numbered,
-                  const std::vector<std::size_t>& order) {
-  std::vector<Counts> counts(run.variants.size());
-  for (const std::size_t at : order) {
-    const CaseResult& result = run.cases[at];
-    Counts& of = counts[result.variant];
-    ++of.by_standing[static_cast<std::size_t>(result.standing)];
-    of.flaky += result.flaky ? 1 : 0;
-    if (result.standing == Standing::kPassing || result.standing == Standing::kFailing)
-      of.ran.push_back(static_cast<std::uint32_t>(numbered.tests[at]));
-  }
+void write_summaries(Database& database, std::int64_t id, const std::vector<std::int64_t>& variants) {
+  VariantSummaries counted = counted_summaries(database, id);
   Statement insert(database, "INSERT INTO run_variant VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    const auto& by = counts[i].by_standing;
-    insert.run(id, numbered.variants[i], by[0], by[1], by[2], by[3], counts[i].flaky,
-               BlobValue{packed(counts[i].ran)});
+  for (const std::int64_t variant : variants) {
+    const VariantSummary& of = counted[variant];
+    const auto& by = of.by_standing;
+    insert.run(id, variant, by[0], by[1], by[2], by[3], of.flaky, BlobValue{packed(of.ran)});
   }
 }
 
@@ -211,7 +194,7 @@ void write_results(Database& database, std::int64_t id, const RunResults& run) {
   Statement cause(database, "INSERT INTO cause_of_run VALUES (?, ?, ?)");
   for (std::size_t i = 0; i < run.causes.size(); ++i) cause.run(id, numbered.causes[i], run.causes[i].text);
   write_devices(database, id, run, devices);
-  write_counts(database, id, run, numbered, order);
+  write_summaries(database, id, numbered.variants);
   write_measures(database, id, run, numbered, order);
 }
 

@@ -38,7 +38,7 @@ def each_row_of_the_table(sandbox):
             ending = ("--", "true")
             if asked in SUITES:
                 write_config(sandbox.path / "proctor.toml",
-                             {"own": {"kind": "command", "command": ["true"], "backend": "xpu", "devices": SUITES[asked]}})
+                             {"own": {"kind": "command", "command": ["true"], "backend": "xpu", "gpus": SUITES[asked]}})
                 words, ending = [], ()
             out = () if command == "list" else ("--out", sandbox.out())
             done = sandbox.proctor(command, *options, *words, *out, *ending, env={**sandbox.env, **env})

@@ -151,7 +151,7 @@ def idle(out):
 
 
 def half_an_hour_at_one_hundredth(sandbox):
-    suites = {f"card{i:03}": {"kind": "command", "command": ["sleep", f"{seconds:.3f}"], "backend": "xpu", "devices": devices}
+    suites = {f"card{i:03}": {"kind": "command", "command": ["sleep", f"{seconds:.3f}"], "backend": "xpu", "gpus": devices}
               for i, (seconds, devices) in enumerate(trace())}
     write_config(sandbox.path / "proctor.toml", suites)
     words = ["run", "--sim", f"xpu:{CARDS}x1,state={sandbox.path}/machine"]

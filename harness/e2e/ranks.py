@@ -128,7 +128,7 @@ def too_few_cards_are_refused(sandbox):
     """--require-cards: nothing is started, and the card is named that two ranks would share."""
     for each, sim, said in ((1, "xpu:2x2", "ranks 0 and 2 would share xpu-sim:0"), (1, "xpu:3x1", None),
                             (2, "xpu:5x1", "ranks 0 and 2 would share xpu-sim:0"), (2, "xpu:1x2", "they need 6 cards, and here are 1\n")):
-        suites = {"three": {"command": shell("true"), "backend": "xpu", "devices": each, "ranks": 3}}
+        suites = {"three": {"command": shell("true"), "backend": "xpu", "gpus": each, "ranks": 3}}
         config, out = sandbox.path / "cards.toml", sandbox.out()
         write_config(config, suites)
         done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", sim, "--require-cards", *suites)

@@ -147,8 +147,7 @@ void add_repeat_options(CLI::App& command, RunOptions& options) {
           [&options](const std::string& text) {
             read_into(parse_repeats(text), "--repeat", options.repeats, options);
           },
-          "How often every case runs (default: once): N, a duration, CONFIDENCE%:RATE% to exclude a failure "
-          "rate, until-fail, or new:N[=PATH] for new cases; combined by commas")
+          "How often each case runs: 25, 2h, 99%:1%, until-fail, new:50")
       ->type_name("HOW_OFTEN");
   command.add_flag("--fail-fast", setup.stop.fail_fast, "Start no more cases after the first failure");
   command

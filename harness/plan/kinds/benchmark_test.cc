@@ -10,6 +10,7 @@
 
 #include "harness/core/read_file.h"
 #include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/kind_fixture.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/test_support.h"
 
@@ -260,25 +261,6 @@ TEST(BenchmarkResult, ParsesFiguresInTheLocaleOfTheProgram) {
   EXPECT_EQ(find(unclear, "mine"), nullptr) << "the number is ambiguous";
 }
 
-TEST(BenchmarkList, MergesEqualNames) {
-  ScratchDirectory scratch;
-  Suite suite;
-  suite.name = "s";
-  suite.kind = &benchmark_kind();
-  suite.command = {scratch.write_script("twice", "printf 'BM_a\\nBM_b\\nBM_a\\n'")};
-  suite.directory = scratch.path();
-  std::vector<Warning> warnings;
-  const auto cases = discover(suite, 0, {.run = run_listing}, {}, warnings);
-  ASSERT_TRUE(cases) << cases.error().what;
-  ASSERT_THAT(*cases, SizeIs(2));
-  EXPECT_EQ(cases->at(0).argv.back(), "--benchmark_filter=^BM_a$");
-  ASSERT_THAT(warnings, SizeIs(1));
-  EXPECT_THAT(warnings[0].text, HasSubstr("2 tests have the name `BM_a`"));
-  const auto both = read(file_of(repetition(kMeasured) + ",\n" + repetition(kMeasured)));
-  EXPECT_EQ(both.result(), ChildResult::kPass);
-  EXPECT_EQ(find(both, "real_time")->n, 2);
-}
-
 TEST(BenchmarkResult, AnotherNameIsNoResult) {
   const std::string other = row("\"run_type\": \"iteration\",\n" + kMeasured, "BM_b");
   const auto alone = read(file_of(other));
@@ -316,15 +298,11 @@ TEST(BenchmarkVerdict, TheFileAndTheExitCode) {
 
 // ---- a real program ----
 
-class BenchmarkProgram : public testing::Test {
+class BenchmarkProgram : public KindTest {
  protected:
+  BenchmarkProgram() : KindTest(benchmark_kind()) {}
   void SetUp() override {
     if (sample_benchmark().empty()) GTEST_SKIP() << "needs libbenchmark-dev when Proctor is configured";
-    suite_.name = "s";
-    suite_.kind = &benchmark_kind();
-    suite_.command = {sample_benchmark()};
-    suite_.directory = scratch_.path();
-    suite_.origin = "proctor.toml:1";
   }
   Result<std::vector<Case>> cases() { return discover(suite_, 0, {.run = run_listing}, {}, warnings_); }
   // What the framework calls the listed cases.
@@ -338,15 +316,13 @@ class BenchmarkProgram : public testing::Test {
   ChildReport run(const Case& test) {
     const std::string file = scratch_.path() + "/result.json";
     std::remove(file.c_str());
-    const auto out = run_listing({.argv = with(test.argv, benchmark_kind().output_options(file)),
-                                  .env = suite_.env,
-                                  .directory = scratch_.path()});
+    const auto out = run_listing(
+        {.argv = kind_.with_output(test.argv, file), .env = suite_.env, .directory = scratch_.path()});
     EXPECT_TRUE(out) << out.error().what;
-    return read(read_file_or_empty(file), std::string(framework_id(test)));
+    return said(test, read_file_or_empty(file));
   }
 
-  ScratchDirectory scratch_;
-  Suite suite_;
+  Suite suite_ = suite({sample_benchmark()});
   std::vector<Warning> warnings_;
 };
 

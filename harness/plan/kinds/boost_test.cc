@@ -127,14 +127,12 @@ TEST_F(BoostTest, MarksOfTheListMayStandInAName) {
 
 // A program may drop what unit_test_main() returns.
 TEST_F(BoostTest, OnlyAsManyFailuresAsItDeclaredAreExpected) {
-  const auto verdict = [](int declared, const std::string& elements, int code) {
+  const auto verdict = [&](int declared, const std::string& elements, int code) {
     Case test;
     test.id = "s/a";
     test.expected_failures = declared;
-    ChildReport report("a");
-    const std::string log = "<TestLog><TestSuite name=\"m\"><TestCase name=\"a\">" + elements +
-                            "</TestCase></TestSuite></TestLog>";
-    for (const auto& line : boost_kind().translator({}, test)->translate(log)) report.add_line(line);
+    const auto report = said(test, "<TestLog><TestSuite name=\"m\"><TestCase name=\"a\">" + elements +
+                                       "</TestCase></TestSuite></TestLog>");
     return to_string(boost_kind().judge({.child = report, .exit_code = code}));
   };
   const std::string error = "<Error file=\"f\" line=\"1\">no</Error>";
@@ -159,8 +157,7 @@ TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
   const std::string ran =
       "<TestLog><TestSuite name=\"m\"><TestCase name=\"a\"/><TestCase name=\"b\"/></TestSuite></TestLog>";
   const auto verdict = [&](const std::string& text) {
-    ChildReport report("b");
-    for (const auto& line : boost_kind().translator({}, test)->translate(text)) report.add_line(line);
+    const auto report = said(test, text);
     return to_string(boost_kind().judge({.child = report}));
   };
   EXPECT_EQ(verdict(ran), "pass");
@@ -173,30 +170,22 @@ TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
 // ---- the real thing ----
 
 TEST_F(BoostTest, EachListedTestRunsAloneAndHasItsVerdict) {
-  const auto cases = list(suite({PLAN_SAMPLE_BOOST}));
+  auto cases = list(suite({PLAN_SAMPLE_BOOST}));
   ASSERT_TRUE(cases) << cases.error().what;
-  std::map<std::string, std::string> verdicts;
-  std::map<std::string, ChildReport> reports;
-  for (const Case& test : *cases) {
-    const std::string name(framework_id(test));
-    if (name.starts_with("bad/")) continue;
-    verdicts[name] = test.disabled ? "disabled" : to_string(run(test, reports[name]));
-  }
-  std::map<std::string, std::string> expected{
-      {"fails_at_a_place", "fail"},
-      {"throws", "fail"},
-      {"says_fail", "fail"},
-      {"is_disabled", "disabled"},
-      {"has_a_condition", "skip(precondition failed: no such device)"},
-      {"expects_two_failures", "xfail(expected_failures)"},
-      {"expects_one_of_two", "fail"},
-      {"math/data/_1", "fail"},
-      {"chain/of_a_failure", "skip(dependency test case \"fails_at_a_place\" has failed)"},
-      {"chain/of_a_suite", "fail"}};
-  for (const auto& [name, verdict] : verdicts)
-    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
-  EXPECT_EQ(verdicts.size(), 24u);
-  EXPECT_TRUE(verdicts.contains("math/templates<unsigned char>"));
+  std::erase_if(*cases, [](const Case& test) { return framework_id(test).starts_with("bad/"); });
+  auto reports = expect_verdicts(
+      *cases, {{"fails_at_a_place", "fail"},
+               {"throws", "fail"},
+               {"says_fail", "fail"},
+               {"is_disabled", "disabled"},
+               {"has_a_condition", "skip(precondition failed: no such device)"},
+               {"expects_two_failures", "xfail(expected_failures)"},
+               {"expects_one_of_two", "fail"},
+               {"math/data/_1", "fail"},
+               {"chain/of_a_failure", "skip(dependency test case \"fails_at_a_place\" has failed)"},
+               {"chain/of_a_suite", "fail"}});
+  EXPECT_EQ(reports.size(), 24u);
+  EXPECT_TRUE(reports.contains("math/templates<unsigned char>"));
 
   const Failure failure = reports["fails_at_a_place"].failures().at(0);
   EXPECT_THAT(failure.file, testing::EndsWith("sample_boost.cc"));

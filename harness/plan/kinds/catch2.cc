@@ -170,61 +170,13 @@ Result<void> read_tags(std::string_view text, std::vector<Case>& tests) {
   return {};
 }
 
-// ---- the report ----
-
-// The numbers are in the locale of the program. All of them together determine the decimal point.
-std::string measure_line(const XmlElement& benchmark) {
-  NumberForm form;
-  for (const XmlElement& child : benchmark.children) {
-    for (const auto& [name, value] : child.attributes) form.see(value);
-  }
-  const auto written = [&](std::string_view name) {
-    const XmlElement* child = benchmark.child(name);
-    return child == nullptr ? std::string() : child->attribute("value");
-  };
-  const std::string name = benchmark.attribute("name");
-  const auto mean = form.figure(written("mean"));
-  if (!mean) {
-    return event_line(
-        "warn",
-        {{"message", fmt::format("benchmark `{}` has no figure: its mean `{}` is no number that can be read",
-                                 name, written("mean"))}});
-  }
-  return event_line("measure", {{"name", name},
-                                {"value", *mean},
-                                {"unit", "ns"},
-                                {"n", written_count(benchmark.attribute("samples")).value_or(1)},
-                                {"spread", form.figure(written("standardDeviation")).value_or(0)}});
-}
-
-void collect(const XmlElement& element, std::vector<std::string>& events, std::string& skipped) {
-  for (const XmlElement& child : element.children) {
-    if (child.name == "Skip") skipped = child.text.empty() ? "framework" : child.text;
-    if (child.name == "BenchmarkResults") events.push_back(measure_line(child));
-    if (child.name == "StdOut" || child.name == "StdErr")
-      events.push_back(event_line("output", {{"text", child.text + "\n"}}));
-    if (child.name == "Section" || child.name == "OverallResult") collect(child, events, skipped);
-  }
-}
-
-// The tag by which a failure of the test is expected; "" = none.
-std::string expected_failure(const XmlElement& test) {
-  const std::string tags = test.attribute("tags");
-  for (const char* tag : {"[!shouldfail]", "[!mayfail]"})
-    if (tags.find(tag) != tags.npos) return tag;
-  return "";
-}
-
-std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
-  std::vector<std::string> events;
-  std::string skip;
-  collect(test, events, skip);
-  const XmlElement* overall = test.child("OverallResult");
-  if (overall == nullptr) return events;  // no end: no result
-  const bool passed = overall->attribute("success") == "true";
-  const bool skipped = passed && !any_failure && !skip.empty();
-  return with(events, {skipped ? event_line("end", {{"result", "skip"}, {"reason", skip}})
-                               : xml_end(passed, any_failure, expected_failure(test))});
+const XmlDialect& catch2_dialect() {
+  static const XmlDialect kDialect{
+      .section = "Section",
+      .end = "OverallResult",
+      .success = "success",
+      .expected = {{"tags", "[!shouldfail]", "[!shouldfail]"}, {"tags", "[!mayfail]", "[!mayfail]"}}};
+  return kDialect;
 }
 
 class Catch2Kind final : public Kind {
@@ -276,12 +228,8 @@ class Catch2Kind final : public Kind {
 
   std::unique_ptr<Translator> translator(const Suite&, const Case& first) const override {
     const int tests = tests_of(first, "");
-    const std::string asked = tests > 1 ? std::string(framework_id(first)) : "";
-    const auto id = [asked](const XmlElement& test) {
-      const std::string name = test.attribute("name");
-      return !asked.empty() && lower_case(name) == lower_case(asked) ? asked : name;
-    };
-    return xml_translator({.section = "Section", .id = id, .events = events_of, .tests = tests});
+    return xml_translator(catch2_dialect(),
+                          {.count = tests, .any_case_of = tests > 1 ? std::string(framework_id(first)) : ""});
   }
 
   std::string batch_file(const std::vector<const Case*>& cases) const override {

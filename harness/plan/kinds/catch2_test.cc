@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "harness/plan/kinds/kind_fixture.h"
 
 namespace proctor {
@@ -135,14 +133,6 @@ TEST_F(Catch2Test, NamesThatCatch2CannotTellApartAreRefused) {
   EXPECT_THAT(refusal(version3(xml_list(test_element("a\nb")))), HasSubstr("its name cannot be shown"));
 }
 
-// Translates the report of a case.
-ChildReport said(const Case& test, const std::string& xml) {
-  ChildReport report{std::string(framework_id(test))};
-  const auto translator = catch2_kind().translator({}, test);
-  for (const auto& line : translator->translate(xml)) report.add_line(line);
-  return report;
-}
-
 std::string result_element(const std::string& name, bool passes) {
   return "<TestCase name=\"" + name + "\">" +
          (passes ? "" : "<Failure filename=\"f.cc\" line=\"1.204\">no luck</Failure>") +
@@ -235,27 +225,20 @@ class RealCatch2Test : public Catch2Test {
 };
 
 TEST_F(RealCatch2Test, EachListedTestRunsAloneAndHasItsVerdict) {
-  const auto cases = list(suite({PLAN_SAMPLE_CATCH2}));
+  auto cases = list(suite({PLAN_SAMPLE_CATCH2}));
   ASSERT_TRUE(cases) << cases.error().what;
-  std::map<std::string, std::string> verdicts;
-  std::map<std::string, ChildReport> reports;
-  for (const Case& test : *cases) {
-    if (test.tags != std::vector<std::string>{"bad"})
-      verdicts[test.name] = to_string(run(test, reports[test.name]));
-  }
-  std::map<std::string, std::string> expected{{"fails at a place", "fail"},
-                                              {"throws", "fail"},
-                                              {"says fail", "fail"},
-                                              {"sections", "fail"},
-                                              {"generators", "fail"},
-                                              {"may fail", "xfail([!mayfail])"},
-                                              {"should fail", "xfail([!shouldfail])"},
-                                              {"should fail and passes", "fail([!shouldfail])"}};
-  if (verdicts.contains("skips")) expected["skips"] = "skip(no such device)";
-  for (const auto& [name, verdict] : verdicts)
-    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
-  EXPECT_FALSE(verdicts.contains("hidden"));
-  EXPECT_GE(verdicts.size(), 16u);
+  std::erase_if(*cases, [](const Case& test) { return test.tags == std::vector<std::string>{"bad"}; });
+  auto reports = expect_verdicts(*cases, {{"fails at a place", "fail"},
+                                          {"throws", "fail"},
+                                          {"says fail", "fail"},
+                                          {"sections", "fail"},
+                                          {"generators", "fail"},
+                                          {"may fail", "xfail([!mayfail])"},
+                                          {"should fail", "xfail([!shouldfail])"},
+                                          {"should fail and passes", "fail([!shouldfail])"},
+                                          {"skips", "skip(no such device)"}});
+  EXPECT_FALSE(reports.contains("hidden"));
+  EXPECT_GE(reports.size(), 16u);
 
   const Failure failure = reports["fails at a place"].failures().at(0);
   EXPECT_THAT(failure.file, testing::EndsWith("sample_catch2.cc"));

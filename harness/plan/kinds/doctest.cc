@@ -52,29 +52,15 @@ std::string argument_of(const std::string& name) {
   return list;
 }
 
-// The macro SCENARIO puts blanks in front.
-std::string shown_name(const XmlElement& test) { return std::string(trimmed(test.attribute("name"))); }
-
-std::string id_of(const XmlElement& test) {
-  const std::string suite = test.attribute("testsuite");
-  return suite.empty() ? shown_name(test) : suite + "/" + shown_name(test);
-}
-
-// ---- the report ----
-
-// The decorator by which a failure of the test is expected; "" = none.
-std::string expected_failure(const XmlElement& test, const XmlElement& overall) {
-  for (const char* decorator : {"should_fail", "may_fail"}) {
-    if (test.attribute(decorator) == "true") return decorator;
-  }
-  return overall.attribute("expected_failures").empty() ? "" : "expected_failures";
-}
-
-std::vector<std::string> events_of_doctest(const XmlElement& test, bool any_failure) {
-  const XmlElement* overall = test.child("OverallResultsAsserts");
-  const std::string success = overall == nullptr ? "" : overall->attribute("test_case_success");
-  if (success.empty()) return {};  // no end: no result
-  return {xml_end(success == "true", any_failure, expected_failure(test, *overall))};
+const XmlDialect& doctest_dialect() {
+  static const XmlDialect kDialect{.group = "TestSuite",
+                                   .section = "SubCase",
+                                   .end = "OverallResultsAsserts",
+                                   .success = "test_case_success",
+                                   .expected = {{"should_fail", "true", "should_fail"},
+                                                {"may_fail", "true", "may_fail"},
+                                                {"expected_failures", "", "expected_failures"}}};
+  return kDialect;
 }
 
 // ---- the list ----
@@ -141,11 +127,7 @@ class DoctestKind final : public Kind {
   }
 
   std::unique_ptr<Translator> translator(const Suite&, const Case& first) const override {
-    return xml_translator({.group = "TestSuite",
-                           .section = "SubCase",
-                           .id = id_of,
-                           .events = events_of_doctest,
-                           .tests = tests_of(first, kNameOption)});
+    return xml_translator(doctest_dialect(), {.count = tests_of(first, kNameOption)});
   }
 
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
@@ -178,8 +160,8 @@ class DoctestKind final : public Kind {
   static Case case_of(const Suite& suite, const XmlElement& test, bool is_ambiguous) {
     const std::string of_suite = test.attribute("testsuite");
     Case made;
-    made.id = id_of(test);
-    made.name = shown_name(test);
+    made.id = xml_id(test);
+    made.name = trimmed(test.attribute("name"));
     made.classname = of_suite.empty() ? suite.name : of_suite;
     if (!of_suite.empty()) made.tags = {of_suite};
     made.devices = suite.devices;

@@ -97,12 +97,7 @@ TEST_F(DoctestTest, MergesEqualNames) {
   EXPECT_EQ(cases->at(0).group, "");
   EXPECT_EQ(cases->at(0).argv.back(), "-tc=x,x");
   EXPECT_EQ(cases->at(1).argv.back(), "-tc=a\\, b");
-  const auto said = [&](const std::string& xml) {
-    ChildReport report("x");
-    for (const auto& line : doctest_kind().translator({}, cases->at(0))->translate(xml))
-      report.add_line(line);
-    return report;
-  };
+  const auto said = [&](const std::string& xml) { return KindTest::said(cases->at(0), xml); };
   EXPECT_EQ(said(doctest_result("x", "true") + doctest_result("x", "true")).result(), ChildResult::kPass);
   EXPECT_EQ(said(doctest_result("x", "false") + doctest_result("x", "true")).result(), ChildResult::kFail);
   EXPECT_EQ(said(doctest_result("x", "true") + doctest_result("x", "false")).result(), ChildResult::kFail);
@@ -146,24 +141,16 @@ class RealDoctestTest : public DoctestTest {
 TEST_F(RealDoctestTest, EachListedTestRunsAloneAndHasItsVerdict) {
   const auto cases = list(suite({PLAN_SAMPLE_DOCTEST, "-tse=bad"}));
   ASSERT_TRUE(cases) << cases.error().what;
-  std::map<std::string, std::string> verdicts;
-  std::map<std::string, ChildReport> reports;
-  for (const Case& test : *cases) {
-    const std::string name(framework_id(test));
-    verdicts[name] = test.disabled ? "disabled" : to_string(run(test, reports[name]));
-  }
-  std::map<std::string, std::string> expected{{"fails at a place", "fail"},
-                                              {"throws", "fail"},
-                                              {"says fail", "fail"},
-                                              {"subcases", "fail"},
-                                              {"may fail", "xfail(may_fail)"},
-                                              {"should fail", "xfail(should_fail)"},
-                                              {"should fail and passes", "fail(should_fail)"},
-                                              {"expects two failures", "xfail(expected_failures)"},
-                                              {"is skipped", "disabled"}};
-  for (const auto& [name, verdict] : verdicts)
-    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
-  EXPECT_EQ(verdicts.size(), 19u);
+  auto reports = expect_verdicts(*cases, {{"fails at a place", "fail"},
+                                          {"throws", "fail"},
+                                          {"says fail", "fail"},
+                                          {"subcases", "fail"},
+                                          {"may fail", "xfail(may_fail)"},
+                                          {"should fail", "xfail(should_fail)"},
+                                          {"should fail and passes", "fail(should_fail)"},
+                                          {"expects two failures", "xfail(expected_failures)"},
+                                          {"is skipped", "disabled"}});
+  EXPECT_EQ(reports.size(), 19u);
 
   const Failure failure = reports["fails at a place"].failures().at(0);
   EXPECT_THAT(failure.file, testing::EndsWith("sample_doctest.cc"));

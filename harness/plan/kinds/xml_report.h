@@ -3,7 +3,7 @@
 //   <TestCase name="..."> <Section name="..."> <Expression ...>...</Expression> </Section> ... </TestCase>
 //
 // Each test becomes the events of one case: `start` when its element opens, a `step` for each section that is
-// entered, and when its element closes a `fail` for each failure in it and what the framework has besides. What
+// entered, and when its element closes a `fail` for each failure in it, its measures and output, and its `end`. What
 // stands around the tests is passed over.
 #pragma once
 
@@ -21,12 +21,12 @@ namespace proctor {
 
 struct XmlElement {
   std::string name;
-  std::map<std::string, std::string> attributes;
+  std::map<std::string, std::string, std::less<>> attributes;
   std::string text;  // without what surrounds it
   std::vector<XmlElement> children;
 
   // The value of an attribute; "" when it is not there.
-  std::string attribute(const std::string& key) const;
+  std::string attribute(std::string_view key) const;
   const XmlElement* child(std::string_view name) const;  // the first of that name, or null
   std::string child_text(std::string_view name) const;   // its text, or ""
 };
@@ -37,23 +37,33 @@ std::optional<XmlElement> parse_xml(const std::string& text);
 // The element of this name in what a program printed, whatever stands around it. None: it is not there, or no XML.
 std::optional<XmlElement> find_xml(const std::string& text, const std::string& name);
 
-// The `end` event of a test that the framework calls passed, or not. `expected`: the framework's word for a failure that
-// is expected, "" = none is. Then a test that failed is an xfail, and one that had to fail and did not is red with it.
-std::string xml_end(bool passed, bool any_failure, const std::string& expected);
-
+// How a framework writes the report of a test.
 struct XmlDialect {
-  // An element around tests, whose name each of them has as its attribute `testsuite`; "" = there is none.
-  std::string group = {};
-  std::string section;  // an element in a test whose start is a step
-  // The framework's own id of a case, from the attributes of its element.
-  std::function<std::string(const XmlElement&)> id;
-  // The last events of a case that has ended, with its `end`.
-  std::function<std::vector<std::string>(const XmlElement&, bool any_failure)> events;
-  // The number of tests of the case: more than one if they have the same name. The last one ends the case, with the worst
-  // result of all.
-  int tests = 1;
+  // A failure is expected if an attribute of the test or of its end contains this text. The result is then xfail(reason), or
+  // fail(reason) if the test passed and had to fail.
+  struct Mark {
+    std::string_view attribute;
+    std::string_view text;
+    std::string_view reason;
+  };
+  // An element around tests. Its name becomes their attribute `testsuite`. "" = the framework has none.
+  std::string_view group = {};
+  std::string_view section;  // an element in a test, which becomes a step
+  std::string_view end;      // the element in a test with its result
+  std::string_view success;  // the attribute of that element, "true" or "false"
+  std::vector<Mark> expected = {};
 };
 
-std::unique_ptr<Translator> xml_translator(XmlDialect dialect);
+// The id of a case in its framework, from the element of its test: NAME or SUITE/NAME.
+std::string xml_id(const XmlElement& test);
+
+// The tests of one case, which has several if their names are equal.
+struct EqualTests {
+  int count = 1;              // the case ends with the last test, and has the worst result
+  std::string any_case_of{};  // their name if the framework ignores case in it, else ""
+};
+
+// The dialect lives longer.
+std::unique_ptr<Translator> xml_translator(const XmlDialect& dialect, EqualTests tests);
 
 }  // namespace proctor

@@ -10,26 +10,21 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-XmlDialect dialect() {
-  return {
-      .section = "Section",
-      .id = [](const XmlElement& test) { return test.attribute("name"); },
-      .events = [](const XmlElement& test, bool) { return std::vector<std::string>{"ended " + test.text}; }};
-}
+constexpr XmlDialect::Mark kMark = {"mark", "on", "known"};
+const XmlDialect kDialect{.section = "Section", .end = "End", .success = "ok", .expected = {kMark}};
 
-// Only what the tests tell apart: "start NAME", "step NAME", and what the dialect itself says.
+// "start NAME", "step NAME", "end RESULT REASON", "fail MESSAGE"; a line that is no event, as it is.
 std::vector<std::string> told(const std::vector<std::string>& pieces) {
-  const auto translator = xml_translator(dialect());
+  const auto translator = xml_translator(kDialect, {});
   std::vector<std::string> words;
   for (const std::string& piece : pieces) {
     for (const std::string& line : translator->translate(piece)) {
       const auto event = nlohmann::json::parse(line, nullptr, false);
-      if (!event.is_object()) {
-        words.push_back(line);
-      } else {
-        const std::string type = event.at("event");
-        words.push_back(type + " " + std::string(type == "start" ? event.at("case") : event.at("name")));
-      }
+      std::string word = event.is_object() ? event.at("event") : nlohmann::json(line);
+      for (const char* key : {"name", "result", "reason", "message"})
+        if (event.is_object() && event.contains(key)) word += " " + std::string(event.at(key));
+      if (word == "start") word += " " + std::string(event.at("case"));
+      words.push_back(std::move(word));
     }
   }
   return words;
@@ -38,12 +33,11 @@ std::vector<std::string> told(const std::vector<std::string>& pieces) {
 constexpr const char* kReport =
     "<?xml version=\"1.0\"?>\n<Catch name=\"x\">\n <Group name=\"<TestCase\">\n"
     "  <TestCase name=\"a &lt;b> &quot;c&quot;\" line=\"1\">\n   <Section name=\"s > t\">\n   </Section>\n   "
-    "one\n"
+    "<End ok=\"true\"/>\n"
     "  </TestCase>\n  <TestCase name=\"two\"/>\n <TestCases n=\"1\"/></Group>\n</Catch>\n";
 
 TEST(XmlReport, ATestIsAStartItsStepsAndItsEnd) {
-  EXPECT_THAT(told({kReport}),
-              ElementsAre("start a <b> \"c\"", "step s > t", "ended one", "start two", "ended "));
+  EXPECT_THAT(told({kReport}), ElementsAre("start a <b> \"c\"", "step s > t", "end pass", "start two"));
 }
 
 // Whatever the pieces are in which it comes.
@@ -64,10 +58,11 @@ TEST(XmlReport, WhatHasBegunIsToldBeforeItEnds) {
 
 // Catch2 says in its first tag which tests were chosen: a line that is too long, with many tests.
 TEST(XmlReport, ATagThatWasCutEndsBeforeTheNextOne) {
-  EXPECT_THAT(told({"<Catch filters=\"&quot;a&quot;,&quo\n", "  <TestCase name=\"x\">one</TestCase>\n"}),
-              ElementsAre("start x", "ended one"));
+  EXPECT_THAT(told({"<Catch filters=\"&quot;a&quot;,&quo\n",
+                    "  <TestCase name=\"x\"><End ok=\"true\"/></TestCase>\n"}),
+              ElementsAre("start x", "end pass"));
   EXPECT_THAT(told({"<TestCase name=\"x\"><Section name=\"cut\n</Section></TestCase><TestCase name=\"y\"/>"}),
-              ElementsAre("start x", HasSubstr("cut"), "start y", "ended "));
+              ElementsAre("start x", HasSubstr("cut"), "start y"));
 }
 
 TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
@@ -78,53 +73,40 @@ TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
 
 // The output of a test may have no end, and its failures none.
 TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
-  const auto translator =
-      xml_translator({.section = "Section", .id = dialect().id, .events = [](const XmlElement& test, bool) {
-                        std::size_t bytes = 0;
-                        for (const XmlElement& child : test.children) bytes += child.text.size();
-                        return std::vector<std::string>{
-                            "children " + std::to_string(test.children.size() > 10),
-                            "bytes " + std::to_string(bytes < 5'000'000), test.child_text("Overall")};
-                      }});
-  std::vector<std::string> words;
+  const auto translator = xml_translator(kDialect, {});
+  std::size_t failures = 0;
+  std::size_t output = 0;
+  std::string last;
   const auto tell = [&](const std::string& text) {
     for (std::string& line : translator->translate(text)) {
-      if (line.find("\"fail\"") == line.npos) words.push_back(std::move(line));
+      failures += line.find("\"fail\"") == line.npos ? 0 : 1;
+      output += line.find("\"output\"") == line.npos ? 0 : line.size();
+      last = std::move(line);
     }
   };
   tell("<TestCase name=\"x\">");
   for (int i = 0; i < 200'000; ++i) tell("<Failure>a message of some forty bytes, or so</Failure>\n");
-  tell("<Overall><StdOut>");
+  tell("<End ok=\"true\"><StdOut>");
   for (int i = 0; i < 1'000; ++i) tell(std::string(100'000, 'x') + "\n");
-  tell("</StdOut>said last</Overall></TestCase>");
-  ASSERT_EQ(words.size(), 4u);
-  EXPECT_THAT(std::vector<std::string>(words.begin() + 1, words.end()),
-              ElementsAre("children 1", "bytes 1", "said last"));
+  tell("</StdOut></End></TestCase>");
+  EXPECT_GT(failures, 10U);
+  EXPECT_LT(output, 5'000'000U);
+  EXPECT_THAT(last, HasSubstr("\"result\":\"pass\""));
 }
 
 // What one section holds is kept as far as it is within the limit.
 TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
-  std::size_t failures = 0;
-  const auto translator =
-      xml_translator({.section = "Section", .id = dialect().id, .events = [&](const XmlElement& test, bool) {
-                        failures = test.child("Section")->children.size();
-                        return std::vector<std::string>{};
-                      }});
-  translator->translate("<TestCase name=\"x\"><Section name=\"s\">");
-  for (int i = 0; i < 200'000; ++i)
-    translator->translate("  <Failure>a message of some forty bytes, or so</Failure>\n");
-  translator->translate("</Section></TestCase>");
-  EXPECT_GT(failures, 10'000u);
-  EXPECT_LT(failures, 150'000u);
+  std::vector<std::string> pieces{"<TestCase name=\"x\"><Section name=\"s\">"};
+  pieces.insert(pieces.end(), 200'000, "  <Failure>a message of some forty bytes, or so</Failure>\n");
+  pieces.emplace_back("</Section></TestCase>");
+  const auto words = told(pieces);
+  EXPECT_GT(words.size(), 10'000u);
+  EXPECT_LT(words.size(), 150'000u);
 }
 
 // Each with its place and its notes: Catch2 puts them before a failure, doctest into it.
 TEST(XmlReport, FailuresOfBothFrameworks) {
-  const auto translator = xml_translator(
-      {.section = "Section", .id = dialect().id, .events = [](const XmlElement&, bool any_failure) {
-         return std::vector<std::string>{xml_end(!any_failure, any_failure, "")};
-       }});
-  const auto lines = translator->translate(
+  const std::string report =
       "<TestCase name=\"x\"><Info>noted</Info><Section name=\"s\">"
       "<Expression success=\"true\" type=\"CHECK\"><Original>b</Original></Expression>"
       "<Warning>before</Warning><Expression success=\"false\" type=\"CHECK\" filename=\"f\" line=\"7\">"
@@ -133,29 +115,31 @@ TEST(XmlReport, FailuresOfBothFrameworks) {
       "<Expression success=\"false\" type=\"CHECK_THROWS_AS\"><Original>t</Original><Exception>e</Exception>"
       "<Expanded>no</Expanded><ExpectedException>E</ExpectedException><Info>within</Info></Expression>"
       "<Message type=\"WARNING\"><Text>w</Text></Message><Message type=\"ERROR\"><Text>m</Text></Message>"
-      "</TestCase>");
-  std::vector<std::string> failures;
-  for (const std::string& line : lines) {
-    const auto event = nlohmann::json::parse(line);
-    if (event.at("event") == "fail") failures.push_back(event.at("message"));
-  }
-  EXPECT_THAT(failures, ElementsAre("CHECK( a )\nwith expansion: 0\nbefore", "said",
-                                    "CHECK_THROWS_AS( t )\nthrew: e\nExpectedException: E\nwithin", "m"));
-  EXPECT_THAT(lines[2], testing::AllOf(HasSubstr("\"file\":\"f\""), HasSubstr("\"line\":7")));
-  EXPECT_THAT(lines.back(), HasSubstr("\"result\":\"fail\""));
+      "<End ok=\"false\"/></TestCase>";
+  EXPECT_THAT(
+      told({report}),
+      ElementsAre("start x", "step s", "fail CHECK( a )\nwith expansion: 0\nbefore", "fail said",
+                  "fail CHECK_THROWS_AS( t )\nthrew: e\nExpectedException: E\nwithin", "fail m", "end fail"));
+  EXPECT_THAT(xml_translator(kDialect, {})->translate(report)[2],
+              testing::AllOf(HasSubstr("\"file\":\"f\""), HasSubstr("\"line\":7")));
 }
 
 TEST(XmlReport, AFailureThatIsExpected) {
-  const auto end = [](bool passed, bool any_failure, const char* expected) {
-    const auto event = nlohmann::json::parse(xml_end(passed, any_failure, expected));
-    return std::string(event.at("result")) + " " + event.value("reason", "");
+  const auto end = [](const std::string& passed, bool any_failure, const std::string& mark) {
+    return told({"<TestCase name=\"x\" mark=\"" + mark + "\">" + (any_failure ? "<Failure/>" : "") +
+                 "<End ok=\"" + passed + "\"/></TestCase>"})
+        .back();
   };
-  EXPECT_EQ(end(true, true, "may_fail"), "xfail may_fail");
-  EXPECT_EQ(end(true, false, "may_fail"), "pass ");
-  EXPECT_EQ(end(false, false, "should_fail"), "fail should_fail");
-  EXPECT_EQ(end(false, true, "expected_failures"), "fail ");
-  EXPECT_EQ(end(true, false, ""), "pass ");
-  EXPECT_EQ(end(false, true, ""), "fail ");
+  EXPECT_EQ(end("true", true, "[on]"), "end xfail known");
+  EXPECT_EQ(end("true", false, "[on]"), "end pass");
+  EXPECT_EQ(end("false", false, "[on]"), "end fail known");
+  EXPECT_EQ(end("false", true, "[on]"), "end fail");
+  for (const char* none : {"", "off"}) {
+    EXPECT_EQ(end("true", false, none), "end pass");
+    EXPECT_EQ(end("false", true, none), "end fail");
+  }
+  EXPECT_THAT(told({"<TestCase name=\"x\"><Failure/><End ok=\"true\" mark=\"on\"/></TestCase>"}),
+              ElementsAre("start x", "fail ", "end xfail known"));
 }
 
 TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {

@@ -5,7 +5,7 @@
 //
 //   const std::vector<Axis> axes = {{"bytes", {"0", "1", "65537"}, {}}, {"offset", {"0", "1", "3"}, {}}};
 //   const PairTable table = cover_pairs(axes, /*seed=*/0, /*most_rows=*/4);
-//   point_text(axes, table.rows[0]);  // "bytes=65537,offset=1", as --point takes it
+//   point_text(axes, table.rows[0]);  // "bytes=65537,offset=1", as --suite-arg point takes it
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace proctor {
 struct Axis {
   std::string name{};
   std::vector<std::string> values{};
-  std::vector<std::string> full{};  // and these under --size full and stress: they take long, or much memory
+  std::vector<std::string> full{};  // and these under size=full and stress: they take long, or much memory
 
   friend bool operator==(const Axis&, const Axis&) = default;
 };
@@ -39,14 +39,14 @@ PairTable cover_pairs(const std::vector<Axis>& axes, std::uint64_t seed,
 
 std::string point_text(const std::vector<Axis>& axes, const std::vector<std::string>& row);
 
-// Reads --point: "bytes=65537,offset=3".
+// Reads a point: "bytes=65537,offset=3".
 Result<std::vector<std::pair<std::string, std::string>>> parse_point(const std::string& text);
 
 // The axes with no other value than the point's on each axis that it names. An axis or a value that does not exist is
 // an error with the near miss; `whose` is for its message.
 Result<std::vector<Axis>> axes_at(std::vector<Axis> axes, const std::string& point, const std::string& whose);
 
-// The axes under --size full and stress.
+// The axes under size=full and stress.
 std::vector<Axis> full_axes(std::vector<Axis> axes);
 
 }  // namespace proctor

@@ -1,7 +1,7 @@
 // How often something fails: the interval of a rate, and how many runs without a failure exclude one. Pure arithmetic.
 // Example:
 //
-//   const auto goal = parse_exclusion("0.99:0.01");
+//   const auto goal = parse_exclusion("99%:1%");
 //   const int runs = runs_to_exclude(*goal);               // 459
 //   const Claim claim = claim_of(runs, 459, 0);            // Claim::kExcluded
 //   const RateInterval rate = wilson_interval(3, 120);     // 0.009 to 0.071
@@ -28,7 +28,13 @@ RateInterval wilson_interval(int failures, int runs);
 // takes the number of runs for given, and a rate of 1 % would be outside of it in 16 of 100 such series.
 RateInterval interval_of_first_failure(int run);
 
+<<<<<<< ours
 // That something fails in `rate` of its runs or more is to be excluded with `confidence` (--repeat). Both are between
+||||||| base
+// That something fails in `rate` of its runs or more is to be excluded with `confidence` (--confidence). Both are between
+=======
+// That something fails in `rate` of its runs or more is to be excluded with `confidence`. Both are between
+>>>>>>> theirs
 // 0 and 1.
 struct Exclusion {
   double confidence = 0;
@@ -39,7 +45,7 @@ struct Exclusion {
 
 inline constexpr int kMostExclusionRuns = 1'000'000;
 
-// "0.99:0.01", with at most kMostExclusionRuns.
+// "99%:1%", with at most kMostExclusionRuns.
 Result<Exclusion> parse_exclusion(std::string_view text);
 
 // The least number of runs that have no failure with a probability of at most 1 - confidence, if the rate is as given.

@@ -222,7 +222,7 @@ def bad_input(sandbox):
     done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", "a/All/Mixture.Case/99")
     check(done.returncode == 2 and "has no case" in done.stderr, done.stderr)
     done = sandbox.proctor("rerun", sandbox.last_out(), "--bisect", "a/All/Mixture.Case/9", "--failed")
-    check(done.returncode == 2 and "--bisect cannot be combined with --failed" in done.stderr, done.stderr)
+    check(done.returncode == 2 and "--failed cannot be combined with --bisect" in done.stderr, done.stderr)
 
 
 if __name__ == "__main__":

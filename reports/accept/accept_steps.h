@@ -45,7 +45,7 @@ ChosenSteps choose_steps(int level, std::optional<int> budget_s = {});
 // The smallest budget of a level: that of its required steps.
 int smallest_budget_s(int level);
 
-// --size of our suites at this level.
+// The size of our suites at this level.
 std::string_view size_of_level(int level);
 
 }  // namespace proctor

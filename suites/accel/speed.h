@@ -25,7 +25,7 @@ struct Speed {
 // It is called once to warm up, and then for each sample.
 Speed speed_of(double amount, const std::function<double()>& sample);
 
-// How much work the check does for the --size of the run; on simulated devices at most `simulated_most`,
+// How much work the check does for the size of the run; on simulated devices at most `simulated_most`,
 // because their speed means nothing and their kernels are interpreted.
 std::int64_t sized_for_speed(std::int64_t simulated_most);
 

@@ -21,7 +21,7 @@
 //   PROCTOR_CHECK(Copy, IsByteExact, "M22", "Level Zero specification, Copies", kGate,
 //                 .faults = {"memory.corrupt_copy:at=17"}, .needs = {"fp64"},
 //                 .sizes = {.smoke = 4096, .ci = 65536, .unit = "bytes"}) {
-//     const std::int64_t bytes = sized();  // as many as the run's --size asks for
+//     const std::int64_t bytes = sized();  // as many as the run's size asks for
 //     expect_true(bytes > 0, "there is something to copy");
 //   }
 //
@@ -104,9 +104,9 @@ void leave(std::string_view how);
 
 // Whether the devices are those of simgpu (PROCTOR_SIM_DRIVER). Every rule must then hold.
 bool on_simgpu();
-// The amount of work: that of the check's Sizes for the --size of the run, or 0 if it has no Sizes.
+// The amount of work: that of the check's Sizes for the size of the run, or 0 if it has no Sizes.
 std::int64_t sized();
-// The seed of the run (--seed). Any text that is no number ends the process.
+// The seed of the run (--suite-arg seed). Any text that is no number ends the process.
 std::uint64_t seed();
 // One value for each axis of the check.
 class Point {
@@ -120,7 +120,7 @@ class Point {
   const std::vector<Axis>& axes_;
   const std::vector<std::string>& row_;
 };
-// Runs `body` at points of the check's axes: as many as --size selects, or the one of --point. Every failure
+// Runs `body` at points of the check's axes: as many as the size selects, or the one of the point. Every failure
 // names its point. skip() in `body` skips only this point. If all points are skipped, the check is skipped.
 // After three failed points, the others are not run.
 void at_each_point(const std::function<void(const Point& at)>& body);

@@ -27,7 +27,7 @@ inline constexpr Expects kLost = Expects::kLost;
 inline constexpr Expects kAbort = Expects::kAbort;
 inline constexpr Expects kMismatch = Expects::kMismatch;
 
-// The amount of work for each --size. 0: not given. It then equals the next smaller size that is given, or
+// The amount of work for each size. 0: not given. It then equals the next smaller size that is given, or
 // else the smallest one.
 struct Sizes {
   std::int64_t smoke = 0;

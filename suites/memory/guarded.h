@@ -11,7 +11,7 @@
 
 namespace proctor::accel {
 
-// Spreads the points of a check over the device and its tiles. The same number leads to the same place, so that --point
+// Spreads the points of a check over the device and its tiles. The same number leads to the same place, so that one point
 // repeats a failure.
 class PointPlaces {
  public:

@@ -89,9 +89,9 @@ struct Case {
   std::string source;
   SeverityWord severity;
   std::vector<std::string> needs;             // "tiles>=2", "fp64"
-  std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
+  std::map<std::string, std::int64_t> sizes;  // size -> how much the case does under it
   std::string sizes_unit;
-  // What a check of ours is tried with, and at how many points of these axes under --size ci. Not in a plan's file.
+  // What a check of ours is tried with, and at how many points of these axes under size=ci. Not in a plan's file.
   std::vector<Axis> axes{};
   int points = 0;
   std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first

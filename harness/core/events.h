@@ -218,16 +218,8 @@ struct RunPlanned {
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
   bool each_device = false;              // every case runs on every device
-<<<<<<< ours
-  std::int64_t stress_ms = 0;            // cases repeat in turns for this time (--repeat); 0: they do not
-  std::optional<Exclusion> exclusion{};  // what PlannedCase::repeat good executions exclude
-||||||| base
-  std::int64_t stress_ms = 0;            // --stress: cases repeat in turns for this time; 0: they do not
-  std::optional<Exclusion> exclusion{};  // --confidence: what PlannedCase::repeat good executions exclude
-=======
   std::int64_t stress_ms = 0;            // --repeat 2h: cases repeat in turns for this time; 0: they do not
   std::optional<Exclusion> exclusion{};  // --repeat 99%:1%: what PlannedCase::repeat good executions exclude
->>>>>>> theirs
   bool flaky_passes = false;             // if false, a flaky case is as red as a failed one
   bool allow_no_device = false;          // --allow-no-device: that there is none leaves the run complete
   int flaky_budget = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent
@@ -238,25 +230,11 @@ struct RunPlanned {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
   std::optional<KnownFailuresFile> known_failures{};
-<<<<<<< ours
-  std::string size{};      // --size
-  std::uint64_t seed = 0;  // --seed: which points of their axes our checks were tried with
+  std::string size{};      // of our checks
+  std::uint64_t seed = 0;  // which points of their axes our checks were tried with
   std::string profile{};   // --profile
   Narrowed narrowed{};
   std::vector<InputFile> inputs{};
-||||||| base
-  std::string size{};                  // --size
-  std::uint64_t seed = 0;              // --seed: which points of their axes our checks were tried with
-  std::string profile{};               // --profile
-  std::optional<Narrowed> narrowed{};  // none: the version that wrote the journal did not tell
-  std::optional<std::vector<InputFile>> inputs{};  // none: as above
-=======
-  std::string size{};                  // of our checks
-  std::uint64_t seed = 0;              // seed: which points of their axes our checks were tried with
-  std::string profile{};               // --profile
-  std::optional<Narrowed> narrowed{};  // none: the version that wrote the journal did not tell
-  std::optional<std::vector<InputFile>> inputs{};  // none: as above
->>>>>>> theirs
 };
 
 // A variable that decides which devices a process sees, as the process has it.

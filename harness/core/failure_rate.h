@@ -28,13 +28,7 @@ RateInterval wilson_interval(int failures, int runs);
 // takes the number of runs for given, and a rate of 1 % would be outside of it in 16 of 100 such series.
 RateInterval interval_of_first_failure(int run);
 
-<<<<<<< ours
-// That something fails in `rate` of its runs or more is to be excluded with `confidence` (--repeat). Both are between
-||||||| base
-// That something fails in `rate` of its runs or more is to be excluded with `confidence` (--confidence). Both are between
-=======
 // That something fails in `rate` of its runs or more is to be excluded with `confidence`. Both are between
->>>>>>> theirs
 // 0 and 1.
 struct Exclusion {
   double confidence = 0;

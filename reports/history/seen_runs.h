@@ -4,7 +4,7 @@
 //              have the same sources. Each other run has its own
 //   selected   test: a row for each case
 //
-// A failure is thrown as a SqliteFailure. Example:
+// A failure is thrown as a SqliteFailure. A question selects the cases, then reads their results:
 //
 //   SeenRuns runs(database, read_runs(database));
 //   runs.select(runs.tests_like("memory*"));

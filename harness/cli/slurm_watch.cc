@@ -50,7 +50,7 @@ ArrayWatch::ArrayWatch(SlurmJob job, std::string directory, int shards)
 int ArrayWatch::wait() {
   while (Clock::now() < give_up_) {
     ask();
-    if (is_over()) break;
+    if (is_over() || is_complete()) break;
     const bool orphaned = in_ci() && ::getppid() != parent_ && signal_ == 0;
     const int signal = orphaned ? SIGTERM : wait_for_signal(pause());
     if (signal != 0 && !stop(signal)) break;
@@ -69,6 +69,16 @@ Milliseconds ArrayWatch::pause() const {
 
 bool ArrayWatch::is_over() const {
   return over_since_ && Clock::now() - *over_since_ >= (has_all_reports() ? kSettled : kLateFiles);
+}
+
+// A controller that was killed can hold tasks that have ended.
+bool ArrayWatch::is_complete() {
+  for (int shard = 1; shard <= shards_; ++shard) {
+    if (complete_.contains(shard)) continue;
+    if (!has_report(directory_, shard) || !read_shard(directory_, shard).is_complete) return false;
+    complete_.insert(shard);
+  }
+  return true;
 }
 
 // A task that was cancelled before it had a node writes none.

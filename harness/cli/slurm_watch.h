@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "harness/cli/slurm_client.h"
@@ -15,7 +16,7 @@ class ArrayWatch {
  public:
   ArrayWatch(SlurmJob job, std::string directory, int shards);
 
-  // Until every task is over. INT, TERM and HUP are blocked (hold_stop_signals()). The first of them cancels the job,
+  // Until every task is over, or every shard is complete. INT, TERM and HUP are blocked (hold_stop_signals()). The first of them cancels the job,
   // whose tasks then have a minute for their reports; the second leaves them to Slurm. Returns the first, or 0.
   int wait();
 
@@ -24,6 +25,7 @@ class ArrayWatch {
 
  private:
   bool is_over() const;
+  bool is_complete();
   bool has_all_reports() const;
   Milliseconds pause() const;
   void ask();
@@ -37,6 +39,7 @@ class ArrayWatch {
   std::string directory_;
   int shards_;
   SlurmTasks tasks_{};
+  std::set<int> complete_{};  // shards
   bool knows_tasks_ = false;
   std::optional<Clock::time_point> over_since_{};  // all tasks
   std::string counts_{};                           // as printed last

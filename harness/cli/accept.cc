@@ -115,9 +115,11 @@ Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
   if (!accept.json.empty()) {
     if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
   }
-  auto keys = load_run_keys(typed.plan.config);
-  if (!keys) return keys.error();
-  typed.accept.keys = *std::move(keys);
+  auto config = load_run_config(typed.plan.config);
+  if (!config) return config.error();
+  config->keys.policy.flaky_passes.reset();  // no device is accepted by cases that failed first
+  config->keys.policy.flaky_budget.reset();
+  typed.accept.config = *std::move(config);
   typed.plan.config.text = "";
   typed.plan.config.user_file = "";
   return {};
@@ -130,10 +132,14 @@ int devices_of(const Checked& checked, Backend backend) {
 
 // The cases of the steps that the level has, and that fit the budget.
 Result<FoundPlan> find_accept_plan(const Checked& checked) {
-  checked.machine->lease_in(checked.typed.accept.keys.local.state_dir);
+  const RunConfig& config = checked.typed.accept.config;
+  checked.machine->lease_in(config.keys.local.state_dir);
   auto found = find_plan(checked);
   if (!found) return found;
-  found->outcome.run = checked.typed.accept.keys;
+  found->outcome.run = config.keys;
+  found->outcome.files = config.files;
+  found->outcome.warnings.insert(found->outcome.warnings.begin(), config.warnings.begin(),
+                                 config.warnings.end());
   const auto steps = checked.typed.accept.steps();
   Plan& plan = found->outcome.plan;
   std::erase_if(plan.cases, [&](const Case& test) {

@@ -81,8 +81,9 @@ RerunCommand Bisection::command(const Cases& before) const {
   Cases all = before;
   all.push_back(case_id_);
   RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
-  command.words = without_options(command.words, {"--process", "--order", "--repeat"});
-  const std::vector<std::string> more = {"--process", "suite,verify:off", "--order", "planned"};
+  // With one job, cases start in the planned order.
+  command.words = without_options(command.words, {"--process", "--repeat", "--jobs", "-j"});
+  const std::vector<std::string> more = {"--process", "suite,verify:off", "--jobs", "1"};
   command.words.insert(std::ranges::find(command.words, "--"), more.begin(), more.end());
   return command;
 }

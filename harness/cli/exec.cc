@@ -236,9 +236,9 @@ Result<void> choose_devices_of(Machine& machine, bool is_number_typed, Suite& su
 Result<FoundPlan> plan_of_command(const Checked& checked) {
   Machine& machine = *checked.machine;
   const PlanOptions& typed = checked.typed.plan;
-  auto keys = load_run_keys(typed.config);
-  if (!keys) return keys.error();
-  machine.lease_in(keys->local.state_dir);
+  auto config = load_run_config(typed.config);
+  if (!config) return config.error();
+  machine.lease_in(config->keys.local.state_dir);
   const OpaqueCommand command{.command = *checked.after_dashes,
                               .directory = typed.config.directory,
                               .backend = typed.selection.backend,
@@ -249,7 +249,7 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
                               .host_pids = typed.selection.host_pids,
                               .is_server = checked.typed.ready_regex.has_value(),
                               .limits = typed.limits};
-  std::vector<Warning> warnings;
+  std::vector<Warning> warnings = std::move(config->warnings);
   auto plan = plan_opaque(command, [&](Suite& suite) {
     return choose_devices_of(machine, command.gpus.has_value(), suite, warnings);
   });
@@ -260,9 +260,12 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  keys->policy.flaky_passes.reset();  // the command is not retried
-  keys->policy.flaky_budget.reset();
-  return FoundPlan{.outcome = {.plan = *std::move(plan), .warnings = std::move(warnings), .run = *keys},
+  config->keys.policy.flaky_passes.reset();  // the command is not retried
+  config->keys.policy.flaky_budget.reset();
+  return FoundPlan{.outcome = {.plan = *std::move(plan),
+                               .warnings = std::move(warnings),
+                               .run = config->keys,
+                               .files = std::move(config->files)},
                    .extent = typed.extent};
 }
 

@@ -183,6 +183,9 @@ std::string id_of(std::string typed) {
 
 int explain(ExplainOptions options) {
   options.id = id_of(options.id);
+  std::string provider;
+  if (auto read = read_suite_arguments(options.plan.suite_arguments, options.plan.extent, provider); !read)
+    return fail(read.error());
   const auto rule = explain_rule(options.id, options.json);
   if (!rule) return fail(rule.error());
   if (*rule) return print(**rule);

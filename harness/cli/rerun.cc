@@ -47,11 +47,11 @@ struct RerunOptions {
   bool any_device = false;
   bool anyway = false;
   bool dry_run = false;
-  std::string bisect;  // "" = not given
+  std::optional<std::string> bisect{};
   std::vector<std::string> cases;
   std::vector<std::string> suite_arguments;
-  std::string repeat;  // "" = not given
-  int jobs = 0;        // 0: not given
+  std::optional<std::string> repeat{};
+  int jobs = 0;  // 0: not given
   std::string timeout;
   bool quiet = false;
   bool verbose = false;
@@ -79,8 +79,8 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
 
 // `exec` knows one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
-  const bool is_of_run = !options.cases.empty() || !options.bisect.empty() || !options.repeat.empty() ||
-                         options.each_device || options.jobs > 0 || options.quiet || options.verbose;
+  const bool is_of_run = !options.cases.empty() || options.bisect || options.repeat || options.each_device ||
+                         options.jobs > 0 || options.quiet || options.verbose;
   if (!is_of_run) return {};
   return Error::refused(options.run_dir + " is a run of `proctor exec`, which has one case and no repeats",
                         "Use `proctor run --repeat N --each-device -- COMMAND` to repeat a command.");
@@ -103,7 +103,7 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
     words = without_options(words, {name});
     add_option(words, {name, value});
   };
-  if (!options.repeat.empty()) replace("--repeat", options.repeat);
+  if (options.repeat) replace("--repeat", *options.repeat);
   if (options.each_device) {
     words = without_options(words, {"--each-device"});
     add_option(words, {"--each-device"});
@@ -236,13 +236,15 @@ Error no_run(Error error, const std::string& place) {
 }
 
 int rerun(const RerunOptions& options) {
-  if (const auto repeats = parse_repeats(options.repeat); !options.repeat.empty() && !repeats)
-    return fail(Error::refused("--repeat: " + repeats.error().what, repeats.error().hint));
+  if (options.repeat) {
+    if (const auto repeats = parse_repeats(*options.repeat); !repeats)
+      return fail(Error::refused("--repeat: " + repeats.error().what, repeats.error().hint));
+  }
   const auto model = load_run(options.run_dir);
   if (!model) return fail(no_run(model.error(), options.run_dir));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
-  if (!options.bisect.empty()) {
-    const auto record = find_case(*model, options.bisect, options.run_dir);
+  if (options.bisect) {
+    const auto record = find_case(*model, *options.bisect, options.run_dir);
     return record ? bisect(*model, **record) : fail(record.error());
   }
   const auto ids = selected_cases(options, *model);

@@ -180,6 +180,8 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto unknown = app.remaining(/*recurse=*/true);
   const bool about_words =
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
+  const auto above = app.remaining();
+  if (about_words && !above.empty()) return unknown_word(app, above.front());
   if (about_words && !unknown.empty()) return unknown_word(command, unknown.front());
   std::vector<std::string> known;
   for (const auto* below : shown_commands(command)) known.push_back(below->get_name());

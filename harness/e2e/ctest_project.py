@@ -90,7 +90,7 @@ endfunction()
 add_gpu_test(place TEST_PREFIX wrapped. TEST_FILTER Other.Passes)
 """
 BELOW = """proctor_add_suite(place COMMAND ${CMAKE_COMMAND} -E true LABELS a b BACKEND xpu OPTIONS --sim xpu:2x1)
-proctor_discover_tests(place TEST_PREFIX claimed. TEST_FILTER Other.Passes LABELS a b BACKEND xpu DEVICES 2 OPTIONS --sim xpu:2x1)
+proctor_discover_tests(place TEST_PREFIX claimed. TEST_FILTER Other.Passes LABELS a b BACKEND xpu GPUS 2 OPTIONS --sim xpu:2x1)
 """
 RUN = HEAD + PLACE_TARGET + """
 proctor_discover_tests(place TEST_PREFIX "" TEST_FILTER Other.*:Place.Is* ENVIRONMENT TURNS=${CMAKE_BINARY_DIR})
@@ -186,7 +186,7 @@ def wrong_words(sandbox):
     (sandbox.path / "x.cc").write_text("int main() {}\n")
     for call, why in (("proctor_discover_tests(x LABLES a)", "unknown argument 'LABLES;a'"),
                       ("proctor_discover_tests(y)", "there is no such target"),
-                      ("proctor_discover_tests(x DEVICES 2)", "DEVICES needs a BACKEND"),
+                      ("proctor_discover_tests(x GPUS 2)", "GPUS needs a BACKEND"),
                       ("proctor_discover_tests(x TIMEOUT)", "no value for TIMEOUT"),
                       ("proctor_discover_tests(x KIND catch2 TEST_FILTER a)", "TEST_FILTER is GoogleTest's"),
                       ("proctor_discover_tests(x PROPERTIES COST)", "PROPERTIES takes names with values, and COST has none"),
@@ -266,7 +266,7 @@ def words_that_mean_no(sandbox):
     (sandbox.path / "CMakeLists.txt").write_text(NO_LANGUAGE + """add_executable(x IMPORTED)
 set_target_properties(x PROPERTIES IMPORTED_LOCATION /no/program)
 proctor_add_suite(off COMMAND off TIMEOUT no KIND false BACKEND off LABELS off PROPERTIES TIMEOUT 40)
-proctor_add_suite(none COMMAND sh "" TIMEOUT "" KIND "" BACKEND "" DEVICES "" LABELS "" WORKING_DIRECTORY ""
+proctor_add_suite(none COMMAND sh "" TIMEOUT "" KIND "" BACKEND "" GPUS "" LABELS "" WORKING_DIRECTORY ""
                   PROPERTIES COST "")
 proctor_add_suite(pairs COMMAND sh LABELS "[a" b PROPERTIES ENVIRONMENT "A=[1" TIMEOUT 40 LABELS off)
 proctor_add_suite(labels COMMAND sh LABELS "a;b" "" c)

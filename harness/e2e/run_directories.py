@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import check, report, run_scenarios, wait_until
+from harness import check, of_type, records, report, run_scenarios, wait_until
 
 
 def runs(sandbox):
@@ -86,4 +86,17 @@ def a_runner_that_dies_ends_a_follow(sandbox):
     shutil.rmtree(sandbox.path / "out")
 
 
-run_scenarios([the_oldest_go, only_beside_the_default, a_log_while_it_grows, a_runner_that_dies_ends_a_follow])
+def commands_without_suites_record_the_file(sandbox):
+    """`exec`, `accept` and `run --plan` read [run] alone. The file is one of the inputs, so that a rerun names its change."""
+    (sandbox.path / "proctor.toml").write_text('[run]\nflaky = "pass:50%"\n[suite.s]\nkind = "command"\ncommand = ["true"]\n')
+    check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "plan")
+    for command, passes in ((["exec", "--", "true"], False), (["run", "--plan", "plan.json"], True),
+                            (["accept", "--sim", "xpu:1x1", "--level", "1"], False)):
+        out = sandbox.out()
+        sandbox.proctor(command[0], "--out", out, *command[1:])
+        [planned] = of_type(records(out), "run_planned")
+        check(any(one["file"].endswith("proctor.toml") for one in planned["inputs"]), command, planned["inputs"])
+        check(planned["flaky_passes"] == passes, command, planned["flaky_passes"])
+
+
+run_scenarios([commands_without_suites_record_the_file, the_oldest_go, only_beside_the_default, a_log_while_it_grows, a_runner_that_dies_ends_a_follow])

@@ -213,13 +213,16 @@ TEST_F(ConfigTest, KeysOfTheMachineHaveDefaultsAndAreRead) {
 TEST_F(ConfigTest, TheTableOfTheRunIsReadAlone) {
   scratch_.write("proctor.toml", "[run]\nkeep = 7\n[suite.a]\ntimeout = \"no duration\"\n");
   const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nbreaker = 1\n");
-  const auto keys = load_run_keys({scratch_.path(), "", user, ""});
+  const auto keys = load_run_config({scratch_.path(), "", user, ""});
   ASSERT_TRUE(keys) << keys.error().what;
-  EXPECT_EQ(keys->local.keep, 7) << "the file of the project wins";
-  EXPECT_EQ(keys->policy.breaker, 1);
-  EXPECT_EQ(keys->policy.telemetry, 10);
+  EXPECT_EQ(keys->keys.local.keep, 7) << "the file of the project wins";
+  EXPECT_EQ(keys->keys.policy.breaker, 1);
+  EXPECT_EQ(keys->keys.policy.telemetry, 10);
+  ASSERT_EQ(keys->files.size(), 2U);
+  EXPECT_EQ(keys->files[0].file, user);
+  EXPECT_THAT(keys->files[1].file, testing::EndsWith("proctor.toml"));
   scratch_.write("proctor.toml", "[rnu]\nkeep = 7\n");
-  EXPECT_THAT(load_run_keys({scratch_.path(), "", user, ""}).error().hint, testing::HasSubstr("`run`"));
+  EXPECT_THAT(load_run_config({scratch_.path(), "", user, ""}).error().hint, testing::HasSubstr("`run`"));
 }
 
 TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }

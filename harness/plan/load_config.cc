@@ -71,10 +71,10 @@ class Loader {
     for (const BuiltinSuite& builtin : builtins) add_builtin(builtin);
   }
 
-  Result<RunKeys> load_run() {
+  Result<RunConfig> load_run() {
     run_alone_ = true;
     if (auto error = add_all_files()) return *error;
-    return config_.run;
+    return RunConfig{config_.run, std::move(config_.files), std::move(config_.warnings)};
   }
 
   Result<Config> load(const LimitOptions& limits) {
@@ -241,7 +241,7 @@ Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limit
   return Loader(where, builtins).load(limits);
 }
 
-Result<RunKeys> load_run_keys(const ConfigOptions& where) { return Loader(where, {}).load_run(); }
+Result<RunConfig> load_run_config(const ConfigOptions& where) { return Loader(where, {}).load_run(); }
 
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,
                           std::string_view id) {

@@ -21,8 +21,14 @@ namespace proctor {
 Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
                            const std::vector<BuiltinSuite>& builtins);
 
-// Reads [run] of the same files, for commands that take no suites from them. It finds no mistakes in other tables.
-Result<RunKeys> load_run_keys(const ConfigOptions& where);
+// [run] of the files, for commands that take no suites from them.
+struct RunConfig {
+  RunKeys keys{};
+  std::vector<InputFile> files{};   // that were read
+  std::vector<Warning> warnings{};  // about them
+};
+// It finds no mistakes in other tables.
+Result<RunConfig> load_run_config(const ConfigOptions& where);
 
 // The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
 // overrides.

@@ -71,7 +71,7 @@ std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
 std::string exclusion_text(const RunPlanned& plan) {
   if (!plan.exclusion) return "none";
-  return fmt::format("{}%:{}%", plan.exclusion->confidence * 100, plan.exclusion->rate * 100);
+  return fmt::format("{:g}%:{:g}%", plan.exclusion->confidence * 100, plan.exclusion->rate * 100);
 }
 
 // By which rules a run was judged, beyond what its plan says.
@@ -374,9 +374,9 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
 void add_narrowing(const Narrowed& from, Narrowed& to) {
   const auto members = [](const auto& item) {
     if constexpr (requires { item.option; })
-      return std::tie(item.option, item.value);
+      return std::tie(item.option, item.value, item.told_by);
     else
-      return std::tie(item.suite, item.backend, item.name, item.value, item.by);
+      return std::tie(item.suite, item.backend, item.name, item.value, item.by, item.told_by);
   };
   const auto add = [&](const auto& items, auto& all) {
     for (const auto& item : items) {

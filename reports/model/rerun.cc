@@ -109,11 +109,11 @@ void add_words(Words& words, const Words& more) {
 // Everything of `proctor exec` but what was tested and where the reports go.
 Words exec_again(const Words& words) { return without_roles(words, {Role::kReports}); }
 
-// Whether `--repeat` has until-fail and no bound.
+// Whether `--repeat` has until-fail and no bound. Only the path of `new:N=PATH` follows an equals sign.
 bool is_endless(std::string_view repeats) {
-  const auto parts = split(repeats, ',');
+  const auto parts = split(repeats.substr(0, repeats.find('=')), ',');
   const auto is_bound = [](std::string_view part) {
-    return !part.empty() && part[0] >= '0' && part[0] <= '9';
+    return part.starts_with("new:") || (!part.empty() && part[0] >= '0' && part[0] <= '9');
   };
   return std::ranges::find(parts, "until-fail") != parts.end() && std::ranges::none_of(parts, is_bound);
 }

@@ -85,7 +85,7 @@ TEST(RerunCommand, TellsWhatItLeavesOut) {
       again_of({"proctor", "run", "--repeat", "until-fail", "--deadline", "5m"}, ids);
   EXPECT_THAT(endless.left_out, IsEmpty()) << "nothing else ends it";
   EXPECT_THAT(endless.words, Contains("--deadline"));
-  for (const char* bounded : {"3,until-fail", "until-fail,2h", "3"})
+  for (const char* bounded : {"3,until-fail", "until-fail,2h", "3", "until-fail,new:50=/a,b"})
     EXPECT_THAT(again_of({"proctor", "run", "--repeat", bounded, "--deadline", "5m"}, ids).left_out,
                 ElementsAre("--deadline 5m"))
         << bounded;

@@ -24,9 +24,9 @@ namespace {
 
 Result<FoundPlan> read_plan(const Checked& checked) {
   const RunOptions& typed = checked.typed;
-  auto keys = load_run_keys(typed.plan.config);
-  if (!keys) return keys.error();
-  checked.machine->lease_in(keys->local.state_dir);
+  auto config = load_run_config(typed.plan.config);
+  if (!config) return config.error();
+  checked.machine->lease_in(config->keys.local.state_dir);
   const auto text = read_typed_file(typed.plan_file, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + typed.plan_file + ": " + text.error().message(),
@@ -36,12 +36,14 @@ Result<FoundPlan> read_plan(const Checked& checked) {
   auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
-  return FoundPlan{
-      .outcome = {.plan = std::move(file->plan), .warnings = {}, .run = {file->run, keys->local}},
-      .extent = file->extent,
-      .source = std::move(file->source),
-      .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
-      .rest = std::move(file->rest)};
+  return FoundPlan{.outcome = {.plan = std::move(file->plan),
+                               .warnings = std::move(config->warnings),
+                               .run = {file->run, config->keys.local},
+                               .files = std::move(config->files)},
+                   .extent = file->extent,
+                   .source = std::move(file->source),
+                   .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
+                   .rest = std::move(file->rest)};
 }
 
 // The digests are from the first reading, because a pipe can be read only once.

@@ -8,6 +8,7 @@
 #include "harness/cli/console/console.h"
 #include "harness/cli/steps/repeats.h"
 #include "harness/machine/options.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/planner.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/schedule/run_setup.h"
@@ -40,7 +41,7 @@ struct AcceptOptions {
   std::optional<ExpectedMachine> expected{};  // what is in it
   std::string json{};                         // --json FILE
   bool drain = false;
-  RunKeys keys{};                           // of proctor.toml
+  RunConfig config{};                       // of proctor.toml
   std::vector<std::string> again{};         // the command that repeats it; --devices may follow
   std::vector<std::string> command_line{};  // as typed; that of the run is what runs its cases again
 

@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { start, wasSignalled } = require('./child');
-const { Refused, input, text, workspace } = require('./runner');
+const { Refused, environmentOfPrograms, input, text, workspace } = require('./runner');
 
 // A run is {program, directory}; the directory is relative to the workspace, where it is in it.
 const place = (run) => path.resolve(workspace, run.directory);
@@ -48,20 +48,15 @@ function lastRun(program) {
 
 // In a job container the user is root, and the workspace belongs to the runner's user of the host.
 function environment() {
-  const kept = { ...process.env };
-  for (const name in kept) if (/^(INPUT|STATE)_/.test(name)) delete kept[name];
+  const kept = environmentOfPrograms();
   if (process.getuid() === 0) kept.PROCTOR_TRUST_USER ??= String(fs.statSync(workspace).uid);
   return kept;
 }
 
-// Tests must not write outputs or variables of the job, and get none of the tokens that only actions have. Proctor
-// makes workflow commands in their output ineffective.
+// Tests must not write outputs or variables of the job. Proctor makes workflow commands in their output ineffective.
 function environmentOfTests() {
   const kept = environment();
-  for (const name in kept) {
-    if (/^(GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)$|ACTIONS_(RUNTIME|RESULTS|CACHE|ID_TOKEN)_)/.test(name))
-      delete kept[name];
-  }
+  for (const name in kept) if (/^GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)$/.test(name)) delete kept[name];
   return kept;
 }
 

@@ -11,6 +11,14 @@ const text = (name) => process.env[`INPUT_${name.toUpperCase()}`] ?? '';
 const input = (name) => text(name).trim();
 const state = (name) => process.env[`STATE_${name}`] ?? '';
 
+// Without what only actions have: inputs, state, and tokens for artifacts, caches and identities.
+function environmentOfPrograms() {
+  const kept = { ...process.env };
+  for (const name in kept)
+    if (/^(INPUT|STATE|ACTIONS_(RUNTIME|RESULTS|CACHE|ID_TOKEN))_/.test(name)) delete kept[name];
+  return kept;
+}
+
 function append(variable, line) {
   if (/[\r\n]/.test(line)) throw new Refused(`a line break in ${JSON.stringify(line)} is not allowed`);
   if (process.env[variable]) fs.appendFileSync(process.env[variable], `${line}\n`);
@@ -40,4 +48,4 @@ async function entry(body) {
   }
 }
 
-module.exports = { Refused, addPath, entry, error, input, setOutput, setState, state, text, workspace };
+module.exports = { Refused, addPath, entry, environmentOfPrograms, error, input, setOutput, setState, state, text, workspace };

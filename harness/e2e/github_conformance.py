@@ -8,11 +8,14 @@ missing is red, also a real device.
 import hashlib
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import threading
 
 from github import Api, GithubSandbox, documented, require_node
-from harness import BIN, ROOT, check, check_sums, report
+from harness import BIN, ROOT, check, check_sums, report, wait_until
 
 from github_runner.artifacts import Artifacts, checkout_of
 from github_runner.container import Container
@@ -174,13 +177,65 @@ def fork(sandbox):
     check("-7-" in result["shard"].instances[0].concurrency["group"], result["shard"].instances[0].concurrency)
 
 
+def variables_of_plan(given):
+    """Of the step that starts plan.py, with these inputs."""
+    given = {"shards": 1, "deadline": "50m", "timeout-minutes": 60, "name": "proctor", **given}
+    return {"PLAN": "", "RUN": "", "RENDER_GROUP": "", "POLICY": "",
+            **{key.upper().replace("-", "_"): str(value) for key, value in given.items()}}
+
+
 def planned(sandbox, given):
     """plan.py by itself, with these inputs."""
-    given = {"shards": 1, "deadline": "50m", "timeout-minutes": 60, "name": "proctor", **given}
-    variables = {key.upper().replace("-", "_"): str(value) for key, value in given.items()}
     return subprocess.run([sys.executable, "-B", PLAN], cwd=sandbox.project(), text=True, capture_output=True, check=False,
-                          env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "PLAN": "", "RUN": "", "RENDER_GROUP": "",
-                               "POLICY": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
+                          env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "GITHUB_OUTPUT": str(sandbox.path / "output"),
+                               **variables_of_plan(given)})
+
+
+LISTS = {"stack": "on-the-host", "labels": MACHINES}
+
+
+def program_that_lists(sandbox, script):
+    """A checkout with a suite whose list of tests is this script of sh."""
+    program = sandbox.project() / "lists"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    (sandbox.project() / "proctor.toml").write_text(f'[suite.lists]\nkind = "gtest"\ncommand = ["{program}"]\n')
+
+
+def environment(sandbox):
+    """`proctor plan` and the programs that it starts get neither the files of the step nor its inputs and tokens."""
+    seen, directory = sandbox.path / "seen", sandbox.path / "bin"
+    program_that_lists(sandbox, f"env >>{seen}\necho listed= >>{seen}\nprintf 'Unit.\\n  One\\n'")
+    directory.mkdir()
+    (directory / "proctor").write_text(f'#!/bin/sh\n[ "$1" != plan ] || env >>{seen}\nexec {BIN}/proctor "$@"\n')
+    (directory / "proctor").chmod(0o755)
+    only_actions = ("ACTIONS_RUNTIME_TOKEN", "ACTIONS_RESULTS_URL", "ACTIONS_CACHE_URL", "ACTIONS_ID_TOKEN_REQUEST_URL")
+    os.environ.update(dict.fromkeys(only_actions, "hush"), STATE_mine="hush")
+    result = sandbox.run(lambda name: None if name == "plan" else "cancelled", stacks=json.dumps([LISTS]), shards=1,
+                         path=str(directory))
+    check(result["plan"].result == "success", text(result))
+    names = [line.partition("=")[0] for line in seen.read_text().splitlines()]
+    found = [name for name in names if re.match(
+        "INPUT_|STATE_|ACTIONS_(RUNTIME|RESULTS|CACHE|ID_TOKEN)_|GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)$", name)]
+    check({"GITHUB_SHA", "listed"} <= set(names) and not found, found, names)
+
+
+def cancelled(sandbox):
+    """A cancel ends the plan at its first signal, with the programs that list tests. The runner has nothing to end."""
+    begun = sandbox.path / "begun"
+    program_that_lists(sandbox, f"echo >{begun}\nexec sleep 600")
+    sandbox.workspace = sandbox.project()
+    os.environ["PATH"] = f"{BIN}:{os.environ['PATH']}"
+    job = sandbox.job(repository=ROOT)
+    step = {"id": "plan", "uses": "$/.github/actions/conformance", "with": {"program": "plan.py"},
+            "env": variables_of_plan({"stacks": json.dumps([LISTS])})}
+    thread = threading.Thread(target=job.run, args=([step],))
+    thread.start()
+    wait_until(begun.exists, 60, "list of tests")
+    job.cancel()
+    thread.join()
+    record = job.record("plan")
+    check((record.outcome, record.signals, job.orphans) == ("cancelled", [signal.SIGINT], []), record, job.orphans, job.text)
 
 
 def bad_input(sandbox):
@@ -290,7 +345,8 @@ def too_old(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    all_good, missing, fork, bad_input, containers, as_documented, on_hardware, without_device, planted_fault, too_old)}
+    all_good, missing, fork, environment, cancelled, bad_input, containers, as_documented, on_hardware, without_device,
+    planted_fault, too_old)}
 
 
 def main():

@@ -1,12 +1,12 @@
-// A step of conformance.yml: the program, with the variables of the step.
+// A step of conformance.yml: the program, with the variables of the step, and with the signals of a cancel.
 'use strict';
-const { spawnSync } = require('node:child_process');
 const path = require('node:path');
-const { entry, error, input } = require('../../action/runner');
+const { passSignalsOn, start } = require('../../action/child');
+const { entry, environmentOfPrograms, input } = require('../../action/runner');
 
 entry(async () => {
+  passSignalsOn();
   const program = path.join(__dirname, input('program'));
-  const done = spawnSync('python3', ['-B', program], { stdio: ['ignore', 'inherit', 'inherit'] });
-  if (done.error) error(`python3 does not start: ${done.error.message}`);
-  return done.status ?? 1;
+  const { code } = await start('python3', ['-B', program], { env: environmentOfPrograms() });
+  return code;
 });

@@ -19,6 +19,7 @@ KEYS = ("stack", "labels", "image", "options", "plan", "run")
 MARGIN_MINUTES = 5  # between the deadline of a run and the end of its job: reports, finish, upload
 MOST_JOBS = 256  # per matrix, https://docs.github.com/en/actions/reference/limits
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+FILES = re.compile("GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)")
 
 
 class Refused(Exception):
@@ -110,7 +111,10 @@ def make_plan(entry):
     """Writes plans/STACK.json, the plan of all shards."""
     Path("plans").mkdir(exist_ok=True)
     stack = entry["stack"]
-    code = subprocess.run(["proctor", "plan", *arguments("PLAN", entry), "-o", f"plans/{stack}.json"], check=False).returncode
+    # It starts programs of the checkout, for their lists of tests. These must not write outputs or variables of the job.
+    environment = {name: value for name, value in os.environ.items() if not FILES.fullmatch(name)}
+    code = subprocess.run(["proctor", "plan", *arguments("PLAN", entry), "-o", f"plans/{stack}.json"], check=False,
+                          env=environment).returncode
     if code:
         raise Refused(f"{stack}: proctor plan exits with {code}")
 

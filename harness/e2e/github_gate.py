@@ -129,8 +129,11 @@ def jobs(sandbox):
 def hardware(sandbox):
     """A simulated run is no card, whatever it calls itself."""
     sandbox.policy(SIMULATED.replace("hardware = false", ""))
-    result = sandbox.again(allow_simulated=False)
-    is_red(result, "on-the-host: no case ran on a real device")
+    is_red(sandbox.again(), "# Gate: RED", "rule `hardware`")
+    said = json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())
+    broken = {rule["rule"] for rule in said["cells"][0]["rules"] if not rule["held"]}
+    check((said["verdict"], broken) == ("red", {"hardware"}), said)
+    is_red(sandbox.again(allow_simulated=False), "on-the-host: no case ran on a real device")
     verdict_of(alone(sandbox), "red", "ci/gate.toml is not satisfied", keep="true")
     sandbox.policy(SIMULATED)  # nothing proves a device, also if the merge has no result
     verdict_of(alone(sandbox, PROVEN=""), "red", "on-the-host: no case ran on a real device", keep="true")
@@ -238,8 +241,8 @@ def known_failures(sandbox):
     is_red(result, "# Gate: green", "nobody knows whether each known failure is still one", "GitHub answers 500")
 
 
-def alone(sandbox, history_state="none", **environment):
-    """(exit code, outputs, log) of gate.py itself. None takes a variable away."""
+def alone(sandbox, history_state="none", journal=None, **environment):
+    """(exit code, outputs, log) of gate.py itself. None takes a variable away. journal: the text of that of a shard."""
     at = sandbox.path / "alone"
     shutil.rmtree(at, ignore_errors=True)
     for name in ("shards", "history"):
@@ -247,14 +250,21 @@ def alone(sandbox, history_state="none", **environment):
     for index in (1, 2):
         shard = f"{SHARD}{index}of2"
         (at / "shards" / shard).symlink_to(sandbox.reports.directory / shard)
+    if journal is not None:
+        (at / "shards" / shard).unlink()
+        (at / "shards" / shard).mkdir()
+        (at / "shards" / shard / "journal.jsonl").write_text(journal)
     matrix = json.dumps({"include": [{"stack": "on-the-host", "shard": f"{index}of2"} for index in (1, 2)]})
     variables = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "NAME": "proctor", "MATRIX": matrix, "POLICY": "ci/gate.toml",
                  "PLAN_RESULT": "success", "RUNNER_RESULT": "success", "PROVEN": "on-the-host", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
                  "RUNNER_TEMP": at, "GITHUB_SHA": "0" * 40,
                  "GITHUB_OUTPUT": at / "output", "GITHUB_STEP_SUMMARY": at / "summary", **environment}
+    prepare = variables.pop("PREPARE", None)
     variables = {name: str(value) for name, value in variables.items() if value is not None}
-    prepare = variables.pop("PREPARE", "")
-    if prepare:
+    if prepare and prepare.is_file():
+        (at / "history").rmdir()
+        shutil.copy(prepare, at / "history")
+    elif prepare:
         shutil.copytree(prepare, at / "history", dirs_exist_ok=True)
     done = subprocess.run([sys.executable, "-B", GATE / "gate.py"], cwd=sandbox.project(), env=variables, check=False,
                           capture_output=True, text=True, timeout=60)
@@ -278,6 +288,8 @@ def unforeseen(sandbox):
         verdict_of(alone(sandbox, MATRIX=matrix), "refused", "# Gate: refused", "the matrix of the plan cannot be read")
     verdict_of(alone(sandbox, GITHUB_STEP_SUMMARY=None), "green", "No summary", keep="true")
     verdict_of(alone(sandbox, GITHUB_SHA=None), "refused", "the gate could not do its work")
+    for journal in ("", "no journal\n"):
+        verdict_of(alone(sandbox, journal=journal), "refused", "# Gate: refused", f"{SHARD}2of2", keep="true")
 
     histories = sandbox.path / "histories"
     shutil.rmtree(histories, ignore_errors=True)
@@ -295,6 +307,13 @@ def unforeseen(sandbox):
         ended = alone(sandbox, "found", PREPARE=histories / name)
         verdict_of(ended, "green", "No history: the newest one cannot be used", reason)
     verdict_of(alone(sandbox, "found", PREPARE=histories / "trigger"), "green", "this run begins another one", keep="true")
+    killed = histories / "killed"
+    killed.mkdir()
+    (killed / "proctor").write_text(f'#!/bin/sh\n[ "$1 $2" != "history prune" ] || kill -KILL $$\nexec {BIN}/proctor "$@"\n')
+    (killed / "proctor").chmod(0o755)
+    verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH=f"{killed}:/usr/bin:/bin"), "green",
+               "the newest one cannot be used: proctor history prune exits with -9")
+    verdict_of(alone(sandbox, PREPARE=killed / "proctor"), "green", "this run is not added to the history")
     verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH="/nowhere", PLAN_RESULT="skipped", MATRIX=""),
                "red", "proctor does not start here", "code of a fork never reaches the machines")
 

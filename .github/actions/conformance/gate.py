@@ -114,7 +114,8 @@ class History:
                 self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
                 self.file.unlink()
             elif code:  # it may be of a newer Proctor, which can still use it
-                self.state, self.said = "unknown", f"the newest one cannot be used: {why.strip().splitlines()[0]}"
+                why = (why.strip() or f"proctor history prune exits with {code}").splitlines()[0]
+                self.state, self.said = "unknown", f"the newest one cannot be used: {why}"
         self.options = ["--history", self.file] if self.state == "found" else []
 
     def tool(self, command, *words):
@@ -129,7 +130,11 @@ class History:
 
     def remember(self, directories):
         """Whether to keep the history. A new one would hide an earlier one that could not be downloaded."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as failure:
+            error("No history", f"this run is not added to the history: {failure}", "warning")
+            return False
         added = [not self.tool("add", directory)[0] for directory in directories]
         if any(added):
             self.tool("prune", "--keep", KEPT)

@@ -57,8 +57,8 @@ list_devices() { # FILE: their ids, drained ones too
 }
 
 # Whether each device of the FILE of ids copies, computes and compares, alone, within ten seconds. One that does not is
-# drained. Leaves the numbers in `well` and `sick`. Drained devices, those of other jobs, and those without a health
-# program are in neither.
+# drained: by the run, or here if the run only stopped using it because it is lost. Leaves the numbers in `well` and
+# `sick`. Drained devices, those of other jobs, and those without a health program are in neither.
 probe_devices() {
   local backend device run
   run=$(mktemp -d "$state/probe.XXXXXX")
@@ -75,6 +75,10 @@ probe_devices() {
   }
   probed 'drained\|lost' >"$run/sick"
   sick=$(wc -l <"$run/sick") well=$(probed 'l1_pass\|unknown' | comm -23 - "$run/sick" | wc -l)
+  for device in $(probed lost); do # nothing changes if it is drained already
+    { "$proctor" devices drain "$device" --reason "runner hook: the device is lost" "${machine[@]}" 2>&1 || true; } |
+      say_lines
+  done
   while read -r device; do
     say "$device does not answer as it should. If it is drained, use it again with: proctor devices undrain --probe $device"
   done <"$run/sick"

@@ -95,6 +95,18 @@ def breaks_in_the_job(sandbox):
     refuses(sandbox.run(PROCTOR_HOOK_MIN_DEVICES="2"), "needs 2 devices")
 
 
+def lost_in_the_job(sandbox):
+    """A run stops using a device that it cannot reach any more, and does not drain it: the hook does, so that the next job
+    gets another one. No simulated device is lost in this way. The journal of the run is therefore changed."""
+    lose = """sed -i 's/"xpu-sim:1","what":"l1_pass"/"xpu-sim:1","what":"lost"/' "$RUNNER_TEMP"/../proctor-hook/probe.*/*/journal.jsonl"""
+    fake = sandbox.programs(proctor=f'{BIN}/proctor "$@"; code=$?; [ "$1" != run ] || {lose}; exit $code')
+    job = sandbox.run(after={"PROCTOR": str(fake)})
+    check(job.status == "failure" and "1 devices answer, 1 do not" in job.text, job.text)
+    check("xpu-sim:1 is drained since" in job.text and "runner hook: the device is lost" in job.text, job.text)
+    job = sandbox.run()
+    check(job.status == "success" and "1 devices answer, 0 do not" in job.text, "the next job gets it:", job.text)
+
+
 def vanishes_in_the_job(sandbox):
     """A card that has left the bus answers nobody, and is not there to be sick: it is missed by name."""
     job = sandbox.run(after={"PROCTOR_HOOK_SIM": sandbox.machine("xpu:1x1")})
@@ -174,8 +186,8 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, no_health_program, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words,
-              changed_stack, proctor_of_the_job, no_proctor, hook_that_hangs)}
+             (good_machine, sick_machine, no_health_program, breaks_in_the_job, lost_in_the_job, vanishes_in_the_job,
+              holders, foreign_words, changed_stack, proctor_of_the_job, no_proctor, hook_that_hangs)}
 
 
 def main():

@@ -244,7 +244,8 @@ def bad_input(sandbox):
         return {"stacks": json.dumps([{**HOST, **change}])}
 
     table = [
-        ({"stacks": "[{"}, "stacks is no JSON"), ({"stacks": "[]"}, "at least one entry"),
+        ({"stacks": ""}, "the input stacks is empty"), ({"stacks": "[{"}, "stacks is no JSON"),
+        ({"stacks": "[]"}, "at least one entry"),
         (stacks(label="x"), "unknown key 'label'; did you mean 'labels'?"), (stacks(labels=[]), "no labels"),
         (stacks(labels="gpu"), "not a list of strings"), (stacks(stack="A b"), "small letters"),
         (stacks(options=["--x"]), "there is no image"),
@@ -261,6 +262,9 @@ def bad_input(sandbox):
         done = planned(sandbox, {"stacks": json.dumps([HOST]), **given})
         check(done.returncode == 1 and message in done.stdout and "::error" in done.stdout, given, done)
     check(not (sandbox.path / "output").exists(), "a refused plan has an output")
+    result = sandbox.run(stacks="")
+    check([job.result for job in result.values()] == ["skipped", "failure", "skipped", "failure"], text(result))
+    check("the input stacks is empty" in text(result), text(result))
     result = sandbox.run(**stacks(labels=[]))
     check([result[name].result for name in ("plan", "shard", "merge")] == ["failure", "skipped", "failure"], text(result))
     check("no labels" in text(result) and any("made no plan" in error for error in errors(result)), text(result))
@@ -290,8 +294,8 @@ def as_documented(sandbox):
 
 
 def on_hardware(sandbox):
-    """gpu.yml on a schedule, with a policy: pages, JUnit files, the gate and its history. Without GPU_STACKS the run is
-    skipped, not green, and its title says why."""
+    """gpu.yml on a schedule, with a policy: pages, JUnit files, the gate and its history. Without GPU_STACKS no test runs:
+    a scheduled run is skipped, a dispatched one fails at once, and the title of both is the reason."""
     directory = sandbox.project() / "ci"
     directory.mkdir()
     (directory / "policy.toml").write_text(POLICY)
@@ -307,8 +311,14 @@ def on_hardware(sandbox):
     check(kept == [f"gpu-{what}" for what in ("conformance", "gate", "history", "plans", "shard-on-the-host-1of1")], kept)
     merged = sandbox.shared.directory / "gpu-conformance" / "on-the-host"
     check(all((merged / name).exists() for name in ("index.html", "junit.xml", "report.json")), list(merged.iterdir()))
-    check(GPU.run(sandbox.new_job, {}, github)["conformance"].result == "skipped" and GPU.title(variables) == "gpu", "title")
-    check("nothing is run because the variable GPU_STACKS is not set" in GPU.title({}), GPU.title({}))
+    why = "no test runs because the variable GPU_STACKS is not set"
+    check(GPU.title(variables) == "gpu" and why in GPU.title({}), GPU.title({}))
+    for event, expected in (("schedule", "skipped"), ("workflow_dispatch", "failure")):
+        without = GPU.run(sandbox.new_job, {}, {**github, "event_name": event})
+        check([job.result for job in without.values()] == [expected, "skipped"], event, text(without))
+        check((why in text(without)) == (expected == "failure"), event, text(without))
+    dispatched = GPU.run(sandbox.new_job, {}, {**github, "event_name": "workflow_dispatch"}, variables)
+    check([job.result for job in dispatched.values()] == ["skipped", "success"], text(dispatched["conformance"].called))
 
 
 def without_device(sandbox):

@@ -65,6 +65,8 @@ def check_entry(entry):
 
 
 def read_stacks():
+    if not os.environ["STACKS"].strip():
+        raise Refused("the input stacks is empty: it names the stacks and the labels of their machines")
     try:
         stacks = json.loads(os.environ["STACKS"])
     except ValueError as failure:

@@ -41,6 +41,9 @@ function requireThatItRuns(program) {
 
 async function archive() {
   const source = input('archive');
+  if (/\.whl([?#]|$)/i.test(source))
+    throw new Refused(`archive '${source}' is a wheel: give the tarball proctor-VERSION-linux-PROCESSOR.tar.gz, or ` +
+      'install the wheel with pip and give `path`, the directory of its program proctor');
   if (!/^[0-9a-f]{64}$/.test(input('sha256')))
     throw new Refused(`archive needs its sha256, 64 hexadecimal digits (got '${input('sha256')}')`);
   const bytes = await read(source);

@@ -111,6 +111,8 @@ def refused(sandbox):
         ({**good, "sha256": wrong[1:]}, f"(got '{wrong[1:]}')"),
         (two, "2 programs bin/proctor, not one"), (broken, "tar failed to unpack broken.tar"),
         ({**good, "archive": "absent.tar"}, "ENOENT"),
+        ({**good, "archive": "https://example.org/proctor-1.2.3-py3-none-any.whl"},
+         "archive 'https://example.org/proctor-1.2.3-py3-none-any.whl' is a wheel: give the tarball"),
         ({**good, "archive": "http://localhost/proctor.tar"}, "must be a file or an https address"),
         ({**good, "archive": "https://127.0.0.1:1/proctor.tar"}, "failed to download"),
         ({"path": str(sandbox.path / "nothing")}, "is not a directory"),

@@ -455,6 +455,19 @@ TEST_F(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
   }
 }
 
+// .github/actions/conformance/gate.py begins another history after these sentences, and after no others.
+TEST_F(HistoryTest, TheSentencesAboutAFileThatNoProctorCanUse) {
+  write_file(file_, std::string(4096, 'x'));
+  EXPECT_THAT(why_not_written(file_), HasSubstr("it is not an SQLite file"));
+  const TempDir other(kInMemory);
+  change_file(file_in(other), "CREATE TABLE notes (a)");
+  EXPECT_THAT(why_not_written(file_in(other)), HasSubstr("it belongs to another program"));
+  const TempDir damaged(kInMemory);
+  { const History history = history_of(file_in(damaged), {made_run(1, {})}); }
+  change_file(file_in(damaged), "CREATE TABLE more (a)");
+  EXPECT_THAT(why_not_written(file_in(damaged)), HasSubstr("it is damaged"));
+}
+
 TEST_F(HistoryTest, DevicesAreCountedByHostOverAllRuns) {
   std::vector<RunResults> runs = {made_run(1, {{"a/one"}}), made_run(2, {{"a/one"}}),
                                   made_run(3, {{"a/one"}})};

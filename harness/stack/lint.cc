@@ -53,6 +53,37 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
   }
 }
 
+// ---- users: who runs it ----
+
+void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findings) {
+  const DockerInstruction* last = nullptr;  // of the stage
+  const DockerInstruction* stage = nullptr;
+  bool used = true;  // the last USER did something
+  for (const auto& instruction : file) {
+    if (instruction.keyword == "FROM") {
+      stage = &instruction;
+      last = nullptr;
+      used = true;
+    } else if (instruction.keyword == "USER" && !instruction.words.empty()) {
+      const bool same = last != nullptr && last->words.front().text == instruction.words.front().text;
+      if (!used || same) {
+        const auto& useless = same ? instruction : *last;
+        findings.push_back({useless.line, "useless-user",
+                            fmt::format("USER {} changes nothing", useless.words.front().text),
+                            "Leave it out."});
+      }
+      last = &instruction;
+      used = false;
+    } else {
+      used = true;
+    }
+  }
+  if (stage != nullptr && last == nullptr) {
+    findings.push_back({stage->line, "no-user", "the image runs as the user of its base image, usually root",
+                        "End the last stage with USER 10001:10001."});
+  }
+}
+
 // ---- downloads: what comes from the network, and whether anything compares it with what was meant ----
 
 bool downloads(const DockerCommand& command) { return command.name() == "curl" || command.name() == "wget"; }
@@ -152,7 +183,7 @@ void lint_downloads(const std::vector<DockerInstruction>& file, LintFindings& fi
   }
 }
 
-// ---- Debian packages: which versions, from whom ----
+// ---- Debian packages: which versions, from whom, in which layer ----
 
 bool is_apt(const DockerCommand& command) {
   return command.name() == "apt-get" || command.name() == "apt" || command.name() == "aptitude";
@@ -202,15 +233,30 @@ void lint_versions(const DockerCommand& command, LintFindings& findings) {
   }
 }
 
-void lint_packages(const DockerInstruction& run, LintFindings& findings) {
+void lint_layer(const DockerInstruction& run, LintFindings& findings) {
+  int updated = 0;  // its line
+  bool installed = false;
   for (const auto& command : run.commands) {
     const std::string what = subcommand(command);
-    if (what == "install") lint_versions(command, findings);
+    if (what == "update" && updated == 0) updated = command.line();
+    if (what == "install") {
+      lint_versions(command, findings);
+      if (updated == 0 && !installed) {
+        findings.push_back({command.line(), "install-without-update",
+                            "installs from package lists of a cached layer, which can be old",
+                            "Put apt-get update and apt-get install into one RUN."});
+      }
+      installed = true;
+    }
     if (what == "upgrade" || what == "dist-upgrade" || what == "full-upgrade") {
       findings.push_back({command.line(), "upgrade",
                           fmt::format("{} makes every build a different image", what),
                           "Take a newer base image, by digest."});
     }
+  }
+  if (updated != 0 && !installed) {
+    findings.push_back({updated, "update-alone", "the package lists are cached in this layer and become old",
+                        "Put apt-get update and apt-get install into one RUN."});
   }
 }
 
@@ -249,7 +295,7 @@ void lint_apt(const std::vector<DockerInstruction>& file, LintFindings& findings
   for (const auto& instruction : file) {
     lint_trust(instruction, findings);
     lint_trusted_field(instruction, findings);
-    if (instruction.keyword == "RUN") lint_packages(instruction, findings);
+    if (instruction.keyword == "RUN") lint_layer(instruction, findings);
   }
 }
 
@@ -259,6 +305,7 @@ LintFindings lint_dockerfile(std::string_view text) {
   const auto file = parse_dockerfile(text);
   LintFindings findings;
   lint_images(file, findings);
+  lint_users(file, findings);
   lint_downloads(file, findings);
   lint_apt(file, findings);
   std::stable_sort(findings.begin(), findings.end(),

@@ -1,5 +1,5 @@
-// Rules about Dockerfiles that hadolint does not have: about lines that let a stack change over time, and about code
-// that comes in unchecked (docs/how-to/stacks.md has all rules).
+// Rules about Dockerfiles that hadolint does not have: about lines that let a stack change over time, about code that
+// comes in unchecked, and about the user that runs it (docs/how-to/stacks.md has all rules).
 #pragma once
 
 #include <string>

@@ -23,10 +23,11 @@ std::vector<std::string> found(std::string_view text) {
 
 const std::string kFrom =
     "FROM debian@sha256:1111111111111111111111111111111111111111111111111111111111111111\n";
+const std::string kUser = "\nUSER 10001\n";
 
 struct Sample {
   const char* name;
-  const char* text;  // below a good FROM on line 1
+  const char* text;  // between a good FROM on line 1 and a good USER
   std::vector<std::string> findings;
 };
 
@@ -34,7 +35,7 @@ void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 
 class LintRule : public testing::TestWithParam<Sample> {};
 
-TEST_P(LintRule, FindsWhatItIsFor) { EXPECT_EQ(found(kFrom + GetParam().text), GetParam().findings); }
+TEST_P(LintRule, FindsWhatItIsFor) { EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings); }
 
 const Sample kSamples[] = {
     {"Clean",
@@ -49,6 +50,9 @@ const Sample kSamples[] = {
      "      curl=7.88.1-10 ./local.deb \\\n"
      " && rm -rf /var/lib/apt/lists/*",
      {"5 loose-version"}},
+    {"UpdateAndInstallApart",
+     "RUN apt-get update && rm -rf /var/lib/apt/lists/*\nRUN apt-get install --no-install-recommends a1=1",
+     {"2 update-alone", "3 install-without-update"}},
     {"Upgrade",
      "RUN apt-get update && apt-get install --no-install-recommends a1=1 && apt-get -y upgrade && "
      "rm -rf /var/lib/apt/lists/*",
@@ -98,17 +102,24 @@ const Sample kSamples[] = {
     {"AddCheckedInAnotherStage",
      "ADD https://example.org/a.deb /a.deb\nFROM scratch\nRUN sha256sum --check /sums",
      {"2 unchecked-download"}},
+    {"UselessUser", "USER root\nUSER 7", {"2 useless-user", "3 useless-user"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, LintRule, testing::ValuesIn(kSamples),
                          [](const auto& sample) { return std::string(sample.param.name); });
 
+TEST(LintUser, NobodySaysWhoTheLastStageRunsAs) {
+  EXPECT_THAT(found(kFrom), ElementsAre("1 no-user"));
+  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\n" + kFrom), ElementsAre("4 no-user"));
+  EXPECT_THAT(found(kFrom + "USER 7\n"), IsEmpty());
+}
+
 TEST(LintImage, ByDigestOrGivenToTheBuild) {
-  EXPECT_THAT(found("FROM ubuntu:24.04\n"), ElementsAre("1 image-without-digest"));
-  EXPECT_THAT(found("ARG B=ubuntu:24.04\nFROM ${B}\n"), ElementsAre("2 image-without-digest"));
-  EXPECT_THAT(found("ARG B=ubuntu@sha256:1\nFROM ${B}\n"), IsEmpty());
-  EXPECT_THAT(found("ARG B\nFROM ${B}\n"), IsEmpty());
-  EXPECT_THAT(found(kFrom.substr(0, kFrom.size() - 1) + " AS build\nFROM build\n"), IsEmpty());
+  EXPECT_THAT(found("FROM ubuntu:24.04\nUSER 7\n"), ElementsAre("1 image-without-digest"));
+  EXPECT_THAT(found("ARG B=ubuntu:24.04\nFROM ${B}\nUSER 7\n"), ElementsAre("2 image-without-digest"));
+  EXPECT_THAT(found("ARG B=ubuntu@sha256:1\nFROM ${B}\nUSER 7\n"), IsEmpty());
+  EXPECT_THAT(found("ARG B\nFROM ${B}\nUSER 7\n"), IsEmpty());
+  EXPECT_THAT(found(kFrom.substr(0, kFrom.size() - 1) + " AS build\nFROM build\nUSER 7\n"), IsEmpty());
 }
 
 // As it stood in a public project's Dockerfile for Intel GPUs.

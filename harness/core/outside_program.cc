@@ -17,7 +17,8 @@
 namespace proctor {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{5};  // where the end of a child cannot be polled for
+constexpr std::chrono::milliseconds kLookAgain{5};   // where the end of a child cannot be polled for
+constexpr std::chrono::milliseconds kAskAgain{100};  // between two calls of is_unwanted()
 
 // One of the streams that the program writes, in a pipe.
 class Stream {
@@ -94,6 +95,8 @@ class Run {
     while (!end) {
       if (Clock::now() >= deadline_)
         return problem(fmt::format("it did not end within {} and was killed", human_duration(program_.time)));
+      if (program_.is_unwanted && program_.is_unwanted())
+        return problem("it was not waited for and was killed");
       wait_for_something(*child);
       // In this order: what it wrote before its end is in the pipes.
       end = child->wait_until(Clock::now());
@@ -138,6 +141,7 @@ class Run {
     const bool can_be_polled = child.end_fd() >= 0;
     std::array<pollfd, 3> changes{output_.readable(), errors_.readable(), pollfd{child.end_fd(), POLLIN, 0}};
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    if (program_.is_unwanted) left = std::min(left, kAskAgain);
     if (!can_be_polled) left = std::min(left, kLookAgain);
     ::poll(changes.data(), changes.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct OutsideProgram {
   std::uint64_t output_limit = std::uint64_t{64} << 20;  // bytes
   std::uint64_t errors_limit = std::uint64_t{1} << 20;
   std::optional<std::uint64_t> file_limit{};  // bytes of each file that it writes
+  std::function<bool()> is_unwanted{};        // called often; the program is killed when it returns true
 };
 
 struct OutsideAnswer {
@@ -35,7 +37,7 @@ struct OutsideAnswer {
 };
 
 // An answer when it exited, whatever its code. Error: it is not there or cannot be started, did not end in
-// time, was ended by a signal, or gave more than it may.
+// time, became unwanted, was ended by a signal, or gave more than it may.
 Result<OutsideAnswer> run_outside_program(const OutsideProgram& program);
 
 // Whether that error is that the program is not installed.

@@ -119,6 +119,16 @@ TEST_F(OutsidePrograms, Hang) {
             "run sleep: it did not end within 500 ms and was killed");
 }
 
+TEST_F(OutsidePrograms, BecomeUnwanted) {
+  OutsideProgram program = shell("exec sleep 1000");
+  int asked = 0;
+  program.is_unwanted = [&] { return ++asked == 3; };
+  EXPECT_EQ(problem(program), "run sh: it was not waited for and was killed");
+  program = shell("exit 3");
+  program.is_unwanted = [] { return false; };
+  EXPECT_EQ(problem(program), "none: it exited with 3");
+}
+
 TEST_F(OutsidePrograms, HangWithAChildThatHoldsThePipes) {
   EXPECT_THAT(problem(shell("sleep 1000 & wait", kShort)), HasSubstr("run sh: it did not end within"));
   expect_a_killed_orphan();

@@ -63,12 +63,12 @@ std::string last_words(const SlurmArray& array, int shard) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-void tell_lost(const SlurmArray& array, const SlurmTask& task, int shard) {
+void tell_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool has_journal) {
   const std::string state = task.state.empty() ? "Slurm knows nothing of it" : "Slurm: " + task.state;
   const std::string place = task.nodes.empty() ? "" : " on " + task.nodes;
-  std::printf(
-      "%s\n",
-      shown(fmt::format("shard {}/{} has no journal ({}{})", shard, array.shards, state, place)).c_str());
+  std::printf("%s\n", shown(fmt::format("shard {}/{} has no {}journal ({}{})", shard, array.shards,
+                                        has_journal ? "readable " : "", state, place))
+                          .c_str());
   if (const std::string words = last_words(array, shard); !words.empty())
     std::printf("%s\n", shown(fmt::format("  {}/slurm-{}.out: {}", array.directory, shard, words)).c_str());
 }
@@ -99,9 +99,11 @@ int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
     if (runs.is_complete) continue;
     left.push_back(shard);
     lost_a_node = lost_a_node || lost_its_node(watch.task(shard));
+    for (const std::string& why : runs.unreadable)
+      std::printf("%s\n", shown(fmt::format("shard {}/{}: {}", shard, array.shards, why)).c_str());
     if (!runs.directories.empty()) continue;
     all_began = false;
-    tell_lost(array, watch.task(shard), shard);
+    tell_lost(array, watch.task(shard), shard, !runs.unreadable.empty());
   }
   const int code = all_began ? merge_and_tell(array, directories, lost_a_node) : kExitMachine;
   if (!left.empty())
@@ -113,17 +115,38 @@ int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
 
 // ---- The steps ----
 
-// Makes the directory of the array with all that its tasks need.
-Result<void> prepare(SlurmArray& array, const std::string& out, const std::string& plan) {
+// Makes the directory of the array. Returns false if an empty one existed.
+Result<bool> make_directory(SlurmArray& array, const std::string& out) {
   const fs::path path = out.empty() ? fs::path("proctor-out") / ("slurm-" + new_run_id()) : fs::path(out);
   if (auto usable = check_run_directory(path.string()); !usable) return usable.error();
   std::error_code error;
   const fs::path absolute = (fs::absolute(path, error) / "").lexically_normal().parent_path();
-  if (!error) fs::create_directories(absolute, error);
+  const bool made = !error && fs::create_directories(absolute, error);
   if (error) return Error::system("make the directory " + path.string(), error.value());
   array.directory = absolute.string();
-  if (auto written = replace_file(plan_of(array), plan); !written) return written;
-  return replace_file(script_of(array), script_text(array));
+  return made;
+}
+
+// Writes all that the tasks need, and submits them.
+Result<SlurmJob, SubmitError> submit(const SlurmArray& array, const std::string& plan) {
+  if (auto written = replace_file(plan_of(array), plan); !written) return SubmitError{written.error()};
+  if (auto written = replace_file(script_of(array), script_text(array)); !written)
+    return SubmitError{written.error()};
+  return submit_job(sbatch_line(array, fmt::format("1-{}", array.shards)));
+}
+
+// Removes the files unless a job may need them: the user can then repeat the same command.
+int fail_to_submit(const SubmitError& failure, const SlurmArray& array, bool made_directory) {
+  Error error = failure.error;
+  std::error_code none;
+  if (failure.may_run) {
+    error.hint = fmt::format("Run `squeue --me` to see whether there is a job. If there is none, remove {}.",
+                             array.directory);
+  } else {
+    for (const std::string& file : {plan_of(array), script_of(array)}) fs::remove(file, none);
+    if (made_directory) fs::remove(array.directory, none);
+  }
+  return fail(error);
 }
 
 Result<int> count_shards(int typed, int balanced) {
@@ -161,12 +184,14 @@ int slurm_run(const SlurmRequest& request, const Words& task_arguments) {
                    .shards = *shards,
                    .task_arguments = task_arguments,
                    .sbatch_options = request.sbatch_options};
-  if (auto prepared = prepare(array, request.out, *text); !prepared) return fail(prepared.error());
+  if (auto found = find_slurm(); !found) return fail(found.error());
+  const auto made = make_directory(array, request.out);
+  if (!made) return fail(made.error());
 
   hold_stop_signals();
   ignore_other_signals();
-  const auto job = submit_job(sbatch_line(array, fmt::format("1-{}", array.shards)));
-  if (!job) return fail(job.error());
+  const auto job = submit(array, *text);
+  if (!job) return fail_to_submit(job.error(), array, *made);
   std::printf("job %s: %s of %s, in %s\n", job->id.c_str(),
               count_text(static_cast<std::size_t>(array.shards), "shard").c_str(),
               count_text(plan->plan.cases.size(), "case").c_str(), shown(array.directory).c_str());

@@ -29,6 +29,9 @@ constexpr std::array<std::string_view, 6> kController = {
     "Unable to contact",    "Socket timed out",   "Connection refused",
     "Zero Bytes were tran", "temporarily unable", "Resource temporarily unavailable"};
 
+// After one of these, the job may exist: sbatch has lost the answer.
+constexpr std::array<std::string_view, 2> kLostAnswer = {"Socket timed out", "Zero Bytes were tran"};
+
 // The last line that is not empty, without "sbatch: error: ".
 std::string last_line_of(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -80,28 +83,38 @@ Result<SlurmJob> parse_job(std::string_view output) {
   return SlurmJob{.id = id, .cluster = line.size() > id.size() ? line.substr(id.size() + 1) : ""};
 }
 
-Result<SlurmJob> submit_job(const std::vector<std::string>& sbatch_line) {
+Result<void> find_slurm() {
   for (const char* needed : {"sbatch", "squeue", "scancel"}) {
     if (!find_program(needed))
       return Error::refused(fmt::format("There is no {} in PATH", needed),
                             fmt::format("Install the package {}.", kSlurmPackage));
   }
-  const auto done =
-      run_outside_program({.argv = sbatch_line, .package = kSlurmPackage, .time = kSubmitLimit});
-  if (!done) return done.error();
-  if (done->exit_code == 0) return parse_job(done->output);
-  const bool away = has_any(done->errors, kController);
-  return Error{away ? ErrorKind::kSystem : ErrorKind::kUsage,
-               fmt::format("submit the array: sbatch exited with {}: {}", done->exit_code,
-                           clean_text(one_sentence(done->errors))),
-               {},
-               0};
+  return {};
 }
 
-Result<void> cancel_job(const SlurmJob& job) {
+Result<SlurmJob, SubmitError> submit_job(const std::vector<std::string>& sbatch_line) {
+  const auto done =
+      run_outside_program({.argv = sbatch_line, .package = kSlurmPackage, .time = kSubmitLimit});
+  if (!done) return SubmitError{done.error(), !is_missing(done.error())};
+  if (done->exit_code == 0) {
+    auto job = parse_job(done->output);
+    if (!job) return SubmitError{job.error(), true};
+    return *std::move(job);
+  }
+  const bool away = has_any(done->errors, kController);
+  const Error error{away ? ErrorKind::kSystem : ErrorKind::kUsage,
+                    fmt::format("submit the array: sbatch exited with {}: {}", done->exit_code,
+                                clean_text(one_sentence(done->errors))),
+                    {},
+                    0};
+  return SubmitError{error, has_any(done->errors, kLostAnswer)};
+}
+
+Result<void> cancel_job(const SlurmJob& job, const IsUnwanted& is_unwanted) {
   std::vector<std::string> words = words_about("scancel", job);
   words.push_back(job.id);
-  const auto done = run_outside_program({.argv = words, .package = kSlurmPackage, .time = kCancelLimit});
+  const auto done = run_outside_program(
+      {.argv = words, .package = kSlurmPackage, .time = kCancelLimit, .is_unwanted = is_unwanted});
   if (!done) return done.error();
   if (done->exit_code == 0) return {};
   return Error{ErrorKind::kSystem,
@@ -129,11 +142,12 @@ SlurmTasks parse_tasks(std::string_view output) {
   return tasks;
 }
 
-Result<SlurmTasks> ask_queue(const SlurmJob& job) {
+Result<SlurmTasks> ask_queue(const SlurmJob& job, const IsUnwanted& is_unwanted) {
   std::vector<std::string> words = words_about("squeue", job);
   words.insert(words.end(),
                {"--noheader", "--array", "--states=all", "--jobs=" + job.id, "--format=%K|%T|%r|%N"});
-  const auto done = run_outside_program({.argv = words, .package = kSlurmPackage, .time = kQuestionLimit});
+  const auto done = run_outside_program(
+      {.argv = words, .package = kSlurmPackage, .time = kQuestionLimit, .is_unwanted = is_unwanted});
   if (!done) return done.error();
   if (done->exit_code == 0) return parse_tasks(done->output);
   if (done->errors.find("Invalid job id") != std::string::npos) return SlurmTasks{};

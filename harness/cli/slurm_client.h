@@ -2,6 +2,7 @@
 // limit: where the controller is away, squeue tries for 18 s before it says so (22.05).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,12 +20,22 @@ struct SlurmJob {
 // What `sbatch --parsable` prints: "4711" or "4711;cluster".
 Result<SlurmJob> parse_job(std::string_view output);
 
-// A usage error if sbatch is not there or refuses the options; a system error if its controller does not answer, or if
-// it prints no job.
-Result<SlurmJob> submit_job(const std::vector<std::string>& sbatch_line);
+// An error if sbatch, squeue or scancel is not in PATH.
+Result<void> find_slurm();
+
+struct SubmitError {
+  Error error{};
+  bool may_run = false;  // a job can exist
+};
+
+// A usage error if sbatch refuses the options. A system error if the controller does not respond, or if sbatch prints no
+// job.
+Result<SlurmJob, SubmitError> submit_job(const std::vector<std::string>& sbatch_line);
+
+using IsUnwanted = std::function<bool()>;  // the program is killed when it returns true
 
 // scancel. The tasks that run are sent TERM, and 30 s later KILL (KillWait).
-Result<void> cancel_job(const SlurmJob& job);
+Result<void> cancel_job(const SlurmJob& job, const IsUnwanted& is_unwanted);
 
 // What squeue says of a task of the array.
 struct SlurmTask {
@@ -43,6 +54,6 @@ using SlurmTasks = std::map<int, SlurmTask>;
 SlurmTasks parse_tasks(std::string_view output);
 
 // Runs squeue. The result is empty if the job ended some minutes ago. It is an error if the controller does not respond.
-Result<SlurmTasks> ask_queue(const SlurmJob& job);
+Result<SlurmTasks> ask_queue(const SlurmJob& job, const IsUnwanted& is_unwanted);
 
 }  // namespace proctor::cli

@@ -23,6 +23,12 @@ std::vector<std::string> directories_of(const std::string& parent, int index) {
   return all;
 }
 
+// True also if the file exists and cannot be read.
+bool has_journal(const std::string& directory) {
+  std::error_code none;
+  return fs::status(directory + "/journal.jsonl", none).type() != fs::file_type::not_found;
+}
+
 }  // namespace
 
 ShardRuns read_shard(const std::string& parent, int index) {
@@ -30,7 +36,8 @@ ShardRuns read_shard(const std::string& parent, int index) {
   std::set<std::string> left;  // cases
   for (const std::string& directory : directories_of(parent, index)) {
     const auto model = load_run(directory);
-    if (!model || !model->has_plan()) continue;
+    if (!model && has_journal(directory)) runs.unreadable.push_back(model.error().message());
+    if (!model) continue;
     runs.directories.push_back(directory);
     for (const CaseRecord& record : model->cases()) {
       left.insert(record.planned.id);

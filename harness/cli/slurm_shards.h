@@ -11,6 +11,7 @@ namespace proctor::cli {
 struct ShardRuns {
   int index = 1;
   std::vector<std::string> directories{};  // those whose journal has the plan, in their order
+  std::vector<std::string> unreadable{};   // an error for each other journal
   bool is_complete = false;  // the last run has ended, and each case has an outcome other than notrun
 };
 

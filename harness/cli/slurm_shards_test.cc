@@ -13,6 +13,7 @@ namespace proctor::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 RunPlanned plan_of(const std::vector<std::string>& ids) {
@@ -46,6 +47,15 @@ TEST_F(SlurmShards, HaveNoRunWithoutAJournal) {
   append("shard-1.2", "{\"type\":\"run_pl");
   EXPECT_THAT(read().directories, IsEmpty());
   EXPECT_FALSE(read().is_complete);
+}
+
+TEST_F(SlurmShards, NameAJournalThatCannotBeRead) {
+  std::filesystem::create_directories(dir_.path() / "shard-1");
+  EXPECT_THAT(read().unreadable, IsEmpty());
+  append("shard-1.2", "{\"type\":\"run_pl");
+  EXPECT_THAT(read().unreadable, ElementsAre(HasSubstr("shard-1.2/journal.jsonl")));
+  append("shard-1.3", plan_of({"a"}));
+  EXPECT_THAT(read().directories, ElementsAre(dir_ / "shard-1.3"));
 }
 
 TEST_F(SlurmShards, AreCompleteAfterTheEndOfTheRun) {

@@ -11,6 +11,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/slurm_shards.h"
+#include "harness/run/schedule/signals.h"
 
 namespace proctor::cli {
 namespace {
@@ -25,6 +26,8 @@ constexpr Milliseconds kLateFiles{10'000};
 constexpr Milliseconds kSettled{2000};
 // After scancel: 30 s until KILL (KillWait), and as much for a slow node.
 constexpr Milliseconds kCancelWait{60'000};
+// Limit of scancel after a second stop signal. It is enough if the controller responds.
+constexpr Milliseconds kHastyCancel{3000};
 
 // The signal that came within the time, or 0.
 int wait_for_signal(Milliseconds time) {
@@ -92,7 +95,8 @@ bool ArrayWatch::has_all_reports() const {
 }
 
 void ArrayWatch::ask() {
-  const auto tasks = ask_queue(job_);
+  const auto tasks = ask_queue(job_, stop_signal_waits);
+  if (!tasks && stop_signal_waits()) return;
   const bool answers = static_cast<bool>(tasks);
   if (answers == is_silent_)
     tell(answers
@@ -149,8 +153,10 @@ bool ArrayWatch::stop(int signal) {
   signal_ = signal;
   tell(fmt::format("stopping (signal {}): job {} is cancelled{}", signal, job_.id,
                    signal == SIGINT ? "; Ctrl-C again does not wait for its reports" : ""));
-  give_up_ = Clock::now() + kCancelWait;
-  const auto cancelled = cancel_job(job_);
+  const auto now = Clock::now();
+  give_up_ = now + kCancelWait;
+  const auto cancelled =
+      cancel_job(job_, [&] { return stop_signal_waits() && Clock::now() - now >= kHastyCancel; });
   if (cancelled) return true;
   tell(fmt::format("{}; it still runs: scancel {}", cancelled.error().message(), job_.id));
   return false;

@@ -16,8 +16,9 @@ class ArrayWatch {
  public:
   ArrayWatch(SlurmJob job, std::string directory, int shards);
 
-  // Until every task is over, or every shard is complete. INT, TERM and HUP are blocked (hold_stop_signals()). The first of them cancels the job,
-  // whose tasks then have a minute for their reports; the second leaves them to Slurm. Returns the first, or 0.
+  // Until every task is over, or every shard is complete. INT, TERM and HUP are blocked (hold_stop_signals()). The first
+  // of them cancels the job, whose tasks then have a minute for their reports; the second leaves them to Slurm. Returns
+  // the first, or 0.
   int wait();
 
   // As squeue listed it last.

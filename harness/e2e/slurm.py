@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`proctor slurm run`, and the plain way of docs/how-to/slurm.md, on a real Slurm: each scenario has a cluster of its own
-(slurm_cluster.py), which needs root, slurm-wlm and munge. `without_a_cluster` is the sample of it for `./dev test`.
+(slurm_cluster.py), which needs root, slurm-wlm and munge. Those named `without_...` are the sample of it for `./dev test`.
 
     slurm.py [SCENARIO...]
 """
@@ -12,9 +12,10 @@ import shutil
 import signal
 import subprocess
 import textwrap
+import time
 from pathlib import Path
 
-from harness import BIN, ROOT, check, killed, of_type, records, report, run_scenarios, wait_until, write_config
+from harness import BIN, ROOT, check, killed, of_type, records, report, run_scenarios, skip, wait_until, write_config
 from slurm_cluster import Cluster
 
 PAGE = ROOT / "docs" / "how-to" / "slurm.md"
@@ -304,13 +305,28 @@ def controller_restarts(sandbox):
         check(run.text().count("does not answer") == 1, run.text())
 
 
+def controller_stays_away(sandbox):
+    """The run ends when each shard is complete."""
+    write_suites(sandbox, {name: WAITS_FOR_GO for name in SUITES[:4]})
+    out = sandbox.path / "out"
+    with Cluster() as cluster:
+        run = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
+        wait_for_start(out / "shard-1", out / "shard-2")
+        cluster.end_controller()
+        run.wait_for("the controller does not answer")
+        (sandbox.path / "go").touch()
+        check(run.end() == 0, run.text())
+        check("answers again" not in run.text() and len(report(out / "merged")["cases"]) == 12, run.text())
+        cluster.start_controller()  # the nodes report the ends of the tasks to it
+
+
 def refused_jobs(sandbox):
-    """Named, and exit 2 or 75."""
+    """Named, exit 2 or 75, and the directory stays free for the next try."""
     write_suites(sandbox)
     with Cluster() as cluster:
-        for number, (words, says) in enumerate(((["-p", "nowhere"], "invalid partition"), (["--gres=gpu:9"], "sbatch exited with 1"),
-                                                (["--no-such-option"], "no-such-option"))):
-            done = slurm_run(sandbox, cluster, "--out", f"bad{number}", "--shards=2", *words)
+        for words, says in ((["-p", "nowhere"], "invalid partition"), (["--gres=gpu:9"], "sbatch exited with 1"),
+                            (["--no-such-option"], "no-such-option")):
+            done = slurm_run(sandbox, cluster, "--out", "bad", "--shards=2", *words)
             check(done.returncode == 2 and says in done.stderr, words, done.returncode, done.stdout, done.stderr)
         for words, says in ((["--"], "--shards"), (["--shards=0", "--"], "--shards"), (["--shards=2", "--array=1-2", "--"], "--array"),
                             (["--shards=2", "memory"], "`memory`"), (["--shards=2", "--", "--out", "x"], "--out"),
@@ -328,14 +344,16 @@ def refused_jobs(sandbox):
         done = slurm_run(sandbox, cluster, "--out", "strange-out", "--shards=2", "--",
                          env={"PATH": f"{strange}:{os.environ['PATH']}"})
         check(done.returncode == 75 and "no number" in done.stderr, done.returncode, done.stderr)
+        check((sandbox.path / "strange-out" / "plan.json").exists(), "the plan of a job that may run is gone")
         bare = sandbox.path / "bare"
         bare.mkdir()
         (bare / "true").symlink_to(shutil.which("true"))
-        done = slurm_run(sandbox, cluster, "--out", "no-slurm", "--shards=2", "--", env={"PATH": str(bare)})
+        done = slurm_run(sandbox, cluster, "--out", "bad", "--shards=2", "--", env={"PATH": str(bare)})
         check(done.returncode == 2 and "sbatch" in done.stderr and "slurm-client" in done.stderr, done.returncode, done.stderr)
         cluster.end_controller()
-        done = slurm_run(sandbox, cluster, "--out", "away", "--shards=2", "--")
+        done = slurm_run(sandbox, cluster, "--out", "bad", "--shards=2", "--")
         check(done.returncode == 75 and "Unable to contact" in done.stderr, done.stderr)
+        check(not (sandbox.path / "bad").exists(), "a directory without a job is left")
         cluster.start_controller()
 
 
@@ -370,6 +388,7 @@ for word; do
     --array=*) tasks=$(echo "${word#--array=}" | tr , ' ') ;;
     --output=*) output=${word#--output=} ;;
     --wait) wait=yes ;;
+    --refuse) echo "sbatch: error: refused" >&2; exit 1 ;;
   esac
 done
 rm -f JOB/*
@@ -382,6 +401,7 @@ done
 echo 17
 """
 SQUEUE = """#!/bin/sh
+[ ! -e AWAY ] || . AWAY
 for file in JOB/*; do
   case $(sed 's/.*) //' "/proc/$(cat "$file")/stat") in
     "" | Z*) state=COMPLETED ;;
@@ -391,27 +411,30 @@ for file in JOB/*; do
 done 2>/dev/null
 """
 SCANCEL = """#!/bin/sh
+[ ! -e AWAY ] || . AWAY
 for file in JOB/*; do kill "$(cat "$file")"; done
 """
 
 
 class NoCluster:
-    """Three scripts in the place of Slurm's."""
+    """Three scripts in the place of Slurm's. `away` has what squeue and scancel do without their controller."""
 
     def __init__(self, sandbox):
-        self.path, job = sandbox.path / "bin", sandbox.path / "job"
+        self.path, self.away, job = sandbox.path / "bin", sandbox.path / "away", sandbox.path / "job"
         self.path.mkdir()
         job.mkdir()
         for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
-            (self.path / name).write_text(text.replace("JOB", str(job)))
+            (self.path / name).write_text(text.replace("JOB", str(job)).replace("AWAY", str(self.away)))
             (self.path / name).chmod(0o755)
         self.env = {"PATH": f"{self.path}:{os.environ['PATH']}"}
 
 
 def without_a_cluster(sandbox):
-    """A red case, a runner that is killed, the lines that run its rest; and Ctrl-C."""
+    """A refusal, a red case, a runner that is killed, the lines that run its rest; and Ctrl-C."""
     write_suites(sandbox, {"suite03": ["false"], **{name: WAITS_FOR_GO for name in SUITES[4:]}})
     out, cluster = sandbox.path / "out", NoCluster(sandbox)
+    done = slurm_run(sandbox, cluster, "--out", "out", "--shards=2", "--refuse")
+    check(done.returncode == 2 and "refused" in done.stderr and not out.exists(), done.returncode, done.stderr)
     run = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
     wait_for_start(out / "shard-1", out / "shard-2")
     for pid in runners_of(out / "shard-1"):
@@ -433,8 +456,53 @@ def without_a_cluster(sandbox):
     check(len(report(sandbox.path / "stopped" / "merged")["cases"]) == 12, stopped.text())
 
 
+def without_an_answer(sandbox):
+    """A run with complete shards ends while the controller is silent. Ctrl-C ends the wait for one that hangs."""
+    write_suites(sandbox, {name: WAITS_FOR_GO for name in SUITES[:4]})
+    out, cluster = sandbox.path / "out", NoCluster(sandbox)
+    silent = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
+    wait_for_start(out / "shard-1", out / "shard-2")
+    cluster.away.write_text("echo squeue: error: Unable to contact slurm controller >&2; exit 1\n")
+    silent.wait_for("the controller does not answer")
+    (sandbox.path / "go").touch()
+    check(silent.end() == 0 and len(report(out / "merged")["cases"]) == 12, silent.text())
+
+    (sandbox.path / "go").unlink()
+    cluster.away.unlink()
+    hangs, out = Started(sandbox, cluster, "--out", "hangs", "--shards=2", "--", "--jobs", "1"), sandbox.path / "hangs"
+    wait_for_start(out / "shard-1", out / "shard-2")
+    asked = sandbox.path / "asked"
+    cluster.away.write_text(f"echo ${{0##*/}} >>{asked}; exec sleep 1000\n")
+    for command in ("squeue", "scancel"):
+        wait_until(lambda command=command: asked.exists() and command in asked.read_text(), 120, command)
+        hangs.process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    check(hangs.end() == 128 + signal.SIGINT, hangs.text())
+    check(time.monotonic() - began < 20, "the second Ctrl-C waits for scancel:", hangs.text())
+    check("it still runs: scancel 17" in hangs.text() and "does not answer" not in hangs.text(), hangs.text())
+    (sandbox.path / "go").touch()
+    wait_until(lambda: all((out / shard / "report.json").exists() for shard in ("shard-1", "shard-2")), 120, "their ends")
+
+
+def without_room(sandbox):
+    """The run is refused, or the tasks report it."""
+    write_suites(sandbox)
+    small, cluster = sandbox.path / "small", NoCluster(sandbox)
+    small.mkdir()
+    done = slurm_run(sandbox, cluster, "--out", "/proc/nowhere", "--shards=2")
+    check(done.returncode in (2, 75) and "/proc/nowhere" in done.stderr, done.returncode, done.stderr)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], stderr=subprocess.DEVNULL).returncode:
+        skip("needs root and mount")
+    try:
+        (small / "fill").write_bytes(b"x" * (160 << 10))
+        done = slurm_run(sandbox, cluster, "--out", small / "out", "--shards=2")
+        check(done.returncode in (3, 75) and "No space left" in done.stdout + done.stderr, done.returncode, done.stdout, done.stderr)
+    finally:
+        subprocess.run(["umount", "--lazy", small], check=True)
+
+
 SCENARIOS = (four_way_array, balanced_plan, no_wait, cancelled_task, requeued_task, time_limit, ctrl_c, node_that_fails,
-             task_without_a_journal, controller_restarts, refused_jobs, plain_way)
+             task_without_a_journal, controller_restarts, controller_stays_away, refused_jobs, plain_way)
 
 if __name__ == "__main__":
-    run_scenarios(SCENARIOS, (without_a_cluster,))
+    run_scenarios(SCENARIOS, (without_a_cluster, without_an_answer, without_room))

@@ -74,12 +74,21 @@ FINDINGS = [
 
 
 class Checks(unittest.TestCase):
+    def write(self, directory, files):
+        for name, content in files.items():
+            path = Path(directory, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+    def found_by(self, verb):
+        with tempfile.TemporaryDirectory() as directory:
+            self.write(directory, FILES)
+            return subprocess.run([sys.executable, "-B", HERE / "architecture.py", verb, directory], text=True, check=True,
+                                  stdout=subprocess.PIPE).stdout
+
     def found(self, changed, text):
         with tempfile.TemporaryDirectory() as directory:
-            for name, content in {**FILES, changed: text}.items():
-                path = Path(directory, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(content)
+            self.write(directory, {**FILES, changed: text})
             done = [subprocess.run([sys.executable, "-B", HERE / checker, directory], text=True, check=False, stdout=subprocess.PIPE)
                     for checker in ("architecture.py", "words.py")]
         for each in done:
@@ -88,6 +97,10 @@ class Checks(unittest.TestCase):
 
     def test_a_tree_that_agrees(self):
         self.assertEqual(self.found("README.md", FILES["README.md"]), "")
+
+    def test_what_a_tree_has(self):
+        self.assertIn("| `harness/run` | | `core`; tests: `fixtures/bad` `fixtures/worse` |", self.found_by("arrows"))
+        self.assertIn("\n1 circles of units, 0 of rooms", self.found_by("circles"))
 
     def test_each_finding(self):
         for name, text, finding in FINDINGS:

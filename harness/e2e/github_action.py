@@ -152,6 +152,16 @@ def before_main(sandbox):
     check("no run was started" in job.text and len(job.orphans) == 1, job.orphans, job.text)
 
 
+def read_only(sandbox):
+    """A workspace into which nobody can write: one error, no run, and the end of the job."""
+    sub = sandbox.workspace / "sub"
+    sub.mkdir()
+    (sub / "proctor-out").write_text("not a directory: also for root")
+    job = run_job(sandbox, run_step("--", "/bin/true", **{"working-directory": "sub"}))
+    check(job.status == "failure" and outputs(job, names=("verdict", "report")) == ("incomplete", None), job.text)
+    check("proctor-out" in job.text and job.record("post run").outcome == "success", job.text)
+
+
 def elsewhere(sandbox):
     """In another working directory the paths of the outputs are still those of the workspace."""
     (sandbox.workspace / "sub").mkdir()
@@ -248,7 +258,7 @@ def interfaces(_):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (green, red, machine, bad_input, words, environment, lost_tool, twice, before_main, elsewhere,
+             (green, red, machine, bad_input, words, environment, lost_tool, read_only, twice, before_main, elsewhere,
               annotations_of_a_run, as_documented, readme, retried, hostile_output, interfaces)}
 
 

@@ -371,6 +371,35 @@ def locked(sandbox):
     check(writer.wait(60) == 0 and show(sandbox, "h.sqlite")["runs"] == 2, "it gave up")
 
 
+def a_writer_that_is_killed(sandbox):
+    """In the middle of its import: the next command finds the old state."""
+    write_config(sandbox.path / "proctor.toml", {f"suite{index:03}": {"kind": "command", "command": ["false"], "backend": "none"}
+                                                 for index in range(60)})
+    big = run(sandbox, commit="a" * 40, code=1)
+    [small] = jobs(sandbox, [0])
+    history(sandbox, "add", "h.sqlite", small)
+    expected = show(sandbox, "h.sqlite")
+    killed = 0
+    for _ in range(20):
+        writer = subprocess.Popen(sandbox.command("history", "add", "h.sqlite", big), cwd=sandbox.path, env=sandbox.env,
+                                  stdout=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: (sandbox.path / "h.sqlite-journal").exists() or writer.poll() is not None, 30, "import")
+        finally:
+            writer.send_signal(signal.SIGKILL)
+        if writer.wait() == -signal.SIGKILL:
+            killed += 1
+            answer = show(sandbox, "h.sqlite")
+            check(answer["runs"] in (1, 2), answer)
+            check(answer["runs"] == 2 or answer == expected, answer)
+            if answer["runs"] == 2:
+                break
+    pruned = history(sandbox, "prune", "h.sqlite", "--keep", "90d")  # it checks the whole file
+    check(pruned.returncode == 0, killed, pruned.stderr)
+    history(sandbox, "add", "h.sqlite", big)
+    check(show(sandbox, "h.sqlite")["runs"] == 2, "it cannot be written any more")
+
+
 def a_change_that_was_cut_short(sandbox):
     """Its writer is killed when its journal is on the disk: every command that reads finds the old state."""
     if not shutil.which("strace"):
@@ -459,5 +488,6 @@ def another_users_directory(sandbox):
 if __name__ == "__main__":
     run_scenarios([since_when, by_cause, devices, stack_since_green, any_order, flaky, runs_record_themselves,
                    a_gate_believes_them, shards, old_runs, bad_input,
-                   damaged, no_such_case, output_that_cannot_be_written, locked, a_change_that_was_cut_short],
+                   damaged, no_such_case, output_that_cannot_be_written, locked, a_writer_that_is_killed,
+                   a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

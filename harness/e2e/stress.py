@@ -5,6 +5,8 @@
 """
 
 import math
+import os
+import random
 import signal
 
 from harness import BIN, check, check_sums, of_type, records, report, run_scenarios, skip, wait_until, write_config
@@ -13,6 +15,7 @@ from harness import BIN, check, check_sums, of_type, records, report, run_scenar
 COUNTED = ('n=0; [ -e "$1" ] && read n < "$1"; n=$((n+1)); echo $n > "$1"; '
            'case " $2 " in *" $n "*) echo failed in run $n; exit 1;; esac')
 SIMULATOR = "libproctor_ze_sim.so"
+RATES = (0, 0.005, 0.01, 0.02, 0.1)
 
 
 def counted(sandbox, name, failures=(), **more):
@@ -66,6 +69,29 @@ def a_rate_is_excluded(sandbox):
     check(again.returncode == 0 and report(sandbox.last_out()) == document, "rendered again:", again.stderr)
     done, document = run(sandbox, {"good": counted(sandbox, "good")}, "--repeat", "50%:50%", code=0)
     check(document["cases"][0]["failure_rate"]["claim"] == "excluded", document["cases"][0]["failure_rate"])
+
+
+def real_runs(sandbox):
+    """Real cases with failure rates around the one that is to be excluded have the claims that their outcomes imply."""
+    count = int(os.environ.get("PROCTOR_STRESS_RUNS", "1"))
+    seed = int(os.environ.get("PROCTOR_STRESS_SEED", random.randrange(1 << 30)))
+    print("PROCTOR_STRESS_SEED", seed, flush=True)
+    chance = random.Random(seed)
+    sandbox.run_keys(telemetry=0)
+    claims = {rate: {"excluded": 0, "not_excluded": 0} for rate in RATES}
+    for number in range(count):
+        failures = {rate: [n for n in range(1, 460) if chance.random() < rate] for rate in RATES}
+        suites = {f"r{number}p{index}": counted(sandbox, f"r{number}p{index}", failures[rate]) for index, rate in enumerate(RATES)}
+        _, document = run(sandbox, suites, "--repeat", "99%:1%", "--jobs", "4",
+                          code=1 if any(failures.values()) else 0)
+        for index, rate in enumerate(RATES):
+            found = by_suite(document)[f"r{number}p{index}"]["failure_rate"]
+            first = failures[rate][0] if failures[rate] else 459
+            claim = "not_excluded" if failures[rate] else "excluded"
+            check((found["claim"], found["runs"]) == (claim, first), (seed, number, rate), found, failures[rate])
+            claims[rate][claim] += 1
+    for rate, counts in claims.items():
+        print(f"  {rate * 100:g} %: {counts['excluded']} of {count} excluded", flush=True)
 
 
 def in_a_batch(sandbox):
@@ -233,5 +259,5 @@ def again(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([a_rate_is_excluded, in_a_batch, cases_take_turns, what_never_ran_is_not_run, interrupted,
+    run_scenarios([a_rate_is_excluded, real_runs, in_a_batch, cases_take_turns, what_never_ran_is_not_run, interrupted,
                    new_cases_run_often, refused, again], [by_device])

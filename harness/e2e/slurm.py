@@ -317,7 +317,6 @@ def controller_stays_away(sandbox):
         (sandbox.path / "go").touch()
         check(run.end() == 0, run.text())
         check("answers again" not in run.text() and len(report(out / "merged")["cases"]) == 12, run.text())
-        cluster.start_controller()  # the nodes report the ends of the tasks to it
 
 
 def refused_jobs(sandbox):

@@ -122,7 +122,8 @@ class Cluster:
 
     def __exit__(self, *_):
         """Jobs first: what they started would outlive slurmd."""
-        if "slurmctld" in self.running:
+        has_controller = "slurmctld" in self.running
+        if has_controller:
             self.run("scancel", "--user=root", "--signal=KILL", "--full")
             self.run("scancel", "--user=root")
             deadline = time.monotonic() + 20
@@ -130,7 +131,8 @@ class Cluster:
                 time.sleep(0.1)
             self.run("scontrol", "shutdown")
         for name, process in reversed(self.running.items()):
-            self._end(process, knows=name != "munged")
+            self._end(process, knows=has_controller and name != "munged")
+        self._end_steps()
         shutil.rmtree(self.path, ignore_errors=True)
 
     @staticmethod
@@ -143,6 +145,16 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 pass
         return process.wait()
+
+    def _end_steps(self):
+        """A step outlives slurmd for some minutes if it cannot report its end to the controller."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if ((process / "comm").read_text() == "slurmstepd\n"
+                        and f"SLURM_CONF={self.config}".encode() in (process / "environ").read_bytes().split(b"\0")):
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                pass
 
     def _spawn(self, name, command):
         """In the foreground, so that it is ours to wait for; in a session of its own, as a daemon is."""

@@ -70,7 +70,7 @@ def read_rows(sandbox, topology, driver, hierarchies, loader=(), fault=None):
     out = sandbox.out()
     table = sandbox.path / f"{out.name}.table"
     write_config(sandbox.path / "proctor.toml",
-                 {"look": {"kind": "command", "backend": "xpu", "devices": CARDS, "timeout": "5m",
+                 {"look": {"kind": "command", "backend": "xpu", "gpus": CARDS, "timeout": "5m",
                            "command": [*loader, str(BIN / "visibility_xpu"), "--mask-table", str(table), *hierarchies]}})
     done = sandbox.proctor("run", "look", "--sim", f"{topology},driver={driver}", "--out", out, timeout=400,
                            env={**sandbox.env, **faults})

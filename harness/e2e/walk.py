@@ -233,7 +233,7 @@ def check_names(text, told, place):
     following = words[len(command):]
     check(command or not following or following[0].startswith("-") or not re.fullmatch(r"[a-z]+", following[0]), place,
           f"`{text}`: no such subcommand")
-    if below and following and re.fullmatch(r"[a-z-]+", following[0]) and command in WITHOUT_ARGUMENTS:
+    if below and following and re.fullmatch(r"[a-z][a-z-]*", following[0]) and command in WITHOUT_ARGUMENTS:
         check(False, place, f"`{text}`: {' '.join(command)} has no {following[0]}")
     known = told.get(command, set()) | ({"--help", "--version"} if not command else {"--help"})
     known |= OTHERS["Slurm"] if command == ("slurm", "run") else set()

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <variant>
@@ -218,6 +219,19 @@ bool write_file(const std::string& path, const std::string& text) {
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
+// The kernel ends a vfork before the exec is over: it makes the new memory of the process dumpable a little later
+// (begin_new_exec() in fs/exec.c). Until then the files of the process belong to root.
+constexpr std::chrono::seconds kEndOfExec{1};
+
+bool write_after_exec(const std::string& path, const std::string& text) {
+  const auto give_up = std::chrono::steady_clock::now() + kEndOfExec;
+  while (!write_file(path, text)) {
+    if (errno != EACCES || std::chrono::steady_clock::now() >= give_up) return false;
+    sched_yield();
+  }
+  return true;
+}
+
 std::string map_to_itself(unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; }
 
 // A NUL ends a word early: something else than what was asked for would be executed.
@@ -278,7 +292,7 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
 
 std::optional<SpawnError> write_id_maps(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
-  if (!write_file(process + "/uid_map", map_to_itself(geteuid()))) return SpawnError{"uid_map", errno};
+  if (!write_after_exec(process + "/uid_map", map_to_itself(geteuid()))) return SpawnError{"uid_map", errno};
   // Without this an unprivileged writer is refused the gid map (user_namespaces(7)). Kernels before 3.19
   // lack it.
   if (!write_file(process + "/setgroups", "deny") && errno != ENOENT) return SpawnError{"setgroups", errno};

@@ -1,0 +1,61 @@
+#include "harness/process/spawn.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace proctor {
+namespace {
+
+constexpr uid_t kUserOfMaps = 65534;
+constexpr useconds_t kLateBy = 20'000;
+
+enum MapsWritten { kWritten, kRefused, kNoNamespace };
+
+// A process in a user namespace of its own, whose files belong to root at first, as within an exec.
+[[noreturn]] void become_dumpable_late(int ready) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_DUMPABLE, 0);
+  (void)!write(ready, "", 1);
+  usleep(kLateBy);
+  prctl(PR_SET_DUMPABLE, 1);
+  for (;;) pause();
+}
+
+MapsWritten write_maps_of_a_late_process() {
+  int ready[2];
+  if (pipe(ready) != 0) return kNoNamespace;
+  const auto pid =
+      static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, 0));
+  if (pid < 0) return kNoNamespace;
+  if (pid == 0) become_dumpable_late(ready[1]);
+  char byte = 0;
+  if (read(ready[0], &byte, 1) != 1) return kNoNamespace;
+  const auto error = write_id_maps(pid);
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  return error ? kRefused : kWritten;
+}
+
+// Root may write the maps at any time.
+TEST(IdMaps, AreWrittenWhenTheProcessBecomesDumpableLate) {
+  const pid_t user = fork();
+  if (user == 0) {
+    if (getuid() == 0 && (setresgid(kUserOfMaps, kUserOfMaps, kUserOfMaps) != 0 ||
+                          setresuid(kUserOfMaps, kUserOfMaps, kUserOfMaps) != 0))
+      _exit(kNoNamespace);
+    _exit(write_maps_of_a_late_process());
+  }
+  int status = 0;
+  waitpid(user, &status, 0);
+  if (WEXITSTATUS(status) == kNoNamespace) GTEST_SKIP() << "needs:user namespaces";
+  EXPECT_EQ(WEXITSTATUS(status), kWritten);
+}
+
+}  // namespace
+}  // namespace proctor

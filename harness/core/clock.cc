@@ -17,6 +17,4 @@ std::string format_utc_now(const char* format) {
 
 std::string utc_now() { return format_utc_now("%Y-%m-%dT%H:%M:%SZ"); }
 
-std::string utc_compact_now() { return format_utc_now("%Y%m%dT%H%M%SZ"); }
-
 }  // namespace proctor

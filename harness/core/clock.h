@@ -10,7 +10,5 @@ using Clock = std::chrono::steady_clock;
 
 // UTC with Z, whole seconds: "2026-01-31T12:00:00Z".
 std::string utc_now();
-// For directory names: "20260131T120000Z".
-std::string utc_compact_now();
 
 }  // namespace proctor

@@ -167,11 +167,18 @@ std::vector<pid_t> Cgroup::members() const {
 namespace {
 
 constexpr std::string_view kRunPrefix = "proctor-";
-// The sticky bit says that its maker holds a lock on it as long as it lives.
+// The maker sets the sticky bit after it has locked the directory. It holds the lock until it ends.
+constexpr mode_t kUnlockedMode = 0755;
 constexpr mode_t kLockedMode = 01755;
-constexpr int kLockTries = 5;
 
-// Of runs that died before anybody knew of them.
+bool is_at(int directory, const std::string& path) {
+  struct stat there {
+  }, held{};
+  return stat(path.c_str(), &there) == 0 && fstat(directory, &held) == 0 && there.st_ino == held.st_ino;
+}
+
+// Removes the cgroups of runs that died without a record. A lock on a removed directory proves nothing about a new one of
+// the same name.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
@@ -179,28 +186,19 @@ void remove_abandoned(const std::string& parent) {
     const UniqueFd fd(open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat info {};
     if (!fd || fstat(fd.get(), &info) != 0 || info.st_uid != geteuid()) continue;
-    if ((info.st_mode & S_ISVTX) != 0 && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) remove_empty(at->path());
+    const bool is_abandoned = (info.st_mode & S_ISVTX) != 0 && flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+    if (is_abandoned && is_at(fd.get(), at->path())) remove_empty(at->path());
   }
 }
 
-bool is_at(const Cgroup& cgroup) {
-  struct stat there {
-  }, held{};
-  return stat(cgroup.path().c_str(), &there) == 0 && fstat(cgroup.fd(), &held) == 0 &&
-         there.st_ino == held.st_ino;
-}
-
-// Between making and locking it, another run that removes abandoned ones may have removed it.
+// Another run removes only what has the sticky bit, so it cannot remove the directory before it is locked. A run that is
+// killed in between leaves an empty directory.
 Result<Cgroup> create_locked(const std::string& path) {
-  for (int tries = 1;; ++tries) {
-    auto made = Cgroup::create(path, kLockedMode);
-    const int err = made ? 0 : made.error().sys_errno;
-    if ((err == ENOENT || err == ENODEV) && tries < kLockTries) continue;
-    if (!made) return made;
-    if (flock(made->fd(), LOCK_EX) != 0) return Error::system("lock cgroup " + path, errno);
-    if (is_at(*made)) return made;
-    if (tries == kLockTries) return Error::system("keep cgroup " + path, ENOENT);
-  }
+  auto made = Cgroup::create(path, kUnlockedMode);
+  if (!made) return made;
+  if (flock(made->fd(), LOCK_EX) != 0) return Error::system("lock cgroup " + path, errno);
+  if (fchmod(made->fd(), kLockedMode) != 0) return Error::system("mark cgroup " + path + " as locked", errno);
+  return made;
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_F(CgroupTest, ThatOfALivingRunStays) {
   EXPECT_TRUE(living->make_leaf("1").ok());
 }
 
-TEST_F(CgroupTest, OneWithoutALockIsOfAnOlderVersionAndStays) {
+TEST_F(CgroupTest, RunThatHasNotLockedItsCgroupKeepsIt) {
   ASSERT_EQ(mkdir(of(kOne).c_str(), 0755), 0);
   const auto next = RunCgroup::create(parent_, kOther);
   EXPECT_TRUE(exists(of(kOne)));

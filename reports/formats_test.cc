@@ -12,8 +12,8 @@
 #include "reports/formats/read_by_others.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
-#include "reports/model/run_problems.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/render.h"
 
 namespace proctor {
@@ -27,19 +27,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-using Write = void (*)(const RunModel&, TextOutput&);
+using Write = void (*)(const ResolvedRun&, TextOutput&);
 
-std::string written(Write write, const RunModel& model) {
-  return text_of([&](TextOutput& output) { write(model, output); });
+std::string written(Write write, const ResolvedRun& run) {
+  return text_of([&](TextOutput& output) { write(run, output); });
 }
 
 // Runs with everything in them, and with nothing.
-std::vector<RunModel> models() {
+std::vector<ResolvedRun> models() {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.shard = PlannedShard{2, 4, 90, "p"};
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   plan.started = plan.run_id = awkward_text();
-  std::vector<RunModel> all;
+  std::vector<ResolvedRun> all;
   all.push_back(model_of(rich_journal()));
   all.push_back(model_of({plan_of({})}));
   all.push_back(model_of({plan, started("s/a")}));
@@ -54,8 +54,8 @@ class Formats : public testing::Test {
   }
   std::vector<fs::path> write_all(const std::string& name, Write writer) {
     std::vector<fs::path> files;
-    for (const RunModel& model : models())
-      files.push_back(write(std::to_string(files.size()) + name, written(writer, model)));
+    for (const ResolvedRun& run : models())
+      files.push_back(write(std::to_string(files.size()) + name, written(writer, run)));
     return files;
   }
   TempDir directory_;
@@ -70,10 +70,11 @@ TEST_F(Formats, JunitparserCountsWhatTheRunHas) {
   const auto found = counts("junitparser", files);
   if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
   ASSERT_EQ(found->size(), 6u);
+  const std::vector<ResolvedRun> runs = models();
   for (std::size_t i = 0; i < 3; ++i) {
-    const RunModel model = models()[i];
-    const auto problems = run_problems(model).size();
-    EXPECT_EQ((*found)[i]["tests"], model.cases().size() + problems) << i;
+    const ResolvedRun& run = runs[i];
+    const auto problems = run.problems.size();
+    EXPECT_EQ((*found)[i]["tests"], run.cases.size() + problems) << i;
     EXPECT_EQ((*found)[i], (*found)[i + 3]) << "extended " << i;
   }
 }
@@ -94,9 +95,9 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   end.measures = {{"bandwidth", 12.5, "GB/s", 3, 0.1}};
   end.evidence.file = "evidence/x.txt";
   end.output = {end.output.log, 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
-  const RunModel model = model_of({plan, started("memory.xpu/A.B"), end,
+  const ResolvedRun run = model_of({plan, started("memory.xpu/A.B"), end,
                                    concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
-  const std::string xml = written(write_junit_extended, model);
+  const std::string xml = written(write_junit_extended, run);
   EXPECT_THAT(xml, HasSubstr("file=\"suites/copy.cc\" line=\"112\""));
   EXPECT_THAT(
       xml,
@@ -107,7 +108,7 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   EXPECT_THAT(xml, HasSubstr("<property name=\"dd_tags[stack.xpu.driver]\" value=\"22.43.24595.41\"/>"));
   EXPECT_THAT(xml, HasSubstr("<property name=\"proctor.measure.bandwidth\" value=\"12.5 GB/s\"/>"));
   EXPECT_THAT(xml, HasSubstr("<property name=\"proctor.mark.leaky\" value=\"true\"/>"));
-  EXPECT_THAT(junit_run(model),
+  EXPECT_THAT(junit_run(run),
               AllOf(HasSubstr("[\\[ATTACHMENT|/etc/passwd]]"), Not(HasSubstr("[[ATTACHMENT"))));
 }
 
@@ -167,9 +168,10 @@ TEST_F(Formats, CtrfIsValidAndCountsWhatTheRunHas) {
   for (const fs::path& schema : ctrf_schemas()) {
     const auto found = counts("ctrf", files, schema);
     if (!found) GTEST_SKIP() << "jsonschema is not installed";
+    const std::vector<ResolvedRun> runs = models();
     for (std::size_t i = 0; i < found->size(); ++i) {
-      const RunModel model = models()[i];
-      EXPECT_EQ((*found)[i]["tests"], model.cases().size() + run_problems(model).size()) << schema;
+      const ResolvedRun& run = runs[i];
+      EXPECT_EQ((*found)[i]["tests"], run.cases.size() + run.problems.size()) << schema;
     }
   }
 }
@@ -193,12 +195,12 @@ TEST_F(Formats, OurSchemaOfCtrfCanFail) {
 TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan, started("memory.xpu/A.B", 1),
                 ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}}, 1),
                 started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
                 concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})});
-  const json report = json::parse(written(write_ctrf, model));
+  const json report = json::parse(written(write_ctrf, run));
   const json& results = report["results"];
   EXPECT_EQ(results["environment"]["commit"], "0123abc");
   const json& flaky = results["tests"][0];
@@ -218,7 +220,7 @@ TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
 }
 
 // A case that fails on one of two devices only, and an older one that fails on both.
-RunModel each_device_model() {
+ResolvedRun each_device_model() {
   RunPlanned plan = plan_of({planned("s/bad"), planned("s/both")});
   plan.each_device = true;
   plan.devices = {{"xpu-sim:0", "xpu", "Simulated GPU 100"}, {"xpu-sim:1", "xpu", "Simulated GPU 100"}};
@@ -238,10 +240,10 @@ RunModel each_device_model() {
 }
 
 TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
-  const RunModel model = each_device_model();
-  const fs::path file = write("report.json", report_json(model));
+  const ResolvedRun run = each_device_model();
+  const fs::path file = write("report.json", report_json(run));
   EXPECT_EQ(report_json_complaint(file, true), "");
-  const json report = json::parse(report_json(model));
+  const json report = json::parse(report_json(run));
   const json& devices = report["run"]["devices"];
   EXPECT_EQ(devices[1]["attempts"], 20);
   EXPECT_EQ(devices[1]["failed_attempts"], 20);
@@ -263,21 +265,21 @@ TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
   EXPECT_EQ(both["by_device"]["suspect"], "code");
   EXPECT_EQ(both["by_device"]["p"], nullptr);
   EXPECT_EQ(both["history"]["since"], "4567def");
-  const json ctrf = json::parse(written(write_ctrf, model))["results"]["tests"];
+  const json ctrf = json::parse(written(write_ctrf, run))["results"]["tests"];
   EXPECT_EQ(ctrf[0]["extra"]["proctor"]["by_device"], bad["by_device"]);
   EXPECT_EQ(ctrf[1]["extra"]["proctor"]["history"], both["history"]);
 
-  const std::string junit = junit_run(model);
+  const std::string junit = junit_run(run);
   EXPECT_THAT(junit,
               HasSubstr("<property name=\"proctor.by_device.s/bad\" value=\"xpu-sim:1: it fails there"));
   EXPECT_THAT(
       junit,
       HasSubstr("devices: the code: it fails on every device\nhistory: first failed in 4567def (3 runs)\n"));
-  const std::string extended = written(write_junit_extended, model);
+  const std::string extended = written(write_junit_extended, run);
   EXPECT_THAT(extended,
               HasSubstr("<property name=\"proctor.by_device\" value=\"the code: it fails on every "));
   EXPECT_THAT(extended, HasSubstr("<property name=\"proctor.history\" value=\"NEW: passed in 0123abc\"/>"));
-  const std::string summary = summary_markdown(model);
+  const std::string summary = summary_markdown(run);
   EXPECT_THAT(summary, HasSubstr("| `s/both` | the code: it fails on every device | xpu-sim:0: 10 of 10, "
                                  "xpu-sim:1: 10 of 10 |\n"));
   EXPECT_THAT(summary, HasSubstr("| `s/bad` | xpu-sim:1: it fails there more often than luck explains"));
@@ -289,19 +291,20 @@ TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
 TEST_F(Formats, OpenTelemetryReadsTheTrace) {
   const auto found = counts("otlp", write_all("otlp.json", write_otlp));
   if (!found) GTEST_SKIP() << "opentelemetry-proto is not installed; ./dev test does it";
-  const RunModel rich = models()[0];
+  const std::vector<ResolvedRun> runs = models();
+  const ResolvedRun& rich = runs[0];
   std::size_t spans = 1;
-  for (const CaseRecord& record : rich.cases()) spans += std::max<std::size_t>(record.attempts.size(), 1);
+  for (const ResolvedCase& record : rich.cases) spans += std::max<std::size_t>(record.attempts.size(), 1);
   EXPECT_EQ((*found)[0]["spans"], spans);
   EXPECT_EQ((*found)[1], json({{"spans", 1}, {"ERROR", 1}}));
 }
 
 TEST_F(Formats, ASpanIsWhatItsCaseIs) {
   const std::string id = "memory.xpu/A.B";
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
                 concluded(id, {Outcome::kXfail, reason_in_words("fail")}), RunEnded{"x", 2000}});
-  const json trace = json::parse(written(write_otlp, model));
+  const json trace = json::parse(written(write_otlp, run));
   const json& spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"];
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[0]["status"]["code"], 1) << "the run is green";
@@ -319,12 +322,12 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
 // A failure that is known is none in any of its repeats, and a repeat is no retry.
 TEST_F(Formats, RepeatsOfAKnownFailure) {
   const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
-  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
+  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
                                    started("s/a", 1, 2), ended("s/a", crash, 1, 2),
                                    concluded("s/a", {Outcome::kXfail, {Reason::kSignal, 11}}),
                                    RunEnded{"2026-01-31T12:00:09Z", 9000}});
-  EXPECT_THAT(written(write_otlp, model), Not(HasSubstr("\"fail\"")));
-  const json report = json::parse(written(write_ctrf, model));
+  EXPECT_THAT(written(write_otlp, run), Not(HasSubstr("\"fail\"")));
+  const json report = json::parse(written(write_ctrf, run));
   const json& test = report["results"]["tests"][0];
   EXPECT_EQ(test["retries"], 0);
   EXPECT_EQ(test["retryAttempts"].size(), 1U);
@@ -333,10 +336,10 @@ TEST_F(Formats, RepeatsOfAKnownFailure) {
 TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
   AttemptEnded end = ended("s/a", {Outcome::kFail, ""});
   end.properties = {{"proctor.outcome", "pass"}, {"dd_tags[simulated]", "no"}, {"mode", "fast"}};
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan_of({planned("s/a")}), started("s/a"), end, concluded("s/a", {Outcome::kFail, ""}),
                 RunEnded{"2026-01-31T12:00:09Z", 9000}});
-  const std::string xml = written(write_junit_extended, model);
+  const std::string xml = written(write_junit_extended, run);
   EXPECT_THAT(xml, AllOf(HasSubstr("\"mode\""), HasSubstr("name=\"proctor.outcome\" value=\"fail\"")));
   EXPECT_THAT(xml, Not(HasSubstr("value=\"pass\"")));
   EXPECT_THAT(xml, Not(HasSubstr("value=\"no\"")));
@@ -348,8 +351,8 @@ TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
   EXPECT_THAT(rich, HasSubstr("proctor_cases_flaky{suite=\"memory\",backend=\"xpu\"} 1\n"));
   EXPECT_THAT(rich, Not(HasSubstr("Every.")));
   EXPECT_TRUE(rich.ends_with("# EOF\n"));
-  for (const RunModel& model : models()) {
-    const std::string text = written(write_metrics, model);
+  for (const ResolvedRun& run : models()) {
+    const std::string text = written(write_metrics, run);
     for (const std::string_view line : lines_of(text)) {
       const bool comment =
           line.starts_with("# TYPE proctor_") || line.starts_with("# HELP proctor_") || line == "# EOF";
@@ -387,16 +390,16 @@ TEST(ReportFormats, EachIsInTheTableOfItsPage) {
 
 TEST(ReportFormats, OnlyThoseThatAreAskedForAreWritten) {
   TempDir directory;
-  const RunModel model = model_of(rich_journal());
+  const ResolvedRun run = model_of(rich_journal());
   const auto there = [&] {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(directory.path()))
       names.insert(entry.path().filename().string());
     return names;
   };
-  ASSERT_TRUE(render(model, directory.path(), *parse_formats("otlp")));
+  ASSERT_TRUE(render(run, directory.path(), *parse_formats("otlp")));
   EXPECT_EQ(there(), std::set<std::string>{"otlp.json"});
-  ASSERT_TRUE(render(model, directory.path()));
+  ASSERT_TRUE(render(run, directory.path()));
   std::set<std::string> left = {"otlp.json"};
   for (const ReportFormat* format : default_formats()) {
     left.emplace(format->file);

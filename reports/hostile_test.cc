@@ -21,8 +21,8 @@
 #include "reports/formats/text_output.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/history/history.h"
-#include "reports/model/run_problems.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/render.h"
 
 namespace proctor {
@@ -43,7 +43,7 @@ class Generator {
  public:
   explicit Generator(std::uint32_t seed) : random_(seed) {}
 
-  RunModel run() {
+  ResolvedRun run() {
     std::vector<Event> events = {Event{}};
     RunPlanned plan = plan_of({});
     const int count = number(0, 12);
@@ -121,7 +121,7 @@ class Hostile : public testing::Test {
     }
   }
   struct Run {
-    RunModel model;
+    ResolvedRun model;
     fs::path place;
   };
   std::vector<fs::path> files(const std::string& name) const {
@@ -196,7 +196,7 @@ TEST_F(Hostile, NoComparisonHoldsWhatAnEditorOrATerminalObeys) {
 }
 
 // A cell for each suite, and one that nothing fills: every rule is asked, and most say something of the run.
-GateInputs gate_inputs(const RunModel& model) {
+GateInputs gate_inputs(const ResolvedRun& model) {
   GateInputs inputs;
   inputs.policy.file = "gate.toml";
   inputs.at = "2026-01-31T13:00:00Z";
@@ -231,12 +231,12 @@ TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
     if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
     ASSERT_EQ(found->size(), runs_.size());
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const RunModel& model = runs_[i].model;
-      const std::size_t problems = run_problems(model).size();
+      const ResolvedRun& model = runs_[i].model;
+      const std::size_t problems = model.problems.size();
       std::map<std::string, std::size_t> expected = {
-          {"tests", model.cases().size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
-      for (const CaseRecord& record : model.cases()) {
-        const JunitElement element = meaning_of(model.verdict(record), record.planned.kind).junit;
+          {"tests", model.cases.size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
+      for (const ResolvedCase& record : model.cases) {
+        const JunitElement element = meaning_of(record.verdict, record.planned.kind).junit;
         if (element == JunitElement::kFailure) ++expected["failures"];
         if (element == JunitElement::kError) ++expected["errors"];
         if (element == JunitElement::kSkipped) ++expected["skipped"];
@@ -252,9 +252,9 @@ TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
     if (!found) GTEST_SKIP() << "jsonschema is not installed";
     ASSERT_EQ(found->size(), runs_.size());
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const RunModel& model = runs_[i].model;
-      EXPECT_EQ((*found)[i]["tests"], model.cases().size() + run_problems(model).size());
-      EXPECT_EQ((*found)[i]["passed"], model.summary()[Outcome::kPass]);
+      const ResolvedRun& model = runs_[i].model;
+      EXPECT_EQ((*found)[i]["tests"], model.cases.size() + model.problems.size());
+      EXPECT_EQ((*found)[i]["passed"], model.summary[Outcome::kPass]);
     }
   }
 }
@@ -264,7 +264,7 @@ TEST_F(Hostile, NoPageHasMarkupOfARun) {
   ASSERT_TRUE(found && found->size() == runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::map<std::string, int> expected;
-    const Summary summary = runs_[i].model.summary();
+    const Summary summary = runs_[i].model.summary;
     for (const Outcome outcome : kAllOutcomes) {
       if (summary[outcome] > 0) expected[std::string(to_string(outcome))] = summary[outcome];
     }
@@ -278,7 +278,7 @@ TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
   ASSERT_EQ(found->size(), runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::size_t spans = 1;
-    for (const CaseRecord& record : runs_[i].model.cases())
+    for (const ResolvedCase& record : runs_[i].model.cases)
       spans += std::max<std::size_t>(record.attempts.size(), 1);
     EXPECT_EQ((*found)[i]["spans"], spans) << runs_[i].place;
   }

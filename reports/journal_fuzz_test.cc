@@ -9,8 +9,9 @@
 #include "reports/formats/junit.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/render.h"
 
 namespace proctor {
@@ -75,24 +76,24 @@ TEST(JournalFuzz, TruncatedAnywhereItRendersAndKeepsWhatHadEnded) {
       if (const auto* end = std::get_if<CaseEnded>(&event)) concluded_before[end->case_id] = end->verdict;
     }
 
-    const auto model = load_journal(path);
-    ASSERT_TRUE(model) << model.error().what;
-    EXPECT_TRUE(model->warnings().empty());
-    const Summary summary = model->summary();
+    const auto run = load_journal(path);
+    ASSERT_TRUE(run) << run.error().what;
+    EXPECT_TRUE(run->warnings.empty());
+    const Summary summary = run->summary;
     ASSERT_EQ(summary.planned(), static_cast<int>(std::get<RunPlanned>(events[0]).cases.size()));
     int cut_short = 0;
-    for (const CaseRecord& record : model->cases()) {
-      const Verdict verdict = model->verdict(record);
-      if (const auto known = concluded_before.find(record.planned.id); known != concluded_before.end()) {
-        ASSERT_EQ(verdict.outcome, known->second.outcome) << record.planned.id;
-      } else if (!record.attempts.empty() && verdict == Verdict{Outcome::kNotrun, Reason::kInterrupted}) {
+    for (const ResolvedCase& test : run->cases) {
+      const Verdict verdict = test.verdict;
+      if (const auto known = concluded_before.find(test.planned.id); known != concluded_before.end()) {
+        ASSERT_EQ(verdict.outcome, known->second.outcome) << test.planned.id;
+      } else if (!test.attempts.empty() && verdict == Verdict{Outcome::kNotrun, Reason::kInterrupted}) {
         ++cut_short;
       }
     }
     EXPECT_LE(cut_short, kSlots);
-    ASSERT_TRUE(render(*model, dir.path()));
+    ASSERT_TRUE(render(*run, dir.path()));
     const auto report = nlohmann::json::parse(read_file_or_empty(dir.path() / "report.json"));
-    EXPECT_EQ(report["run"]["exit_code"], exit_code(*model));
+    EXPECT_EQ(report["run"]["exit_code"], run->exit_code);
     if (round % 20 == 0) {  // the judges are slow to start
       EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
       EXPECT_EQ(xml_complaint(our_schema("junit-portable.xsd"), dir.path() / "junit.xml"), "");
@@ -111,14 +112,14 @@ TEST(JournalFuzz, DamagedAnywhereItRendersOrIsRefused) {
       text[random() % text.size()] = static_cast<char>(random() % 256);
     }
     write_file(path, text);
-    const auto model = load_journal(path);
-    if (!model) continue;  // the plan was hit
-    EXPECT_EQ(model->summary().planned(), static_cast<int>(model->cases().size()));
+    const auto run = load_journal(path);
+    if (!run) continue;  // the plan was hit
+    EXPECT_EQ(run->summary.planned(), static_cast<int>(run->cases.size()));
     EXPECT_NO_THROW({
-      (void)junit_run(*model);
-      (void)junit_suites(*model);
-      (void)report_json(*model);
-      (void)summary_markdown(*model);
+      (void)junit_run(*run);
+      (void)junit_suites(*run);
+      (void)report_json(*run);
+      (void)summary_markdown(*run);
     });
   }
 }

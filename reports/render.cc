@@ -150,9 +150,9 @@ std::optional<RenderedFiles> rendered_in(std::string_view record) {
   return files;
 }
 
-Result<RenderedFiles> render(const RunModel& model, const fs::path& directory, const ReportFormats& formats,
+Result<RenderedFiles> render(const ResolvedRun& run, const fs::path& directory, const ReportFormats& formats,
                              const fs::path& run_dir) {
-  const ReportSource source{model, directory, run_dir.empty() ? directory : run_dir};
+  const ReportSource source{run, directory, run_dir.empty() ? directory : run_dir};
   Renderer renderer(source);
   for (const ReportFormat& format : all_formats()) {
     if (std::ranges::find(formats, &format) != formats.end()) renderer.write(format);
@@ -182,11 +182,11 @@ std::vector<std::string> files_changed_since(const RenderedFiles& rendered, cons
   return names;
 }
 
-std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::path& directory,
+std::vector<std::string> files_not_rendered_so(const ResolvedRun& run, const fs::path& directory,
                                                const std::vector<std::string>& names) {
   // A file of a suite that the journal does not have is one more report: what nothing equals stays.
   std::set<std::string> different(names.begin(), names.end());
-  const ReportSource source{model, directory, directory};
+  const ReportSource source{run, directory, directory};
   for (const ReportFormat& format : all_formats()) {
     const auto is_of_format = [&](const std::string& name) {
       return name == format.file ||

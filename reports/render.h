@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/report_formats.h"
 
 namespace proctor {
@@ -26,7 +26,7 @@ std::optional<RenderedFiles> rendered_in(std::string_view record);
 // Writes the files of the formats into the directory, each complete or not at all. A file that cannot
 // be written does not stop the others from being written; the error names every such file. Logs and evidence lie in
 // `run_dir`, which is the directory itself where it is empty.
-Result<RenderedFiles> render(const RunModel& model, const std::filesystem::path& directory,
+Result<RenderedFiles> render(const ResolvedRun& run, const std::filesystem::path& directory,
                              const ReportFormats& formats = default_formats(),
                              const std::filesystem::path& run_dir = {});
 
@@ -37,7 +37,7 @@ std::vector<std::string> files_changed_since(const RenderedFiles& rendered,
                                              const std::filesystem::path& directory);
 // Those of these reports that are not what the journal renders to, sorted: somebody changed them, or another version wrote
 // them.
-std::vector<std::string> files_not_rendered_so(const RunModel& model, const std::filesystem::path& directory,
+std::vector<std::string> files_not_rendered_so(const ResolvedRun& run, const std::filesystem::path& directory,
                                                const std::vector<std::string>& names);
 
 }  // namespace proctor

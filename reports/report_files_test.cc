@@ -6,7 +6,8 @@
 
 #include "harness/core/json.h"
 #include "reports/formats/report_json.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/run_resolver.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/render.h"
 
 namespace proctor {
@@ -159,8 +160,8 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
   CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, reason_in_words("M-1")});
   CaseEnded passed = concluded("memory.xpu/B", {Outcome::kXpass, ""});
   failed.known_failure_at = passed.known_failure_at = "known.toml:1";
-  const RunModel model = model_of({plan, failed, passed});
-  const json report = json::parse(report_json(model));
+  const ResolvedRun run = model_of({plan, failed, passed});
+  const json report = json::parse(report_json(run));
   EXPECT_EQ(report["run"]["known_failures"]["entries"],
             json::parse(
                 R"([{"at":"known.toml:1","cases":["memory.xpu/*"],"source":"seen","issue":"i/1","owner":"us",
@@ -168,8 +169,8 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
                             {"at":"known.toml:9","cases":["x"],"source":"seen","issue":null,"owner":null,
                              "added":null,"expires":"2026-01-30","days_left":-1,"hits":0}])"));
   EXPECT_EQ(report["cases"][0]["known_failure_at"], "known.toml:1");
-  EXPECT_EQ(model.known_failure(model.cases()[0])->owner, "us");
-  EXPECT_EQ(model.known_failure(*model_of({plan}).find("memory.xpu/A")), nullptr);
+  EXPECT_EQ(run.cases[0].known_failure->owner, "us");
+  EXPECT_EQ((*model_of({plan}).find("memory.xpu/A")).known_failure, nullptr);
 }
 
 TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
@@ -183,10 +184,10 @@ TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
                                   .driver_build_id = "ab12",
                                   .gaps = {"boot_id: unreadable"},
                                   .at_ms = 7};
-  const RunModel model = model_of({plan_of({}), evidence});
-  ASSERT_EQ(model.hardware().size(), 1u);
+  const ResolvedRun run = model_of({plan_of({}), evidence});
+  ASSERT_EQ(run.hardware.size(), 1u);
   EXPECT_EQ(
-      json::parse(report_json(model))["hardware"],
+      json::parse(report_json(run))["hardware"],
       json::parse(
           R"([{"id":"xpu:0000:03:00.0","when":"start","pci":"0000:03:00.0","vendor":"8086","device":"e20b",
                              "kernel_driver":"xe","driver_file":"/usr/lib/libze_intel_gpu.so.1","driver_build_id":"ab12",
@@ -206,7 +207,7 @@ TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
     events.push_back(ended(id, {Outcome::kPass, ""}));
   }
   events.front() = plan_of(std::move(cases));
-  const RunModel model = model_of(events);
+  const ResolvedRun run = model_of(events);
   std::size_t largest = 0;
   std::size_t all = 0;
   {
@@ -214,11 +215,11 @@ TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
       largest = std::max(largest, piece.size());
       all += piece.size();
     });
-    write_report_json(model, output);
+    write_report_json(run, output);
   }
   EXPECT_LT(largest, 100'000u);
   EXPECT_LT(all / kCases, 900u);
-  const json one = json::parse(report_json(model))["cases"][0];
+  const json one = json::parse(report_json(run))["cases"][0];
   for (const char* nothing : {"properties"}) EXPECT_FALSE(one.contains(nothing)) << nothing;
   for (const char* nothing : {"marks", "environment", "evidence", "telemetry", "diagnosis", "trials"})
     EXPECT_FALSE(one["attempts"][0].contains(nothing)) << nothing;
@@ -243,7 +244,7 @@ TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
 
 TEST(Render, WritesAllFilesAndTheSameBytesAgain) {
   TempDir first, second;
-  const RunModel live = model_of(rich_journal());
+  const ResolvedRun live = model_of(rich_journal());
   write_file(first.path() / "journal.jsonl", journal_text(rich_journal()));
   const auto loaded = load_journal(first.path() / "journal.jsonl");
   ASSERT_TRUE(loaded);

@@ -17,45 +17,45 @@
 #include "reports/formats/otlp.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 #include "reports/page/page.h"
 
 namespace proctor {
 namespace {
 
-// A format that needs nothing but the model.
-template <void (*kWrite)(const RunModel&, TextOutput&)>
-void of_model(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
-  kWrite(source.model, output);
+// A format that needs nothing but the run.
+template <void (*kWrite)(const ResolvedRun&, TextOutput&)>
+void of_run(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
+  kWrite(source.run, output);
 }
 
 void junit_files(const ReportSource& source, TextOutput& output, const UseReportFile& use) {
-  write_junit(source.model, output, [&use](const JunitFile& file) { use(file.name, file.text); });
+  write_junit(source.run, output, [&use](const JunitFile& file) { use(file.name, file.text); });
 }
 
 void summary_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
-  const FoundAcceptReport accept = find_accept_report(source.run_dir, source.model);
+  const FoundAcceptReport accept = find_accept_report(source.run_dir, source.run);
   if (!accept.warning.empty()) output.pending() += fmt::format("> {}.\n\n", markdown_prose(accept.warning));
   if (!accept.report) {
-    output.pending() += summary_markdown(source.model);
+    output.pending() += summary_markdown(source.run);
     return;
   }
   const std::string first = accept_summary(*accept.report);
   const std::size_t room = kJobSummaryBytes - std::min(first.size(), kJobSummaryBytes);
   output.pending() += fmt::format("{}<details><summary>Details: the cases</summary>\n\n{}\n</details>\n",
-                                  first, summary_of_cases(source.model, room));
+                                  first, summary_of_cases(source.run, room));
 }
 
 // The page shows ends of the logs in the run directory, and links to them.
 void page_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
-  const RunResults results = results_of(source.model);
+  const RunResults results = results_of(source.run);
   PageRequest request;
   request.files_beside = files_beside_page();
-  request.runs.push_back({.model = source.model,
+  request.runs.push_back({.resolved = source.run,
                           .results = results,
                           .run_dir = source.run_dir,
                           .link = page_link(source.directory, source.run_dir),
-                          .accept = find_accept_report(source.run_dir, source.model)});
+                          .accept = find_accept_report(source.run_dir, source.run)});
   write_page(request, output);
 }
 
@@ -63,12 +63,12 @@ constexpr bool kByDefault = true;
 constexpr bool kOnRequest = false;
 
 constexpr std::array kFormats = {
-    ReportFormat{"json", "report.json", "", kByDefault, of_model<write_report_json>},
+    ReportFormat{"json", "report.json", "", kByDefault, of_run<write_report_json>},
     ReportFormat{"junit", "junit.xml", "junit", kByDefault, junit_files},
-    ReportFormat{"junit-extended", "junit-extended.xml", "", kOnRequest, of_model<write_junit_extended>},
-    ReportFormat{"ctrf", "ctrf.json", "", kByDefault, of_model<write_ctrf>},
-    ReportFormat{"otlp", "otlp.json", "", kOnRequest, of_model<write_otlp>},
-    ReportFormat{"metrics", "metrics.prom", "", kOnRequest, of_model<write_metrics>},
+    ReportFormat{"junit-extended", "junit-extended.xml", "", kOnRequest, of_run<write_junit_extended>},
+    ReportFormat{"ctrf", "ctrf.json", "", kByDefault, of_run<write_ctrf>},
+    ReportFormat{"otlp", "otlp.json", "", kOnRequest, of_run<write_otlp>},
+    ReportFormat{"metrics", "metrics.prom", "", kOnRequest, of_run<write_metrics>},
     ReportFormat{"markdown", "summary.md", "", kByDefault, summary_file},
     ReportFormat{"html", "index.html", "", kByDefault, page_file},
 };

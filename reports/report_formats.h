@@ -11,13 +11,13 @@
 
 #include "harness/core/result.h"
 #include "reports/formats/text_output.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
 // What reports are made of, and where they go.
 struct ReportSource {
-  const RunModel& model;
+  const ResolvedRun& run;
   const std::filesystem::path& directory;  // of the reports
   const std::filesystem::path& run_dir;    // of the logs
 };

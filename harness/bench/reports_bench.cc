@@ -19,8 +19,8 @@
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "reports/gate/gate_report.h"
-#include "reports/model/run_model.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_resolver.h"
+#include "reports/resolve/run_results.h"
 #include "reports/render.h"
 
 namespace proctor {

@@ -79,7 +79,7 @@ FactsOfCards AcceptDisplay::ask() {
   return std::move(facts->cards);
 }
 
-void AcceptDisplay::before_reports(const RunModel& model) {
+void AcceptDisplay::before_reports(const ResolvedRun& model) {
   question_.after = ask();
   acceptance_ = judge_acceptance(model, question_);
   acceptance_.command_line = typed_line(checked_.typed.accept.command_line);
@@ -90,7 +90,7 @@ void AcceptDisplay::before_reports(const RunModel& model) {
   report_ = *std::move(report);
 }
 
-int AcceptDisplay::judge(const RunModel& /*model*/) { return exit_code(acceptance_); }
+int AcceptDisplay::judge(const ResolvedRun& /*model*/) { return exit_code(acceptance_); }
 
 void AcceptDisplay::print(const std::string& text) { output_.write(shown(text)); }
 
@@ -105,7 +105,7 @@ void AcceptDisplay::print_headline() {
 }
 
 // The verdict is the end: what follows the table of devices are the reasons.
-void AcceptDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
+void AcceptDisplay::finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) {
   console_.finish(model, shell_code, rendered);
   settle_devices();
   const std::size_t terminal = columns_of_stdout();

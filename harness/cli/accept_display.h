@@ -24,9 +24,9 @@ class AcceptDisplay : public RunDisplay {
   void tick() override { console_.tick(); }
   // Reads the facts again, judges the devices, and writes accept.json, of which the reports are made. --json names a second
   // place for this file.
-  void before_reports(const RunModel& model) override;
-  int judge(const RunModel& model) override;
-  void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
+  void before_reports(const ResolvedRun& run) override;
+  int judge(const ResolvedRun& run) override;
+  void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) override;
 
  private:
   FactsOfCards ask();

@@ -15,7 +15,7 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/machine/installation.h"
-#include "reports/model/rerun.h"
+#include "reports/resolve/rerun.h"
 
 namespace proctor::cli {
 namespace {
@@ -30,10 +30,10 @@ struct Company {
   Cases before{};
 };
 
-const Attempt* shared_attempt(const RunModel& model, const CaseRecord& record) {
-  for (const Attempt& attempt : record.attempts) {
-    const bool is_shared = std::ranges::any_of(model.cases(), [&](const CaseRecord& other) {
-      return &other != &record && std::ranges::any_of(other.attempts, [&](const Attempt& beside) {
+const Attempt* shared_attempt(const ResolvedRun& run, const ResolvedCase& test) {
+  for (const Attempt& attempt : test.attempts) {
+    const bool is_shared = std::ranges::any_of(run.cases, [&](const ResolvedCase& other) {
+      return &other != &test && std::ranges::any_of(other.attempts, [&](const Attempt& beside) {
         return !attempt.start.log.empty() && beside.start.log == attempt.start.log;
       });
     });
@@ -42,16 +42,16 @@ const Attempt* shared_attempt(const RunModel& model, const CaseRecord& record) {
   return nullptr;
 }
 
-Result<Company> company_of(const CaseRecord& record, const RunModel& model) {
-  const std::string& id = record.planned.id;
-  const Attempt* attempt = shared_attempt(model, record);
+Result<Company> company_of(const ResolvedCase& test, const ResolvedRun& run) {
+  const std::string& id = test.planned.id;
+  const Attempt* attempt = shared_attempt(run, test);
   if (attempt == nullptr)
     return Error::refused(id + " shared no process with another case in this run",
                           "Only cases that share a process depend on others.");
   Company company{.was_bad = is_bad(verdict_of(*attempt).outcome)};
-  for (const CaseRecord& other : model.cases()) {
+  for (const ResolvedCase& other : run.cases) {
     const bool began_before =
-        &other != &record && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
+        &other != &test && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
           return each.start.log == attempt->start.log && each.start.at_ms <= attempt->start.at_ms;
         });
     if (began_before) company.before.push_back(other.planned.id);
@@ -62,8 +62,8 @@ Result<Company> company_of(const CaseRecord& record, const RunModel& model) {
 
 class Bisection {
  public:
-  Bisection(const RunModel& model, std::string case_id, std::string directory)
-      : model_(model), case_id_(std::move(case_id)), directory_(std::move(directory)) {}
+  Bisection(const ResolvedRun& run, std::string case_id, std::string directory)
+      : run_(run), case_id_(std::move(case_id)), directory_(std::move(directory)) {}
 
   int tries() const { return tries_; }
   RerunCommand command(const Cases& before) const;
@@ -71,7 +71,7 @@ class Bisection {
   Result<bool> is_bad_after(const Cases& before);
 
  private:
-  const RunModel& model_;
+  const ResolvedRun& run_;
   std::string case_id_;
   std::string directory_;
   int tries_ = 0;
@@ -80,7 +80,7 @@ class Bisection {
 RerunCommand Bisection::command(const Cases& before) const {
   Cases all = before;
   all.push_back(case_id_);
-  RerunCommand command = rerun_of(model_, all, RerunOn::kOfRun);
+  RerunCommand command = rerun_of(run_, all, RerunOn::kOfRun);
   // With one job, cases start in the planned order.
   command.words = without_options(command.words, {"--process", "--repeat", "--jobs", "-j"});
   const std::vector<std::string> more = {"--process", "suite,verify:off", "--jobs", "1"};
@@ -98,13 +98,13 @@ Result<bool> Bisection::is_bad_after(const Cases& before) {
   rerun.words.insert(rerun.words.begin() + 3, rerun.environment.begin(), rerun.environment.end());
   const auto ran = run_outside_program({.argv = rerun.words, .time = kLongestTry});
   if (!ran) return ran.error();
-  const auto model = load_run(out);
-  if (!model)
+  const auto run = load_run(out);
+  if (!run)
     return Error::usage("run " + case_id_ + " again: " + std::string(lines_of(ran->errors + "\n").front()));
-  const CaseRecord* record = model->find(case_id_);
-  if (record == nullptr || record->attempts.empty() || !record->attempts.front().end)
+  const ResolvedCase* test = run->find(case_id_);
+  if (test == nullptr || test->attempts.empty() || !test->attempts.front().end)
     return Error::usage("run " + case_id_ + " again: it was not run");
-  return is_bad(verdict_of(record->attempts.front()).outcome);
+  return is_bad(verdict_of(test->attempts.front()).outcome);
 }
 
 int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
@@ -115,12 +115,12 @@ int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
 
 }  // namespace
 
-int bisect(const RunModel& model, const CaseRecord& record) {
-  const std::string& id = record.planned.id;
-  const auto company = company_of(record, model);
+int bisect(const ResolvedRun& run, const ResolvedCase& test) {
+  const std::string& id = test.planned.id;
+  const auto company = company_of(test, run);
   if (!company) return fail(company.error());
   const TempDir directory;
-  Bisection bisection(model, id, directory.string());
+  Bisection bisection(run, id, directory.string());
 
   const auto alone = bisection.is_bad_after({});
   if (!alone) return fail(alone.error());

@@ -9,7 +9,8 @@
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 namespace {
@@ -61,10 +62,10 @@ std::vector<std::string> completion_words(std::string_view kind, const std::stri
   const auto model =
       load_journal((run.empty() ? fs::path(kRuns) / "latest" : fs::path(run)) / "journal.jsonl");
   if (!model) return words;
-  for (const CaseRecord& record : model->cases()) {
-    if (kind == "cases") words.push_back(record.planned.id);
+  for (const ResolvedCase& test : model->cases) {
+    if (kind == "cases") words.push_back(test.planned.id);
   }
-  for (const PlannedDevice& device : model->plan().devices) {
+  for (const PlannedDevice& device : model->plan.devices) {
     if (kind == "devices") words.push_back(device.id);
   }
   return words;

@@ -33,7 +33,7 @@
 #include "harness/run/record/run_directory.h"
 #include "reports/formats/junit.h"
 #include "reports/merge/join.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
 
 namespace proctor::cli {
@@ -179,12 +179,12 @@ int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
 }
 
 // Prints the failures, the counts, the page and the verdict, as `proctor run` does.
-void print_end(const RunModel& model, const fs::path& run, std::size_t parts) {
+void print_end(const ResolvedRun& model, const fs::path& run, std::size_t parts) {
   for (const FailedLine& line : failed_lines(model, failing_groups(model)))
     std::printf("%s %s: %s\n", line.word.c_str(), line.head.c_str(), clean_text(line.message).c_str());
-  const int code = shell_exit_code(model);
-  const char* simulated = model.simulated() ? " · simulated: no evidence about hardware" : "";
-  std::printf("%zu parts: %s%s\n", parts, summary_line(model.summary()).c_str(), simulated);
+  const int code = model.shell_exit_code;
+  const char* simulated = model.simulated ? " · simulated: no evidence about hardware" : "";
+  std::printf("%zu parts: %s%s\n", parts, summary_line(model.summary).c_str(), simulated);
   std::printf("page: %s\n", shown((run / "index.html").string()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, verdict_words(model, code).c_str());
 }

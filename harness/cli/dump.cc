@@ -24,7 +24,7 @@
 #include "harness/process/guard/tree.h"
 #include "harness/run/record/find_runner.h"
 #include "harness/run/record/run_record.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -68,10 +68,10 @@ bool is_child_of(int pid, int parent) {
   return after_name != stat.npos && std::atoi(stat.c_str() + after_name + 4) == parent;
 }
 
-std::vector<const CaseRecord*> running_cases(const RunModel& model) {
-  std::vector<const CaseRecord*> running;
-  for (const CaseRecord& record : model.cases()) {
-    if (!record.attempts.empty() && !record.attempts.back().end) running.push_back(&record);
+std::vector<const ResolvedCase*> running_cases(const ResolvedRun& model) {
+  std::vector<const ResolvedCase*> running;
+  for (const ResolvedCase& test : model.cases) {
+    if (!test.attempts.empty() && !test.attempts.back().end) running.push_back(&test);
   }
   return running;
 }
@@ -83,15 +83,15 @@ std::string dump_file(const Tree& tree) {
   return fmt::format("evidence/{}.dump-{}.txt", stem, tree.guard);
 }
 
-void describe(Tree& tree, const CaseRecord& record) {
-  tree.case_id = record.planned.id;
-  tree.log = record.attempts.back().start.log;
-  tree.devices = record.attempts.back().start.devices;
+void describe(Tree& tree, const ResolvedCase& test) {
+  tree.case_id = test.planned.id;
+  tree.log = test.attempts.back().start.log;
+  tree.devices = test.attempts.back().start.devices;
 }
 
 // The runner's children that are guards of cases; its own helpers do not know the run directory.
-std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
-  std::vector<const CaseRecord*> running = running_cases(model);
+std::vector<Tree> find_trees(const RunRecord& run, const ResolvedRun& model) {
+  std::vector<const ResolvedCase*> running = running_cases(model);
   std::vector<Tree> trees;
   for (const int pid : guard::descendants(run.pid)) {
     if (!is_child_of(pid, run.pid)) continue;
@@ -100,7 +100,7 @@ std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
     Tree tree{.guard = pid, .log = {}, .case_id = {}, .devices = {}, .file = {}, .found = {}};
     const std::string id = variable_of(speaker, child::kCaseVariable);
     const auto known = std::find_if(running.begin(), running.end(),
-                                    [&](const CaseRecord* record) { return record->planned.id == id; });
+                                    [&](const ResolvedCase* test) { return test->planned.id == id; });
     if (known != running.end()) {
       describe(tree, **known);
       running.erase(known);
@@ -142,33 +142,33 @@ void print(const Tree& tree, const std::string& run_dir) {
 
 // The run's record, if its runner lives and can be seen.
 Result<RunRecord> living_run(const std::string& run_dir) {
-  const auto record = read_run_record(run_dir);
-  if (!record) return record.error();
+  const auto test = read_run_record(run_dir);
+  if (!test) return test.error();
   std::error_code unreadable;
   if (!std::filesystem::exists(run_dir + "/journal.jsonl", unreadable)) {
     return Error::refused(run_dir + " is not a Proctor run directory",
                           "Give the directory of --out, or proctor-out/latest.");
   }
-  if (!*record) {
+  if (!*test) {
     return Error::refused("The run in " + run_dir + " has ended",
                           "The evidence of its cases is in report.json.");
   }
-  const RunnerLook look = look_at_runner(**record);
+  const RunnerLook look = look_at_runner(**test);
   if (look.state == RunnerState::kGone) {
     return Error::refused("The runner of " + run_dir + " has ended without finishing the run",
                           "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
   }
   if (look.state == RunnerState::kUnknown) {
     return Error::refused("The runner of " + run_dir + " cannot be looked at from here: " + look.why,
-                          "Run this command where the run was started, on " + (*record)->host + ".");
+                          "Run this command where the run was started, on " + (*test)->host + ".");
   }
-  const auto runner = find_runner(**record);
-  if (!runner || runner->pid() != (*record)->pid) {
+  const auto runner = find_runner(**test);
+  if (!runner || runner->pid() != (*test)->pid) {
     return Error::refused(
         "The runner of " + run_dir + " is in another PID namespace, or /proc does not show it",
         "Run this command in the same container.");
   }
-  return **record;
+  return **test;
 }
 
 int dump(const std::string& run_dir) {

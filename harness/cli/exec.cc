@@ -23,9 +23,8 @@
 #include "harness/plan/recognise.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/model/exec_end.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/failure_text.h"
 
 namespace proctor::cli {
 namespace {
@@ -40,7 +39,7 @@ class ExecDisplay : public RunDisplay {
 
   void on(const Event& event) override;
   void tick() override;
-  void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
+  void finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) override;
 
  private:
   void say(const std::string& line);
@@ -83,22 +82,22 @@ bool could_not_start(const Verdict& verdict) {
 }
 
 // What stands behind `--`.
-std::vector<std::string> command_of(const RunModel& model) {
-  const auto& words = model.plan().command_line;
+std::vector<std::string> command_of(const ResolvedRun& model) {
+  const auto& words = model.plan.command_line;
   const auto dashes = std::ranges::find(words, "--");
   return {dashes == words.end() ? dashes : dashes + 1, words.end()};
 }
 
-std::string program_of(const RunModel& model) {
+std::string program_of(const ResolvedRun& model) {
   const std::vector<std::string> command = command_of(model);
   return command.empty() ? "" : clean_text(command.front());
 }
 
 // A command without a slash may be any of several files in PATH.
-Obstacle why_not_started(const Verdict& verdict, const RunModel& model) {
+Obstacle why_not_started(const Verdict& verdict, const ResolvedRun& model) {
   if (verdict.reason.value_of(Reason::kSpawn) == "ENOEXEC") return {"is " + std::string(kNoProgram), ""};
   const std::string program = program_of(model);
-  const auto file = std::filesystem::path(model.plan().directory) / program;
+  const auto file = std::filesystem::path(model.plan.directory) / program;
   const bool is_path = program.find('/') != program.npos;
   if (const auto obstacle = is_path ? obstacle_to_execution(file.string()) : std::nullopt) return *obstacle;
   if (verdict.reason.value_of(Reason::kSpawn) == "EACCES") return {"is not executable", ""};
@@ -109,14 +108,14 @@ Obstacle why_not_started(const Verdict& verdict, const RunModel& model) {
 }
 
 // Of a crash: where it was, or why nobody knows.
-bool left_evidence(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
+bool left_evidence(const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
   return attempt != nullptr && attempt->end && !attempt->end->evidence.lines.empty();
 }
 
 // Which devices the command had, if nobody wrote it: "1 (the caller's CUDA_VISIBLE_DEVICES=0; --gpus 0: none)".
-std::string default_devices_of(const RunModel& model) {
-  const auto& suites = model.plan().suites;
+std::string default_devices_of(const ResolvedRun& model) {
+  const auto& suites = model.plan.suites;
   if (suites.empty() || suites.front().devices == 0 || suites.front().devices_reason.empty()) return {};
   return std::to_string(suites.front().devices) + " (" + clean_text(suites.front().devices_reason) +
          "; --gpus 0: none)";
@@ -124,34 +123,34 @@ std::string default_devices_of(const RunModel& model) {
 
 void ExecDisplay::tick() { output_.write({}); }
 
-void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
-  if (const auto text = no_device_text(model.plan()); !text.empty()) say(text);
+void ExecDisplay::finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) {
+  if (const auto text = no_device_text(model.plan); !text.empty()) say(text);
   const std::string reports =
       (rendered ? " · reports in " : " · reports are missing; the journal is in ") + clean_text(run_dir_);
-  for (const CaseRecord& record : model.cases()) {
-    if (could_not_start(model.verdict(record))) {
-      const Obstacle obstacle = why_not_started(model.verdict(record), model);
+  for (const ResolvedCase& test : model.cases) {
+    if (could_not_start(test.verdict)) {
+      const Obstacle obstacle = why_not_started(test.verdict, model);
       say("could not start `" + program_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
           std::to_string(shell_code) + reports);
       if (!obstacle.remedy.empty()) say(clean_text(obstacle.remedy));
       continue;
     }
-    const bool own_end = ended_by_itself(model);
+    const bool own_end = model.exec_end.is_own;
     if (own_end && !spoke_ && shell_code == 0) continue;
-    const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
-    say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as requested" : "") +
+    const bool as_told = test.verdict.outcome == Outcome::kPass && model.stop_signal != 0;
+    say(to_string(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") +
         " · exit " + std::to_string(shell_code) + reports);
     if (const std::string devices = default_devices_of(model); !devices.empty())
       say("devices:       " + devices);
-    if (own_end && !left_evidence(model, record)) {  // its own words say the rest
-      const Diagnosis* diagnosis = diagnosis_of(model, record);
+    if (own_end && !left_evidence(test)) {  // its own words say the rest
+      const Diagnosis* diagnosis = test.diagnosis;
       const std::string cause = cause_text(diagnosis);
       if (cause.empty()) continue;
-      say("whose problem: " + problem_text(model, record) + " · " + cause);
+      say("whose problem: " + problem_text(test) + " · " + cause);
       say("next:          " + next_text(diagnosis));
       continue;
     }
-    std::istringstream answers(summarize_failure(model, record, run_dir_));
+    std::istringstream answers(summarize_failure(test, run_dir_));
     for (std::string line; std::getline(answers, line);) say(line);
   }
   output_.drain(kExecDrainLimit);

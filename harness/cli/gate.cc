@@ -34,7 +34,7 @@
 #include "harness/stack/verify.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/history/questions.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor::cli {
 namespace {

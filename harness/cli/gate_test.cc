@@ -11,7 +11,7 @@
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
 #include "reports/gate/wrong_ways.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor::cli {
 namespace {

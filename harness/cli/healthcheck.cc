@@ -19,7 +19,7 @@
 #include "harness/devices/device_nodes.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

@@ -26,7 +26,7 @@
 #include "reports/history/answer_json.h"
 #include "reports/history/device_history.h"
 #include "reports/history/questions.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/core/day.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
@@ -22,6 +22,6 @@ struct SuggestedFailures {
 };
 
 // Each entry of it passes the check against the cases of the run.
-SuggestedFailures suggest_known_failures(const RunModel& model, const SuggestRequest& request);
+SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRequest& request);
 
 }  // namespace proctor::cli

@@ -12,27 +12,27 @@
 #include "harness/core/text.h"
 #include "harness/core/toml_text.h"
 #include "harness/plan/known_failures_check.h"
-#include "reports/model/cause.h"
-#include "reports/model/failure_summary.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
 
-using Records = std::vector<const CaseRecord*>;
+using Records = std::vector<const ResolvedCase*>;
 
 bool may_be_known(Outcome outcome) {
   return std::ranges::find(outcomes_of_failures(), outcome) != outcomes_of_failures().end();
 }
 
 // The bad cases in the order of the plan; those that ended alike are together, where the first of them is.
-std::vector<Records> by_cause(const RunModel& model) {
+std::vector<Records> by_cause(const ResolvedRun& run) {
   std::vector<Records> causes;
   std::map<std::string, std::size_t> index;
-  for (const CaseRecord& record : model.cases()) {
-    if (!model.is_bad(record) || !may_be_known(model.verdict(record).outcome)) continue;
-    const auto [found, is_new] = index.emplace(cause_key(model, record), causes.size());
+  for (const ResolvedCase& test : run.cases) {
+    if (!test.bad || !may_be_known(test.verdict.outcome)) continue;
+    const auto [found, is_new] = index.emplace(cause_key(test), causes.size());
     if (is_new) causes.emplace_back();
-    causes[found->second].push_back(&record);
+    causes[found->second].push_back(&test);
   }
   return causes;
 }
@@ -44,27 +44,27 @@ template <typename Of>
 std::optional<std::string> common(const Records& records, const Of& of) {
   const std::string first = of(*records.front());
   const bool same =
-      std::ranges::all_of(records, [&](const CaseRecord* record) { return of(*record) == first; });
+      std::ranges::all_of(records, [&](const ResolvedCase* test) { return of(*test) == first; });
   return same ? std::optional(first) : std::nullopt;
 }
 
 // The model of the devices that the case had; "" if they are of several.
-std::string model_of_devices(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
+std::string model_of_devices(const ResolvedRun& run, const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
   std::set<std::string> names;
   for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
-    const auto device = std::ranges::find(model.plan().devices, id, &PlannedDevice::id);
-    if (device != model.plan().devices.end()) names.insert(device->name);
+    const auto device = std::ranges::find(run.plan.devices, id, &PlannedDevice::id);
+    if (device != run.plan.devices.end()) names.insert(device->name);
   }
   return names.size() == 1 ? *names.begin() : "";
 }
 
 // As narrow as one pattern can be.
-std::string reason_glob(const RunModel& model, const Records& records) {
-  std::string begin = model.verdict(*records.front()).reason.text();
+std::string reason_glob(const Records& records) {
+  std::string begin = records.front()->verdict.reason.text();
   bool same = true;
-  for (const CaseRecord* record : records) {
-    const std::string reason = model.verdict(*record).reason.text();
+  for (const ResolvedCase* test : records) {
+    const std::string reason = test->verdict.reason.text();
     const auto differs = std::ranges::mismatch(begin, reason).in1;
     same = same && reason == begin;
     begin.erase(differs, begin.end());
@@ -75,28 +75,28 @@ std::string reason_glob(const RunModel& model, const Records& records) {
 std::string case_value(const Records& records) {
   if (records.size() == 1) return clean_toml(records.front()->planned.id);
   std::string list = "[";
-  for (const CaseRecord* record : records) list += "\n  " + clean_toml(record->planned.id) + ",";
+  for (const ResolvedCase* test : records) list += "\n  " + clean_toml(test->planned.id) + ",";
   return list + "\n]";
 }
 
-std::string entry_of(const RunModel& model, const Records& records, const SuggestRequest& request) {
-  const CaseRecord& first = *records.front();
-  const std::string what = headline(model, first);
-  const auto backend = common(records, [](const CaseRecord& record) { return record.planned.backend; });
+std::string entry_of(const ResolvedRun& run, const Records& records, const SuggestRequest& request) {
+  const ResolvedCase& first = *records.front();
+  const std::string what = first.headline;
+  const auto backend = common(records, [](const ResolvedCase& test) { return test.planned.backend; });
   const auto device =
-      common(records, [&](const CaseRecord& record) { return model_of_devices(model, record); });
+      common(records, [&](const ResolvedCase& test) { return model_of_devices(run, test); });
   const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
   std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", records.size(),
-                                 plural(records.size()), to_string(blame_in(model, first)));
+                                 plural(records.size()), to_string(first.problem));
   const auto add = [&](const char* key, const std::string& value) {
     text += fmt::format("{:8}= {}\n", key, value);
   };
   add("case", case_value(records));
-  add("outcome", clean_toml(std::string(to_string(model.verdict(first).outcome))));
-  add("reason", clean_toml(reason_glob(model, records)));
+  add("outcome", clean_toml(std::string(to_string(first.verdict.outcome))));
+  add("reason", clean_toml(reason_glob(records)));
   if (backend && !backend->empty()) add("backend", clean_toml(*backend));
   if (device && !device->empty()) add("device", clean_toml(*device));
-  add("source", clean_toml(fmt::format("run {}: {}", model.plan().run_id, what)));
+  add("source", clean_toml(fmt::format("run {}: {}", run.plan.run_id, what)));
   add("issue", clean_toml(request.issue));
   add("owner", clean_toml(request.owner));
   add("added", day_text(request.added));
@@ -105,10 +105,10 @@ std::string entry_of(const RunModel& model, const Records& records, const Sugges
   return text;
 }
 
-std::vector<PlannedId> planned_ids(const RunModel& model) {
+std::vector<PlannedId> planned_ids(const ResolvedRun& run) {
   std::vector<PlannedId> ids;
-  for (const CaseRecord& record : model.cases())
-    ids.push_back({record.planned.id, record.planned.suite, record.planned.backend});
+  for (const ResolvedCase& test : run.cases)
+    ids.push_back({test.planned.id, test.planned.suite, test.planned.backend});
   return ids;
 }
 
@@ -126,11 +126,11 @@ void add_note(std::vector<std::string>& notes, int count, std::string_view what)
 
 }  // namespace
 
-SuggestedFailures suggest_known_failures(const RunModel& model, const SuggestRequest& request) {
+SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRequest& request) {
   SuggestedFailures suggested;
-  const KnownFailureCheck check{.at = std::chrono::sys_days(request.added), .planned = planned_ids(model)};
-  for (const Records& records : by_cause(model)) {
-    const std::string entry = entry_of(model, records, request);
+  const KnownFailureCheck check{.at = std::chrono::sys_days(request.added), .planned = planned_ids(run)};
+  for (const Records& records : by_cause(run)) {
+    const std::string entry = entry_of(run, records, request);
     if (const std::string why = objection(entry, check); !why.empty()) {
       suggested.notes.push_back(fmt::format("no entry for {}: {}", records.front()->planned.id, why));
       continue;
@@ -140,10 +140,10 @@ SuggestedFailures suggest_known_failures(const RunModel& model, const SuggestReq
   int unexpected = 0;
   int not_run = 0;
   int flaky = 0;
-  for (const CaseRecord& record : model.cases()) {
-    const Outcome outcome = model.verdict(record).outcome;
-    if (is_flaky(model, record)) ++flaky;
-    if (!model.is_bad(record)) continue;
+  for (const ResolvedCase& test : run.cases) {
+    const Outcome outcome = test.verdict.outcome;
+    if (test.flaky) ++flaky;
+    if (!test.bad) continue;
     if (outcome == Outcome::kXpass) ++unexpected;
     if (outcome == Outcome::kNotrun) ++not_run;
   }

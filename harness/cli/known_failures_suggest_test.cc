@@ -3,7 +3,8 @@
 
 #include "harness/cli/known_failures.h"
 #include "harness/plan/known_failures_check.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 namespace {
@@ -23,7 +24,7 @@ struct Ended {
   std::string suite = "memory";
 };
 
-RunModel model_of(const std::vector<Ended>& cases) {
+ResolvedRun model_of(const std::vector<Ended>& cases) {
   RunPlanned plan;
   plan.run_id = "run1";
   plan.devices = {{"xpu:0", "xpu", "Arc B580"}, {"xpu:1", "xpu", "Arc A770"}};
@@ -41,10 +42,10 @@ RunModel model_of(const std::vector<Ended>& cases) {
     }
     events.emplace_back(CaseEnded{id, one.verdict, {}, "", ""});
   }
-  RunModel model;
-  model.on(plan);
-  for (const Event& event : events) model.on(event);
-  return model;
+  RunResolver run;
+  run.on(plan);
+  for (const Event& event : events) run.on(event);
+  return run.take();
 }
 
 SuggestedFailures suggested(const std::vector<Ended>& cases) {

@@ -9,10 +9,11 @@
 #include "harness/core/text.h"
 #include "harness/run/record/journal_seal.h"
 #include "reports/report_formats.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 
-Result<RunModel> load_run(const std::string& run_dir) {
+Result<ResolvedRun> load_run(const std::string& run_dir) {
   using std::filesystem::file_type;
   std::error_code error;
   const file_type there = std::filesystem::status(run_dir, error).type();
@@ -46,16 +47,16 @@ void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& abo
       ->type_name("RUN_DIR");
 }
 
-Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id,
+Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id,
                                     const std::string& run_dir) {
-  if (const CaseRecord* record = model.find(id)) return record;
-  std::vector<const CaseRecord*> fitting;
+  if (const ResolvedCase* test = run.find(id)) return test;
+  std::vector<const ResolvedCase*> fitting;
   std::vector<std::string> ids;
-  for (const CaseRecord& record : model.cases()) {
-    const std::string& known = record.planned.id;
+  for (const ResolvedCase& test : run.cases) {
+    const std::string& known = test.planned.id;
     ids.push_back(known);
     ids.push_back(known.substr(known.find('/') + 1));
-    if (ids.back() == id) fitting.push_back(&record);
+    if (ids.back() == id) fitting.push_back(&test);
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty())
@@ -89,23 +90,23 @@ Result<std::string> run_journal_sha256(const std::string& place) {
 }
 
 Result<RunResults> load_run_results(const std::string& place,
-                                    const std::function<void(const RunModel& model)>& look) {
+                                    const std::function<void(const ResolvedRun& run)>& look) {
   const auto directory = run_directory_of(place);
   if (!directory) return directory.error();
-  const auto model = load_run(*directory);
-  if (!model) return model.error();
-  if (model->warned_of(WarningCode::kJournalSecondPlan)) {
+  const auto run = load_run(*directory);
+  if (!run) return run.error();
+  if (run->warned_of(WarningCode::kJournalSecondPlan)) {
     return Error::refused("The journal of " + place + " contains more than one plan",
                           "Use `proctor report merge` to merge several runs into one.");
   }
-  if (model->warned_of(WarningCode::kJournalChanged)) {
+  if (run->warned_of(WarningCode::kJournalChanged)) {
     return Error::refused("The journal of " + place + " was changed after its runner wrote it",
                           "Run `proctor report render` to see which line was changed.");
   }
-  if (look) look(*model);
+  if (look) look(*run);
   auto digest = run_journal_sha256(place);
   if (!digest) return digest.error();
-  RunResults results = results_of(*model);
+  RunResults results = results_of(*run);
   results.place = place;
   results.journal_sha256 = *std::move(digest);
   return results;

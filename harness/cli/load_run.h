@@ -7,12 +7,12 @@
 
 #include "harness/core/result.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/model/run_model.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor::cli {
 
-Result<RunModel> load_run(const std::string& run_dir);
+Result<ResolvedRun> load_run(const std::string& run_dir);
 
 // `CASE [RUN_DIR]` as typed. If the case is the directory of a run, the two were typed in the other order.
 struct CaseOfRun {
@@ -24,7 +24,7 @@ Result<void> put_in_order(CaseOfRun& typed);
 void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case);
 
 // By its id, or by what follows the suite in it, where one case has that.
-Result<const CaseRecord*> find_case(const RunModel& model, const std::string& id, const std::string& run_dir);
+Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id, const std::string& run_dir);
 
 // Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.
 // Any other file may be another runner's, wherever it lies.
@@ -37,6 +37,6 @@ Result<std::string> run_directory_of(const std::string& place);
 Result<std::string> run_journal_sha256(const std::string& place);
 // `look` sees the model, which does not live longer.
 Result<RunResults> load_run_results(const std::string& place,
-                                    const std::function<void(const RunModel& model)>& look = {});
+                                    const std::function<void(const ResolvedRun& run)>& look = {});
 
 }  // namespace proctor::cli

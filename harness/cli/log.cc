@@ -18,9 +18,8 @@
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
 #include "harness/run/record/run_record.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/log_text.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/log_text.h"
 
 namespace proctor::cli {
 namespace {
@@ -36,32 +35,32 @@ struct LogOptions : CaseOfRun {
   bool times = false;
 };
 
-Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& record,
+Result<const Attempt*> find_attempt(const ResolvedCase& test,
                                     const LogOptions& options) {
-  const std::string what = "show the log of " + record.planned.id;
-  if (record.attempts.empty()) return Error::usage(what + ": it was not started");
+  const std::string what = "show the log of " + test.planned.id;
+  if (test.attempts.empty()) return Error::usage(what + ": it was not started");
   if (!options.attempt && options.repeat == 0) {
-    const Attempt* telling = telling_attempt(model, record);
-    return telling != nullptr ? telling : &record.attempts.back();
+    const Attempt* telling = test.telling;
+    return telling != nullptr ? telling : &test.attempts.back();
   }
   const Attempt* found = nullptr;
-  for (const Attempt& attempt : record.attempts) {
+  for (const Attempt& attempt : test.attempts) {
     if (options.attempt && attempt.start.attempt != *options.attempt) continue;
     if (options.repeat == 0 || attempt.start.repeat == options.repeat) found = &attempt;
   }
   if (found != nullptr) return found;
-  return Error::usage(fmt::format("{}: there is no such attempt; it has {}", what, record.attempts.size()));
+  return Error::usage(fmt::format("{}: there is no such attempt; it has {}", what, test.attempts.size()));
 }
 
-bool had_the_terminal(const RunModel& model) {
-  return std::ranges::any_of(model.plan().narrowed.options, [](const NarrowingOption& option) {
+bool had_the_terminal(const ResolvedRun& run) {
+  return std::ranges::any_of(run.plan.narrowed.options, [](const NarrowingOption& option) {
     return option.option == "--no-capture" || option.option == "--debugger";
   });
 }
 
 // "": it printed nothing.
-Result<std::string> find_log(const RunModel& model, const Attempt& attempt, const LogOptions& options) {
-  if (!options.rank && attempt.start.log.empty() && had_the_terminal(model))
+Result<std::string> find_log(const ResolvedRun& run, const Attempt& attempt, const LogOptions& options) {
+  if (!options.rank && attempt.start.log.empty() && had_the_terminal(run))
     return Error::refused("There is no log: the output of the case went to the terminal");
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
@@ -105,36 +104,36 @@ bool show_more(int fd, bool times, bool last, LogReader& reader, off_t& offset) 
 bool is_over(const LogOptions& options, const std::string& case_id, const std::string& log) {
   const auto runner = read_run_record(options.run_dir);
   if (!runner || !*runner || look_at_runner(**runner).state != RunnerState::kAlive) return true;
-  const auto model = load_run(options.run_dir);
-  if (!model || model->ended()) return true;
-  const CaseRecord* record = model->find(case_id);
-  if (record == nullptr) return true;
-  for (const Attempt& attempt : record->attempts) {
+  const auto run = load_run(options.run_dir);
+  if (!run || run->ended) return true;
+  const ResolvedCase* test = run->find(case_id);
+  if (test == nullptr) return true;
+  for (const Attempt& attempt : test->attempts) {
     if (attempt.start.log == log) return attempt.end.has_value();
   }
   return true;
 }
 
-int say_nothing(const CaseRecord& record, const Attempt& attempt) {
+int say_nothing(const ResolvedCase& test, const Attempt& attempt) {
   if (attempt.end && (attempt.end->output.lost || attempt.end->output.bytes > 0))
-    return fail(Error::system("show the log of " + record.planned.id + ": it was lost", ENOENT));
-  std::fprintf(stderr, "proctor: %s printed nothing\n", shown(record.planned.id).c_str());
+    return fail(Error::system("show the log of " + test.planned.id + ": it was lost", ENOENT));
+  std::fprintf(stderr, "proctor: %s printed nothing\n", shown(test.planned.id).c_str());
   return kExitGreen;
 }
 
 int show_log(LogOptions options) {
   if (auto ordered = put_in_order(options); !ordered) return fail(ordered.error());
-  const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
-  const auto record = find_case(*model, options.case_id, options.run_dir);
-  if (!record) return fail(record.error());
-  const auto attempt = find_attempt(*model, **record, options);
+  const auto run = load_run(options.run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
+  const auto test = find_case(*run, options.case_id, options.run_dir);
+  if (!test) return fail(test.error());
+  const auto attempt = find_attempt(**test, options);
   if (!attempt) return fail(attempt.error());
-  const auto log = find_log(*model, **attempt, options);
+  const auto log = find_log(*run, **attempt, options);
   if (!log) return fail(log.error());
-  if (log->empty()) return say_nothing(**record, **attempt);
+  if (log->empty()) return say_nothing(**test, **attempt);
   if (!is_below_run_directory(*log))
-    return fail(Error::refused("The journal names a log of " + (*record)->planned.id +
+    return fail(Error::refused("The journal names a log of " + (*test)->planned.id +
                                " that is not in the run directory: " + *log));
   const std::string path = options.run_dir + "/" + *log;
   UniqueFd fd;
@@ -151,9 +150,9 @@ int show_log(LogOptions options) {
     std::fflush(stdout);
     if (over) break;
     ::poll(nullptr, 0, kLookAgainMs);
-    over = is_over(options, (*record)->planned.id, (*attempt)->start.log);
+    over = is_over(options, (*test)->planned.id, (*attempt)->start.log);
   }
-  if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) return say_nothing(**record, **attempt);
+  if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) return say_nothing(**test, **attempt);
   for (const std::string& line : reader.finish()) std::printf("%s\n", clean_text(line).c_str());
   return std::fflush(stdout) == 0 ? kExitGreen : fail(Error::system("write to stdout", errno));
 }

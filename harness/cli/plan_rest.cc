@@ -11,8 +11,8 @@
 #include "harness/cli/load_run.h"
 #include "harness/core/named_file.h"
 #include "harness/machine/installation.h"
-#include "reports/model/rerun.h"
-#include "reports/model/whole_plan.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -32,8 +32,8 @@ std::string plan_file_of(const RunPlanned& plan) {
   return file.empty() ? "" : (std::filesystem::path(plan.directory) / file).string();
 }
 
-Result<void> add(const std::string& run_dir, const RunModel& model, RunsOfPlan& runs) {
-  const WholePlan whole = whole_plan_of(model);
+Result<void> add(const std::string& run_dir, const ResolvedRun& run, RunsOfPlan& runs) {
+  const WholePlan whole = run.whole_plan;
   if (whole.plan.empty())
     return Error::refused("The run in " + run_dir + " was not started with --plan",
                           "Use `proctor run --resume " + run_dir + "`.");
@@ -42,11 +42,11 @@ Result<void> add(const std::string& run_dir, const RunModel& model, RunsOfPlan& 
     return Error::refused(
         fmt::format("The run in {} is of another plan, {} of {} shards; the first is of {} of {}", run_dir,
                     whole.plan, whole.shards, runs.whole.plan, runs.whole.shards));
-  runs.rest.runs.push_back(model.plan().run_id);
-  if (!model.plan().rest && runs.plan_file.empty()) runs.plan_file = plan_file_of(model.plan());
-  for (const CaseRecord& record : model.cases()) {
+  runs.rest.runs.push_back(run.plan.run_id);
+  if (!run.plan.rest && runs.plan_file.empty()) runs.plan_file = plan_file_of(run.plan);
+  for (const ResolvedCase& record : run.cases) {
     runs.taken.insert(record.planned.id);
-    if (is_proven(model, record)) runs.proven.insert(record.planned.id);
+    if (is_proven(record)) runs.proven.insert(record.planned.id);
   }
   return {};
 }
@@ -55,9 +55,9 @@ Result<RunsOfPlan> read_runs(const std::vector<std::string>& run_dirs) {
   RunsOfPlan runs;
   for (const std::string& run_dir : run_dirs) {
     const auto directory = run_directory_of(run_dir);
-    const auto model = directory ? load_run(*directory) : directory.error();
-    if (!model) return Error::usage_of(model.error());
-    if (auto added = add(run_dir, *model, runs); !added) return added.error();
+    const auto run = directory ? load_run(*directory) : directory.error();
+    if (!run) return Error::usage_of(run.error());
+    if (auto added = add(run_dir, *run, runs); !added) return added.error();
   }
   return runs;
 }

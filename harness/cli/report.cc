@@ -17,9 +17,9 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/run/record/journal.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/pack/packed_run.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 
@@ -28,16 +28,16 @@ Result<void> check_reports_place(const std::string& run_dir) {
   return std::filesystem::is_directory(run_dir, error) ? check_owner_of(run_dir) : Result<void>();
 }
 
-Result<RunModel> write_journal(const std::vector<Event>& events, const std::string& path) {
+Result<ResolvedRun> write_journal(const std::vector<Event>& events, const std::string& path) {
   auto journal = Journal::open(path);
   if (!journal) return journal.error();
-  RunModel model;
+  RunResolver run;
   for (const Event& event : events) {
     (*journal)->on(event);
-    model.on(event);
+    run.on(event);
   }
   if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
-  return model;
+  return run.take();
 }
 
 int render_again(const std::string& run_dir, const ReportFormats& formats, const std::string& out) {
@@ -45,16 +45,16 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
   auto model = load_run(run_dir);
   if (!model) return fail(Error::usage_of(model.error()));
-  model->forget_logs([&](const std::string& log) {
+  forget_logs(*model, [&](const std::string& log) {
     std::error_code error;
     return std::filesystem::exists(run_dir + "/" + log, error);
   });
   if (auto rendered = render(*model, place, formats, run_dir); !rendered) return fail(rendered.error());
-  const int code = shell_exit_code(*model);
-  for (const Warning& warning : model->warnings()) {
+  const int code = model->shell_exit_code;
+  for (const Warning& warning : model->warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%s\n", summary_line(model->summary()).c_str());
+  std::printf("%s\n", summary_line(model->summary).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());
   std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;

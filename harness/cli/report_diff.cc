@@ -72,11 +72,11 @@ bool is_junit(const std::string& place) {
 // What a JUnit file calls the cases of a run, by which the two are compared.
 using OurIds = std::map<std::string, std::string>;
 
-OurIds ids_by_junit(const RunModel& model) {
+OurIds ids_by_junit(const ResolvedRun& run) {
   JunitIds junit;
   OurIds ids;
-  for (const CaseRecord& record : model.cases())
-    ids.emplace(junit.next(record.planned.classname, record.planned.name), record.planned.id);
+  for (const ResolvedCase& test : run.cases)
+    ids.emplace(junit.next(test.planned.classname, test.planned.name), test.planned.id);
   return ids;
 }
 
@@ -125,8 +125,8 @@ class Loader {
   Result<RunResults> load_one(const std::string& place, bool is_junit) {
     if (is_junit) return load_junit(place);
     if (place.starts_with(kHistory)) return load_from_history(place);
-    auto results = load_run_results(place, [this](const RunModel& model) {
-      if (is_mixed()) ids_ = ids_by_junit(model);
+    auto results = load_run_results(place, [this](const ResolvedRun& run) {
+      if (is_mixed()) ids_ = ids_by_junit(run);
     });
     if (!results) return Error::usage_of(results.error());
     return results;

@@ -18,7 +18,7 @@
 #include "harness/core/unique_fd.h"
 #include "reports/formats/github.h"
 #include "reports/formats/summary.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -37,11 +37,11 @@ Result<void> append(const char* name, const std::string& path, const std::string
 }
 
 // What a step wrote before counts as well.
-Result<void> append_summary(const RunModel& model, const std::string& path) {
+Result<void> append_summary(const ResolvedRun& run, const std::string& path) {
   std::error_code absent;
   const auto size = std::filesystem::file_size(path, absent);
   const std::size_t used = absent ? 0 : static_cast<std::size_t>(size);
-  const std::string text = summary_markdown(model, used < kJobSummaryBytes ? kJobSummaryBytes - used : 0);
+  const std::string text = summary_markdown(run, used < kJobSummaryBytes ? kJobSummaryBytes - used : 0);
   if (text.empty()) {
     return Error::refused("The job summary (GITHUB_STEP_SUMMARY) already has " + std::to_string(used) +
                               " bytes, and GitHub drops a summary of more than 1 MiB",
@@ -58,26 +58,26 @@ std::string report_file(const std::string& run_dir, const char* name) {
 }
 
 // A case that was not run has not failed: it is counted in `total` alone.
-std::string count_outputs(const RunModel& model) {
-  const Summary summary = model.summary();
+std::string count_outputs(const ResolvedRun& run) {
+  const Summary& summary = run.summary;
   const auto failed =
-      std::count_if(model.cases().begin(), model.cases().end(), [&](const CaseRecord& record) {
-        return model.is_bad(record) && model.verdict(record).outcome != Outcome::kNotrun;
+      std::count_if(run.cases.begin(), run.cases.end(), [&](const ResolvedCase& test) {
+        return test.bad && test.verdict.outcome != Outcome::kNotrun;
       });
   return fmt::format("total={}\npassed={}\nfailed={}\nskipped={}\nflaky={}\n", summary.planned(),
-                     summary[Outcome::kPass], failed, summary[Outcome::kSkip], flaky_cases(model).count);
+                     summary[Outcome::kPass], failed, summary[Outcome::kSkip], run.flaky_cases.count);
 }
 
 // A value of several lines would be outputs of its own.
-Result<void> append_outputs(const RunModel& model, const std::string& run_dir, const std::string& path) {
+Result<void> append_outputs(const ResolvedRun& run, const std::string& run_dir, const std::string& path) {
   if (run_dir.find_first_of("\r\n") != run_dir.npos) {
     return Error::refused("The path of the run directory must be one line (got `" + run_dir + "`)");
   }
-  const int code = shell_exit_code(model);
-  std::string text = "verdict=" + std::string(run_verdict(model)) + "\n";
+  const int code = run.shell_exit_code;
+  std::string text = "verdict=" + std::string(run.verdict) + "\n";
   text += "exit-code=" + std::to_string(code) + "\n";
   text += std::string("retry=") + (code == kExitMachine ? "true" : "false") + "\n";
-  text += count_outputs(model);
+  text += count_outputs(run);
   text += "report=" + run_dir + "\n";
   text += "junit=" + report_file(run_dir, "junit.xml") + "\n";
   text += "page=" + report_file(run_dir, "index.html") + "\n";
@@ -87,21 +87,21 @@ Result<void> append_outputs(const RunModel& model, const std::string& run_dir, c
 }  // namespace
 
 int show_in_github(const std::string& run_dir, bool force) {
-  const auto model = load_run(run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
+  const auto run = load_run(run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
   const std::string summary = variable("GITHUB_STEP_SUMMARY");
   const std::string outputs = variable("GITHUB_OUTPUT");
   const bool annotate = force || in_github_actions();
   if (annotate) {
-    for (const Annotation& annotation : annotations(*model, variable("GITHUB_WORKSPACE")))
+    for (const Annotation& annotation : annotations(*run, variable("GITHUB_WORKSPACE")))
       std::printf("%s\n", workflow_command(annotation).c_str());
     if (std::fflush(stdout) != 0) return fail(Error::system("write the annotations to stdout", errno));
   }
   if (!outputs.empty()) {
-    if (auto written = append_outputs(*model, run_dir, outputs); !written) return fail(written.error());
+    if (auto written = append_outputs(*run, run_dir, outputs); !written) return fail(written.error());
   }
   if (!summary.empty()) {
-    if (auto written = append_summary(*model, summary); !written) return fail(written.error());
+    if (auto written = append_summary(*run, summary); !written) return fail(written.error());
   }
   if (!annotate && summary.empty() && outputs.empty()) {
     std::printf("not in a step of GitHub Actions: nothing to write; --force prints the annotations\n");

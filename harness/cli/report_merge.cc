@@ -17,8 +17,9 @@
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/merge/merge.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 namespace {
@@ -38,7 +39,7 @@ bool is_merged_run(const std::string& directory) {
       !fs::exists(directory + "/journal.jsonl", error))
     return false;
   const auto model = load_run(directory);
-  return model && std::ranges::any_of(model->plan().stack,
+  return model && std::ranges::any_of(model->plan.stack,
                                       [](const auto& entry) { return entry.first.starts_with("shard."); });
 }
 
@@ -51,7 +52,7 @@ std::vector<std::string> without(const std::string& directory, std::vector<std::
   return run_dirs;
 }
 
-Result<RunModel> load(const std::string& report) {
+Result<ResolvedRun> load(const std::string& report) {
   std::error_code error;
   if (!fs::exists(report, error)) {
     return Error::refused(report + " does not exist",
@@ -102,16 +103,16 @@ Result<void> copy_files(const MergeInput& input, const fs::path& out) {
 }
 
 // Writes the journal of the whole, and returns what it tells.
-Result<RunModel> write_whole(const Merge& merged, const std::string& path) {
+Result<ResolvedRun> write_whole(const Merge& merged, const std::string& path) {
   auto journal = Journal::open(path);
   if (!journal) return journal.error();
-  RunModel model;
+  RunResolver run;
   EventFanout both;
   both.add(**journal);
-  both.add(model);
+  both.add(run);
   if (auto written = merged.write(both); !written) return written.error();
   if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
-  return model;
+  return run.take();
 }
 
 Result<void> record(const std::string& file, const MergedRun& merged) {
@@ -119,18 +120,18 @@ Result<void> record(const std::string& file, const MergedRun& merged) {
   const auto digest = run_journal_sha256(merged.directory);
   if (!digest) return digest.error();
   auto history = History::open(file, kHistoryWait);
-  return history ? record_run(*history, merged.model, *digest) : history.error();
+  return history ? record_run(*history, merged.run, *digest) : history.error();
 }
 
 int merge(const MergeOptions& options) {
   const auto merged = merge_run_directories(options.reports, options.out);
   if (!merged) return fail(merged.error());
-  const RunModel& model = merged->model;
-  const int code = shell_exit_code(model);
-  for (const Warning& warning : model.warnings()) {
+  const ResolvedRun& model = merged->run;
+  const int code = model.shell_exit_code;
+  for (const Warning& warning : model.warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu runs: %s\n", merged->runs, summary_line(model.summary()).c_str());
+  std::printf("%zu runs: %s\n", merged->runs, summary_line(model.summary).c_str());
   std::printf("exit %d (%s)\n", code, verdict_words(model, code).c_str());
   std::printf("reports in %s\n", shown(merged->directory).c_str());
   if (auto recorded = record(options.history, *merged); !recorded) warn_not_recorded(recorded.error());
@@ -154,7 +155,7 @@ Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs
   if (!model) return model.error();
   if (auto rendered = render(*model, *directory); !rendered) return rendered.error();
   return MergedRun{
-      .directory = *std::move(directory), .model = *std::move(model), .runs = merged->inputs().size()};
+      .directory = *std::move(directory), .run = *std::move(model), .runs = merged->inputs().size()};
 }
 
 void add_report_merge(CLI::App& report, Action& action) {

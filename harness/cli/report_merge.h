@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
 struct MergedRun {
   std::string directory;  // absolute; with all reports
-  RunModel model;
+  ResolvedRun run;
   std::size_t runs = 0;  // of which it is made
 };
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // A run, and all that its part of the page is made of.
 struct Loaded {
   fs::path run_dir;
-  RunModel model;
+  ResolvedRun model;
   RunResults results;
   std::optional<RunResults> before{};
   std::optional<Comparison> comparison{};
@@ -54,7 +54,7 @@ class PageMaker {
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();
     for (const Loaded& run : runs_) {
-      PageRun page{.model = run.model,
+      PageRun page{.resolved = run.model,
                    .results = run.results,
                    .run_dir = run.run_dir,
                    .accept = find_accept_report(run.run_dir, run.model)};

@@ -7,7 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
 
 namespace proctor::cli {
@@ -16,7 +16,7 @@ namespace proctor::cli {
 Result<void> check_reports_place(const std::string& run_dir);
 
 // A journal that no run wrote, and what it tells. There is no such file yet.
-Result<RunModel> write_journal(const std::vector<Event>& events, const std::string& path);
+Result<ResolvedRun> write_journal(const std::vector<Event>& events, const std::string& path);
 
 // Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
 // `out`: where they are written, "" = in the run directory.

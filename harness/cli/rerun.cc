@@ -1,6 +1,6 @@
 // `proctor rerun [RUN_DIR]`: the same run again, with the cases that are asked for. `proctor run --resume RUN`: what it left.
 // This process becomes that `proctor run`, so its output, its signals and its exit code are the run's own.
-#include "reports/model/rerun.h"
+#include "reports/resolve/rerun.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,9 +31,7 @@
 #include "harness/machine/suite_arguments.h"
 #include "harness/run/record/run_record.h"
 #include "reports/history/history.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/run_model.h"
-#include "reports/model/whole_plan.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -59,18 +57,18 @@ struct RerunOptions {
 };
 
 // Empty: the whole run.
-Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const RunModel& model) {
+Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const ResolvedRun& run) {
   std::vector<std::string> ids;
   for (const auto& id : options.cases) {
-    const auto record = find_case(model, id, options.run_dir);
+    const auto record = find_case(run, id, options.run_dir);
     if (!record) return record.error();
     ids.push_back((*record)->planned.id);
   }
   const std::vector<std::string> named = ids;
-  const bool flaky_is_red = !flaky_cases(model).allowed;
-  for (const auto& record : model.cases()) {
-    const bool is_red = model.is_bad(record) || model.has_mark(record, Mark::kDeviceSuspect) ||
-                        (flaky_is_red && model.has_mark(record, Mark::kFlaky));
+  const bool flaky_is_red = !run.flaky_cases.allowed;
+  for (const auto& record : run.cases) {
+    const bool is_red = record.bad || has_mark(record.marks, Mark::kDeviceSuspect) ||
+                        (flaky_is_red && has_mark(record.marks, Mark::kFlaky));
     const bool is_named = std::ranges::find(named, record.planned.id) != named.end();
     if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
   }
@@ -126,14 +124,14 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
 }
 
 // What an earlier rerun wrote for the devices that its cases had. On one device alone, nothing is compared.
-void leave_chosen_devices_out(const RunModel& model, RerunCommand& command) {
+void leave_chosen_devices_out(const ResolvedRun& run, RerunCommand& command) {
   const auto leave_out = [&command](const std::string& option, const std::string& text) {
     command.left_out.push_back(text);
     command.words = without_options(command.words, {option});
   };
   if (!option_value(command.words, "--pin").empty()) leave_out("--pin", "--pin");
   const std::string device = option_value(command.words, "--devices");
-  if (std::ranges::find(model.plan().devices, device, &PlannedDevice::id) != model.plan().devices.end())
+  if (std::ranges::find(run.plan.devices, device, &PlannedDevice::id) != run.plan.devices.end())
     leave_out("--devices", "--devices " + device);
 }
 
@@ -171,14 +169,14 @@ Error become(const RerunCommand& command) {
   return Error::system("start proctor again", errno);
 }
 
-Result<void> check_same(const RerunOptions& options, const RunModel& model,
+Result<void> check_same(const RerunOptions& options, const ResolvedRun& run,
                         const std::vector<std::string>& ids, const RerunCommand& command) {
   if (options.anyway) return {};
-  if (const auto changes = changes_since(model, ids); !changes.empty()) {
+  if (const auto changes = changes_since(run, ids); !changes.empty()) {
     return Error::refused("The run cannot be repeated, because this changed: " + joined(changes, "; "),
                           "Use `proctor rerun --anyway` to run what is there now.");
   }
-  return check_same_devices(model, command);
+  return check_same_devices(run, command);
 }
 
 // The command on one line, for a shell in `here`: of many cases only the first.
@@ -202,17 +200,17 @@ std::string short_line(const RerunCommand& command, const std::string& here) {
   return line;
 }
 
-void tell(const RerunCommand& command, const RunModel& model, const std::vector<std::string>& ids,
+void tell(const RerunCommand& command, const ResolvedRun& run, const std::vector<std::string>& ids,
           const std::string& here) {
-  for (const std::string& sentence : untold_by(model, ids))
+  for (const std::string& sentence : untold_by(run, ids))
     std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
   for (const std::string& id : ids) {
-    const CaseRecord* record = model.find(id);
-    if (record != nullptr && fails_only_after_others(*record))
+    const ResolvedCase* record = run.find(id);
+    if (record != nullptr && record->fails_only_after_others)
       std::fprintf(stderr, "proctor: %s fails only after other cases of its process; to repeat that: %s\n",
-                   shown(id).c_str(), shown(rerun_command(model, *record)).c_str());
+                   shown(id).c_str(), shown(record->rerun_command()).c_str());
   }
   if (!command.on_others.empty())
     std::fprintf(stderr, "proctor: these may get other devices than they had: %s\n",
@@ -229,7 +227,7 @@ Error ended_by_others(const std::string& run_dir) {
 Error no_run(Error error, const std::string& place) {
   std::error_code unknown;
   const auto latest =
-      std::filesystem::exists(place, unknown) ? Result<RunModel>(error) : load_run(kLatestRun);
+      std::filesystem::exists(place, unknown) ? Result<ResolvedRun>(error) : load_run(kLatestRun);
   if (latest && find_case(*latest, place, kLatestRun))
     error.hint = fmt::format("To rerun this case, write: proctor rerun --case {}", shell_quote(place));
   return Error::usage_of(error);
@@ -240,33 +238,33 @@ int rerun(const RerunOptions& options) {
     if (const auto repeats = parse_repeats(*options.repeat); !repeats)
       return fail(Error::refused("--repeat: " + repeats.error().what, repeats.error().hint));
   }
-  const auto model = load_run(options.run_dir);
-  if (!model) return fail(no_run(model.error(), options.run_dir));
-  if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
+  const auto run = load_run(options.run_dir);
+  if (!run) return fail(no_run(run.error(), options.run_dir));
+  if (auto fits = run->plan.exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   if (options.bisect) {
-    const auto record = find_case(*model, *options.bisect, options.run_dir);
-    return record ? bisect(*model, **record) : fail(record.error());
+    const auto record = find_case(*run, *options.bisect, options.run_dir);
+    return record ? bisect(*run, **record) : fail(record.error());
   }
-  const auto ids = selected_cases(options, *model);
+  const auto ids = selected_cases(options, *run);
   if (!ids) return fail(ids.error());
   if (options.failed && ids->empty()) {
     std::printf("nothing to run again: no case of %s was bad\n", shown(options.run_dir).c_str());
     return kExitGreen;
   }
   const RerunOn same_or_all = options.each_device ? RerunOn::kOfRun : RerunOn::kSame;
-  RerunCommand command = rerun_of(*model, *ids, options.any_device ? RerunOn::kAny : same_or_all);
+  RerunCommand command = rerun_of(*run, *ids, options.any_device ? RerunOn::kAny : same_or_all);
   if (command.words.empty()) return fail(ended_by_others(options.run_dir));
-  if (options.each_device) leave_chosen_devices_out(*model, command);
-  const bool starts = !options.dry_run || has_dry_run(command, model->plan().exec);
+  if (options.each_device) leave_chosen_devices_out(*run, command);
+  const bool starts = !options.dry_run || has_dry_run(command, run->plan.exec);
   if (auto added = add_options(options, starts, command.words); !added) return fail(added.error());
   const std::string here = command_directory();
   if (auto gone = go_to(command); !gone) return fail(gone.error());
-  if (auto same = check_same(options, *model, *ids, command); !same) return fail(same.error());
+  if (auto same = check_same(options, *run, *ids, command); !same) return fail(same.error());
   if (!starts) {
     std::printf("%s\n", shown(command_text(command, here)).c_str());
     return kExitGreen;
   }
-  tell(command, *model, *ids, here);
+  tell(command, *run, *ids, here);
   auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
   if (!words) return fail(words.error());
   command.words = *std::move(words);
@@ -283,13 +281,13 @@ Result<void> check_ended(const std::string& run_dir) {
                         "Stop it with `proctor finish --stop " + run_dir + "`, or wait for its end.");
 }
 
-Result<RerunCommand> resume_command(const std::string& run_dir, const RunModel& model) {
-  if (model.plan().exec)
+Result<RerunCommand> resume_command(const std::string& run_dir, const ResolvedRun& run) {
+  if (run.plan.exec)
     return Error::refused(run_dir + " is a run of `proctor exec`, which has one case",
                           "Repeat it with `proctor rerun`.");
-  RerunCommand command = rerun_of(model, {}, RerunOn::kOfRun);
+  RerunCommand command = rerun_of(run, {}, RerunOn::kOfRun);
   const bool is_merged = std::ranges::any_of(
-      model.plan().stack, [](const auto& entry) { return entry.first.starts_with("shard."); });
+      run.plan.stack, [](const auto& entry) { return entry.first.starts_with("shard."); });
   if (command.words.empty() || is_merged)
     return Error::refused(run_dir + " has the cases of several runs", "Resume each of these runs.");
   command.words = without_options(command.words, {"--min-executed"});  // of the whole run
@@ -297,21 +295,21 @@ Result<RerunCommand> resume_command(const std::string& run_dir, const RunModel& 
   const auto directory = std::filesystem::absolute(run_dir, ec);
   if (ec) return Error::system("find " + run_dir, ec.value());
   add_option(command.words, {"--rest-of", directory.lexically_normal().string()});
-  if (const auto changes = changes_since(model, {}); !changes.empty())
+  if (const auto changes = changes_since(run, {}); !changes.empty())
     return Error::refused("The run cannot be resumed, because this changed: " + joined(changes, "; "),
                           "Use `proctor rerun --anyway` to run all of it again.");
   return command;
 }
 
-Result<void> record_again(const std::string& run_dir, const RunModel& model, const std::string& file) {
+Result<void> record_again(const std::string& run_dir, const ResolvedRun& run, const std::string& file) {
   const auto sha256 = run_journal_sha256(run_dir);
   if (!sha256) return sha256.error();
   auto history = History::open(file, kHistoryWait);
-  return history ? record_run(*history, model, *sha256) : history.error();
+  return history ? record_run(*history, run, *sha256) : history.error();
 }
 
 // The run left no case. Reports and exit code are those of the run.
-int report_again(const std::string& run_dir, const RunModel& model, const std::vector<std::string>& asked) {
+int report_again(const std::string& run_dir, const ResolvedRun& run, const std::vector<std::string>& asked) {
   std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
   if (std::ranges::find(asked, "--dry-run") != asked.end()) return kExitGreen;
   if (const std::string out = option_value(asked, "--out"); !out.empty()) {
@@ -321,12 +319,12 @@ int report_again(const std::string& run_dir, const RunModel& model, const std::v
     if (const int code = render_again(run_dir, default_formats(), out); code != kExitGreen) return code;
   }
   if (const std::string junit = option_value(asked, "--junit"); !junit.empty()) {
-    if (auto written = write_junit_to(junit, model); !written) return fail(written.error());
+    if (auto written = write_junit_to(junit, run); !written) return fail(written.error());
   }
   if (const std::string history = option_value(asked, "--history"); !history.empty()) {
-    if (auto recorded = record_again(run_dir, model, history); !recorded) warn_not_recorded(recorded.error());
+    if (auto recorded = record_again(run_dir, run, history); !recorded) warn_not_recorded(recorded.error());
   }
-  const int code = exit_code(model);
+  const int code = run.exit_code;
   if (code != kExitGreen) std::printf("exit code %d is that of the run\n", code);
   return code;
 }
@@ -334,16 +332,16 @@ int report_again(const std::string& run_dir, const RunModel& model, const std::v
 }  // namespace
 
 int resume_run(const std::string& run_dir, const std::vector<std::string>& more) {
-  const auto model = load_run(run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
+  const auto run = load_run(run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
   if (auto ended = check_ended(run_dir); !ended) return fail(ended.error());
-  if (cases_left_by(*model).empty()) return report_again(run_dir, *model, more);
-  auto command = resume_command(run_dir, *model);
+  if (cases_left_by(*run).empty()) return report_again(run_dir, *run, more);
+  auto command = resume_command(run_dir, *run);
   if (!command) return fail(command.error());
   add_option(command->words, more);
   const std::string here = command_directory();
   if (auto gone = go_to(*command); !gone) return fail(gone.error());
-  tell(*command, *model, {}, here);
+  tell(*command, *run, {}, here);
   auto words = fill_in_secrets(std::move(command->words), variable_of_this_process);
   if (!words) return fail(words.error());
   command->words = *std::move(words);

@@ -46,25 +46,25 @@ class DigestsNow : public EventSink {
   std::map<std::string, ProgramRead> digests_;
 };
 
-std::vector<PlannedSuite> suites_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+std::vector<PlannedSuite> suites_of(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   std::set<std::string> names;
   for (const std::string& id : case_ids) {
-    if (const CaseRecord* record = model.find(id)) names.insert(record->planned.suite);
+    if (const ResolvedCase* test = run.find(id)) names.insert(test->planned.suite);
   }
-  std::vector<PlannedSuite> suites = model.plan().suites;
+  std::vector<PlannedSuite> suites = run.plan.suites;
   if (!names.empty())
     std::erase_if(suites, [&](const PlannedSuite& suite) { return !names.contains(suite.name); });
   return suites;
 }
 
 // Of those whose digest the run told.
-void compare_programs(const RunModel& model, const std::vector<PlannedSuite>& suites,
+void compare_programs(const ResolvedRun& run, const std::vector<PlannedSuite>& suites,
                       std::vector<std::string>& changes) {
   DigestsNow now;
   for (ProgramDigests programs(suites); !programs.is_done();) programs.read_piece(now);
   std::set<std::string> seen;
   for (const PlannedSuite& suite : suites) {
-    const std::string then = model.program_read(suite).sha256;
+    const std::string then = run.program_read(suite).sha256;
     if (then.empty() || !seen.insert(suite.program).second) continue;
     const auto read = now.digests().find(suite.program);
     if (read == now.digests().end() || read->second.sha256.empty()) {
@@ -98,10 +98,10 @@ std::vector<Backend> backends_of(const std::vector<PlannedDevice>& devices) {
   return backends;
 }
 
-Result<FoundDevices> devices_here(const RunModel& model, const RerunCommand& command,
+Result<FoundDevices> devices_here(const ResolvedRun& run, const RerunCommand& command,
                                   const std::vector<PlannedDevice>& wanted) {
   MachineOptions options;
-  if (model.plan().sim) options.sim = option_value(command.words, "--sim");
+  if (run.plan.sim) options.sim = option_value(command.words, "--sim");
   const auto machine = Machine::open(options, "rerun");
   if (!machine) return machine.error();
   return (*machine)->devices(backends_of(wanted));
@@ -115,29 +115,29 @@ Error not_here(const std::string& what) {
 
 }  // namespace
 
-std::vector<std::string> changes_since(const RunModel& model, const std::vector<std::string>& case_ids) {
+std::vector<std::string> changes_since(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   std::vector<std::string> changes;
-  for (const InputFile& input : model.plan().inputs) compare_file(input.file, input.sha256, changes);
-  if (const auto& known = model.plan().known_failures) compare_file(known->file, known->sha256, changes);
-  compare_programs(model, suites_of(model, case_ids), changes);
+  for (const InputFile& input : run.plan.inputs) compare_file(input.file, input.sha256, changes);
+  if (const auto& known = run.plan.known_failures) compare_file(known->file, known->sha256, changes);
+  compare_programs(run, suites_of(run, case_ids), changes);
   return changes;
 }
 
-std::vector<std::string> untold_by(const RunModel& model, const std::vector<std::string>& case_ids) {
+std::vector<std::string> untold_by(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   std::vector<std::string> untold;
-  for (const PlannedSuite& suite : suites_of(model, case_ids)) {
-    if (!suite.program.empty() && model.program_read(suite).sha256.empty())
+  for (const PlannedSuite& suite : suites_of(run, case_ids)) {
+    if (!suite.program.empty() && run.program_read(suite).sha256.empty())
       untold.push_back("the journal has no digest of " + suite.program);
   }
   return untold;
 }
 
-Result<void> check_same_devices(const RunModel& model, const RerunCommand& command) {
+Result<void> check_same_devices(const ResolvedRun& run, const RerunCommand& command) {
   const std::set<std::string> ids = devices_named_in(command.words);
-  std::vector<PlannedDevice> wanted = model.plan().devices;
+  std::vector<PlannedDevice> wanted = run.plan.devices;
   std::erase_if(wanted, [&](const PlannedDevice& device) { return !ids.contains(device.id); });
   if (wanted.empty()) return {};
-  const auto here = devices_here(model, command, wanted);
+  const auto here = devices_here(run, command, wanted);
   if (!here) return here.error();
   for (const PlannedDevice& device : wanted) {
     const PoolDevice* found = here->find(device.id);

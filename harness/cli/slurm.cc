@@ -28,7 +28,7 @@
 #include "harness/plan/shard.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/schedule/signals.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -79,11 +79,11 @@ bool lost_its_node(const SlurmTask& task) { return task.state == "NODE_FAIL" || 
 int merge_and_tell(const SlurmArray& array, const Words& directories, bool lost_a_node) {
   const auto merged = merge_run_directories(directories, place_of_merged(array.directory));
   if (!merged) return fail(merged.error());
-  const int code = shell_exit_code(merged->model);
+  const int code = merged->run.shell_exit_code;
   const int told = code == kExitIncomplete && lost_a_node ? kExitMachine : code;
   std::fflush(stdout);
   ConsoleOutput output(STDOUT_FILENO);
-  Console(output, {.header = false}, merged->directory, {}, true).finish(merged->model, told, {});
+  Console(output, {.header = false}, merged->directory, {}, true).finish(merged->run, told, {});
   output.drain(kLastLinesLimit);
   return told;
 }

@@ -18,7 +18,7 @@
 #include "harness/machine/installation.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_nodes.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

@@ -35,15 +35,15 @@ ShardRuns read_shard(const std::string& parent, int index) {
   ShardRuns runs{.index = index};
   std::set<std::string> left;  // cases
   for (const std::string& directory : directories_of(parent, index)) {
-    const auto model = load_run(directory);
-    if (!model && has_journal(directory)) runs.unreadable.push_back(model.error().message());
-    if (!model) continue;
+    const auto run = load_run(directory);
+    if (!run && has_journal(directory)) runs.unreadable.push_back(run.error().message());
+    if (!run) continue;
     runs.directories.push_back(directory);
-    for (const CaseRecord& record : model->cases()) {
-      left.insert(record.planned.id);
-      if (model->verdict(record).outcome != Outcome::kNotrun) left.erase(record.planned.id);
+    for (const ResolvedCase& test : run->cases) {
+      left.insert(test.planned.id);
+      if (test.verdict.outcome != Outcome::kNotrun) left.erase(test.planned.id);
     }
-    runs.is_complete = left.empty() && model->ended();
+    runs.is_complete = left.empty() && run->ended;
   }
   return runs;
 }

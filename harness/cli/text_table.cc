@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "harness/core/text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

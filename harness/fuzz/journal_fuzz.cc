@@ -1,8 +1,7 @@
 // A journal, as reports, the gate and the history read it, and what they make of it.
 #include "harness/fuzz/fuzz.h"
 #include "reports/gate/gate_report.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace {
 
@@ -12,8 +11,8 @@ void load(const std::string& text) {
   const fuzz::File file(text);
   const auto model = load_journal(file.path());
   if (!model) return;
-  fuzz::check(model->summary().planned() == static_cast<int>(model->cases().size()));
-  fuzz::check(exit_code(*model) != 0 || model->ended());
+  fuzz::check(model->summary.planned() == static_cast<int>(model->cases.size()));
+  fuzz::check(model->exit_code != 0 || model->ended);
 }
 
 void gate(const std::string& text) {

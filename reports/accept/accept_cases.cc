@@ -8,8 +8,8 @@
 #include "harness/core/text.h"
 #include "reports/accept/accept_parts.h"
 #include "reports/accept/attribution.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -31,15 +31,15 @@ std::string vendor_code(const AttemptEnded& end) {
   return {};
 }
 
-std::string words_of(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+std::string words_of(const ResolvedRun& run, const ResolvedCase& test, const Attempt& attempt) {
   const bool only_warned = !is_bad(verdict_of(attempt).outcome);
   const auto about_it = [&](const Warning& warning) {
     return warning.code == WarningCode::kCaseWarning &&
-           warning.text.find(record.planned.id) != std::string::npos;
+           warning.text.find(test.planned.id) != std::string::npos;
   };
-  const auto warning = std::ranges::find_if(model.warnings(), about_it);
-  if (only_warned && warning != model.warnings().end()) return one_line(warning->text, kLongestWords);
-  std::string words = fmt::format("{}: {}", record.planned.id, headline(model, record, attempt));
+  const auto warning = std::ranges::find_if(run.warnings, about_it);
+  if (only_warned && warning != run.warnings.end()) return one_line(warning->text, kLongestWords);
+  std::string words = fmt::format("{}: {}", test.planned.id, attempt.headline);
   const bool told = attempt.end && !attempt.end->failures.empty();
   const Failure failure = told ? attempt.end->failures.front() : Failure{};
   if (!failure.got.empty() && words.find(failure.got) == std::string::npos)
@@ -47,45 +47,45 @@ std::string words_of(const RunModel& model, const CaseRecord& record, const Atte
   return one_line(words, kLongestWords);
 }
 
-AcceptFinding finding_of(const RunModel& model, const CaseRecord& record, const Attempt& attempt,
+AcceptFinding finding_of(const ResolvedRun& run, const ResolvedCase& test, const Attempt& attempt,
                          const AcceptStep& step) {
   const Verdict verdict = verdict_of(attempt);
-  const std::string words = words_of(model, record, attempt);
+  const std::string words = words_of(run, test, attempt);
   // A query that hangs decides the action, whichever check called it.
   const bool is_silent = verdict.reason.text() == kHeld;
   AcceptFinding finding{.step = std::string(step.name),
-                        .case_id = record.planned.id,
+                        .case_id = test.planned.id,
                         .words = words,
                         .code = attempt.end ? vendor_code(*attempt.end) : "",
                         .evidence = attempt.start.log,
                         .rule = is_silent ? action_for("*", {Outcome::kDeviceLost, {}})
-                                          : action_for(without_backend(record.planned.id), verdict)};
+                                          : action_for(without_backend(test.planned.id), verdict)};
   return finding;
 }
 
 // Cases of these suites look at all devices of the machine, whichever they hold.
-bool is_about_machine(const CaseRecord& record) { return record.planned.id.starts_with("visibility."); }
+bool is_about_machine(const ResolvedCase& test) { return test.planned.id.starts_with("visibility."); }
 
-std::string suite_of(const CaseRecord& record) {
-  const std::string name = without_backend(record.planned.id);
+std::string suite_of(const ResolvedCase& test) {
+  const std::string name = without_backend(test.planned.id);
   return name.substr(0, name.find('/'));
 }
 
 class CaseJudge {
  public:
-  CaseJudge(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices)
-      : model_(model), question_(question), devices_(devices) {
+  CaseJudge(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices)
+      : run_(run), question_(question), devices_(devices) {
     for (auto& [id, device] : devices_) {
       for (const AcceptStep* step : question.steps.taken) device.steps.push_back({.step = step});
     }
   }
 
   void judge() {
-    for (const CaseRecord& record : model_.cases()) {
-      if (const AcceptStep* step = step_of(record.planned.id)) count(record, *step);
+    for (const ResolvedCase& test : run_.cases) {
+      if (const AcceptStep* step = step_of(test.planned.id)) count(test, *step);
     }
     for (const OfCase& found : found_) {
-      for (const std::string& id : guilty_devices(found.trials)) guilty_[suite_of(*found.record)].insert(id);
+      for (const std::string& id : guilty_devices(found.trials)) guilty_[suite_of(*found.test)].insert(id);
     }
     for (const OfCase& found : found_) {
       if (!is_shared(found)) judge_alone(found);
@@ -103,7 +103,7 @@ class CaseJudge {
   };
   // The failures of one case, and the trials that clear devices of them.
   struct OfCase {
-    const CaseRecord* record;
+    const ResolvedCase* test;
     const AcceptStep* step;
     std::set<std::string> tried{};  // devices on which it passed or failed
     std::vector<FailedAlone> alone{};
@@ -118,33 +118,33 @@ class CaseJudge {
     return found == device->second.steps.end() ? nullptr : &*found;
   }
 
-  std::vector<std::string> candidates(const CaseRecord& record) const {
+  std::vector<std::string> candidates(const ResolvedCase& test) const {
     std::vector<std::string> ids;
-    for (const PlannedDevice& device : model_.plan().devices) {
-      if (device.backend == record.planned.backend) ids.push_back(device.id);
+    for (const PlannedDevice& device : run_.plan.devices) {
+      if (device.backend == test.planned.backend) ids.push_back(device.id);
     }
     return ids;
   }
 
   // ---- The result of each attempt ----
 
-  void count(const CaseRecord& record, const AcceptStep& step) {
+  void count(const ResolvedCase& test, const AcceptStep& step) {
     std::set<std::string> seen;
-    OfCase found{.record = &record, .step = &step};
-    for (const Attempt& attempt : record.attempts) {
+    OfCase found{.test = &test, .step = &step};
+    for (const Attempt& attempt : test.attempts) {
       if (attempt.end && !counts(attempt) && !is_suspect(attempt)) continue;
       seen.insert(attempt.start.devices.begin(), attempt.start.devices.end());
       count(attempt, found);
     }
-    if (record.planned.devices > 0) count_not_run(record, step, seen);
+    if (test.planned.devices > 0) count_not_run(test, step, seen);
     if (!found.alone.empty() || !found.failed.empty()) found_.push_back(std::move(found));
   }
 
   void count(const Attempt& attempt, OfCase& found) {
-    const CaseRecord& record = *found.record;
+    const ResolvedCase& test = *found.test;
     const Verdict& verdict = verdict_of(attempt);
-    const bool is_known = model_.verdict(record).outcome == Outcome::kXfail && is_bad(verdict.outcome);
-    const bool is_good = !is_bad(verdict.outcome) && !is_warning_about_device(record, attempt);
+    const bool is_known = test.verdict.outcome == Outcome::kXfail && is_bad(verdict.outcome);
+    const bool is_good = !is_bad(verdict.outcome) && !is_warning_about_device(test, attempt);
     for (const std::string& id : attempt.start.devices) {
       AcceptStepResult* own = result(id, *found.step);
       if (own == nullptr) continue;
@@ -168,14 +168,14 @@ class CaseJudge {
   }
 
   // Counts the case for each device that took no part in it. Without its partners a device cannot take part.
-  void count_not_run(const CaseRecord& record, const AcceptStep& step, const std::set<std::string>& seen) {
-    const Verdict& verdict = model_.verdict(record);
+  void count_not_run(const ResolvedCase& test, const AcceptStep& step, const std::set<std::string>& seen) {
+    const Verdict& verdict = test.verdict;
     const bool is_skip = verdict.outcome == Outcome::kSkip;
     const bool is_unrun = verdict.outcome == Outcome::kNotrun;
     const bool by_partner =
-        record.planned.devices > 1 &&
+        test.planned.devices > 1 &&
         (!is_unrun || verdict.reason == Reason::kDeviceUnhealthy || verdict.reason == Reason::kDeviceLost);
-    for (const std::string& id : candidates(record)) {
+    for (const std::string& id : candidates(test)) {
       AcceptStepResult* own = seen.contains(id) ? nullptr : result(id, step);
       if (own == nullptr) continue;
       ++(is_skip || by_partner ? own->skipped : own->not_run);
@@ -232,7 +232,7 @@ class CaseJudge {
   // A text with the address of one device and the UUID of another names both. Parts of a card have one address, which
   // names none of them.
   std::set<std::string> devices_named(const std::string& text) const {
-    const auto& planned = model_.plan().devices;
+    const auto& planned = run_.plan.devices;
     std::set<std::string> named;
     for (const auto member : {&PlannedDevice::pci, &PlannedDevice::uuid, &PlannedDevice::id}) {
       for (const PlannedDevice& device : planned) {
@@ -245,8 +245,8 @@ class CaseJudge {
   }
 
   // On hardware a rule that no document demands only warns; for who accepts a device it is as good as any other.
-  static bool is_warning_about_device(const CaseRecord& record, const Attempt& attempt) {
-    const std::string name = without_backend(record.planned.id);
+  static bool is_warning_about_device(const ResolvedCase& test, const Attempt& attempt) {
+    const std::string name = without_backend(test.planned.id);
     const bool is_about_device =
         name.starts_with("management/Inventory.") || name.starts_with("memory/Links.");
     return is_about_device && attempt.end &&
@@ -266,7 +266,7 @@ class CaseJudge {
 
   // A case about the whole machine counts against no device by itself, if there are several.
   bool is_shared(const OfCase& found) const {
-    return is_about_machine(*found.record) && candidates(*found.record).size() > 1;
+    return is_about_machine(*found.test) && candidates(*found.test).size() > 1;
   }
 
   void judge_alone(const OfCase& found) {
@@ -276,8 +276,8 @@ class CaseJudge {
       AcceptStepResult* own = result(alone.device, *found.step);
       if (own == nullptr) continue;
       ++own->failed;
-      if (!on_all) guilty_[suite_of(*found.record)].insert(alone.device);
-      AcceptFinding finding = finding_of(model_, *found.record, *alone.attempt, *found.step);
+      if (!on_all) guilty_[suite_of(*found.test)].insert(alone.device);
+      AcceptFinding finding = finding_of(run_, *found.test, *alone.attempt, *found.step);
       if (on_all) {
         finding.rule.action = AcceptAction::kFixSoftware;
         finding.words += "; all devices fail it";
@@ -287,7 +287,7 @@ class CaseJudge {
   }
 
   void judge_shared(const OfCase& found) {
-    const std::string suite = suite_of(*found.record);
+    const std::string suite = suite_of(*found.test);
     const auto failed = failed_alone(found);
     const bool is_explained = guilty_.contains(suite) || open_.contains(suite);
     for (const std::string& id : failed) {
@@ -296,14 +296,14 @@ class CaseJudge {
       } else {
         leave_open({id}, found,
                    fmt::format("the software or one of {} is at fault: {}", fmt::join(failed, ", "),
-                               words_of(model_, *found.record, *found.alone.front().attempt)),
+                               words_of(run_, *found.test, *found.alone.front().attempt)),
                    "fix the software, or take one device out of the machine");
       }
     }
   }
 
   void judge_trials(const OfCase& found) {
-    const auto is_guilty = [&](const std::string& id) { return explains(id, suite_of(*found.record)); };
+    const auto is_guilty = [&](const std::string& id) { return explains(id, suite_of(*found.test)); };
     const auto attributions = attribute(found.trials, is_guilty);
     std::set<std::pair<Attribution::Kind, std::vector<std::string>>> written;
     for (std::size_t i = 0; i < attributions.size(); ++i) {
@@ -315,17 +315,17 @@ class CaseJudge {
 
   void apply(const Attribution& attribution, const Attempt& attempt, const OfCase& found) {
     using Kind = Attribution::Kind;
-    const std::string words = words_of(model_, *found.record, attempt);
+    const std::string words = words_of(run_, *found.test, attempt);
     if (attribution.kind == Kind::kDevice) {
       const std::string& id = attribution.devices.front();
       if (AcceptStepResult* own = result(id, *found.step)) {
         ++own->failed;
-        devices_.at(id).findings.push_back(finding_of(model_, *found.record, attempt, *found.step));
+        devices_.at(id).findings.push_back(finding_of(run_, *found.test, attempt, *found.step));
         devices_.at(id).findings.back().words += partners_of(id, found);
       }
     } else if (attribution.kind == Kind::kExplained) {
       for (const std::string& id : attribution.devices) {
-        if (!explains(id, suite_of(*found.record))) skip_explained(id, *found.step);
+        if (!explains(id, suite_of(*found.test))) skip_explained(id, *found.step);
       }
     } else {
       leave_open(attribution.devices, found, open_words(attribution, found, words),
@@ -337,7 +337,7 @@ class CaseJudge {
                                 const std::string& words) {
     const std::string all = fmt::format("{}", fmt::join(attribution.devices, " and "));
     const bool is_connection =
-        attribution.kind == Attribution::Kind::kConnection && !is_about_machine(*found.record);
+        attribution.kind == Attribution::Kind::kConnection && !is_about_machine(*found.test);
     if (is_connection) return fmt::format("{} fail together, and each works with others: {}", all, words);
     return fmt::format("one of {} or their connection is at fault, and no other trial shows which: {}", all,
                        words);
@@ -345,7 +345,7 @@ class CaseJudge {
 
   static std::string repair_of(const Attribution& attribution, const OfCase& found) {
     const std::string all = fmt::format("{}", fmt::join(attribution.devices, " and "));
-    if (is_about_machine(*found.record)) return fmt::format("fix the software, or take one of {} out", all);
+    if (is_about_machine(*found.test)) return fmt::format("fix the software, or take one of {} out", all);
     return attribution.kind == Attribution::Kind::kConnection
                ? fmt::format("reseat the connection of {}", all)
                : fmt::format("exchange one of {} for a device that is accepted", all);
@@ -387,7 +387,7 @@ class CaseJudge {
   // `repair`: what to do before the next acceptance.
   void leave_open(const std::vector<std::string>& ids, const OfCase& found, const std::string& words,
                   const std::string& repair) {
-    open_.insert(suite_of(*found.record));
+    open_.insert(suite_of(*found.test));
     for (const std::string& id : ids) {
       AcceptStepResult* own = result(id, *found.step);
       if (own == nullptr) continue;
@@ -398,7 +398,7 @@ class CaseJudge {
     }
   }
 
-  const RunModel& model_;
+  const ResolvedRun& run_;
   const AcceptQuestion& question_;
   JudgedDevices& devices_;
   std::vector<OfCase> found_;
@@ -408,8 +408,8 @@ class CaseJudge {
 
 }  // namespace
 
-void judge_cases(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
-  CaseJudge(model, question, devices).judge();
+void judge_cases(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices) {
+  CaseJudge(run, question, devices).judge();
 }
 
 }  // namespace proctor

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "reports/accept/accept_parts.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -186,8 +186,8 @@ void judge_common_probe(JudgedDevices& devices) {
 }
 
 // Adds a gap for a device that a person drained before the run or during it.
-void judge_drained(const RunModel& model, JudgedDevices& devices) {
-  for (const Warning& warning : model.warnings()) {
+void judge_drained(const ResolvedRun& run, JudgedDevices& devices) {
+  for (const Warning& warning : run.warnings) {
     if (warning.code != WarningCode::kDeviceDrained) continue;
     const auto device = devices.find(warning.text.substr(0, warning.text.find(' ')));
     if (device == devices.end() || !device->second.findings.empty()) continue;
@@ -218,8 +218,8 @@ std::vector<std::string> judge_facts(const AcceptQuestion& question, JudgedDevic
   return gaps;
 }
 
-void judge_health(const RunModel& model, JudgedDevices& devices) {
-  for (const DeviceHealth& health : model.health()) {
+void judge_health(const ResolvedRun& run, JudgedDevices& devices) {
+  for (const DeviceHealth& health : run.health) {
     const auto device = devices.find(health.device);
     if (device == devices.end()) continue;
     if (const char* what = fault_text(health.what)) {
@@ -234,7 +234,7 @@ void judge_health(const RunModel& model, JudgedDevices& devices) {
     }
   }
   judge_common_probe(devices);
-  judge_drained(model, devices);
+  judge_drained(run, devices);
 }
 
 }  // namespace proctor

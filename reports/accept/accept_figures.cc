@@ -4,7 +4,7 @@
 
 #include "reports/accept/accept_parts.h"
 #include "reports/accept/sibling_speed.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -13,9 +13,9 @@ namespace {
 bool is_speed(const Measure& measure) { return measure.unit == "GB/s" || measure.unit == "GFLOP/s"; }
 
 // The last of several.
-void collect(const RunModel& model, JudgedDevices& devices) {
-  for (const CaseRecord& record : model.cases()) {
-    for (const Attempt& attempt : record.attempts) {
+void collect(const ResolvedRun& run, JudgedDevices& devices) {
+  for (const ResolvedCase& test : run.cases) {
+    for (const Attempt& attempt : test.attempts) {
       if (!attempt.end || attempt.end->verdict.outcome != Outcome::kPass || attempt.start.devices.size() != 1)
         continue;
       const auto device = devices.find(attempt.start.devices.front());
@@ -121,8 +121,8 @@ void judge_common(const std::string& name, const ValuesOfDevices& values, const 
 }  // namespace
 
 // The speed of a simulated device is that of the host: it is compared only with a floor of --expect.
-void judge_figures(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
-  collect(model, devices);
+void judge_figures(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices) {
+  collect(run, devices);
   const auto best = best_of_siblings(devices);
   for (auto& [id, device] : devices) {
     const ExpectedModel* expected = question.expected ? question.expected->find(device.model) : nullptr;
@@ -130,7 +130,7 @@ void judge_figures(const RunModel& model, const AcceptQuestion& question, Judged
       const auto sibling = best.find({device.model, figure.name});
       if (expected != nullptr && expected->floors.contains(figure.name))
         figure.floor = expected->floors.at(figure.name);
-      if (!model.simulated() && sibling != best.end() && is_of_device_alone(figure.name))
+      if (!run.simulated && sibling != best.end() && is_of_device_alone(figure.name))
         figure.best = sibling->second;
       const bool below_floor = figure.floor && figure.value < *figure.floor;
       const bool below_best = figure.best && is_far_below(figure, *figure.best);
@@ -141,11 +141,11 @@ void judge_figures(const RunModel& model, const AcceptQuestion& question, Judged
 }
 
 // A device whose own results are wrong has no vote.
-void judge_common_results(const RunModel& model, const AcceptQuestion& question, JudgedDevices& devices) {
+void judge_common_results(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices) {
   constexpr std::string_view kCommon = "same.";
   std::map<std::pair<std::string, std::string>, ValuesOfDevices> told;  // by model and name
-  for (const CaseRecord& record : model.cases()) {
-    for (const Attempt& attempt : record.attempts) {
+  for (const ResolvedCase& test : run.cases) {
+    for (const Attempt& attempt : test.attempts) {
       if (!attempt.end || attempt.start.devices.size() != 1) continue;
       const auto device = devices.find(attempt.start.devices.front());
       if (device == devices.end() || computes_wrong(device->second)) continue;

@@ -175,7 +175,7 @@ Result<AcceptReport> parse_accept_report(std::string_view text) {
   return report;
 }
 
-FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const RunModel& model) {
+FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const ResolvedRun& run) {
   std::error_code ignored;
   const std::filesystem::path file = run_dir / "accept.json";
   if (run_dir.empty() || !std::filesystem::exists(std::filesystem::symlink_status(file, ignored))) return {};
@@ -185,7 +185,7 @@ FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const
   if (!text) return {.report = {}, .warning = "accept.json is ignored: it cannot be read"};
   auto report = parse_accept_report(*text);
   if (!report) return {.report = {}, .warning = "accept.json is ignored: it " + report.error().what};
-  if (report->run_id != model.plan().run_id)
+  if (report->run_id != run.plan.run_id)
     return {.report = {}, .warning = "accept.json is ignored: another run wrote it"};
   return {.report = *std::move(report), .warning = {}};
 }

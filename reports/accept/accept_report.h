@@ -17,7 +17,7 @@
 #include "harness/core/card_facts.h"
 #include "harness/core/result.h"
 #include "reports/accept/acceptance.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -78,7 +78,7 @@ struct FoundAcceptReport {
 };
 
 // The accept.json in the directory of this run. A file that is broken, or that another run wrote, is ignored.
-FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const RunModel& model);
+FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const ResolvedRun& run);
 
 // ---- Words and signs that all reports share ----
 

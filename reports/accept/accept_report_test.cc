@@ -11,7 +11,7 @@
 #include "reports/accept/accept_summary.h"
 #include "reports/accept/accept_table.h"
 #include "reports/accept/test_report.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -216,16 +216,16 @@ TEST(AcceptReport, RefusesOtherDocuments) {
 
 TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
   const TempDir directory;
-  const RunModel model = model_of({plan_of({planned("s/a")})});
+  const ResolvedRun run = model_of({plan_of({planned("s/a")})});
   const auto found_with = [&](const std::string& text) {
     EXPECT_TRUE(replace_file((directory / "accept.json").string(), text));
-    return find_accept_report(directory.path(), model);
+    return find_accept_report(directory.path(), run);
   };
-  const auto none = find_accept_report(directory.path(), model);
+  const auto none = find_accept_report(directory.path(), run);
   EXPECT_FALSE(none.report);
   EXPECT_EQ(none.warning, "");
   json document = one_rejected_of_four();
-  document["run_id"] = model.plan().run_id;
+  document["run_id"] = run.plan.run_id;
   EXPECT_TRUE(found_with(document.dump()).report);
   document["run_id"] = "another";
   EXPECT_EQ(found_with(document.dump()).warning, "accept.json is ignored: another run wrote it");

@@ -12,7 +12,7 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/accept/short_ids.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -18,7 +18,7 @@
 #include "reports/accept/accept_action.h"
 #include "reports/accept/accept_steps.h"
 #include "reports/accept/expected_machine.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 

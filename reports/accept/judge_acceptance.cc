@@ -6,7 +6,7 @@
 
 #include "harness/core/count_text.h"
 #include "reports/accept/accept_parts.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -89,9 +89,9 @@ std::vector<std::string> steps_above(int level) {
   return names;
 }
 
-JudgedDevices devices_of(const RunModel& model) {
+JudgedDevices devices_of(const ResolvedRun& run) {
   JudgedDevices devices;
-  for (const PlannedDevice& device : model.plan().devices) {
+  for (const PlannedDevice& device : run.plan.devices) {
     devices.emplace(
         device.id,
         AcceptedDevice{.id = device.id, .model = device.name, .uuid = device.uuid, .pci = device.pci});
@@ -100,9 +100,9 @@ JudgedDevices devices_of(const RunModel& model) {
 }
 
 // As the plan has them; those that are missing come last.
-std::vector<std::string> in_order(const RunModel& model, const JudgedDevices& devices) {
+std::vector<std::string> in_order(const ResolvedRun& run, const JudgedDevices& devices) {
   std::vector<std::string> ids;
-  for (const PlannedDevice& device : model.plan().devices) ids.push_back(device.id);
+  for (const PlannedDevice& device : run.plan.devices) ids.push_back(device.id);
   for (const auto& [id, device] : devices) {
     if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
   }
@@ -111,33 +111,33 @@ std::vector<std::string> in_order(const RunModel& model, const JudgedDevices& de
 
 }  // namespace
 
-Acceptance judge_acceptance(const RunModel& model, const AcceptQuestion& question) {
-  JudgedDevices devices = devices_of(model);
-  judge_health(model, devices);
-  judge_cases(model, question, devices);
-  judge_common_results(model, question, devices);
-  judge_figures(model, question, devices);
+Acceptance judge_acceptance(const ResolvedRun& run, const AcceptQuestion& question) {
+  JudgedDevices devices = devices_of(run);
+  judge_health(run, devices);
+  judge_cases(run, question, devices);
+  judge_common_results(run, question, devices);
+  judge_figures(run, question, devices);
   Acceptance acceptance{.level = question.level,
-                        .simulated = model.simulated(),
+                        .simulated = run.simulated,
                         .verdict = AcceptVerdict::kAccepted,
                         .devices = {},
                         .gaps = judge_facts(question, devices),
                         .left_out = {},
                         .problems = question.problems,
-                        .run_id = model.plan().run_id,
-                        .host = model.plan().hostname,
+                        .run_id = run.plan.run_id,
+                        .host = run.plan.hostname,
                         .command_line = {},
-                        .duration_ms = model.elapsed_ms(),
-                        .stop_signal = ending_signal(model),
+                        .duration_ms = run.elapsed_ms,
+                        .stop_signal = run.ending_signal,
                         .not_tried = steps_above(question.level)};
   for (const AcceptStep* step : question.steps.left_out) acceptance.left_out.emplace_back(step->name);
-  for (const std::string& id : in_order(model, devices)) {
+  for (const std::string& id : in_order(run, devices)) {
     AcceptedDevice& device = devices.at(id);
     decide(device, question, acceptance.simulated);
     acceptance.verdict = std::max(acceptance.verdict, device.verdict);
     acceptance.devices.push_back(std::move(device));
   }
-  const bool cut_short = !model.ended() || model.stop_signal() != 0;
+  const bool cut_short = !run.ended || run.stop_signal != 0;
   if (acceptance.devices.empty() || !acceptance.gaps.empty() || cut_short)
     acceptance.verdict = std::max(acceptance.verdict, AcceptVerdict::kIncomplete);
   return acceptance;

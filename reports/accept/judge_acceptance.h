@@ -5,6 +5,6 @@
 
 namespace proctor {
 
-Acceptance judge_acceptance(const RunModel& model, const AcceptQuestion& question);
+Acceptance judge_acceptance(const ResolvedRun& run, const AcceptQuestion& question);
 
 }  // namespace proctor

@@ -6,7 +6,7 @@
 #include "harness/core/json.h"
 #include "reports/accept/accept_json.h"
 #include "reports/accept/accept_table.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -46,7 +46,7 @@ class Machine {
   void find(const DeviceHealth& health) { health_.push_back(health); }
   void warn(const Warning& warning) { warnings_.push_back(warning); }
 
-  RunModel model() const {
+  ResolvedRun run(const std::optional<Event>& last = {}) const {
     std::vector<PlannedCase> cases;
     std::vector<Event> events;
     std::map<std::string, int> repeats;
@@ -83,6 +83,7 @@ class Machine {
     events.insert(events.end(), health_.begin(), health_.end());
     events.insert(events.end(), warnings_.begin(), warnings_.end());
     events.push_back(RunEnded{});
+    if (last) events.push_back(*last);
     return model_of(events);
   }
 
@@ -109,7 +110,7 @@ std::vector<std::string> verdicts(const Acceptance& acceptance) {
 }
 
 std::vector<std::string> verdicts(const Machine& machine, const AcceptQuestion& question = at_level(2)) {
-  return verdicts(judge_acceptance(machine.model(), question));
+  return verdicts(judge_acceptance(machine.run(), question));
 }
 
 const Verdict kFailed{Outcome::kFail, ""};
@@ -122,7 +123,7 @@ TEST(Acceptance, OnlyTheDeviceThatFailedIsRejected) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b rejected replace"));
   EXPECT_EQ(exit_code(acceptance.verdict), 1);
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("memory.cuda/Copy.IsByteExact"));
@@ -159,7 +160,7 @@ TEST(Acceptance, ADrainedDeviceIsIncompleteAndTheReasonIsTheDrain) {
   Machine machine({"a", "b"});
   machine.lose("b");
   machine.warn({WarningCode::kDeviceDrained, "b is drained since today (by hand): fan"});
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b incomplete"));
   EXPECT_EQ(acceptance.devices[1].reason(), "b is drained since today (by hand): fan");
   EXPECT_EQ(acceptance.devices[1].next, "proctor devices undrain b");
@@ -170,7 +171,7 @@ TEST(Acceptance, AnErrorInTheKernelLogRejectsTheDevice) {
   machine.find(
       {"a", HealthFact::kKernelLog, kGoodCases[1], 5, 0, 0, "xid:48: NVRM: Xid (PCI:0000:03:00): 48, DBE"});
   EXPECT_THAT(verdicts(machine), ElementsAre("a rejected reset", "b accepted"));
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_EQ(acceptance.devices[0].findings[0].code, "xid:48");
   EXPECT_THAT(acceptance.devices[0].findings[0].words, HasSubstr("48, DBE"));
 }
@@ -204,7 +205,7 @@ TEST(Acceptance, OfFourDevicesTheSourceOfAllWrongCopiesIsRejected) {
   Machine machine({"a", "b", "c", "d"});
   machine.add(copies_between({"a", "b", "c", "d"},
                              [](const std::string& source, const std::string&) { return source == "c"; }));
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance),
               ElementsAre("a accepted", "b accepted", "c rejected replace", "d accepted"));
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("with a, b, d"));
@@ -215,7 +216,7 @@ TEST(Acceptance, OfFourDevicesTheConnectionOfTwoLeavesBothIncomplete) {
   machine.add(copies_between({"a", "b", "c", "d"}, [](const std::string& source, const std::string& target) {
     return source > "b" && target > "b";
   }));
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b accepted", "c incomplete", "d incomplete"));
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("c and d fail together, and each works with others"));
 }
@@ -224,7 +225,7 @@ TEST(Acceptance, OfTwoDevicesBothAreIncompleteWhereOneIsWrong) {
   Machine machine({"a", "b"});
   machine.add(copies_between({"a", "b"},
                              [](const std::string& source, const std::string&) { return source == "a"; }));
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a incomplete", "b incomplete"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("one of a and b or their connection is at fault"));
   EXPECT_EQ(exit_code(acceptance.verdict), 3);
@@ -310,7 +311,7 @@ TEST(Acceptance, OfTheSmallStepsEachCaseIsNeeded) {
   Machine machine = with_coverage({{"covered.memory", 75.0, "%", 1, 0}});
   machine.add(
       {"kernels.cuda/Cores.LanesAreRight", {"a"}, {Outcome::kSkip, {Reason::kNeeds, "all_cores:3<4"}}});
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(3));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(3));
   EXPECT_EQ(acceptance.devices[0].reason(), "silent errors: 1 case skipped: needs:all_cores:3<4");
 }
 
@@ -377,7 +378,7 @@ TEST(Acceptance, AStepThatCoversLessThanItsWordsIsAGap) {
               ElementsAre("a accepted"));
   const Acceptance acceptance = judge_acceptance(
       with_coverage({{"covered.memory.tile0", 75.0, "%", 1, 0}, {"covered.memory.tile1", 3.0, "%", 1, 0}})
-          .model(),
+          .run(),
       at_level(3));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a incomplete"));
   EXPECT_EQ(acceptance.devices[0].reason(),
@@ -386,7 +387,7 @@ TEST(Acceptance, AStepThatCoversLessThanItsWordsIsAGap) {
 }
 
 TEST(Acceptance, AStepWithoutACaseIsNoneOfTheDevice) {
-  const Acceptance acceptance = judge_acceptance(Machine({"a"}).model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(Machine({"a"}).run(), at_level(2));
   EXPECT_THAT(acceptance.devices[0].steps,
               ::testing::Not(::testing::Contains(::testing::Field(
                   &AcceptStepResult::step, ::testing::Field(&AcceptStep::name, "management")))));
@@ -430,7 +431,7 @@ TEST(Acceptance, MoreDevicesThanExpectedAreNamed) {
   question.expected = ExpectedMachine{
       .file = "machine.toml",
       .models = {{.name = "H100", .count = 1, .uuids = {"GPU-a"}, .facts = {}, .floors = {}}}};
-  const Acceptance acceptance = judge_acceptance(Machine({"a", "b"}).model(), question);
+  const Acceptance acceptance = judge_acceptance(Machine({"a", "b"}).run(), question);
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b accepted"));
   EXPECT_THAT(acceptance.gaps,
               ElementsAre("machine.toml expects 1 of `H100`, and 2 are here; not listed: b"));
@@ -477,15 +478,12 @@ TEST(Acceptance, AModelThatNobodyExpectedIsIncomplete) {
 }
 
 TEST(Acceptance, AWarningAboutTheInventoryIsAsRedAsAFailure) {
-  RunModel model = [] {
-    Machine machine({"a", "b"});
-    machine.add({"management.cuda/Inventory.LinkHasItsWidth", {"a"}});
-    machine.add(
-        {"management.cuda/Inventory.LinkHasItsWidth", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
-    return machine.model();
-  }();
-  model.on(Warning{WarningCode::kCaseWarning, "management.cuda/Inventory.LinkHasItsWidth: 8 lanes of 16"});
-  const Acceptance acceptance = judge_acceptance(model, at_level(2));
+  Machine machine({"a", "b"});
+  machine.add({"management.cuda/Inventory.LinkHasItsWidth", {"a"}});
+  machine.add(
+      {"management.cuda/Inventory.LinkHasItsWidth", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
+  const Warning warning{WarningCode::kCaseWarning, "management.cuda/Inventory.LinkHasItsWidth: 8 lanes of 16"};
+  const Acceptance acceptance = judge_acceptance(machine.run(warning), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b rejected reseat"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("8 lanes"));
 }
@@ -498,19 +496,19 @@ TEST(Acceptance, ADeviceThatIsLostIsReset) {
 }
 
 TEST(Acceptance, ARunThatWasCutShortIsIncomplete) {
-  RunModel model = Machine({"a"}).model();
-  model.on(StopRequested{.signal = 2, .reason = StopCause::kSignal, .at_ms = 1});
-  EXPECT_EQ(judge_acceptance(model, at_level(2)).verdict, AcceptVerdict::kIncomplete);
+  const ResolvedRun run =
+      Machine({"a"}).run(StopRequested{.signal = 2, .reason = StopCause::kSignal, .at_ms = 1});
+  EXPECT_EQ(judge_acceptance(run, at_level(2)).verdict, AcceptVerdict::kIncomplete);
 }
 
 TEST(Acceptance, NoDeviceIsIncomplete) {
-  EXPECT_EQ(judge_acceptance(Machine({}).model(), at_level(1)).verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(judge_acceptance(Machine({}).run(), at_level(1)).verdict, AcceptVerdict::kIncomplete);
 }
 
 TEST(Acceptance, JsonHasTheVerdictOfEachDevice) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
-  const Acceptance acceptance = judge_acceptance(machine.model(), at_level(2));
+  const Acceptance acceptance = judge_acceptance(machine.run(), at_level(2));
   const auto json = parse_json(accept_json(acceptance, at_level(2), "out"));
   EXPECT_EQ(json.at("verdict"), "rejected");
   EXPECT_EQ(json.at("devices").at(1).at("action"), "replace");
@@ -539,12 +537,12 @@ TEST(ExpectedMachine, IsReadAsItIsWritten) {
   const auto machine = parse_expected(write_expected(devices, facts), "m.toml");
   ASSERT_TRUE(machine) << machine.error().message();
   ASSERT_EQ(machine->models.size(), 1u);
-  const ExpectedModel& model = machine->models.front();
-  EXPECT_EQ(model.count, 2);
-  EXPECT_THAT(model.uuids, ElementsAre("GPU-a", "GPU-b"));
-  EXPECT_EQ(model.facts.at("pcie_width"), 16);
-  EXPECT_EQ(model.facts.at("ecc"), true);
-  EXPECT_FALSE(model.facts.contains("firmware")) << "they differ";
+  const ExpectedModel& run = machine->models.front();
+  EXPECT_EQ(run.count, 2);
+  EXPECT_THAT(run.uuids, ElementsAre("GPU-a", "GPU-b"));
+  EXPECT_EQ(run.facts.at("pcie_width"), 16);
+  EXPECT_EQ(run.facts.at("ecc"), true);
+  EXPECT_FALSE(run.facts.contains("firmware")) << "they differ";
 }
 
 TEST(ExpectedMachine, MistakesAreNamedWithTheirPlace) {

@@ -40,7 +40,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

@@ -6,7 +6,7 @@
 #include "harness/core/json.h"
 #include "harness/core/temp_dir.h"
 #include "harness/core/words.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {

@@ -15,9 +15,9 @@
 #include "harness/core/text.h"
 #include "harness/core/written_number.h"
 #include "reports/compare/single_byte_text.h"
-#include "reports/model/cause.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

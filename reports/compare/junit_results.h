@@ -24,7 +24,7 @@
 #include <unordered_set>
 
 #include "harness/core/result.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

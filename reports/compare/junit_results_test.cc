@@ -9,7 +9,7 @@
 #include "harness/core/temp_dir.h"
 #include "harness/core/text.h"
 #include "reports/formats/junit.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -173,7 +173,7 @@ TEST(JunitResultsTest, Nextest) {
 }
 
 TEST(JunitResultsTest, OursSaysWhatTheJournalSays) {
-  const RunModel model = model_of(rich_journal());
+  const ResolvedRun model = model_of(rich_journal());
   const RunResults expected = results_of(model);
   const RunResults results = read(junit_run(model));
   ASSERT_GE(results.cases.size(), expected.cases.size());  // the suite proctor.run stands behind them

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "reports/model/case_past.h"
-#include "reports/model/device_table.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/devices.h"
 
 namespace proctor {
 namespace {
@@ -32,9 +32,9 @@ void write_case_past(JsonWriter& json, const CasePast& past) {
 
 }  // namespace
 
-void write_case_facts(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
-  if (const auto row = each_device_row(model, record)) write_device_row(json, *row);
-  if (const CasePast* past = model.past(record)) write_case_past(json, *past);
+void write_case_facts(JsonWriter& json, const ResolvedCase& test) {
+  if (const auto& row = test.by_device) write_device_row(json, *row);
+  if (const CasePast* past = test.past) write_case_past(json, *past);
 }
 
 }  // namespace proctor

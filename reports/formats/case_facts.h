@@ -2,11 +2,11 @@
 #pragma once
 
 #include "reports/formats/json_writer.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
 // The members `by_device` and `history`, each only where there is something to say.
-void write_case_facts(JsonWriter& json, const RunModel& model, const CaseRecord& record);
+void write_case_facts(JsonWriter& json, const ResolvedCase& test);
 
 }  // namespace proctor

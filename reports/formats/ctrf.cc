@@ -13,11 +13,10 @@
 #include "harness/core/text.h"
 #include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/report_place.h"
-#include "reports/model/run_problems.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/run_end.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/report_place.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -39,26 +38,26 @@ std::string name_or_mark(const std::string& text) {
   return clean.empty() ? "?" : clean;
 }
 
-CtrfStatus status_of(const RunModel& model, const CaseRecord& record) {
-  return meaning_of(model.verdict(record), record.planned.kind).ctrf;
+CtrfStatus status_of(const ResolvedCase& test) {
+  return meaning_of(test.verdict, test.planned.kind).ctrf;
 }
 
-CtrfStatus status_of(const Attempt& attempt, const CaseRecord& record) {
-  return meaning_of(verdict_of(attempt), record.planned.kind).ctrf;
+CtrfStatus status_of(const Attempt& attempt, const ResolvedCase& test) {
+  return meaning_of(verdict_of(attempt), test.planned.kind).ctrf;
 }
 
-void write_summary(JsonWriter& json, const RunModel& model, const std::vector<RunProblem>& problems) {
+void write_summary(JsonWriter& json, const ResolvedRun& run, const std::vector<RunProblem>& problems) {
   std::array<std::size_t, 4> counts{};
   std::set<std::string> suites;
   std::size_t flaky = 0;
-  for (const CaseRecord& record : model.cases()) {
-    ++counts[static_cast<std::size_t>(status_of(model, record))];
-    flaky += is_flaky(model, record) ? 1 : 0;
-    suites.insert(record.planned.suite + "." + record.planned.backend);
+  for (const ResolvedCase& test : run.cases) {
+    ++counts[static_cast<std::size_t>(status_of(test))];
+    flaky += test.flaky ? 1 : 0;
+    suites.insert(test.planned.suite + "." + test.planned.backend);
   }
   const auto count = [&](CtrfStatus status) { return counts[static_cast<std::size_t>(status)]; };
-  const std::int64_t start = unix_ms(model.plan().started);
-  json.open_object("summary").member("tests", model.cases().size() + problems.size());
+  const std::int64_t start = unix_ms(run.plan.started);
+  json.open_object("summary").member("tests", run.cases.size() + problems.size());
   json.member("passed", count(CtrfStatus::kPassed))
       .member("failed", count(CtrfStatus::kFailed) + problems.size());
   json.member("skipped", count(CtrfStatus::kSkipped))
@@ -66,10 +65,10 @@ void write_summary(JsonWriter& json, const RunModel& model, const std::vector<Ru
       .member("other", count(CtrfStatus::kOther));
   json.member("flaky", flaky).member("suites", suites.size() + (problems.empty() ? 0 : 1));
   json.member("start", start)
-      .member("stop", start + model.elapsed_ms())
-      .member("duration", model.elapsed_ms());
+      .member("stop", start + run.elapsed_ms)
+      .member("duration", run.elapsed_ms);
   json.open_object("extra").open_object("proctor");
-  const Summary summary = model.summary();
+  const Summary& summary = run.summary;
   json.member("planned", summary.planned());
   for (const Outcome outcome : kAllOutcomes) {
     if (summary[outcome] > 0) json.member(to_string(outcome), summary[outcome]);
@@ -77,8 +76,8 @@ void write_summary(JsonWriter& json, const RunModel& model, const std::vector<Ru
   json.close().close().close();
 }
 
-void write_environment(JsonWriter& json, const RunModel& model) {
-  const RunPlanned& plan = model.plan();
+void write_environment(JsonWriter& json, const ResolvedRun& run) {
+  const RunPlanned& plan = run.plan;
   const Subject& subject = plan.subject;
   json.open_object("environment").member("osPlatform", "linux");
   if (subject.commit.value) json.member("commit", *subject.commit.value);
@@ -86,9 +85,9 @@ void write_environment(JsonWriter& json, const RunModel& model) {
   if (subject.repository.value) json.member("repositoryUrl", *subject.repository.value);
   if (subject.build.value) json.member("buildUrl", *subject.build.value);
   if (plan.shard) json.member("shardId", fmt::format("{}/{}", plan.shard->index, plan.shard->count));
-  json.member("healthy", shell_exit_code(model) != kExitMachine);
-  json.open_object("extra").open_object("proctor").member("exit_code", shell_exit_code(model));
-  json.member("verdict", run_verdict(model)).member("simulated", model.simulated());
+  json.member("healthy", run.shell_exit_code != kExitMachine);
+  json.open_object("extra").open_object("proctor").member("exit_code", run.shell_exit_code);
+  json.member("verdict", run.verdict).member("simulated", run.simulated);
   if (plan.sim) json.member("simulation", plan.sim->topology + " by " + plan.sim->driver);
   json.member("containment", plan.containment.layer).member("plan_digest", plan.plan_digest);
   json.member_if_any("host", plan.hostname);
@@ -97,7 +96,7 @@ void write_environment(JsonWriter& json, const RunModel& model) {
   for (const auto& [name, value] : plan.stack)
     json.open_object().member("name", name).member("value", value).close();
   json.close().open_array("warnings");
-  for (const Warning& warning : model.warnings())
+  for (const Warning& warning : run.warnings)
     json.open_object().member("code", warning.code.text()).member("text", warning.text).close();
   json.close().close().close().close();
 }
@@ -117,18 +116,18 @@ void write_attachments(JsonWriter& json, const Attempt& attempt) {
 
 // Those before the last, each with what it was. What was repeated because somebody asked for it is no retry, but stands
 // among them: the format has no other place.
-void write_retries(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
-  if (record.attempts.size() < 2) return;
+void write_retries(JsonWriter& json, const ResolvedCase& test) {
+  if (test.attempts.size() < 2) return;
   const auto retries =
-      std::ranges::count_if(record.attempts, [](const Attempt& a) { return a.start.attempt > 1; }) -
-      std::ranges::count(record.attempts, true, &Attempt::confirmed_alone);
+      std::ranges::count_if(test.attempts, [](const Attempt& a) { return a.start.attempt > 1; }) -
+      std::ranges::count(test.attempts, true, &Attempt::confirmed_alone);
   json.member("retries", retries).open_array("retryAttempts");
-  for (std::size_t i = 0; i + 1 < record.attempts.size(); ++i) {
-    const Attempt& attempt = record.attempts[i];
+  for (std::size_t i = 0; i + 1 < test.attempts.size(); ++i) {
+    const Attempt& attempt = test.attempts[i];
     const Verdict verdict = verdict_of(attempt);
-    json.open_object().member("attempt", i + 1).member("status", to_string(status_of(attempt, record)));
+    json.open_object().member("attempt", i + 1).member("status", to_string(status_of(attempt, test)));
     json.member("duration", attempt.end ? std::max<std::int64_t>(attempt.end->duration_ms, 0) : 0);
-    if (verdict.outcome != Outcome::kPass) json.member("message", headline(model, record, attempt));
+    if (verdict.outcome != Outcome::kPass) json.member("message", attempt.headline);
     write_attachments(json, attempt);
     json.open_object("extra").open_object("proctor").member("outcome", to_string(verdict.outcome));
     json.member_if_any("reason", verdict.reason.text()).member("devices", attempt.start.devices);
@@ -147,21 +146,21 @@ void write_measures(JsonWriter& json, const std::vector<Measure>& measures) {
   json.close();
 }
 
-void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& record, const Attempt* last) {
-  const Verdict verdict = model.verdict(record);
-  const auto marks = model.marks(record);
-  json.open_object("extra").open_object("proctor").member("kind", record.planned.kind);
+void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last) {
+  const Verdict verdict = test.verdict;
+  const auto marks = test.marks;
+  json.open_object("extra").open_object("proctor").member("kind", test.planned.kind);
   json.member_if_any("reason", verdict.reason.text());
-  if (const Blame blame = blame_in(model, record); blame != Blame::kNobody)
+  if (const Blame blame = test.problem; blame != Blame::kNobody)
     json.member("problem", to_string(blame));
-  if (const auto culprit = culprit_in(model, record)) {
+  if (const auto& culprit = test.culprit) {
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();
   }
   if (!marks.empty()) json.member("marks", texts_of(marks));
-  write_case_facts(json, model, record);
-  json.member("simulated", model.simulated(record));
-  if (record.end) json.member_if_any("known_failure", record.end->known_failure);
+  write_case_facts(json, test);
+  json.member("simulated", test.simulated);
+  if (test.end) json.member_if_any("known_failure", test.end->known_failure);
   if (last != nullptr && last->end) {
     json.member_if_any("rule", last->end->rule).member_if_any("severity", last->end->severity.text());
     write_measures(json, last->end->measures);
@@ -169,43 +168,43 @@ void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& reco
   json.close().close();
 }
 
-void write_failure(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
-  json.member("message", headline(model, record));
-  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+void write_failure(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& test) {
+  json.member("message", test.headline);
+  const Attempt* attempt = test.deciding;
   if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
   const Failure& first = attempt->end->failures.front();
   std::string trace;
   for (const Failure& failure : attempt->end->failures)
     trace += fmt::format("{}:{}: {}\n", failure.file, failure.line, failure.message);
   json.member("trace", elide_middle(clean_text(trace)));
-  const std::string file = below_checkout(model, first.file);
+  const std::string file = below_checkout(run.plan, first.file);
   if (file.empty()) return;
   json.member("filePath", file);
   if (first.line > 0) json.member("line", first.line);
 }
 
-void write_test(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
-  const PlannedCase& planned = record.planned;
-  const Verdict verdict = model.verdict(record);
-  const Attempt* last = record.attempts.empty() ? nullptr : &record.attempts.back();
+void write_test(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& test) {
+  const PlannedCase& planned = test.planned;
+  const Verdict verdict = test.verdict;
+  const Attempt* last = test.attempts.empty() ? nullptr : &test.attempts.back();
   json.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
-  json.member("status", to_string(status_of(model, record))).member("rawStatus", to_string(verdict.outcome));
-  json.member("duration", duration_ms(record));
+  json.member("status", to_string(status_of(test))).member("rawStatus", to_string(verdict.outcome));
+  json.member("duration", test.duration_ms);
   if (last != nullptr) {
-    const std::int64_t start = unix_ms(model.plan().started);
-    json.member("start", start + record.attempts.front().start.at_ms);
+    const std::int64_t start = unix_ms(run.plan.started);
+    json.member("start", start + test.attempts.front().start.at_ms);
     if (last->end) json.member("stop", start + last->end->at_ms);
   }
   json.open_array("suite").item(planned.suite).item(planned.backend).item(planned.classname).close();
-  if (verdict.outcome != Outcome::kPass) write_failure(json, model, record);
+  if (verdict.outcome != Outcome::kPass) write_failure(json, run, test);
   if (verdict.outcome == Outcome::kPass && last != nullptr && passed_after_retry(*last))
-    json.member("message", headline(model, record, *last));
-  if (is_flaky(model, record)) json.member("flaky", true);
-  write_retries(json, model, record);
+    json.member("message", last->headline);
+  if (test.flaky) json.member("flaky", true);
+  write_retries(json, test);
   if (last != nullptr && !last->start.devices.empty())
     json.member("device", fmt::format("{}", fmt::join(last->start.devices, ", ")));
-  if (last != nullptr && model.is_bad(record)) write_attachments(json, *last);
-  write_extra(json, model, record, last);
+  if (last != nullptr && test.bad) write_attachments(json, *last);
+  write_extra(json, test, last);
   json.close();
 }
 
@@ -221,10 +220,10 @@ void write_problem(JsonWriter& json, const RunProblem& problem) {
 
 }  // namespace
 
-void write_ctrf(const RunModel& model, TextOutput& output) {
-  const RunPlanned& plan = model.plan();
-  const auto problems = run_problems(model);
-  const std::string finished = model.ended() ? model.ended()->finished : plan.started;
+void write_ctrf(const ResolvedRun& run, TextOutput& output) {
+  const RunPlanned& plan = run.plan;
+  const auto& problems = run.problems;
+  const std::string finished = run.ended ? run.ended->finished : plan.started;
   JsonWriter json(output);
   json.open_object().member("reportFormat", "CTRF").member("specVersion", kSpecVersion);
   json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest))
@@ -232,12 +231,12 @@ void write_ctrf(const RunModel& model, TextOutput& output) {
   if (is_utc_stamp(finished)) json.member("timestamp", finished);
   json.member("generatedBy", "proctor " + plan.proctor_version).open_object("results");
   json.open_object("tool").member("name", "proctor").member("version", plan.proctor_version).close();
-  write_summary(json, model, problems);
+  write_summary(json, run, problems);
   json.open_array("tests");
-  for (const CaseRecord& record : model.cases()) write_test(json, model, record);
+  for (const ResolvedCase& test : run.cases) write_test(json, run, test);
   for (const RunProblem& problem : problems) write_problem(json, problem);
   json.close();
-  write_environment(json, model);
+  write_environment(json, run);
   json.close().close();
   output.pending() += '\n';
 }

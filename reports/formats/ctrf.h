@@ -4,10 +4,10 @@
 #pragma once
 
 #include "reports/formats/text_output.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
-void write_ctrf(const RunModel& model, TextOutput& output);
+void write_ctrf(const ResolvedRun& run, TextOutput& output);
 
 }  // namespace proctor

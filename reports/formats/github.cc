@@ -10,13 +10,12 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
-#include "reports/model/case_past.h"
-#include "reports/model/cause.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/run_problems.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/run_end.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -41,9 +40,9 @@ struct RankedCause {
   Annotation annotation{};
 };
 
-int rank_of(const RunModel& model, const CaseRecord& record) {
-  if (model.verdict(record).outcome == Outcome::kNotrun) return 3;
-  switch (blame_in(model, record)) {
+int rank_of(const ResolvedCase& test) {
+  if (test.verdict.outcome == Outcome::kNotrun) return 3;
+  switch (test.problem) {
     case Blame::kCode:
       return 0;
     case Blame::kMachine:
@@ -56,9 +55,9 @@ int rank_of(const RunModel& model, const CaseRecord& record) {
 }
 
 // Where it went wrong, if that lies in the workspace.
-void add_location(const RunModel& model, const CaseRecord& record, const std::string& workspace,
+void add_location(const ResolvedCase& test, const std::string& workspace,
                   Annotation& annotation) {
-  const Place place = place_of(model, record);
+  const Place place = place_of(test);
   std::string_view file = place.file;
   const bool below =
       !workspace.empty() && file.starts_with(workspace) && file.substr(workspace.size(), 1) == "/";
@@ -68,7 +67,7 @@ void add_location(const RunModel& model, const CaseRecord& record, const std::st
   annotation.line = place.line;
 }
 
-std::string ids_text(const std::vector<const CaseRecord*>& records) {
+std::string ids_text(const std::vector<const ResolvedCase*>& records) {
   std::string text;
   for (std::size_t i = 0; i < std::min(records.size(), kMostIds); ++i)
     text += "\n" + one_line(clean_text(records[i]->planned.id), kTitleBytes);
@@ -76,82 +75,82 @@ std::string ids_text(const std::vector<const CaseRecord*>& records) {
   return text;
 }
 
-Level level_of(const RunModel& model, const CaseRecord& record) {
-  return meaning_of(model.verdict(record), record.planned.kind).github;
+Level level_of(const ResolvedCase& test) {
+  return meaning_of(test.verdict, test.planned.kind).github;
 }
 
-using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
+using Groups = std::map<std::string, std::vector<const ResolvedCase*>>;
 
 // "flaky: suite/case and 4 more (new): the message"
-std::string title_of(const RunModel& model, const CauseGroup& group) {
-  const CaseRecord& first = *group.cases.front();
+std::string title_of(const CauseGroup& group) {
+  const ResolvedCase& first = *group.cases.front();
   std::string title = group.is_flaky ? "flaky: " : "";
   title += one_line(clean_text(first.planned.id), kTitleIdBytes);
   if (group.cases.size() > 1) title += fmt::format(" and {} more", group.cases.size() - 1);
   if (group.is_new) title += " (new)";
-  return title + ": " + one_line(whole_message(model, first), kTitleBytes);
+  return title + ": " + one_line(whole_message(first), kTitleBytes);
 }
 
-std::string annotation_message(const RunModel& model, const CauseGroup& group) {
-  const CaseRecord& first = *group.cases.front();
+std::string annotation_message(const CauseGroup& group) {
+  const ResolvedCase& first = *group.cases.front();
   std::string text =
-      fmt::format("{}\n{}{}", first.planned.id, message_beyond_headline(model, first, kWholeMessageBytes),
-                  summarize_failure(model, first));
-  if (const std::string age = age_of(model, group); !age.empty())
+      fmt::format("{}\n{}{}", first.planned.id, message_beyond_headline(first, kWholeMessageBytes),
+                  summarize_failure(first));
+  if (const std::string age = age_of(group); !age.empty())
     text += fmt::format("history:       {}\n", age);
   if (group.cases.size() > 1) text += "all with this cause:" + ids_text(group.cases);
   return text;
 }
 
 // A case that was bad on one device only is a problem of the run.
-std::vector<RankedCause> case_causes(const RunModel& model, const std::string& workspace) {
+std::vector<RankedCause> case_causes(const ResolvedRun& run, const std::string& workspace) {
   std::vector<RankedCause> causes;
-  const FlakyCases flaky = flaky_cases(model);
-  for (const CauseGroup& group : cause_groups(model)) {
-    const CaseRecord& first = *group.cases.front();
-    if (is_good_elsewhere(model, first)) continue;
-    RankedCause cause{.rank = rank_of(model, first), .is_new = group.is_new, .cases = group.cases.size()};
-    cause.annotation = {.level = level_of(model, first),
-                        .title = title_of(model, group),
-                        .message = annotation_message(model, group)};
+  const FlakyCases& flaky = run.flaky_cases;
+  for (const CauseGroup& group : run.causes) {
+    const ResolvedCase& first = *group.cases.front();
+    if (first.moved) continue;
+    RankedCause cause{.rank = rank_of(first), .is_new = group.is_new, .cases = group.cases.size()};
+    cause.annotation = {.level = level_of(first),
+                        .title = title_of(group),
+                        .message = annotation_message(group)};
     if (group.is_flaky) {
       cause.rank = kRankOfFlaky;
       cause.annotation.level = flaky.allowed ? Level::kWarning : Level::kError;
       if (!flaky.allowed)
-        cause.annotation.message += fmt::format("\n{} allows flaky cases.", option_that_allows(model, flaky));
+        cause.annotation.message += fmt::format("\n{} allows flaky cases.", flaky.option);
     }
-    add_location(model, first, workspace, cause.annotation);
+    add_location(first, workspace, cause.annotation);
     causes.push_back(std::move(cause));
   }
   return causes;
 }
 
 // The bad cases that were never started, by their verdict.
-void add_not_run(const RunModel& model, std::vector<RankedCause>& causes) {
+void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups groups;
-  for (const CaseRecord& record : model.cases()) {
-    const bool not_run = record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun;
-    if (not_run && model.is_bad(record)) groups[cause_key(model, record)].push_back(&record);
+  for (const ResolvedCase& test : run.cases) {
+    const bool not_run = test.attempts.empty() && test.verdict.outcome == Outcome::kNotrun;
+    if (not_run && test.bad) groups[cause_key(test)].push_back(&test);
   }
   for (const auto& [key, records] : groups) {
-    const CaseRecord& first = *records.front();
+    const ResolvedCase& first = *records.front();
     const std::string who = records.size() == 1 ? first.planned.id : count_text(records.size(), "case");
-    std::string message = first.planned.id + "\n" + summarize_failure(model, first);
+    std::string message = first.planned.id + "\n" + summarize_failure(first);
     if (records.size() > 1) message += "all with this cause:" + ids_text(records);
-    causes.push_back({.rank = rank_of(model, first),
+    causes.push_back({.rank = rank_of(first),
                       .cases = records.size(),
-                      .annotation = {.level = level_of(model, first),
-                                     .title = who + ": " + to_string(model.verdict(first)),
+                      .annotation = {.level = level_of(first),
+                                     .title = who + ": " + to_string(first.verdict),
                                      .message = std::move(message)}});
   }
 }
 
 // What makes the whole run something else than green.
-void add_run_causes(const RunModel& model, std::vector<RankedCause>& causes) {
-  std::vector<RunProblem> problems = run_problems(model);
-  const RunProblem interrupted = interruption(model);
+void add_run_causes(const ResolvedRun& run, std::vector<RankedCause>& causes) {
+  std::vector<RunProblem> problems = run.problems;
+  const RunProblem interrupted = interruption(run);
   const auto is_said = [&](const RunProblem& problem) { return problem.name == interrupted.name; };
-  if (run_verdict(model) == "interrupted" && std::none_of(problems.begin(), problems.end(), is_said))
+  if (run.verdict == "interrupted" && std::none_of(problems.begin(), problems.end(), is_said))
     problems.push_back(interrupted);  // killed after its last case: there its exit code is 0
   for (const RunProblem& problem : problems) {
     if (problem.name == kUnexplained) continue;   // annotations() says it, beside what else there is
@@ -162,9 +161,9 @@ void add_run_causes(const RunModel& model, std::vector<RankedCause>& causes) {
   }
 }
 
-void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
+void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   std::map<WarningWord, std::vector<const Warning*>> by_code;
-  for (const Warning& warning : model.warnings()) by_code[warning.code].push_back(&warning);
+  for (const Warning& warning : run.warnings) by_code[warning.code].push_back(&warning);
   for (const auto& [code, warnings] : by_code) {
     if (is_machine_warning(code)) continue;  // problems of the run
     RankedCause cause{.rank = 0, .cases = warnings.size()};
@@ -175,10 +174,10 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
     causes.push_back(std::move(cause));
   }
   Groups marked;
-  for (const CaseRecord& record : model.cases()) {
-    for (const MarkWord& mark : model.marks(record)) {
-      if (mark == Mark::kFlaky && is_flaky(model, record)) continue;  // case_causes() has it
-      marked[mark.text()].push_back(&record);
+  for (const ResolvedCase& test : run.cases) {
+    for (const MarkWord& mark : test.marks) {
+      if (mark == Mark::kFlaky && test.flaky) continue;  // case_causes() has it
+      marked[mark.text()].push_back(&test);
     }
   }
   for (const auto& [mark, records] : marked) {
@@ -188,7 +187,7 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
                                      .title = fmt::format("{}: {}", mark, count_text(records.size(), "case")),
                                      .message = "marked " + mark + ":" + ids_text(records)}});
   }
-  for (const DeviceHealth& health : model.health()) {
+  for (const DeviceHealth& health : run.health) {
     if (health.what != HealthFact::kDrained) continue;
     causes.push_back(
         {.rank = 2,
@@ -199,33 +198,33 @@ void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
 }
 
 // What reddens nothing and is no plain pass either: skips, known failures, passes that were not expected.
-void add_quiet(const RunModel& model, std::vector<RankedCause>& causes) {
+void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups quiet;
-  for (const CaseRecord& record : model.cases()) {
-    if (!model.is_bad(record) && level_of(model, record) != Level::kNone)
-      quiet[to_string(model.verdict(record))].push_back(&record);
+  for (const ResolvedCase& test : run.cases) {
+    if (!test.bad && level_of(test) != Level::kNone)
+      quiet[to_string(test.verdict)].push_back(&test);
   }
   for (const auto& [verdict, records] : quiet) {
     causes.push_back(
         {.rank = 1,
          .cases = records.size(),
-         .annotation = {.level = level_of(model, *records.front()),
+         .annotation = {.level = level_of(*records.front()),
                         .title = fmt::format("{}: {}", count_text(records.size(), "case"), verdict),
                         .message = verdict + ":" + ids_text(records)}});
   }
 }
 
-void add_device_doubts(const RunModel& model, std::vector<RankedCause>& causes) {
-  const std::string command = code_or_device_command(model, "RUN_DIR");
+void add_device_doubts(const ResolvedRun& run, std::vector<RankedCause>& causes) {
+  const std::string command = code_or_device_command(run.plan, "RUN_DIR");
   const std::string next = command.empty() ? "The devices of this run are compared in the job summary."
                                            : "Code or device? " + command;
-  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+  for (const DeviceDoubtText& doubt : run.device_doubts) {
     causes.push_back({.annotation = {.level = Level::kWarning, .title = doubt.sentence, .message = next}});
   }
 }
 
-void add_simulation(const RunModel& model, std::vector<RankedCause>& causes) {
-  if (model.simulated()) {
+void add_simulation(const ResolvedRun& run, std::vector<RankedCause>& causes) {
+  if (run.simulated) {
     causes.push_back(
         {.annotation = {.level = Level::kNotice,
                         .title = "Simulated",
@@ -262,17 +261,17 @@ void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>
 
 }  // namespace
 
-std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace) {
-  std::vector<RankedCause> causes = case_causes(model, workspace);
-  add_not_run(model, causes);
-  add_run_causes(model, causes);
-  add_warnings(model, causes);
-  add_quiet(model, causes);
-  add_device_doubts(model, causes);
-  add_simulation(model, causes);
+std::vector<Annotation> annotations(const ResolvedRun& run, const std::string& workspace) {
+  std::vector<RankedCause> causes = case_causes(run, workspace);
+  add_not_run(run, causes);
+  add_run_causes(run, causes);
+  add_warnings(run, causes);
+  add_quiet(run, causes);
+  add_device_doubts(run, causes);
+  add_simulation(run, causes);
   std::vector<Annotation> out;
   for (const Level level : {Level::kError, Level::kWarning, Level::kNotice}) spend(causes, level, out);
-  const int code = shell_exit_code(model);
+  const int code = run.shell_exit_code;
   const bool unexplained = code != kExitGreen && (out.empty() || out.front().level != Level::kError);
   if (unexplained) {
     out.insert(out.begin(),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/outcome_meaning.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -25,7 +25,7 @@ struct Annotation {
 // holds at most 4,096 characters.
 //
 // `workspace`: the directory of the checkout, "" when unknown.
-std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace);
+std::vector<Annotation> annotations(const ResolvedRun& run, const std::string& workspace);
 
 // "::error title=...::...", one line without its newline.
 std::string workflow_command(const Annotation& annotation);

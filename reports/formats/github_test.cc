@@ -8,8 +8,8 @@
 
 #include "harness/core/text.h"
 #include "reports/formats/summary.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -33,7 +33,7 @@ AttemptEnded failed(const std::string& id, const std::string& message, const std
   return end;
 }
 
-RunModel one_failure(const std::string& message, const std::string& file = "tests/copy.cc") {
+ResolvedRun one_failure(const std::string& message, const std::string& file = "tests/copy.cc") {
   return model_of(
       {plan_of({planned("s/a")}), started("s/a"), failed("s/a", message, file), RunEnded{"x", 1}});
 }
@@ -58,11 +58,11 @@ TEST(Github, OnlyFilesOfTheCheckoutArePlaces) {
 }
 
 TEST(Github, CasesThatDifferInNumbersOnlyHaveOneCause) {
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan_of({planned("s/a"), planned("s/b"), planned("s/c")}), started("s/a"),
                 failed("s/a", "at 0xffe0: got 17", ""), started("s/b"), failed("s/b", "at 0x12: got 4", ""),
                 started("s/c"), failed("s/c", "at 0x12: hung", ""), RunEnded{"x", 1}});
-  const auto all = annotations(model, "");
+  const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "s/a and 1 more: at 0xffe0: got 17");
   EXPECT_THAT(all[0].message, HasSubstr("all with this cause:\ns/a\ns/b"));
@@ -132,9 +132,9 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
     events.push_back(Warning{WarningWord::in_text(std::string(1, c)), "text"});
   events.push_back(RunEnded{"x", 1});
   events[0] = plan_of(std::move(cases));
-  const RunModel model = model_of(events);
+  const ResolvedRun run = model_of(events);
 
-  const auto all = annotations(model, "");
+  const auto all = annotations(run, "");
   const auto errors = of_level(all, Level::kError);
   ASSERT_EQ(errors.size(), 9u);
   EXPECT_EQ(errors[0].title, "s/1 and 9999 more: cause a");
@@ -147,21 +147,21 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
     EXPECT_LT(workflow_command(one).size(), 3 * 4096u);
   }
 
-  EXPECT_LE(summary_markdown(model).size(), kJobSummaryBytes);
-  const std::string small = summary_markdown(model, 5000);
+  EXPECT_LE(summary_markdown(run).size(), kJobSummaryBytes);
+  const std::string small = summary_markdown(run, 5000);
   EXPECT_LE(small.size(), 5000u);
   EXPECT_THAT(small, HasSubstr("# Proctor: RED: the code"));
   EXPECT_THAT(small, HasSubstr(" entries did not fit into 5000 bytes"));
-  EXPECT_EQ(summary_markdown(model, 10), "");
+  EXPECT_EQ(summary_markdown(run, 10), "");
 }
 
 TEST(Github, WhatDecidesTheExitCodeComesFirst) {
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan_of({planned("s/lost"), planned("s/lost2"), planned("s/fail"), planned("s/not")}),
                 started("s/lost"), ended("s/lost", {Outcome::kDeviceLost, ""}), started("s/lost2"),
                 ended("s/lost2", {Outcome::kDeviceLost, ""}), started("s/fail"), failed("s/fail", "m", ""),
                 RunEnded{"x", 1}});
-  const auto all = annotations(model, "");
+  const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].title, "s/fail: m");
   EXPECT_THAT(all[1].title, StartsWith("s/lost and 1 more: "));
@@ -172,11 +172,11 @@ TEST(Github, WhatDecidesTheExitCodeComesFirst) {
 TEST(Github, QuietOutcomesAndSimulationAreNotices) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
-  const RunModel model =
+  const ResolvedRun run =
       model_of({plan, concluded("s/a", {Outcome::kPass, ""}),
                 concluded("s/b", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
                 concluded("s/c", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}), RunEnded{"x", 1}});
-  const auto all = annotations(model, "");
+  const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "Simulated");
   EXPECT_EQ(all[1].title, "2 cases: skip(needs:devices>=2)");
@@ -219,7 +219,7 @@ TEST(Github, TheVerdictOfARun) {
     RunPlanned plan = plan_of({planned("s/a", exec ? "command" : "proctor")});
     plan.exec = exec;
     events.insert(events.begin(), plan);
-    return std::string(run_verdict(model_of(events)));
+    return std::string(model_of(events).verdict);
   };
   const RunEnded done{"x", 1};
   const auto is = [](Outcome outcome, std::string reason = "") {

@@ -6,7 +6,7 @@
 
 #include "harness/core/json.h"
 #include "harness/core/text.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {

@@ -12,14 +12,15 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/xml.h"
-#include "reports/model/case_past.h"
-#include "reports/model/device_table.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/report_place.h"
-#include "reports/model/rerun.h"
-#include "reports/model/run_problems.h"
-#include "reports/model/telemetry_text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/headline.h"
+#include "reports/resolve/report_place.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/run_end.h"
+#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -31,8 +32,8 @@ constexpr std::size_t kMostCasesOfAFile = 4'500;
 constexpr std::size_t kMostBytesOfCases = 20'000'000;
 constexpr std::size_t kDepthOfCases = 2;  // in testsuites and testsuite
 
-const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record) {
-  return meaning_of(model.verdict(record), record.planned.kind);
+const OutcomeMeaning& meaning_in(const ResolvedCase& record) {
+  return meaning_of(record.verdict, record.planned.kind);
 }
 
 // Seconds with three decimals and a point, whatever the locale.
@@ -60,10 +61,10 @@ bool differ_by_hash(const std::vector<Name>& names) {
 }
 
 // The (classname, name) of every case, in the planned order and each once.
-std::vector<Name> unique_names(const RunModel& model) {
+std::vector<Name> unique_names(const ResolvedRun& model) {
   std::vector<Name> names;
-  names.reserve(model.cases().size());
-  for (const CaseRecord& record : model.cases()) {
+  names.reserve(model.cases.size());
+  for (const ResolvedCase& record : model.cases) {
     const PlannedCase& planned = record.planned;
     names.push_back({shortened(clean_text(planned.classname), planned.id),
                      shortened(clean_text(planned.name), planned.id)});
@@ -73,7 +74,7 @@ std::vector<Name> unique_names(const RunModel& model) {
   for (const Name& name : names) ++uses[name];
   std::set<Name> taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string& id = model.cases()[i].planned.id;
+    const std::string& id = model.cases[i].planned.id;
     if (uses[names[i]] > 1) names[i].name = shortened(names[i].name + " [" + clean_text(id) + "]", id);
     const std::string base = names[i].name;
     for (int n = 2; !taken.insert(names[i]).second; ++n) names[i].name = fmt::format("{} #{}", base, n);
@@ -87,11 +88,11 @@ struct Group {
   std::vector<std::size_t> cases;
 };
 
-std::vector<Group> group_cases(const RunModel& model) {
+std::vector<Group> group_cases(const ResolvedRun& model) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> index;
-  for (std::size_t i = 0; i < model.cases().size(); ++i) {
-    const PlannedCase& planned = model.cases()[i].planned;
+  for (std::size_t i = 0; i < model.cases.size(); ++i) {
+    const PlannedCase& planned = model.cases[i].planned;
     const std::string name = clean_text(planned.suite + "." + planned.backend);
     const auto [entry, is_new] = index.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
@@ -104,13 +105,13 @@ struct Totals {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   std::int64_t ms = 0;
 
-  void add(const RunModel& model, const CaseRecord& record) {
-    const JunitElement element = meaning_in(model, record).junit;
+  void add(const ResolvedCase& record) {
+    const JunitElement element = meaning_in(record).junit;
     ++tests;
     failures += element == JunitElement::kFailure;
     errors += element == JunitElement::kError;
     skipped += element == JunitElement::kSkipped;
-    ms += duration_ms(record);
+    ms += record.duration_ms;
   }
   void add_problems(std::size_t count) {
     tests += static_cast<int>(count);
@@ -140,12 +141,12 @@ std::string rank_text(const RankEnd& rank) {
 
 // Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
 // where readers without a file attribute look for it.
-std::string attempt_text(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+std::string attempt_text(const ResolvedRun& model, const ResolvedCase& record, const Attempt& attempt) {
   std::string text;
   if (attempt.end) {
     for (const Failure& failure : attempt.end->failures) text += failure_text(failure);
   }
-  if (text.empty()) text = headline(model, record, attempt) + '\n';
+  if (text.empty()) text = attempt.headline + '\n';
   text += fmt::format("{}, attempt {}", to_string(verdict_of(attempt)), attempt.start.attempt);
   if (record.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
   text += '\n';
@@ -171,31 +172,31 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
   return elide_middle(clean_text(text));
 }
 
-std::string case_text(const RunModel& model, const CaseRecord& record, RerunCommands& reruns) {
-  const Verdict verdict = model.verdict(record);
-  const Attempt* attempt = deciding_attempt(record, verdict);
+std::string case_text(const ResolvedRun& model, const ResolvedCase& record) {
+  const Verdict verdict = record.verdict;
+  const Attempt* attempt = record.deciding;
   const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
   std::string text;
-  if (!shows_verdict) text += headline(model, record) + "\n" + to_string(verdict) + "\n";
+  if (!shows_verdict) text += record.headline + "\n" + to_string(verdict) + "\n";
   if (attempt != nullptr) text += attempt_text(model, record, *attempt);
   if (record.end && !record.end->note.empty()) text += record.end->note + "\n";
-  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const Diagnosis* diagnosis = record.diagnosis;
   const std::string cause = cause_text(diagnosis);
   const std::string next = next_text(diagnosis);
   text +=
-      fmt::format("whose problem: {}{}{}\n", problem_text(model, record), cause.empty() ? "" : " · ", cause);
+      fmt::format("whose problem: {}{}{}\n", problem_text(record), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
-  if (const auto row = each_device_row(model, record)) text += "devices: " + conclusion(*row) + '\n';
-  if (const CasePast* past = model.past(record)) text += "history: " + age_text(*past) + '\n';
-  return text + "rerun: " + reruns.of(record) + '\n';
+  if (const auto& row = record.by_device) text += "devices: " + conclusion(*row) + '\n';
+  if (const CasePast* past = record.past) text += "history: " + age_text(*past) + '\n';
+  return text + "rerun: " + record.rerun_command() + '\n';
 }
 
 // What readers show in their lists: a cause that was found stands before what happened.
-std::string message_of(const RunModel& model, const CaseRecord& record) {
-  const Diagnosis* diagnosis = diagnosis_of(model, record);
-  if (cause_text(diagnosis).empty()) return headline(model, record);
+std::string message_of(const ResolvedCase& record) {
+  const Diagnosis* diagnosis = record.diagnosis;
+  if (cause_text(diagnosis).empty()) return record.headline;
   return clean_text(fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class,
-                                headline(model, record)));
+                                record.headline));
 }
 
 // GitLab takes a file whose name a test prints in this way for an attachment.
@@ -210,9 +211,8 @@ enum class Shape { kPlain, kExtended };
 
 // What is made once of the cases of a run.
 struct Cases {
-  const RunModel& model;
+  const ResolvedRun& model;
   std::vector<Name> names;
-  RerunCommands reruns;
 };
 
 class SuiteWriter {
@@ -234,29 +234,29 @@ class SuiteWriter {
   // What stands before the cases of a group, whose suite stays open.
   void open(const Group& group, std::optional<std::size_t> number) {
     Totals totals;
-    for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
+    for (const std::size_t i : group.cases) totals.add(model_.cases[i]);
     open_suite(group.name, totals, number);
     write_properties(group);
   }
 
   void write_case(std::size_t index) {
-    const CaseRecord& record = model_.cases()[index];
-    const Verdict verdict = model_.verdict(record);
+    const ResolvedCase& record = model_.cases[index];
+    const Verdict verdict = record.verdict;
     xml_.open("testcase")
         .attribute("name", cases_.names[index].name)
         .attribute("classname", cases_.names[index].classname)
-        .attribute("time", seconds(duration_ms(record)));
+        .attribute("time", seconds(record.duration_ms));
     if (shape_ == Shape::kExtended) {
-      write_place(record, verdict);
+      write_place(record);
       write_case_properties(record, verdict);
     }
-    const JunitElement element = meaning_in(model_, record).junit;
+    const JunitElement element = meaning_in(record).junit;
     if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
-    if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
-    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
+    if (record.bad) write_other_attempts("rerunFailure", record);
+    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record);
     if (element == JunitElement::kSkipped) write_skipped(record, verdict);
     if (element == JunitElement::kError) write_bad("error", record, verdict);
-    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record, verdict);
+    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record);
     xml_.close();
   }
 
@@ -269,9 +269,9 @@ class SuiteWriter {
         .attribute("errors", std::to_string(totals.errors))
         .attribute("skipped", std::to_string(totals.skipped))
         .attribute("time", seconds(totals.ms));
-    if (is_utc_stamp(model_.plan().started)) xml_.attribute("timestamp", model_.plan().started);
+    if (is_utc_stamp(model_.plan.started)) xml_.attribute("timestamp", model_.plan.started);
     if (number) {
-      xml_.attribute("hostname", model_.plan().hostname).attribute("id", std::to_string(*number));
+      xml_.attribute("hostname", model_.plan.hostname).attribute("id", std::to_string(*number));
     }
   }
 
@@ -289,9 +289,9 @@ class SuiteWriter {
   }
 
   void write_properties(const Group& group) {
-    const RunPlanned& plan = model_.plan();
+    const RunPlanned& plan = model_.plan;
     const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
-                                       [this](std::size_t i) { return model_.simulated(model_.cases()[i]); });
+                                       [this](std::size_t i) { return model_.cases[i].simulated; });
     // Readers keep one value per name, the last: here the first wins, because names of the stack come last.
     std::set<std::string> written;
     const auto property = [&](const std::string& name, const std::string& value) {
@@ -301,13 +301,13 @@ class SuiteWriter {
     xml_.open("properties");
     property("proctor.simulated", simulated ? "true" : "false");
     property("proctor.run.id", plan.run_id);
-    property("proctor.run.simulated", model_.simulated() ? "true" : "false");
+    property("proctor.run.simulated", model_.simulated ? "true" : "false");
     property("proctor.version", plan.proctor_version);
     property("proctor.plan_digest", plan.plan_digest);
     if (const auto& commit = plan.subject.commit.value) property("proctor.commit", *commit);
     if (const auto& dirty = plan.subject.dirty.value) property("proctor.dirty", *dirty);
     if (!group.cases.empty())
-      property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
+      property("proctor.backend", model_.cases[group.cases.front()].planned.backend);
     property("proctor.containment", plan.containment.layer);
     if (plan.sim) {
       property("proctor.sim.topology", plan.sim->topology);
@@ -315,13 +315,13 @@ class SuiteWriter {
     }
     for (const PlannedDevice& device : plan.devices)
       property("proctor.device." + device.id, model_text(device));
-    for (const DeviceHealth& health : model_.health()) {
+    for (const DeviceHealth& health : model_.health) {
       if (health.what == HealthFact::kDrained) property("proctor.drained." + health.device, health.evidence);
     }
     for (const std::size_t i : group.cases) {
-      const CaseRecord& record = model_.cases()[i];
+      const ResolvedCase& record = model_.cases[i];
       write_leaks(record, property);
-      if (const auto row = each_device_row(model_, record))
+      if (const auto& row = record.by_device)
         property("proctor.by_device." + record.planned.id, conclusion(*row));
     }
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
@@ -337,20 +337,20 @@ class SuiteWriter {
   }
 
   // What only the extended shape has a place for.
-  void write_place(const CaseRecord& record, const Verdict& verdict) {
-    const Attempt* attempt = deciding_attempt(record, verdict);
+  void write_place(const ResolvedCase& record) {
+    const Attempt* attempt = record.deciding;
     if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
     const Failure& failure = attempt->end->failures.front();
-    const std::string file = below_checkout(model_, failure.file);
+    const std::string file = below_checkout(model_.plan, failure.file);
     if (file.empty()) return;
     xml_.attribute("file", file);
     if (failure.line > 0) xml_.attribute("line", std::to_string(failure.line));
   }
 
-  std::string models_of(const CaseRecord& record) const {
+  std::string models_of(const ResolvedCase& record) const {
     std::set<std::string> models;
     for (const Attempt& attempt : record.attempts) {
-      for (const PlannedDevice& device : model_.plan().devices) {
+      for (const PlannedDevice& device : model_.plan.devices) {
         if (std::ranges::find(attempt.start.devices, device.id) != attempt.start.devices.end())
           models.insert(device.name);
       }
@@ -363,14 +363,14 @@ class SuiteWriter {
     return name.starts_with("proctor.") || name.starts_with("dd_tags[");
   }
 
-  void write_case_properties(const CaseRecord& record, const Verdict& verdict) {
+  void write_case_properties(const ResolvedCase& record, const Verdict& verdict) {
     xml_.open("properties");
     write_property("proctor.id", record.planned.id);
     write_property("proctor.outcome", to_string(verdict));
-    if (const auto row = each_device_row(model_, record))
+    if (const auto& row = record.by_device)
       write_property("proctor.by_device", conclusion(*row));
-    if (const CasePast* past = model_.past(record)) write_property("proctor.history", age_text(*past));
-    for (const MarkWord& mark : model_.marks(record)) write_property("proctor.mark." + mark.text(), "true");
+    if (const CasePast* past = record.past) write_property("proctor.history", age_text(*past));
+    for (const MarkWord& mark : record.marks) write_property("proctor.mark." + mark.text(), "true");
     const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
     if (newest != nullptr && newest->end) {
       for (const Measure& m : newest->end->measures)
@@ -381,18 +381,18 @@ class SuiteWriter {
     }
     if (const std::string models = models_of(record); !models.empty())
       write_property("dd_tags[device.model]", models);
-    write_property("dd_tags[simulated]", model_.simulated(record) ? "true" : "false");
+    write_property("dd_tags[simulated]", record.simulated ? "true" : "false");
     xml_.close();
   }
 
   // What is worth reading of a bad case, the most useful first: of GitLab's, the first counts.
-  std::string attachments_of(const CaseRecord& record, const Verdict& verdict) const {
+  std::string attachments_of(const ResolvedCase& record) const {
     std::string text;
     const auto attach = [&text](const std::string& file) {
       if (!file.empty()) text += fmt::format("[[ATTACHMENT|{}]]\n", clean_text(file));
     };
-    const Attempt* shown = deciding_attempt(record, verdict);
-    if (shape_ != Shape::kExtended || shown == nullptr || !model_.is_bad(record)) return text;
+    const Attempt* shown = record.deciding;
+    if (shape_ != Shape::kExtended || shown == nullptr || !record.bad) return text;
     attach(shown->start.log);
     if (shown->end) attach(shown->end->evidence.file);
     for (const Attempt& attempt : record.attempts) {
@@ -403,32 +403,32 @@ class SuiteWriter {
 
   // A case that is good has no element of its own for it.
   template <typename Property>
-  void write_leaks(const CaseRecord& record, const Property& property) {
+  void write_leaks(const ResolvedCase& record, const Property& property) {
     for (const Attempt& attempt : record.attempts) {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
       if (!left.empty()) property("proctor.left_behind." + record.planned.id, left);
     }
   }
 
-  void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
+  void write_bad(std::string_view element, const ResolvedCase& record, const Verdict& verdict) {
     xml_.open(element)
-        .attribute("message", message_of(model_, record))
+        .attribute("message", message_of(record))
         .attribute("type", junit_type(verdict.outcome))
-        .text(case_text(model_, record, cases_.reruns))
+        .text(case_text(model_, record))
         .close();
   }
 
   // Bad attempts beside the one that shows the verdict; of a bad case none that an attempt alone replaced. Surefire's
   // order of elements puts them between failure and skipped or error.
-  void write_other_attempts(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
-    const Attempt* shown = deciding_attempt(record, verdict);
+  void write_other_attempts(std::string_view element, const ResolvedCase& record) {
+    const Attempt* shown = record.deciding;
     for (const Attempt& attempt : record.attempts) {
       const bool retried = passed_after_retry(attempt);
       const Outcome its = retried ? Outcome::kFail : verdict_of(attempt).outcome;
       if (!is_bad(its) || (&attempt == shown && !retried)) continue;
-      if (model_.is_bad(record) && attempt.confirmed_alone) continue;
+      if (record.bad && attempt.confirmed_alone) continue;
       xml_.open(element)
-          .attribute("message", headline(model_, record, attempt))
+          .attribute("message", attempt.headline)
           .attribute("type", junit_type(its))
           .open("stackTrace")
           .text(attempt_text(model_, record, attempt))
@@ -437,7 +437,7 @@ class SuiteWriter {
     }
   }
 
-  void write_skipped(const CaseRecord& record, const Verdict& verdict) {
+  void write_skipped(const ResolvedCase& record, const Verdict& verdict) {
     const std::string reason(
         trimmed(clean_text(verdict.reason.text())));  // of which there may be nothing to show
     std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
@@ -445,11 +445,11 @@ class SuiteWriter {
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
   }
 
-  void write_output(const CaseRecord& record, const Verdict& verdict) {
-    const Attempt* attempt = deciding_attempt(record, verdict);
+  void write_output(const ResolvedCase& record) {
+    const Attempt* attempt = record.deciding;
     if (attempt == nullptr || !attempt->end) return;
     const OutputInfo& output = attempt->end->output;
-    const std::string attached = attachments_of(record, verdict);
+    const std::string attached = attachments_of(record);
     const bool silent = output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty();
     if (silent && attached.empty()) return;
     const bool kept = !output.stdout_tail.empty() || !output.stderr_tail.empty();
@@ -467,7 +467,7 @@ class SuiteWriter {
   }
 
   Cases& cases_;
-  const RunModel& model_;
+  const ResolvedRun& model_;
   XmlWriter& xml_;
   Shape shape_;
 };
@@ -532,11 +532,11 @@ class SuiteFiles {
 };
 
 // Each case is written once, for the file of the run and that of its suite: in both it lies as deep as in the first.
-void write_run(const RunModel& model, Shape shape, TextOutput& output, const UseJunitFile& use) {
-  Cases cases{model, unique_names(model), RerunCommands(model)};
+void write_run(const ResolvedRun& model, Shape shape, TextOutput& output, const UseJunitFile& use) {
+  Cases cases{model, unique_names(model)};
   Totals totals;
-  for (const CaseRecord& record : model.cases()) totals.add(model, record);
-  const auto problems = run_problems(model);
+  for (const ResolvedCase& record : model.cases) totals.add(record);
+  const auto& problems = model.problems;
   totals.add_problems(problems.size());
   XmlWriter xml(output);
   xml.open("testsuites")
@@ -569,24 +569,24 @@ void write_run(const RunModel& model, Shape shape, TextOutput& output, const Use
 
 }  // namespace
 
-void write_junit(const RunModel& model, TextOutput& run, const UseJunitFile& use) {
+void write_junit(const ResolvedRun& model, TextOutput& run, const UseJunitFile& use) {
   write_run(model, Shape::kPlain, run, use);
 }
 
-void write_junit_run(const RunModel& model, TextOutput& output) {
+void write_junit_run(const ResolvedRun& model, TextOutput& output) {
   write_run(model, Shape::kPlain, output, nullptr);
 }
 
-void write_junit_extended(const RunModel& model, TextOutput& output) {
+void write_junit_extended(const ResolvedRun& model, TextOutput& output) {
   write_run(model, Shape::kExtended, output, nullptr);
 }
 
-std::string junit_run(const RunModel& model) {
+std::string junit_run(const ResolvedRun& model) {
   return text_of([&](TextOutput& output) { write_junit_run(model, output); });
 }
 
 std::string junit_without_run(const std::string& why) {
-  const RunModel nothing;
+  const ResolvedRun nothing;
   const std::vector<RunProblem> problems = {{"no_report", "There is no report of the run", why}};
   return text_of([&](TextOutput& output) {
     XmlWriter xml(output);
@@ -596,13 +596,13 @@ std::string junit_without_run(const std::string& why) {
         .attribute("tests", "1")
         .attribute("failures", "0")
         .attribute("errors", "1");
-    Cases none{nothing, {}, RerunCommands(nothing)};
+    Cases none{nothing, {}};
     SuiteWriter(none, xml, Shape::kPlain).write(problems, 0);
     xml.finish();
   });
 }
 
-std::vector<JunitFile> junit_suites(const RunModel& model) {
+std::vector<JunitFile> junit_suites(const ResolvedRun& model) {
   std::vector<JunitFile> files;
   TextOutput nowhere([](std::string_view) {});
   write_junit(model, nowhere, [&files](JunitFile file) { files.push_back(std::move(file)); });

@@ -16,7 +16,7 @@
 //   skip, xfail, other xpass    skipped message="proctor.OUTCOME: REASON"
 //   Other bad attempts of a bad case are rerunFailure, never a second testcase.
 //
-// What reddens the run and is no case is a testcase with an error in the suite proctor.run (run_problems.h).
+// What reddens the run and is no case is a testcase with an error in the suite proctor.run (run_end.h).
 //
 // (classname, name) is that of the plan (harness/plan/junit_names.h), and unique in a run: where a pair is there twice
 // all the same, as in the report of runs of several configurations, the id is appended to the name.
@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "reports/formats/text_output.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -38,12 +38,12 @@ struct JunitFile {
 using UseJunitFile = std::function<void(JunitFile file)>;
 
 // junit.xml, and the files of the suites one after the other: together they may be larger than what a runner may hold.
-void write_junit(const RunModel& model, TextOutput& run, const UseJunitFile& use);
+void write_junit(const ResolvedRun& model, TextOutput& run, const UseJunitFile& use);
 
-void write_junit_run(const RunModel& model, TextOutput& output);
-void write_junit_extended(const RunModel& model, TextOutput& output);
-std::string junit_run(const RunModel& model);
-std::vector<JunitFile> junit_suites(const RunModel& model);
+void write_junit_run(const ResolvedRun& model, TextOutput& output);
+void write_junit_extended(const ResolvedRun& model, TextOutput& output);
+std::string junit_run(const ResolvedRun& model);
+std::vector<JunitFile> junit_suites(const ResolvedRun& model);
 
 // The file of a run that has no journal, or none yet: one such error, which says why.
 std::string junit_without_run(const std::string& why);

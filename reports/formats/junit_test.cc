@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -15,9 +15,9 @@ using ::testing::Not;
 class JunitSchemas : public ::testing::Test {
  protected:
   // Every file of `model` against ours, and against the published schemas that are there.
-  void expect_valid(const RunModel& model) {
-    expect(junit_run(model), our_schema("junit-portable.xsd"), "junit-10.xsd");
-    for (const JunitFile& file : junit_suites(model)) {
+  void expect_valid(const ResolvedRun& run) {
+    expect(junit_run(run), our_schema("junit-portable.xsd"), "junit-10.xsd");
+    for (const JunitFile& file : junit_suites(run)) {
       expect(file.text, our_schema("junit-strict.xsd"), "junit-10.xsd");
       expect_published(file.text, "surefire-test-report.xsd");
     }
@@ -74,9 +74,9 @@ TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
   RunPlanned plan = plan_of(std::move(cases));
   plan.hostname = plan.run_id = awkward_text();
   plan.started = "yesterday";
-  const RunModel model = model_of({plan});
-  expect_valid(model);
-  const auto files = junit_suites(model);
+  const ResolvedRun run = model_of({plan});
+  expect_valid(run);
+  const auto files = junit_suites(run);
   ASSERT_EQ(files.size(), 3u) << "two suites, and what is wrong with the run";
   for (const JunitFile& file : files) {
     EXPECT_EQ(file.name.find_first_of("/\\ \n"), std::string::npos) << file.name;
@@ -139,10 +139,10 @@ TEST(Junit, EachOutcomeHasItsElement) {
 
 TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
   for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
-    const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}),
+    const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}),
                                      concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
-    expect_valid(model);
-    EXPECT_THAT(junit_run(model), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
+    expect_valid(run);
+    EXPECT_THAT(junit_run(run), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
   }
 }
 
@@ -193,8 +193,8 @@ TEST(Junit, ASimulatedRunSaysSo) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
   EXPECT_THAT(junit_run(model_of({plan})), HasSubstr("name=\"proctor.simulated\" value=\"false\""));
   plan.sim = SimInfo{"xpu:2x2", "intel"};
-  const RunModel model = model_of({plan});
-  for (const std::string& xml : {junit_run(model), junit_suites(model).at(0).text}) {
+  const ResolvedRun run = model_of({plan});
+  for (const std::string& xml : {junit_run(run), junit_suites(run).at(0).text}) {
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.simulated\" value=\"true\""));
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.sim.driver\" value=\"intel\""));
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.containment\" value=\"pidns\""));
@@ -202,7 +202,7 @@ TEST(Junit, ASimulatedRunSaysSo) {
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.run.id\""));
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.backend\" value=\"xpu\""));
   }
-  EXPECT_EQ(junit_suites(model).at(0).name, "memory.xpu.xml");
+  EXPECT_EQ(junit_suites(run).at(0).name, "memory.xpu.xml");
 }
 
 TEST(Junit, RepeatedNamesAreToldApartByTheirIds) {

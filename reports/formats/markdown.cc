@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

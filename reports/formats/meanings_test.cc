@@ -10,8 +10,8 @@
 #include "reports/formats/github.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/otlp.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -30,7 +30,7 @@ struct Shown {
 };
 
 // A second case passes, so that the run is not red for having executed nothing.
-RunModel run_of(const Shown& row) {
+ResolvedRun run_of(const Shown& row) {
   const std::string id = "s/a";
   return model_of({plan_of({planned(id, row.kind), planned("s/good", row.kind)}), started(id),
                    ended(id, row.verdict), concluded(id, row.verdict), started("s/good"),
@@ -38,8 +38,8 @@ RunModel run_of(const Shown& row) {
                    RunEnded{"2026-01-31T12:00:09Z", 9000}});
 }
 
-std::string junit_shown(const RunModel& model) {
-  const std::string xml = junit_run(model);
+std::string junit_shown(const ResolvedRun& run) {
+  const std::string xml = junit_run(run);
   const std::string first =
       xml.substr(xml.find("<testcase"), xml.find("<testcase name=\"good\"") - xml.find("<testcase"));
   std::smatch found;
@@ -47,8 +47,8 @@ std::string junit_shown(const RunModel& model) {
   return std::regex_search(first, found, element) ? found.str(1) + " " + found.str(2) : "none";
 }
 
-std::string annotation_shown(const RunModel& model) {
-  for (const Annotation& annotation : annotations(model, "")) {
+std::string annotation_shown(const ResolvedRun& run) {
+  for (const Annotation& annotation : annotations(run, "")) {
     const bool mine = annotation.title.starts_with("s/a: ") || annotation.title.starts_with("1 case: ");
     if (mine) return std::string(to_string(annotation.level));
   }
@@ -56,17 +56,17 @@ std::string annotation_shown(const RunModel& model) {
 }
 
 template <typename Write>
-json written(const Write& write, const RunModel& model) {
-  return json::parse(text_of([&](TextOutput& output) { write(model, output); }));
+json written(const Write& write, const ResolvedRun& run) {
+  return json::parse(text_of([&](TextOutput& output) { write(run, output); }));
 }
 
-std::string ctrf_shown(const RunModel& model) {
-  const json test = written(write_ctrf, model)["results"]["tests"][0];
+std::string ctrf_shown(const ResolvedRun& run) {
+  const json test = written(write_ctrf, run)["results"]["tests"][0];
   return test["status"].get<std::string>() + " " + test["rawStatus"].get<std::string>();
 }
 
-std::string span_shown(const RunModel& model) {
-  const json trace = written(write_otlp, model);
+std::string span_shown(const ResolvedRun& run) {
+  const json trace = written(write_otlp, run);
   const json& span = trace["resourceSpans"][0]["scopeSpans"][0]["spans"][1];
   const std::array<std::string, 3> codes = {"UNSET", "OK", "ERROR"};
   for (const json& attribute : span["attributes"]) {
@@ -164,12 +164,12 @@ TEST(Meanings, EachOutcomeInEachFormat) {
   EXPECT_EQ(rows.size(), outcome_meanings().size());
   for (const Shown& row : rows) {
     SCOPED_TRACE(to_string(row.verdict) + " of " + row.kind);
-    const RunModel model = run_of(row);
-    EXPECT_EQ(junit_shown(model), row.junit);
-    EXPECT_EQ(annotation_shown(model), row.annotation);
-    EXPECT_EQ(exit_code(model), row.exit_code);
-    EXPECT_EQ(ctrf_shown(model), row.ctrf);
-    EXPECT_EQ(span_shown(model), row.span);
+    const ResolvedRun run = run_of(row);
+    EXPECT_EQ(junit_shown(run), row.junit);
+    EXPECT_EQ(annotation_shown(run), row.annotation);
+    EXPECT_EQ(run.exit_code, row.exit_code);
+    EXPECT_EQ(ctrf_shown(run), row.ctrf);
+    EXPECT_EQ(span_shown(run), row.span);
   }
 }
 

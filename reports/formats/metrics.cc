@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/run_problems.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -54,44 +52,44 @@ struct SuiteCounts {
 
 std::string or_unknown(const SubjectFact& fact) { return fact.value.value_or(""); }
 
-void write_run(Metrics& metrics, const RunModel& model) {
-  const RunPlanned& plan = model.plan();
+void write_run(Metrics& metrics, const ResolvedRun& run) {
+  const RunPlanned& plan = run.plan;
   metrics.family("proctor_run", "info", "What was run.");
   metrics.sample("proctor_run_info",
                  {{"run_id", plan.run_id},
                   {"version", plan.proctor_version},
                   {"plan_digest", plan.plan_digest},
-                  {"verdict", std::string(run_verdict(model))},
-                  {"simulated", model.simulated() ? "true" : "false"},
+                  {"verdict", std::string(run.verdict)},
+                  {"simulated", run.simulated ? "true" : "false"},
                   {"commit", or_unknown(plan.subject.commit)},
                   {"branch", or_unknown(plan.subject.branch)}},
                  1);
   metrics.family("proctor_exit_code", "gauge", "Exit code of the run, as a shell saw it.");
-  metrics.sample("proctor_exit_code", {}, shell_exit_code(model));
+  metrics.sample("proctor_exit_code", {}, run.shell_exit_code);
   metrics.family("proctor_duration_seconds", "gauge", "From the start of the run to its newest record.");
-  metrics.sample("proctor_duration_seconds", {}, static_cast<double>(model.elapsed_ms()) / 1000);
+  metrics.sample("proctor_duration_seconds", {}, static_cast<double>(run.elapsed_ms) / 1000);
   metrics.family("proctor_problems", "gauge", "What reddens the run and is no case.");
-  metrics.sample("proctor_problems", {}, run_problems(model).size());
+  metrics.sample("proctor_problems", {}, run.problems.size());
   const auto drained =
-      std::ranges::count(model.health(), HealthWord(HealthFact::kDrained), &DeviceHealth::what);
+      std::ranges::count(run.health, HealthWord(HealthFact::kDrained), &DeviceHealth::what);
   metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");
   metrics.sample("proctor_devices_drained", {}, drained);
   metrics.family("proctor_warnings", "gauge", "Warnings of the run.");
-  metrics.sample("proctor_warnings", {}, model.warnings().size());
+  metrics.sample("proctor_warnings", {}, run.warnings.size());
 }
 
 }  // namespace
 
-void write_metrics(const RunModel& model, TextOutput& output) {
+void write_metrics(const ResolvedRun& run, TextOutput& output) {
   std::map<std::pair<std::string, std::string>, SuiteCounts> suites;
-  for (const CaseRecord& record : model.cases()) {
-    SuiteCounts& counts = suites[{clean_text(record.planned.suite), clean_text(record.planned.backend)}];
-    ++counts.summary[model.verdict(record).outcome];
-    counts.flaky += is_flaky(model, record) ? 1 : 0;
-    counts.ms += duration_ms(record);
+  for (const ResolvedCase& test : run.cases) {
+    SuiteCounts& counts = suites[{clean_text(test.planned.suite), clean_text(test.planned.backend)}];
+    ++counts.summary[test.verdict.outcome];
+    counts.flaky += test.flaky ? 1 : 0;
+    counts.ms += test.duration_ms;
   }
   Metrics metrics(output);
-  write_run(metrics, model);
+  write_run(metrics, run);
   metrics.family("proctor_cases", "gauge", "Planned cases by outcome.");
   for (const auto& [suite, counts] : suites) {
     for (const Outcome outcome : kAllOutcomes) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "reports/formats/text_output.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
-void write_metrics(const RunModel& model, TextOutput& output);
+void write_metrics(const ResolvedRun& run, TextOutput& output);
 
 }  // namespace proctor

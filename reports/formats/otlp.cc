@@ -9,9 +9,8 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor {
 namespace {
@@ -70,49 +69,49 @@ class Attributes {
 
 class Trace {
  public:
-  Trace(const RunModel& model, JsonWriter& json)
+  Trace(const ResolvedRun& model, JsonWriter& json)
       : model_(model),
         json_(json),
-        start_ms_(unix_ms(model.plan().started)),
+        start_ms_(unix_ms(model.plan.started)),
         id_(hash("", 32)),
         run_(hash("run", 16)) {}
 
   void write_run() {
-    const RunPlanned& plan = model_.plan();
-    open(run_, "", "proctor run", 0, model_.elapsed_ms());
+    const RunPlanned& plan = model_.plan;
+    open(run_, "", "proctor run", 0, model_.elapsed_ms);
     {
       Attributes attributes(json_);
       attributes.add("proctor.run.id", plan.run_id);
       attributes.add("proctor.plan_digest", plan.plan_digest);
-      attributes.add("proctor.exit_code", std::int64_t{shell_exit_code(model_)});
-      attributes.add("proctor.verdict", std::string(run_verdict(model_)));
-      attributes.add("proctor.simulated", model_.simulated());
+      attributes.add("proctor.exit_code", std::int64_t{model_.shell_exit_code});
+      attributes.add("proctor.verdict", std::string(model_.verdict));
+      attributes.add("proctor.simulated", model_.simulated);
       attributes.add("proctor.containment", plan.containment.layer);
-      const Summary summary = model_.summary();
+      const Summary summary = model_.summary;
       for (const Outcome outcome : kAllOutcomes) {
         if (summary[outcome] > 0)
           attributes.add("proctor.cases." + std::string(to_string(outcome)), std::int64_t{summary[outcome]});
       }
     }
-    const bool good = shell_exit_code(model_) == kExitGreen;
-    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(run_verdict(model_)));
+    const bool good = model_.shell_exit_code == kExitGreen;
+    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(model_.verdict));
   }
 
-  void write_case(const CaseRecord& record) {
-    const Verdict verdict = model_.verdict(record);
-    if (record.attempts.empty()) return write_unstarted(record, verdict);
-    const Attempt* deciding = deciding_attempt(record, verdict);
+  void write_case(const ResolvedCase& test) {
+    const Verdict verdict = test.verdict;
+    if (test.attempts.empty()) return write_unstarted(test, verdict);
+    const Attempt* deciding = test.deciding;
     const Outcome shown = deciding != nullptr ? verdict_of(*deciding).outcome : verdict.outcome;
-    for (const Attempt& attempt : record.attempts) {
+    for (const Attempt& attempt : test.attempts) {
       // Those that show the verdict of the case have it, which a known failure may have changed.
       const Verdict own = verdict_of(attempt);
-      write_attempt(record, attempt, &attempt == deciding || own.outcome == shown ? verdict : own);
+      write_attempt(test, attempt, &attempt == deciding || own.outcome == shown ? verdict : own);
     }
   }
 
  private:
   std::string hash(const std::string& what, std::size_t digits) const {
-    return sha256_hex(model_.plan().run_id + "\n" + model_.plan().plan_digest + "\n" + what)
+    return sha256_hex(model_.plan.run_id + "\n" + model_.plan.plan_digest + "\n" + what)
         .substr(0, digits);
   }
 
@@ -133,33 +132,33 @@ class Trace {
         .close();
   }
 
-  void add_case(Attributes& attributes, const CaseRecord& record, const Verdict& verdict) const {
-    const PlannedCase& planned = record.planned;
+  void add_case(Attributes& attributes, const ResolvedCase& test, const Verdict& verdict) const {
+    const PlannedCase& planned = test.planned;
     attributes.add("test.case.name", planned.id);
     attributes.add("test.case.result.status", span_result(verdict, planned.kind));
     attributes.add("test.suite.name", planned.suite + "." + planned.backend);
     attributes.add("proctor.outcome", to_string(verdict.outcome));
     attributes.add_if_any("proctor.reason", verdict.reason.text());
-    attributes.add("proctor.simulated", model_.simulated(record));
+    attributes.add("proctor.simulated", test.simulated);
   }
 
-  void write_unstarted(const CaseRecord& record, const Verdict& verdict) {
-    open(hash(record.planned.id, 16), run_, record.planned.id, model_.elapsed_ms(), model_.elapsed_ms());
+  void write_unstarted(const ResolvedCase& test, const Verdict& verdict) {
+    open(hash(test.planned.id, 16), run_, test.planned.id, model_.elapsed_ms, model_.elapsed_ms);
     {
       Attributes attributes(json_);
-      add_case(attributes, record, verdict);
+      add_case(attributes, test, verdict);
     }
-    close(meaning_of(verdict, record.planned.kind).span, headline(model_, record));
+    close(meaning_of(verdict, test.planned.kind).span, test.headline);
   }
 
-  void write_attempt(const CaseRecord& record, const Attempt& attempt, const Verdict& verdict) {
+  void write_attempt(const ResolvedCase& test, const Attempt& attempt, const Verdict& verdict) {
     const AttemptStarted& start = attempt.start;
-    const std::string which = fmt::format("{}\n{}\n{}", record.planned.id, start.repeat, start.attempt);
-    const std::int64_t end = attempt.end ? attempt.end->at_ms : model_.elapsed_ms();
-    open(hash(which, 16), run_, record.planned.id, start.at_ms, end);
+    const std::string which = fmt::format("{}\n{}\n{}", test.planned.id, start.repeat, start.attempt);
+    const std::int64_t end = attempt.end ? attempt.end->at_ms : model_.elapsed_ms;
+    open(hash(which, 16), run_, test.planned.id, start.at_ms, end);
     {
       Attributes attributes(json_);
-      add_case(attributes, record, verdict);
+      add_case(attributes, test, verdict);
       attributes.add("proctor.attempt", std::int64_t{start.attempt});
       if (start.repeat > 1) attributes.add("proctor.repeat", std::int64_t{start.repeat});
       if (!start.devices.empty()) attributes.add("proctor.devices", start.devices);
@@ -168,8 +167,8 @@ class Trace {
         attributes.add("proctor.marks", texts_of(attempt.end->marks));
     }
     write_failures(attempt, end);
-    const SpanStatus status = meaning_of(verdict, record.planned.kind).span;
-    close(status, status == SpanStatus::kOk ? "" : headline(model_, record, attempt));
+    const SpanStatus status = meaning_of(verdict, test.planned.kind).span;
+    close(status, status == SpanStatus::kOk ? "" : attempt.headline);
   }
 
   void write_failures(const Attempt& attempt, std::int64_t at_ms) {
@@ -181,7 +180,7 @@ class Trace {
         Attributes attributes(json_);
         attributes.add("exception.type", failure.rule.empty() ? "failure" : failure.rule);
         attributes.add("exception.message", failure.message);
-        if (const std::string file = below_checkout(model_, failure.file); !file.empty()) {
+        if (const std::string file = below_checkout(model_.plan, failure.file); !file.empty()) {
           attributes.add("code.file.path", file);
           attributes.add("code.line.number", std::int64_t{failure.line});
         }
@@ -191,7 +190,7 @@ class Trace {
     json_.close();
   }
 
-  const RunModel& model_;
+  const ResolvedRun& model_;
   JsonWriter& json_;
   std::int64_t start_ms_;
   std::string id_;
@@ -217,16 +216,16 @@ void write_resource(JsonWriter& json, const RunPlanned& plan) {
 
 }  // namespace
 
-void write_otlp(const RunModel& model, TextOutput& output) {
+void write_otlp(const ResolvedRun& model, TextOutput& output) {
   JsonWriter json(output);
   json.open_object().open_array("resourceSpans").open_object();
-  write_resource(json, model.plan());
+  write_resource(json, model.plan);
   json.open_array("scopeSpans").open_object();
-  json.open_object("scope").member("name", "proctor").member("version", model.plan().proctor_version).close();
+  json.open_object("scope").member("name", "proctor").member("version", model.plan.proctor_version).close();
   json.open_array("spans");
   Trace trace(model, json);
   trace.write_run();
-  for (const CaseRecord& record : model.cases()) trace.write_case(record);
+  for (const ResolvedCase& test : model.cases) trace.write_case(test);
   json.close().close().close().close().close().close();
   output.pending() += '\n';
 }

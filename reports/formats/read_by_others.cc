@@ -4,7 +4,7 @@
 
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor::testing_support {
 namespace {

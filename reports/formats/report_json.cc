@@ -10,11 +10,8 @@
 #include "harness/core/text.h"
 #include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_rates.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/known_failure_entries.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/failure_rates.h"
 
 namespace proctor {
 namespace {
@@ -62,8 +59,8 @@ void write_subject(JsonWriter& json, const Subject& subject) {
   json.member("checkout", unless_empty(subject.checkout)).close();
 }
 
-void write_suite(JsonWriter& json, const RunModel& model, const PlannedSuite& suite) {
-  const ProgramRead read = model.program_read(suite);
+void write_suite(JsonWriter& json, const ResolvedRun& run, const PlannedSuite& suite) {
+  const ProgramRead read = run.program_read(suite);
   const bool there = !suite.program.empty();
   json.open_object().member("name", suite.name).member("backend", suite.backend).member("kind", suite.kind);
   json.member("command", suite.command).member("program", unless_empty(suite.program));
@@ -100,19 +97,20 @@ void write_rest(JsonWriter& json, const std::optional<PlannedRest>& rest) {
   json.member("shards", rest->shards).close();
 }
 
-void write_known_failures(JsonWriter& json, const RunModel& model) {
-  const auto& list = model.plan().known_failures;
+void write_known_failures(JsonWriter& json, const ResolvedRun& run) {
+  const auto& list = run.plan.known_failures;
   if (!list) {
     json.member("known_failures", nullptr);
     return;
   }
   json.open_object("known_failures").member("file", list->file).member("sha256", list->sha256);
   json.open_array("entries");
-  for (const KnownFailureEntry& entry : list->entries) {
+  for (const KnownFailureUse& use : run.known_failures) {
+    const KnownFailureEntry& entry = *use.entry;
     json.open_object().member("at", entry.at).member("cases", entry.cases).member("source", entry.source);
     json.member("issue", unless_empty(entry.issue)).member("owner", unless_empty(entry.owner));
     json.member("added", unless_empty(entry.added)).member("expires", entry.expires);
-    json.member("days_left", days_left(model, entry)).member("hits", hits(model, entry)).close();
+    json.member("days_left", use.days_left).member("hits", use.hits).close();
   }
   json.close().close();
 }
@@ -138,29 +136,29 @@ void write_repeats(JsonWriter& json, const RunPlanned& plan) {
   json.member("rate", plan.exclusion->rate).close();
 }
 
-void write_run(JsonWriter& json, const RunModel& model) {
-  const RunPlanned& plan = model.plan();
+void write_run(JsonWriter& json, const ResolvedRun& run) {
+  const RunPlanned& plan = run.plan;
   json.open_object("run").member("id", plan.run_id).member("started", plan.started);
   // null: the runner was killed
-  json.member("finished", model.ended() ? std::optional(model.ended()->finished) : std::nullopt);
-  json.member("simulated", model.simulated());
+  json.member("finished", run.ended ? std::optional(run.ended->finished) : std::nullopt);
+  json.member("simulated", run.simulated);
   write_sim(json, plan.sim);
   const std::string& layer = plan.containment.layer;
   const auto known = parse_layer(layer);
   json.member("containment", known ? to_string(facts_of(*known).reported_as) : layer);
   json.member("containment_layer", layer).member("signals", plan.containment.signals);
-  json.member("exit_code", shell_exit_code(model));
+  json.member("exit_code", run.shell_exit_code);
   json.member("plan_digest", plan.plan_digest);
   write_shard(json, plan.shard);
   write_rest(json, plan.rest);
   write_subject(json, plan.subject);
-  write_known_failures(json, model);
+  write_known_failures(json, run);
   json.member("size", unless_empty(plan.size))
       .member("seed", plan.seed)
       .member("profile", unless_empty(plan.profile));
   write_repeats(json, plan);
   json.open_array("devices");
-  const std::vector<DeviceShare> shares = device_shares(model);
+  const std::vector<DeviceShare>& shares = run.device_shares;
   for (const PlannedDevice& device : plan.devices) write_device(json, device, shares);
   json.close().open_object("stack");
   for (const auto& [name, value] : last_of_each(plan.stack)) json.member(name, value);
@@ -220,8 +218,8 @@ void write_termination(JsonWriter& json, const Termination& termination) {
   json.member_if_any("guard_lost", termination.guard_lost).close();
 }
 
-void write_culprit(JsonWriter& json, const std::optional<Culprit>& culprit) {
-  if (!culprit) return;
+void write_culprit(JsonWriter& json, const Culprit* culprit) {
+  if (culprit == nullptr) return;
   json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
   json.member("version", culprit->version).close();
 }
@@ -231,7 +229,7 @@ void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity.text());
   json.member("where", diagnosis.where).member("line", diagnosis.line).member("next", diagnosis.next);
   json.member("source", diagnosis.source).member("others", diagnosis.others).member("gaps", diagnosis.gaps);
-  write_culprit(json, diagnosis.culprit);
+  write_culprit(json, diagnosis.culprit ? &*diagnosis.culprit : nullptr);
   json.close();
 }
 
@@ -345,7 +343,7 @@ void write_evidence(JsonWriter& json, const EvidenceInfo& evidence) {
   json.close();
 }
 
-void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attempt, TelemetryGaps& gaps) {
+void write_attempt(JsonWriter& json, const ResolvedRun& run, const Attempt& attempt, TelemetryGaps& gaps) {
   static const AttemptEnded kNoEnd;
   const AttemptEnded& end = attempt.end ? *attempt.end : kNoEnd;
   const Verdict verdict = verdict_of(attempt);
@@ -354,14 +352,14 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   if (!end.marks.empty()) json.member("marks", texts_of(end.marks));
   json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
   if (attempt.start.shared) json.member("shared", true);
-  write_environment(json, model.environment(attempt));
+  write_environment(json, run.environment(attempt));
   write_ranks(json, end.ranks);
   write_exit(json, end.exit_code, end.exit_signal);
   write_termination(json, end.termination);
   json.open_object("output").member("log", attempt.start.log).member("bytes", end.output.bytes);
   json.member("dropped_bytes", end.output.dropped_bytes).member("lost", end.output.lost).close();
   write_evidence(json, end.evidence);
-  const TelemetryInfo telemetry = model.telemetry(attempt);
+  const TelemetryInfo telemetry = run.telemetry(attempt);
   write_telemetry(json, telemetry);
   gaps.add(telemetry);
   json.member("last_step", end.last_step);
@@ -372,10 +370,10 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
 }
 
 // What the newest attempt that ended says about the check itself.
-const AttemptEnded& newest_end(const CaseRecord& record) {
+const AttemptEnded& newest_end(const ResolvedCase& test) {
   static const AttemptEnded kNone;
   const AttemptEnded* newest = &kNone;
-  for (const Attempt& attempt : record.attempts) {
+  for (const Attempt& attempt : test.attempts) {
     if (attempt.end) newest = &*attempt.end;
   }
   return *newest;
@@ -404,49 +402,47 @@ void write_rate_parts(JsonWriter& json, std::string_view key, const std::vector<
   json.close();
 }
 
-void write_rates(JsonWriter& json, const RunModel& model, const CaseRates& rates) {
+void write_rates(JsonWriter& json, const CaseRates& rates) {
   json.open_object("failure_rate");
   write_rate(json, rates.all);
   if (rates.claim) {
     json.member("claim", to_string(*rates.claim)).member("runs_needed", rates.needed);
-    json.member("text", claim_text(model, rates)).close();
+    json.member("text", rates.text).close();
     return;
   }
-  json.member("text", to_string(rates.all));
+  json.member("text", rates.text);
   write_rate_parts(json, "by_device", rates.by_device);
   write_rate_parts(json, "by_order", rates.by_order);
   json.close();
 }
 
-// `rates`: of a run that has any, else null.
-void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record, const CaseRates* rates,
-                TelemetryGaps& gaps) {
-  const PlannedCase& planned = record.planned;
-  const Verdict verdict = model.verdict(record);
-  const AttemptEnded& end = newest_end(record);
+void write_case(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& test, TelemetryGaps& gaps) {
+  const PlannedCase& planned = test.planned;
+  const Verdict verdict = test.verdict;
+  const AttemptEnded& end = newest_end(test);
   json.open_object()
       .member("id", planned.id)
       .member("suite", planned.suite)
       .member("backend", planned.backend);
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
-  json.member("problem", to_string(blame_in(model, record)));
-  write_culprit(json, culprit_in(model, record));
-  json.member("marks", texts_of(model.marks(record)));
+  json.member("problem", to_string(test.problem));
+  write_culprit(json, test.culprit.get());
+  json.member("marks", texts_of(test.marks));
   json.member("rule", end.rule).member("source", end.source).member("severity", end.severity.text());
   write_measures(json, end.measures);
   write_properties(json, end);
-  json.member("simulated", model.simulated(record));
+  json.member("simulated", test.simulated);
   json.member("devices",
-              record.attempts.empty() ? std::vector<std::string>() : record.attempts.back().start.devices);
-  json.member("duration_ms", duration_ms(record));
-  json.member("known_failure", record.end ? record.end->known_failure : "");
-  if (record.end) json.member_if_any("known_failure_at", record.end->known_failure_at);
-  json.member("note", record.end ? record.end->note : "");
-  json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
-  write_case_facts(json, model, record);
-  if (rates != nullptr) write_rates(json, model, *rates);
+              test.attempts.empty() ? std::vector<std::string>() : test.attempts.back().start.devices);
+  json.member("duration_ms", test.duration_ms);
+  json.member("known_failure", test.end ? test.end->known_failure : "");
+  if (test.end) json.member_if_any("known_failure_at", test.end->known_failure_at);
+  json.member("note", test.end ? test.end->note : "");
+  json.member("message", verdict.outcome == Outcome::kPass ? "" : test.headline);
+  write_case_facts(json, test);
+  if (test.rates) write_rates(json, *test.rates);
   json.open_array("attempts");
-  for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt, gaps);
+  for (const Attempt& attempt : test.attempts) write_attempt(json, run, attempt, gaps);
   json.close().close();
 }
 
@@ -470,33 +466,31 @@ void write_hardware(JsonWriter& json, const HardwareEvidence& evidence) {
 
 }  // namespace
 
-void write_report_json(const RunModel& model, TextOutput& output) {
+void write_report_json(const ResolvedRun& run, TextOutput& output) {
   JsonWriter json(output);
   json.open_object().member("schema_version", kReportSchemaVersion);
-  write_run(json, model);
-  write_summary(json, model.summary());
+  write_run(json, run);
+  write_summary(json, run.summary);
   json.open_array("suites");
-  for (const PlannedSuite& suite : model.plan().suites) write_suite(json, model, suite);
+  for (const PlannedSuite& suite : run.plan.suites) write_suite(json, run, suite);
   json.close().open_array("cases");
   TelemetryGaps gaps;
-  const std::vector<CaseRates> rates = failure_rates(model);
-  for (std::size_t i = 0; i < model.cases().size(); ++i)
-    write_case(json, model, model.cases()[i], rates.empty() ? nullptr : &rates[i], gaps);
+  for (const ResolvedCase& test : run.cases) write_case(json, run, test, gaps);
   json.close().open_array("warnings");
-  for (const Warning& warning : model.warnings())
+  for (const Warning& warning : run.warnings)
     json.open_object().member("code", warning.code.text()).member("text", warning.text).close();
   json.close().open_array("health");
-  for (const DeviceHealth& health : model.health()) write_health(json, health);
+  for (const DeviceHealth& health : run.health) write_health(json, health);
   json.close().open_array("hardware");
-  for (const HardwareEvidence& evidence : model.hardware()) write_hardware(json, evidence);
+  for (const HardwareEvidence& evidence : run.hardware) write_hardware(json, evidence);
   json.close();
   gaps.write(json);
   json.close();
   output.pending() += '\n';
 }
 
-std::string report_json(const RunModel& model) {
-  return text_of([&](TextOutput& output) { write_report_json(model, output); });
+std::string report_json(const ResolvedRun& run) {
+  return text_of([&](TextOutput& output) { write_report_json(run, output); });
 }
 
 }  // namespace proctor

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "reports/formats/text_output.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
 inline constexpr int kReportSchemaVersion = 1;
 
-void write_report_json(const RunModel& model, TextOutput& output);
-std::string report_json(const RunModel& model);
+void write_report_json(const ResolvedRun& run, TextOutput& output);
+std::string report_json(const ResolvedRun& run);
 
 }  // namespace proctor

@@ -13,16 +13,15 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/markdown.h"
-#include "reports/model/cause.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/device_table.h"
-#include "reports/model/device_verdict.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_rates.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/known_failure_entries.h"
-#include "reports/model/telemetry_text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/device_verdict.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/failure_rates.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/headline.h"
+#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -34,13 +33,13 @@ constexpr std::size_t kMaxIdsPerGroup = 20;
 constexpr std::size_t kSummaryLineBytes = 200;
 constexpr std::size_t kSummaryMessageBytes = 2000;
 
-std::string_view light(const RunModel& model) {
-  if (ending_signal(model) != 0) return "STOPPED";
-  switch (exit_code(model)) {
+std::string_view light(const ResolvedRun& run) {
+  if (run.ending_signal != 0) return "STOPPED";
+  switch (run.exit_code) {
     case kExitGreen:
       return "GREEN";
     case kExitRed:
-      return is_red_by_flaky_alone(model) ? "RED: flaky cases" : "RED: the code";
+      return run.red_by_flaky_alone ? "RED: flaky cases" : "RED: the code";
     case kExitMachine:
       return "RED: the machine (retry elsewhere)";
     default:
@@ -49,11 +48,11 @@ std::string_view light(const RunModel& model) {
 }
 
 // "45 of 2000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky."; "" where none is to be named.
-std::string verdict_line(const RunModel& model, const std::vector<CauseGroup>& groups) {
-  const auto [failed, flaky, causes, fresh] = count_failures(model, groups);
+std::string verdict_line(const ResolvedRun& run) {
+  const auto [failed, flaky, causes, fresh] = run.failures;
   std::string text;
   if (failed > 0) {
-    text = fmt::format("{} of {} failed, with {}", failed, count_text(model.summary().planned(), "case"),
+    text = fmt::format("{} of {} failed, with {}", failed, count_text(run.summary.planned(), "case"),
                        count_text(causes, "cause"));
     if (fresh > 0) text += fmt::format(", {} of them new", fresh);
   }
@@ -63,14 +62,14 @@ std::string verdict_line(const RunModel& model, const std::vector<CauseGroup>& g
   }
   if (text.empty()) return "";
   text = "**" + text + ".**";
-  if (const FlakyCases found = flaky_cases(model); !found.allowed)
-    text += fmt::format(" {} allows flaky cases.", markdown_code(option_that_allows(model, found)));
+  if (const FlakyCases& found = run.flaky_cases; !found.allowed)
+    text += fmt::format(" {} allows flaky cases.", markdown_code(found.option));
   return text + "\n";
 }
 
 // "2000 planned: 1953 pass, 40 fail, 5 crash"
-std::string counts_line(const RunModel& model) {
-  const Summary summary = model.summary();
+std::string counts_line(const ResolvedRun& run) {
+  const Summary& summary = run.summary;
   std::string text = fmt::format("{} planned", summary.planned());
   std::string_view before = ": ";
   for (const Outcome outcome : kAllOutcomes) {
@@ -98,17 +97,17 @@ std::string device_lines(const DeviceVerdict& verdict) {
   for (const std::string& sentence : verdict.more) text += "- " + markdown_prose(sentence) + "\n";
   if (!verdict.exit.empty()) text += "- " + markdown_prose(verdict.exit) + "\n";
   if (!verdict.advice.empty())
-    text += fmt::format("- {} {}\n", markdown_prose(verdict.advice), markdown_code(verdict.command));
+    text += fmt::format("- {} {}\n", markdown_prose(verdict.advice), markdown_code(verdict.command_in("RUN_DIR")));
   return text.empty() ? text : text + "\n";
 }
 
 // The title, and what is wrong with a device.
-void add_verdict(std::string& out, const RunModel& model, const std::optional<DeviceVerdict>& devices) {
-  const RunPlanned& plan = model.plan();
+void add_verdict(std::string& out, const ResolvedRun& run, const std::optional<DeviceVerdict>& devices) {
+  const RunPlanned& plan = run.plan;
   out += fmt::format("# Proctor: {} (exit code {})\n\n",
-                     devices ? markdown_prose(devices->sentence) : std::string(light(model)),
-                     shell_exit_code(model));
-  if (model.simulated()) {
+                     devices ? markdown_prose(devices->sentence) : std::string(light(run)),
+                     run.shell_exit_code);
+  if (run.simulated) {
     out += "> **SIMULATED.** These results were obtained without hardware";
     if (plan.sim)
       out +=
@@ -118,40 +117,39 @@ void add_verdict(std::string& out, const RunModel& model, const std::optional<De
   if (devices) out += device_lines(*devices);
 }
 
-void add_head(std::string& out, const RunModel& model, const std::vector<CauseGroup>& groups,
-              bool has_verdict) {
-  const RunPlanned& plan = model.plan();
-  const std::optional<DeviceVerdict> devices = device_verdict(model, "RUN_DIR");
-  if (has_verdict) add_verdict(out, model, devices);
-  out += verdict_line(model, groups);
-  out += counts_line(model);
-  const std::string command = code_or_device_command(model, "RUN_DIR");
-  for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : device_doubts(model)) {
+void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
+  const RunPlanned& plan = run.plan;
+  const std::optional<DeviceVerdict>& devices = run.device_verdict;
+  if (has_verdict) add_verdict(out, run, devices);
+  out += verdict_line(run);
+  out += counts_line(run);
+  const std::string command = code_or_device_command(run.plan, "RUN_DIR");
+  for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : run.device_doubts) {
     out += markdown_prose(doubt.sentence);
     if (!command.empty()) out += " Code or device? " + markdown_code(command);
     out += '\n';
   }
   out += fmt::format("Run {} on {}, started {}, ", markdown_code(plan.run_id), markdown_code(plan.hostname),
                      markdown_prose(plan.started));
-  out += model.ended() ? fmt::format("finished {}", markdown_prose(model.ended()->finished)) : "not finished";
-  out += fmt::format(", {}.\n", human_duration(Milliseconds(model.elapsed_ms())));
+  out += run.ended ? fmt::format("finished {}", markdown_prose(run.ended->finished)) : "not finished";
+  out += fmt::format(", {}.\n", human_duration(Milliseconds(run.elapsed_ms)));
   out += tested_line(plan.subject);
-  if (model.stop()) out += fmt::format("It was stopped: {}.\n", markdown_prose(model.stop()->reason.text()));
+  if (run.stop) out += fmt::format("It was stopped: {}.\n", markdown_prose(run.stop->reason.text()));
   if (const auto text = no_device_text(plan); !text.empty())
     out += fmt::format("**{}.**\n", markdown_prose(text));
-  for (const std::string& sentence : open_skips(model))
+  for (const std::string& sentence : run.open_skips)
     out += fmt::format("**{}.**\n", markdown_prose(sentence));
-  const int executed = model.summary().executed();
-  if (executed < least_executed(model)) {
-    out += fmt::format("**{} executed, at least {} wanted.**\n", executed, least_executed(model));
+  const int executed = run.summary.executed();
+  if (executed < run.least_executed) {
+    out += fmt::format("**{} executed, at least {} wanted.**\n", executed, run.least_executed);
   }
   if (plan.shard) {
     out += fmt::format("Shard {} of {}: {} of {} planned cases.\n", plan.shard->index, plan.shard->count,
-                       model.summary().planned(), plan.shard->planned);
+                       run.summary.planned(), plan.shard->planned);
   }
   if (plan.rest) {
     out += fmt::format("The rest of run {}: {} of {} planned cases.\n",
-                       markdown_prose(joined(plan.rest->runs, ", ")), model.summary().planned(),
+                       markdown_prose(joined(plan.rest->runs, ", ")), run.summary.planned(),
                        plan.rest->planned);
   }
 }
@@ -192,17 +190,17 @@ std::string markdown_cell(std::string_view text) {
   return line.find('|') == line.npos ? markdown_code(line) : markdown_prose(line);
 }
 
-std::string outcome_of_cause(const RunModel& model, const CauseGroup& group) {
+std::string outcome_of_cause(const CauseGroup& group) {
   if (group.is_moved) return "moved";
-  return group.is_flaky ? "flaky" : to_string(model.verdict(*group.cases.front()));
+  return group.is_flaky ? "flaky" : to_string(group.cases.front()->verdict);
 }
 
 // "xpu-sim:0, xpu-sim:1 and 2 more": where the cases went wrong.
-std::string devices_of_cause(const RunModel& model, const CauseGroup& group) {
+std::string devices_of_cause(const CauseGroup& group) {
   constexpr std::size_t kMostNamed = 2;
   std::set<std::string> devices;
-  for (const CaseRecord* record : group.cases) {
-    if (const Attempt* attempt = telling_attempt(model, *record))
+  for (const ResolvedCase* record : group.cases) {
+    if (const Attempt* attempt = record->telling)
       devices.insert(attempt->start.devices.begin(), attempt->start.devices.end());
   }
   std::string text;
@@ -222,21 +220,21 @@ std::string cases_cell(const CauseGroup& group) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : markdown_cell(text); }
 
-void add_first_causes(MarkdownPage& page, const RunModel& model, const std::vector<CauseGroup>& groups) {
+void add_first_causes(MarkdownPage& page, const std::vector<CauseGroup>& groups) {
   page.title(
       "\n| outcome | message | place | device | cases | history |\n| --- | --- | --- | --- | --- | --- |\n");
   for (std::size_t i = 0; i < std::min(groups.size(), kFirstCauses); ++i) {
-    const CaseRecord& first = *groups[i].cases.front();
-    const std::string message = one_line(whole_message(model, first), kSummaryLineBytes);
+    const ResolvedCase& first = *groups[i].cases.front();
+    const std::string message = one_line(whole_message(first), kSummaryLineBytes);
     page.add(fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                         markdown_cell(outcome_of_cause(model, groups[i])), markdown_prose(message),
-                         or_dash(to_string(place_of(model, first))),
-                         or_dash(devices_of_cause(model, groups[i])), cases_cell(groups[i]),
-                         or_dash(age_of(model, groups[i]))));
+                         markdown_cell(outcome_of_cause(groups[i])), markdown_prose(message),
+                         or_dash(to_string(place_of(first))),
+                         or_dash(devices_of_cause(groups[i])), cases_cell(groups[i]),
+                         or_dash(age_of(groups[i]))));
   }
 }
 
-std::string case_list_html(const std::vector<const CaseRecord*>& records) {
+std::string case_list_html(const std::vector<const ResolvedCase*>& records) {
   std::string out;
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i)
     out += fmt::format("{}<code>{}</code>", i == 0 ? "" : ", ", summary_html_line(records[i]->planned.id));
@@ -244,42 +242,43 @@ std::string case_list_html(const std::vector<const CaseRecord*>& records) {
   return out;
 }
 
-std::string telemetry_line(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
-  const std::string text = attempt != nullptr ? telemetry_text(model.telemetry(*attempt)) : "";
+std::string telemetry_line(const ResolvedRun& run, const ResolvedCase& record) {
+  const Attempt* attempt = record.telling;
+  const std::string text = attempt != nullptr ? telemetry_text(run.telemetry(*attempt)) : "";
   return text.empty() ? "" : fmt::format("telemetry:     {}\n", text);
 }
 
 // Folded, on two lines of HTML: there are many, and a summary of ten causes fits on a page.
-std::string cause_entry(const RunModel& model, const CauseGroup& group) {
-  const CaseRecord& first = *group.cases.front();
-  const std::string place = to_string(place_of(model, first));
-  std::string title = fmt::format("<b>{}</b>", summary_html_line(outcome_of_cause(model, group)));
+std::string cause_entry(const ResolvedRun& run, const CauseGroup& group) {
+  const ResolvedCase& first = *group.cases.front();
+  const std::string place = to_string(place_of(first));
+  std::string title = fmt::format("<b>{}</b>", summary_html_line(outcome_of_cause(group)));
   if (!place.empty()) title += " at " + summary_html_line(place);
   title += group.cases.size() == 1 ? fmt::format(": <code>{}</code>", summary_html_line(first.planned.id))
                                    : ": " + count_text(group.cases.size(), "case");
-  if (const std::string age = age_of(model, group); !age.empty()) title += ", " + summary_html_line(age);
-  const std::string text = message_beyond_headline(model, first, kSummaryMessageBytes) +
-                           summarize_failure(model, first) + telemetry_line(model, first);
+  if (const std::string age = age_of(group); !age.empty()) title += ", " + summary_html_line(age);
+  const std::string text = message_beyond_headline(first, kSummaryMessageBytes) +
+                           summarize_failure(first) + telemetry_line(run, first);
   return fmt::format("<details><summary>{}</summary>{}\n<pre>{}</pre></details>\n", title,
                      case_list_html(group.cases), summary_html(text));
 }
 
 // One entry for each cause, of failures and of flaky cases.
-void add_causes(MarkdownPage& page, const RunModel& model, const std::vector<CauseGroup>& groups) {
+void add_causes(MarkdownPage& page, const ResolvedRun& run) {
+  const std::vector<CauseGroup>& groups = run.causes;
   if (groups.empty()) return;
-  add_first_causes(page, model, groups);
+  add_first_causes(page, groups);
   page.title("\n");
   const std::size_t shown = std::min(groups.size(), kMaxShown);
-  for (std::size_t i = 0; i < shown; ++i) page.add(cause_entry(model, groups[i]));
+  for (std::size_t i = 0; i < shown; ++i) page.add(cause_entry(run, groups[i]));
   if (shown < groups.size())
     page.add(fmt::format("\n{} more causes: see `report.json`\n", groups.size() - shown));
   page.title("");
   page.add(fmt::format("\nReruns start in {}; logs are below the run directory.\n",
-                       markdown_code(model.plan().directory)));
+                       markdown_code(run.plan.directory)));
 }
 
-std::string group_entry(const std::string& name, const std::vector<const CaseRecord*>& records) {
+std::string group_entry(const std::string& name, const std::vector<const ResolvedCase*>& records) {
   std::string out = fmt::format("- {} × {}:", records.size(), name);
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
     out += (i == 0 ? " " : ", ") + markdown_code(records[i]->planned.id);
@@ -289,15 +288,15 @@ std::string group_entry(const std::string& name, const std::vector<const CaseRec
 }
 
 // Cases of one outcome that are not among the causes, by reason, the most frequent reason first.
-void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, std::string_view title) {
-  std::map<std::string, std::vector<const CaseRecord*>> groups;
-  for (const CaseRecord& record : model.cases()) {
-    const Verdict verdict = model.verdict(record);
-    const bool is_cause = model.is_bad(record) && (outcome != Outcome::kNotrun || !record.attempts.empty());
+void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, std::string_view title) {
+  std::map<std::string, std::vector<const ResolvedCase*>> groups;
+  for (const ResolvedCase& record : run.cases) {
+    const Verdict verdict = record.verdict;
+    const bool is_cause = record.bad && (outcome != Outcome::kNotrun || !record.attempts.empty());
     if (verdict.outcome == outcome && !is_cause) groups[verdict.reason.text()].push_back(&record);
   }
   if (groups.empty()) return;
-  std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());
+  std::vector<std::pair<std::string, std::vector<const ResolvedCase*>>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   const std::size_t shown = std::min(sorted.size(), kMaxShown);
@@ -305,7 +304,7 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, records] = sorted[i];
     const std::string name = reason.empty() ? "no reason" : markdown_code(reason);
-    page.add(is_device_gone(model.verdict(*records.front()))
+    page.add(is_device_gone(records.front()->verdict)
                  ? fmt::format("- {} × {}\n", records.size(), name)
                  : group_entry(name, records));
   }
@@ -314,11 +313,11 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
 }
 
 // What the runs of a case on each device show.
-void add_each_device(MarkdownPage& page, const RunModel& model) {
+void add_each_device(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## On each device\n\n| case | conclusion | failed attempts |\n| --- | --- | --- |\n");
   std::size_t shown = 0;
-  for (const CaseRecord& record : model.cases()) {
-    const auto row = each_device_row(model, record);
+  for (const ResolvedCase& record : run.cases) {
+    const DeviceRow* row = record.by_device.get();
     if (!row || ++shown > kMaxShown) continue;
     std::string counts;
     for (const auto& [device, count] : row->counts)
@@ -331,28 +330,27 @@ void add_each_device(MarkdownPage& page, const RunModel& model) {
 }
 
 // How often the cases of --repeat 2h failed, and what --repeat 99%:1% excludes.
-void add_failure_rates(MarkdownPage& page, const RunModel& model) {
+void add_failure_rates(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Failure rates\n\n");
   std::size_t shown = 0;
-  for (const CaseRates& rates : failure_rates(model)) {
-    const bool is_worth_a_line = rates.claim || rates.all.failures > 0;
+  for (const ResolvedCase& test : run.cases) {
+    const bool is_worth_a_line = test.rates && (test.rates->claim || test.rates->all.failures > 0);
     if (!is_worth_a_line || ++shown > kMaxShown) continue;
-    const std::string text = rates.claim ? claim_text(model, rates) : to_string(rates.all);
-    page.add(fmt::format("- {}: {}\n", markdown_code(rates.record->planned.id), markdown_prose(text)));
+    page.add(fmt::format("- {}: {}\n", markdown_code(test.planned.id), markdown_prose(test.rates->text)));
   }
   if (shown > kMaxShown) page.add(fmt::format("- {} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
 // How long each entry of the list still holds, counted from the start of the run.
-void add_days_left(MarkdownPage& page, const RunModel& model) {
-  if (!model.plan().known_failures) return;
+void add_days_left(MarkdownPage& page, const ResolvedRun& run) {
+  if (!run.plan.known_failures) return;
   page.title("\n## Days left of known failures\n\n");
-  const auto& entries = model.plan().known_failures->entries;
+  const auto& entries = run.known_failures;
   const std::size_t shown = std::min(entries.size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const KnownFailureEntry& entry = entries[i];
-    const auto days = days_left(model, entry);
-    const int cases = hits(model, entry);
+    const KnownFailureEntry& entry = *entries[i].entry;
+    const auto days = entries[i].days_left;
+    const int cases = entries[i].hits;
     std::string line =
         fmt::format("- {} (until {}): {}, {} case{} now", days ? days_left_words(*days) : "unknown",
                     markdown_prose(entry.expires), markdown_code(entry.at), cases, cases == 1 ? "" : "s");
@@ -364,7 +362,7 @@ void add_days_left(MarkdownPage& page, const RunModel& model) {
     page.add(fmt::format("- and {} more: see `report.json`\n", entries.size() - shown));
 }
 
-void add_leaks(MarkdownPage& page, const std::vector<const CaseRecord*>& records) {
+void add_leaks(MarkdownPage& page, const std::vector<const ResolvedCase*>& records) {
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
     for (const Attempt& attempt : records[i]->attempts) {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
@@ -374,10 +372,10 @@ void add_leaks(MarkdownPage& page, const std::vector<const CaseRecord*>& records
   }
 }
 
-void add_marks(MarkdownPage& page, const RunModel& model) {
-  std::map<MarkWord, std::vector<const CaseRecord*>> marked;
-  for (const CaseRecord& record : model.cases()) {
-    for (const MarkWord& mark : model.marks(record)) marked[mark].push_back(&record);
+void add_marks(MarkdownPage& page, const ResolvedRun& run) {
+  std::map<MarkWord, std::vector<const ResolvedCase*>> marked;
+  for (const ResolvedCase& record : run.cases) {
+    for (const MarkWord& mark : record.marks) marked[mark].push_back(&record);
   }
   page.title("\n## Marks\n\n");
   for (const auto& [mark, records] : marked) {
@@ -387,9 +385,9 @@ void add_marks(MarkdownPage& page, const RunModel& model) {
 }
 
 // A device that gets no more cases is news for whoever looks after the machine.
-void add_drained(MarkdownPage& page, const RunModel& model) {
+void add_drained(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Drained devices\n\n");
-  for (const DeviceHealth& health : model.health()) {
+  for (const DeviceHealth& health : run.health) {
     if (health.what != HealthFact::kDrained) continue;
     const std::string at =
         health.case_id.empty() ? "" : fmt::format(" (at {})", markdown_code(health.case_id));
@@ -397,14 +395,14 @@ void add_drained(MarkdownPage& page, const RunModel& model) {
   }
 }
 
-void add_run_warnings(MarkdownPage& page, const RunModel& model) {
+void add_run_warnings(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Warnings\n\n");
-  const std::size_t shown = std::min(model.warnings().size(), kMaxShown);
+  const std::size_t shown = std::min(run.warnings.size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    page.add(fmt::format("- {}: {}\n", markdown_code(model.warnings()[i].code.text()),
-                         markdown_prose(model.warnings()[i].text)));
+    page.add(fmt::format("- {}: {}\n", markdown_code(run.warnings[i].code.text()),
+                         markdown_prose(run.warnings[i].text)));
   }
-  if (shown < model.warnings().size()) page.add("- and more: see `report.json`\n");
+  if (shown < run.warnings.size()) page.add("- and more: see `report.json`\n");
 }
 
 std::string stack_line(const RunPlanned& plan) {
@@ -415,8 +413,8 @@ std::string stack_line(const RunPlanned& plan) {
 }
 
 // Folded, one line of HTML for each subject.
-void add_surroundings(MarkdownPage& page, const RunModel& model) {
-  const RunPlanned& plan = model.plan();
+void add_surroundings(MarkdownPage& page, const ResolvedRun& run) {
+  const RunPlanned& plan = run.plan;
   std::string text = "containment: " + plan.containment.layer;
   for (const std::string& gap : plan.containment.not_guaranteed) text += "\nnot guaranteed: " + gap;
   for (const std::string& way : plan.containment.how_to_improve) text += "\nbetter: " + way;
@@ -430,35 +428,34 @@ void add_surroundings(MarkdownPage& page, const RunModel& model) {
                        summary_html(stack_line(plan))));
 }
 
-std::string summary_of(const RunModel& model, std::size_t limit, bool has_verdict) {
+std::string summary_of(const ResolvedRun& run, std::size_t limit, bool has_verdict) {
   MarkdownPage page(limit, "report.json");
   std::string head;
-  const std::vector<CauseGroup> groups = cause_groups(model);
-  add_head(head, model, groups, has_verdict);
+  add_head(head, run, has_verdict);
   page.add(head);
-  add_causes(page, model, groups);
-  add_each_device(page, model);
-  add_failure_rates(page, model);
-  add_by_reason(page, model, Outcome::kNotrun, "Not run");
-  add_by_reason(page, model, Outcome::kSkip, "Skipped");
-  add_by_reason(page, model, Outcome::kXfail, "Known failures");
-  add_days_left(page, model);
-  add_by_reason(page, model, Outcome::kXpass, "Passed unexpectedly");
-  add_marks(page, model);
-  add_drained(page, model);
-  add_run_warnings(page, model);
-  add_surroundings(page, model);
+  add_causes(page, run);
+  add_each_device(page, run);
+  add_failure_rates(page, run);
+  add_by_reason(page, run, Outcome::kNotrun, "Not run");
+  add_by_reason(page, run, Outcome::kSkip, "Skipped");
+  add_by_reason(page, run, Outcome::kXfail, "Known failures");
+  add_days_left(page, run);
+  add_by_reason(page, run, Outcome::kXpass, "Passed unexpectedly");
+  add_marks(page, run);
+  add_drained(page, run);
+  add_run_warnings(page, run);
+  add_surroundings(page, run);
   return std::move(page).finish();
 }
 
 }  // namespace
 
-std::string summary_markdown(const RunModel& model, std::size_t limit) {
-  return summary_of(model, limit, /*has_verdict=*/true);
+std::string summary_markdown(const ResolvedRun& run, std::size_t limit) {
+  return summary_of(run, limit, /*has_verdict=*/true);
 }
 
-std::string summary_of_cases(const RunModel& model, std::size_t limit) {
-  return summary_of(model, limit, /*has_verdict=*/false);
+std::string summary_of_cases(const ResolvedRun& run, std::size_t limit) {
+  return summary_of(run, limit, /*has_verdict=*/false);
 }
 
 }  // namespace proctor

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {

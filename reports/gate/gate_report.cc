@@ -9,8 +9,9 @@
 #include <set>
 
 #include "harness/core/regular_file.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/report_place.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor {
 namespace {
@@ -24,7 +25,7 @@ bool was_executed(const Verdict& verdict) {
 }
 
 // Bad in one attempt, and not in the end, whatever its marks say.
-bool recovered(const CaseRecord& record, const Verdict& verdict) {
+bool recovered(const ResolvedCase& record, const Verdict& verdict) {
   return (verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip) &&
          std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
            return attempt.end && is_bad(attempt.end->verdict.outcome) && counts(attempt);
@@ -44,13 +45,13 @@ std::string driver_told_in(const std::vector<EnvironmentVariable>& environment) 
 
 class Keeper {
  public:
-  Keeper(const RunModel& model, GateReport& report) : model_(model), report_(report) {}
+  Keeper(const ResolvedRun& model, GateReport& report) : model_(model), report_(report) {}
 
-  void add(const CaseRecord& record) {
+  void add(const ResolvedCase& record) {
     GateEnd end;
-    end.verdict = model_.verdict(record);
+    end.verdict = record.verdict;
     end.colour = meaning_of(end.verdict, record.planned.kind).gate;
-    const Marks marks = model_.marks(record);
+    const Marks marks = record.marks;
     end.suspect = has_mark(marks, Mark::kDeviceSuspect);
     end.flaky = !end.suspect && (has_mark(marks, Mark::kFlaky) || recovered(record, end.verdict));
     end.telling = telling(record, end);
@@ -59,7 +60,7 @@ class Keeper {
     });
     const std::uint32_t index = group_of(record.planned);
     GateGroup& group = report_.groups[index];
-    group.simulated = group.simulated || model_.simulated(record);
+    group.simulated = group.simulated || record.simulated;
     if (was_executed(end.verdict)) add_devices(record, group);
     for (const Attempt& attempt : record.attempts) note_driver(attempt, group);
     report_.cases.add(record.planned.id, index, std::move(end));
@@ -77,7 +78,7 @@ class Keeper {
     return found->second;
   }
 
-  static std::vector<GateAttempt> telling(const CaseRecord& record, const GateEnd& end) {
+  static std::vector<GateAttempt> telling(const ResolvedCase& record, const GateEnd& end) {
     std::vector<GateAttempt> all;
     if (end.flaky) {
       for (const Attempt& attempt : record.attempts) {
@@ -85,7 +86,7 @@ class Keeper {
             passed_after_retry(attempt) ? Verdict{Outcome::kFail, {}} : verdict_of(attempt);
         if (is_bad(verdict.outcome) && counts(attempt)) all.push_back({verdict, attempt.start.devices});
       }
-    } else if (const Attempt* attempt = deciding_attempt(record, end.verdict)) {
+    } else if (const Attempt* attempt = record.deciding) {
       all.push_back({verdict_of(*attempt), attempt->start.devices});
     }
     return all;
@@ -99,7 +100,7 @@ class Keeper {
     }
   }
 
-  void add_devices(const CaseRecord& record, GateGroup& group) const {
+  void add_devices(const ResolvedCase& record, GateGroup& group) const {
     for (const Attempt& attempt : record.attempts) {
       if (!attempt.end || !was_executed(attempt.end->verdict)) continue;
       for (const std::string& device : attempt.start.devices) {
@@ -112,20 +113,20 @@ class Keeper {
 
   // Within the run.
   GateSpan span_of(const Attempt& attempt) const {
-    const std::int64_t end = std::max<std::int64_t>(model_.elapsed_ms(), 0);
+    const std::int64_t end = std::max<std::int64_t>(model_.elapsed_ms, 0);
     const std::int64_t begin = std::clamp<std::int64_t>(attempt.start.at_ms, 0, end);
     return {begin, begin + std::clamp<std::int64_t>(attempt.end->duration_ms, 0, end - begin)};
   }
 
-  const RunModel& model_;
+  const ResolvedRun& model_;
   GateReport& report_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> index_;
 };
 
-std::string why_cut_short(const RunModel& model) {
-  if (!model.ended()) return "its journal has no end: the runner was killed";
-  if (model.stop_signal() != 0) return fmt::format("signal {} asked it to stop", model.stop_signal());
-  if (model.stop()) return fmt::format("it was stopped: {}", model.stop()->reason.text());
+std::string why_cut_short(const ResolvedRun& model) {
+  if (!model.ended) return "its journal has no end: the runner was killed";
+  if (model.stop_signal != 0) return fmt::format("signal {} asked it to stop", model.stop_signal);
+  if (model.stop) return fmt::format("it was stopped: {}", model.stop->reason.text());
   if (model.warned_of(WarningCode::kPartRefused)) return "one of its parts was refused";
   if (model.warned_of(WarningCode::kPartIncomplete)) return "one of its parts was cut short";
   return "";
@@ -248,41 +249,44 @@ class StrictReader {
 
   Result<StrictJournal> finish() {
     if (number_ == 0) return error_.at(0, "it is empty");
-    if (!journal_.model.has_plan()) return error_.at(0, "it holds no plan");
-    for (const Warning& warning : journal_.model.warnings()) {
+    if (!recorded().has_plan) return error_.at(0, "it holds no plan");
+    journal_.run = resolver_.take();
+    for (const Warning& warning : journal_.run.warnings) {
       if (warning.code == WarningCode::kDuplicateCase || warning.code == WarningCode::kUnplannedCase)
         journal_.flaws.push_back({0, warning.text, ""});
     }
-    for (const CaseRecord& record : journal_.model.cases()) note_bad(record);
-    for (const CaseRecord& record : journal_.model.cases()) check(record);
+    for (const ResolvedCase& test : journal_.run.cases) note_bad(test);
+    for (const ResolvedCase& test : journal_.run.cases) check(test);
     journal_.sha256 = chain_.state().digest;
     return std::move(journal_);
   }
 
  private:
+  const ResolvedRun& recorded() const { return resolver_.recorded(); }
+
   Result<void> take(Event& event) {
-    if (std::holds_alternative<RunPlanned>(event) && journal_.model.has_plan())
+    if (std::holds_alternative<RunPlanned>(event) && recorded().has_plan)
       return error_.at(number_, "it holds a second plan");
-    if (!std::holds_alternative<RunPlanned>(event) && !journal_.model.has_plan())
+    if (!std::holds_alternative<RunPlanned>(event) && !recorded().has_plan)
       return error_.at(number_, "a record precedes the plan");
-    if (journal_.model.ended() && !is_report_lost(event)) flaw("a record follows the end of the run");
+    if (recorded().ended && !is_report_lost(event)) flaw("a record follows the end of the run");
     if (const auto* plan = std::get_if<RunPlanned>(&event);
         plan && plan->shard && !is_shard_number(*plan->shard))
       flaw(fmt::format("shard {}/{} is not a valid shard number", plan->shard->index, plan->shard->count));
     if (const auto* end = std::get_if<CaseEnded>(&event)) {
-      const CaseRecord* record = journal_.model.find(end->case_id);
+      const ResolvedCase* record = recorded().find(end->case_id);
       if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);
     }
     check_moment(event);
     if (const auto* end = std::get_if<AttemptEnded>(&event)) check_failures(*end);
     if (!whole_) drop_details(event);
-    journal_.model.on(event);
+    resolver_.on(event);
     return {};
   }
 
   // Of reports that were rendered before the end, or twice, nobody knows which are there.
   void take(RenderedFiles rendered) {
-    if (!journal_.model.ended()) return flaw("it lists rendered files before the end of the run");
+    if (!recorded().ended) return flaw("it lists rendered files before the end of the run");
     if (!journal_.rendered.empty()) return flaw("it lists the rendered files twice");
     journal_.rendered = std::move(rendered);
   }
@@ -305,14 +309,14 @@ class StrictReader {
 
   // Of our own protocol, in which a case with a failure has not passed. A framework may forgive one.
   void check_failures(const AttemptEnded& end) {
-    const CaseRecord* record = journal_.model.find(end.case_id);
+    const ResolvedCase* record = recorded().find(end.case_id);
     if (record == nullptr || record->planned.kind != "proctor" || !end.ranks.empty()) return;
     if (end.verdict.outcome == Outcome::kPass && !end.failures.empty() && !has_mark(end.marks, Mark::kFlaky))
       flaw("an attempt passed, but it reports a failure", end.case_id);
   }
 
   // Where several cases share a process, one that failed explains how it ended.
-  void check_exit(const CaseRecord& record, const AttemptEnded& end) {
+  void check_exit(const ResolvedCase& record, const AttemptEnded& end) {
     if (end.verdict.outcome != Outcome::kPass) return;
     if (end.exit_signal && end.termination.signal_sent == 0)
       contradiction(record, fmt::format("its attempt {} passed, but it was killed by signal {}", end.attempt,
@@ -323,29 +327,29 @@ class StrictReader {
                                         *end.exit_code));
   }
 
-  void note_bad(const CaseRecord& record) {
+  void note_bad(const ResolvedCase& record) {
     const bool bad = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
       return attempt.end && is_bad(attempt.end->verdict.outcome);
     });
     if (bad) bad_suites_.insert({record.planned.suite, record.planned.backend});
   }
 
-  void check(const CaseRecord& record, const Attempt& attempt) {
+  void check(const ResolvedCase& record, const Attempt& attempt) {
     for (const std::string& id : attempt.start.devices) {
-      if (std::ranges::find(journal_.model.plan().devices, id, &PlannedDevice::id) ==
-          journal_.model.plan().devices.end())
+      if (std::ranges::find(journal_.run.plan.devices, id, &PlannedDevice::id) ==
+          journal_.run.plan.devices.end())
         contradiction(record, fmt::format("it ran on {}, which is not a device of the run", id));
     }
     if (!attempt.end) return;
     check_exit(record, *attempt.end);
     const std::int64_t lasted = attempt.end->duration_ms;
-    if (lasted < 0 || lasted > journal_.model.elapsed_ms() + kClockGrainMs)
+    if (lasted < 0 || lasted > journal_.run.elapsed_ms + kClockGrainMs)
       contradiction(record, fmt::format("its attempt {} lasted {} ms, and the run {} ms",
-                                        attempt.start.attempt, lasted, journal_.model.elapsed_ms()));
+                                        attempt.start.attempt, lasted, journal_.run.elapsed_ms));
   }
 
   // What its end says must be what an attempt did.
-  void check(const CaseRecord& record) {
+  void check(const ResolvedCase& record) {
     std::set<std::pair<int, int>> seen;
     for (const Attempt& attempt : record.attempts) {
       check(record, attempt);
@@ -365,12 +369,13 @@ class StrictReader {
     if (!did) contradiction(record, fmt::format("it ended as {}, but no attempt did", to_string(outcome)));
   }
 
-  void contradiction(const CaseRecord& record, const std::string& what) {
+  void contradiction(const ResolvedCase& record, const std::string& what) {
     journal_.flaws.push_back({0, what, record.planned.id});
   }
 
   ReadError error_;
   bool whole_;
+  RunResolver resolver_;
   StrictJournal journal_{};
   JournalChain chain_;
   std::set<std::string> said_;
@@ -396,12 +401,12 @@ Result<GateReport> read_report(const fs::path& run_dir, const std::string& place
                                const std::optional<JournalSeal>& seal, bool whole) {
   auto journal = read_strictly(run_dir / "journal.jsonl", place, seal, whole);
   if (!journal) return journal.error();
-  GateReport report = gate_report_of(journal->model);
+  GateReport report = gate_report_of(journal->run);
   report.place = place;
   report.sha256 = std::move(journal->sha256);
   report.flaws = std::move(journal->flaws);
   report.other_files = files_changed_since(journal->rendered, run_dir);
-  if (whole) report.other_files = files_not_rendered_so(journal->model, run_dir, report.other_files);
+  if (whole) report.other_files = files_not_rendered_so(journal->run, run_dir, report.other_files);
   return report;
 }
 
@@ -441,30 +446,30 @@ std::vector<std::string> GateReport::models(const GateAttempt& attempt) const {
   return models;
 }
 
-GateReport gate_report_of(const RunModel& model) {
+GateReport gate_report_of(const ResolvedRun& model) {
   GateReport report;
-  report.plan = model.plan();
-  report.finished = model.ended() ? model.ended()->finished : "";
-  report.elapsed_ms = model.elapsed_ms();
+  report.plan = model.plan;
+  report.finished = model.ended ? model.ended->finished : "";
+  report.elapsed_ms = model.elapsed_ms;
   report.cut_short = why_cut_short(model);
-  for (const Warning& warning : model.warnings()) {
+  for (const Warning& warning : model.warnings) {
     if (is_machine_warning(warning.code) || warning.code == WarningCode::kProgramChanged)
       report.warnings.push_back(warning);
   }
-  for (const DeviceHealth& health : model.health()) {
+  for (const DeviceHealth& health : model.health) {
     const bool reset = health.what == HealthFact::kReset || health.what == HealthFact::kLost ||
                        health.what == HealthFact::kDrained;
     report.resets += reset ? 1 : 0;
     if (health.what == HealthFact::kKernelLog) report.errors.push_back(health);
     if (health.what == HealthFact::kL1Pass) report.probed.insert(health.device);
   }
-  for (const PlannedSuite& suite : model.plan().suites) {
+  for (const PlannedSuite& suite : model.plan.suites) {
     const ProgramRead read = model.program_read(suite);
     report.programs.push_back({suite.name, suite.backend, read.sha256, read.reason});
   }
-  report.evidence = model.hardware();
+  report.evidence = model.hardware;
   Keeper keeper(model, report);
-  for (const CaseRecord& record : model.cases()) keeper.add(record);
+  for (const ResolvedCase& record : model.cases) keeper.add(record);
   return report;
 }
 
@@ -487,10 +492,10 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
   }
   auto read = reader.finish();
   if (!read || !seal) return read;
-  if (seal->run_id != read->model.plan().run_id) {
+  if (seal->run_id != read->run.plan.run_id) {
     return error.at(0,
                     fmt::format("it belongs to run {}, but the last run in this directory was {}",
-                                read->model.plan().run_id, seal->run_id),
+                                read->run.plan.run_id, seal->run_id),
                     "Copy a run from another machine to a directory of its own.");
   }
   const std::string different = difference(journal.string(), *seal);

@@ -15,7 +15,7 @@
 #include "harness/core/journal_chain.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
 
 namespace proctor {
@@ -133,10 +133,10 @@ struct GateReport {
   std::vector<std::string> models(const GateAttempt& attempt) const;
 };
 
-GateReport gate_report_of(const RunModel& model);
+GateReport gate_report_of(const ResolvedRun& model);
 
 struct StrictJournal {
-  RunModel model;
+  ResolvedRun run;
   std::string sha256{};
   std::vector<JournalFlaw> flaws{};
   RenderedFiles rendered{};  // as its runner says behind the end of the run
@@ -144,7 +144,7 @@ struct StrictJournal {
 
 // An error, with its line: a journal that is none, is empty, ends within a record, has a line that is no record or a second
 // plan, is of a newer version, or is not what its runner wrote. `place` is for messages. Unless `whole`, what no rule asks is
-// left out of the model, which then takes a third of the memory.
+// left out of the run, which then takes a third of the memory.
 Result<StrictJournal> read_strictly(const std::filesystem::path& journal, const std::string& place,
                                     const std::optional<JournalSeal>& seal, bool whole);
 

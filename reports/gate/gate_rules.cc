@@ -13,8 +13,8 @@
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
 #include "reports/gate/hardware_evidence.h"
-#include "reports/model/report_place.h"
-#include "reports/model/rerun.h"
+#include "reports/resolve/report_place.h"
+#include "reports/resolve/rerun.h"
 
 namespace proctor::judging {
 

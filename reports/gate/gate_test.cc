@@ -17,7 +17,7 @@
 #include "harness/testing/child.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/gate/wrong_ways.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 // The C library loses the memory of LOCPATH each time that a locale is set.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name

@@ -9,7 +9,7 @@
 #include "harness/core/words.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor {
 namespace {

@@ -33,7 +33,7 @@
 #include "reports/history/database.h"
 #include "reports/history/read_run.h"
 #include "reports/history/write_run.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

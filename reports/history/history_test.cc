@@ -18,7 +18,7 @@
 #include "reports/history/device_history.h"
 #include "reports/history/history_fixture.h"
 #include "reports/history/schema.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {

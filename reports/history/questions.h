@@ -2,7 +2,7 @@
 // shows beside a run.
 //
 // Runs are looked at in the order in which they began, those of one branch alone where nothing else is asked: that of
-// the newest run. A case is known by its id and its variant (reports/model/run_results.h), so that a simulated result
+// the newest run. A case is known by its id and its variant (reports/resolve/run_results.h), so that a simulated result
 // never stands beside one of hardware.
 //
 //   since when   The streak of a failing case goes back from its newest result that says something. Runs in which it was
@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "reports/history/history.h"
-#include "reports/model/past.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/past.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reports/history/database.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

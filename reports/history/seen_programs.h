@@ -8,7 +8,7 @@
 
 #include "harness/core/result.h"
 #include "reports/history/history.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor {
 

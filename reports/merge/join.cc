@@ -12,21 +12,21 @@
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/report_place.h"
-#include "reports/model/rerun.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/report_place.h"
+#include "reports/resolve/rerun.h"
 
 namespace proctor {
 namespace {
 
-const RunPlanned& plan_of(const JoinPart& part) { return part.model.plan(); }
+const RunPlanned& plan_of(const JoinPart& part) { return part.run.plan; }
 
 // When the clock of the part's journal was at zero, in Unix time. The journal says it in whole seconds; the file system
 // knows better, unless the files have been copied.
 std::int64_t zero_of(const JoinPart& part) {
   constexpr std::int64_t kOneSecond = 1000;
   const std::int64_t said = unix_ms(plan_of(part).started);
-  const std::int64_t seen = part.ended_ms - part.model.elapsed_ms();
+  const std::int64_t seen = part.ended_ms - part.run.elapsed_ms;
   return seen > said - kOneSecond && seen < said + 2 * kOneSecond ? seen : said;
 }
 
@@ -101,15 +101,15 @@ class Facts {
 };
 
 // Whether a part is red because of a flaky case of its own, which the whole must be, too.
-bool forbids_flaky(const JoinPart& part) { return !flaky_cases(part.model).allowed; }
+bool forbids_flaky(const JoinPart& part) { return !part.run.flaky_cases.allowed; }
 
 // The parts that have the last word on some case, or have none at all; the others were repeated.
 std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
   std::map<std::string, const JoinPart*> last;
   std::set<const JoinPart*> found;
   for (const JoinPart& part : parts) {
-    if (part.model.cases().empty()) found.insert(&part);
-    for (const CaseRecord& record : part.model.cases()) last[record.planned.id] = &part;
+    if (part.run.cases.empty()) found.insert(&part);
+    for (const ResolvedCase& record : part.run.cases) last[record.planned.id] = &part;
   }
   for (const auto& [id, part] : last) found.insert(part);
   return found;
@@ -118,9 +118,9 @@ std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
 // What made a part more than the sum of its cases, and stands in no record of theirs.
 std::vector<Warning> shortages(const JoinPart& part) {
   std::vector<Warning> warnings;
-  if (const std::string why = RunCopy(part.model, {part.place + "/"}).cut_short(); !why.empty())
+  if (const std::string why = RunCopy(part.run, {part.place + "/"}).cut_short(); !why.empty())
     warnings.push_back({WarningCode::kPartIncomplete, why});
-  const int executed = part.model.summary().executed();
+  const int executed = part.run.summary.executed();
   if (executed < plan_of(part).min_executed) {
     warnings.push_back({WarningCode::kPartIncomplete,
                         fmt::format("{} executed, --min-executed {}", executed, plan_of(part).min_executed)});
@@ -132,10 +132,10 @@ std::vector<Warning> shortages(const JoinPart& part) {
 void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   std::set<std::string> known;
   for (const JoinPart& part : parts) {
-    for (const CaseRecord& record : part.model.cases()) {
+    for (const ResolvedCase& record : part.run.cases) {
       if (!known.insert(record.planned.suite).second) continue;
       joined.stack.emplace_back(std::string(kCommandEntry) + record.planned.suite,
-                                command_of_part(part.model, joined.directory));
+                                command_of_part(part.run, joined.directory));
     }
   }
 }
@@ -165,14 +165,14 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     joined.strict = joined.strict && plan.strict;
     joined.each_device = joined.each_device && plan.each_device;
     joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
-    least = std::max(least, least_executed(part.model));
+    least = std::max(least, part.run.least_executed);
     add_lack_of_devices(plan, joined);
     if (is_weaker(plan.containment, joined.containment)) joined.containment = plan.containment;
     for (const PlannedDevice& device : plan.devices) {
       if (devices.insert(device.id).second) joined.devices.push_back(device);
     }
     filters.insert(plan.filters.begin(), plan.filters.end());
-    for (const CaseRecord& record : part.model.cases()) {
+    for (const ResolvedCase& record : part.run.cases) {
       if (cases.emplace(record.planned.id, cases.size()).second) joined.cases.push_back(record.planned);
     }
     facts.add(part);
@@ -200,7 +200,7 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
   std::map<std::pair<WarningWord, std::string>, std::size_t> index;
   const std::set<const JoinPart*> last = last_parts(parts);
   for (const JoinPart& part : parts) {
-    std::vector<Warning> warnings = part.model.warnings();
+    std::vector<Warning> warnings = part.run.warnings;
     if (last.contains(&part)) {
       for (Warning& shortage : shortages(part)) warnings.push_back(std::move(shortage));
     }
@@ -225,16 +225,16 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
 std::vector<TestedPart> tested_parts(const std::vector<JoinPart>& parts) {
   std::vector<TestedPart> tested;
   for (const JoinPart& part : parts) {
-    TestedPart& added = tested.emplace_back(TestedPart{part.place, &part.model.plan(), {}});
+    TestedPart& added = tested.emplace_back(TestedPart{part.place, &part.run.plan, {}});
     for (const PlannedSuite& suite : added.plan->suites)
-      added.programs.push_back(part.model.program_read(suite));
+      added.programs.push_back(part.run.program_read(suite));
   }
   return tested;
 }
 
 struct Teller {
   const RunCopy* copy;
-  const CaseRecord* record;
+  const ResolvedCase* record;
 };
 
 // One case, as all parts that have it tell of it.
@@ -248,14 +248,14 @@ void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
     for (const Attempt& attempt : record->attempts) more = std::max(more, attempt.start.attempt);
     attempts += more;
     if (record->end) marks.insert(record->end->marks.begin(), record->end->marks.end());
-    if (record != tellers.back().record) was_bad = was_bad || copy->model().is_bad(*record);
+    if (record != tellers.back().record) was_bad = was_bad || record->bad;
   }
   const Teller& last = tellers.back();
-  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.emplace(Mark::kFlaky);
+  if (was_bad && !last.record->bad) marks.emplace(Mark::kFlaky);
   CaseEnded end = last.copy->end_of(*last.record);
   end.marks.assign(marks.begin(), marks.end());
   out.emplace_back(std::move(end));
-  if (const CasePast* past = last.copy->model().past(*last.record)) out.emplace_back(*past);
+  if (const CasePast* past = last.record->past) out.emplace_back(*past);
 }
 
 }  // namespace
@@ -281,11 +281,11 @@ std::vector<Event> join_runs(const JoinRequest& request) {
   std::map<std::string, std::vector<Teller>> tellers;
   for (const JoinPart& part : request.parts) {
     const std::int64_t later = zero_of(part) - began;
-    copies.emplace_back(part.model, PartOrigin{.place = part.place + "/", .later_ms = later});
-    for (const CaseRecord& record : part.model.cases())
+    copies.emplace_back(part.run, PartOrigin{.place = part.place + "/", .later_ms = later});
+    for (const ResolvedCase& record : part.run.cases)
       tellers[record.planned.id].push_back({&copies.back(), &record});
-    ended.at_ms = std::max(ended.at_ms, later + part.model.elapsed_ms());
-    if (part.model.ended()) ended.finished = std::max(ended.finished, part.model.ended()->finished);
+    ended.at_ms = std::max(ended.at_ms, later + part.run.elapsed_ms);
+    if (part.run.ended) ended.finished = std::max(ended.finished, part.run.ended->finished);
   }
   for (const std::string& id : order) copy_case(tellers.at(id), events);
   for (const RunCopy& copy : copies) {

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "harness/core/events.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
 struct JoinPart {
   std::string place;  // "parts/3", its run directory in that of the whole
-  RunModel model;
+  ResolvedRun run;
   std::int64_t ended_ms = 0;  // Unix time of its last record, by the file system; 0: unknown
 };
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "reports/model/exit_code.h"
-#include "reports/model/rerun.h"
-#include "reports/model/run_results.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/run_results.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -36,7 +36,7 @@ Joined one_of(const std::string& id, Verdict verdict = {Outcome::kPass, ""},
   return made;
 }
 
-RunModel join_all(const std::vector<Joined>& parts, std::vector<Warning> warnings = {}) {
+ResolvedRun join_all(const std::vector<Joined>& parts, std::vector<Warning> warnings = {}) {
   JoinRequest request{
       .run_id = "r", .command_line = {"ctest", "-j8"}, .parts = {}, .warnings = std::move(warnings)};
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -48,23 +48,23 @@ RunModel join_all(const std::vector<Joined>& parts, std::vector<Warning> warning
 }
 
 TEST(Join, TheWholeHasTheCasesOfAllParts) {
-  const RunModel model = join_all({one_of("a/one"), one_of("b/two", {Outcome::kFail, ""}, "02")});
-  ASSERT_EQ(model.cases().size(), 2u);
-  EXPECT_EQ(model.cases()[1].attempts[0].start.log, "parts/2/logs/0123456789abcdef.1.log");
-  EXPECT_EQ(model.verdict(model.cases()[1]).outcome, Outcome::kFail);
-  EXPECT_EQ(exit_code(model), 1);
-  EXPECT_EQ(model.plan().run_id, "r");
-  EXPECT_THAT(model.plan().command_line, ElementsAre("ctest", "-j8"));
-  EXPECT_EQ(model.ended()->finished, "2026-01-31T12:00:02Z");
-  EXPECT_TRUE(model.warnings().empty());
+  const ResolvedRun run = join_all({one_of("a/one"), one_of("b/two", {Outcome::kFail, ""}, "02")});
+  ASSERT_EQ(run.cases.size(), 2u);
+  EXPECT_EQ(run.cases[1].attempts[0].start.log, "parts/2/logs/0123456789abcdef.1.log");
+  EXPECT_EQ(run.cases[1].verdict.outcome, Outcome::kFail);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.plan.run_id, "r");
+  EXPECT_THAT(run.plan.command_line, ElementsAre("ctest", "-j8"));
+  EXPECT_EQ(run.ended->finished, "2026-01-31T12:00:02Z");
+  EXPECT_TRUE(run.warnings.empty());
 }
 
 TEST(Join, TimesAreThoseOfTheWhole) {
-  const RunModel model =
+  const ResolvedRun run =
       join_all({one_of("b/two", {Outcome::kPass, ""}, "07"), one_of("a/one", {Outcome::kPass, ""}, "02")});
-  const auto at = [&](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
+  const auto at = [&](const char* id) { return run.find(id)->attempts[0].start.at_ms; };
   EXPECT_EQ(at("b/two") - at("a/one"), 5000);
-  EXPECT_EQ(model.plan().started, "2026-01-31T12:00:02Z");
+  EXPECT_EQ(run.plan.started, "2026-01-31T12:00:02Z");
 }
 
 TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
@@ -76,29 +76,29 @@ TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
     events.insert(events.end(), one.events.begin(), one.events.end());
     request.parts.push_back({"parts/1", model_of(events), ended});
   }
-  const RunModel model = model_of(join_runs(request));
-  const auto at = [&](std::size_t i) { return model.cases()[i].attempts[0].start.at_ms; };
+  const ResolvedRun run = model_of(join_runs(request));
+  const auto at = [&](std::size_t i) { return run.cases[i].attempts[0].start.at_ms; };
   EXPECT_EQ(at(1) - at(0), 250);
   EXPECT_LT(at(2) - at(0), 1000) << "it was copied later";
 }
 
 TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
-  const RunModel model =
+  const ResolvedRun run =
       join_all({one_of("a/x", {Outcome::kFail, ""}), one_of("a/x", {Outcome::kFail, ""}), one_of("a/x")});
-  ASSERT_EQ(model.cases().size(), 1u);
-  ASSERT_EQ(model.cases()[0].attempts.size(), 3u);
-  EXPECT_EQ(model.cases()[0].attempts[2].start.attempt, 3);
-  EXPECT_THAT(model.cases()[0].attempts[2].start.log, HasSubstr("parts/3/"));
-  EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kPass);
-  EXPECT_TRUE(model.has_mark(model.cases()[0], Mark::kFlaky));
-  EXPECT_EQ(exit_code(model), 0) << "whoever repeated it has said that this is good enough";
+  ASSERT_EQ(run.cases.size(), 1u);
+  ASSERT_EQ(run.cases[0].attempts.size(), 3u);
+  EXPECT_EQ(run.cases[0].attempts[2].start.attempt, 3);
+  EXPECT_THAT(run.cases[0].attempts[2].start.log, HasSubstr("parts/3/"));
+  EXPECT_EQ(run.cases[0].verdict.outcome, Outcome::kPass);
+  EXPECT_TRUE(has_mark(run.cases[0].marks, Mark::kFlaky));
+  EXPECT_EQ(run.exit_code, 0) << "whoever repeated it has said that this is good enough";
 }
 
 TEST(Join, TheLastRepeatDecides) {
-  const RunModel model = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, {Reason::kSignal, 11}})});
-  EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kCrash);
-  EXPECT_FALSE(model.has_mark(model.cases()[0], Mark::kFlaky));
-  EXPECT_EQ(exit_code(model), 1);
+  const ResolvedRun run = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, {Reason::kSignal, 11}})});
+  EXPECT_EQ(run.cases[0].verdict.outcome, Outcome::kCrash);
+  EXPECT_FALSE(has_mark(run.cases[0].marks, Mark::kFlaky));
+  EXPECT_EQ(run.exit_code, 1);
 }
 
 TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
@@ -109,32 +109,32 @@ TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
                   ended("a/x", {Outcome::kPass, ""}, 2),
                   concluded("a/x", {Outcome::kPass, ""}, {Mark::kFlaky}),
                   RunEnded{"2026-01-31T12:00:00Z", 100}};
-  EXPECT_EQ(exit_code(join_all({flaky, one_of("a/y")})), 1);
+  EXPECT_EQ(join_all({flaky, one_of("a/y")}).exit_code, 1);
   flaky.plan.flaky_passes = true;
   flaky.plan.flaky_budget = 100;
-  EXPECT_EQ(exit_code(join_all({flaky, one_of("a/y")})), 0);
+  EXPECT_EQ(join_all({flaky, one_of("a/y")}).exit_code, 0);
 }
 
 TEST(Join, APartThatWasKilledIsNotRun) {
   Joined killed = one_of("a/x");
   killed.events = {started("a/x")};
-  const RunModel model = join_all({killed, one_of("a/y")});
-  EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kInterrupted);
-  EXPECT_TRUE(model.warned_of(WarningCode::kPartIncomplete));
-  EXPECT_EQ(exit_code(model), 3);
+  const ResolvedRun run = join_all({killed, one_of("a/y")});
+  EXPECT_EQ(run.cases[0].verdict.reason, Reason::kInterrupted);
+  EXPECT_TRUE(run.warned_of(WarningCode::kPartIncomplete));
+  EXPECT_EQ(run.exit_code, 3);
 }
 
 TEST(Join, APartWithoutAJournalIsNoGreen) {
-  const RunModel model = join_all({one_of("a/x")}, {{WarningCode::kReportLost, "parts/2 was refused"}});
-  EXPECT_EQ(exit_code(model), 75);
+  const ResolvedRun run = join_all({one_of("a/x")}, {{WarningCode::kReportLost, "parts/2 was refused"}});
+  EXPECT_EQ(run.exit_code, 75);
 }
 
 TEST(Join, APartThatHasDevicesMustExecuteSomething) {
   Joined without = one_of("a/one", {Outcome::kSkip, {Reason::kNeeds, "device"}});
   without.plan.no_device_for = "cuda";
   without.plan.allow_no_device = true;
-  EXPECT_EQ(exit_code(join_all({without})), 0);
-  EXPECT_EQ(exit_code(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})})), 3);
+  EXPECT_EQ(join_all({without}).exit_code, 0);
+  EXPECT_EQ(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})}).exit_code, 3);
 }
 
 TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
@@ -142,10 +142,10 @@ TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
   auto two = one_of("a/y");
   for (Joined* each : {&one, &two}) each->events.emplace_back(Warning{WarningWord::in_text("w"), "the same"});
   two.events.emplace_back(Warning{WarningWord::in_text("v"), "only here"});
-  const RunModel model = join_all({one, two});
-  ASSERT_EQ(model.warnings().size(), 2u);
-  EXPECT_EQ(model.warnings()[0].text, "the same");
-  EXPECT_EQ(model.warnings()[1].text, "parts/2: only here");
+  const ResolvedRun run = join_all({one, two});
+  ASSERT_EQ(run.warnings.size(), 2u);
+  EXPECT_EQ(run.warnings[0].text, "the same");
+  EXPECT_EQ(run.warnings[1].text, "parts/2: only here");
 }
 
 TEST(Join, PartsOnOtherDevicesAreToldApart) {
@@ -159,12 +159,12 @@ TEST(Join, PartsOnOtherDevicesAreToldApart) {
   std::get<AttemptStarted>(simulated.events[0]).devices = {"xpu_sim:1"};
   real.plan.stack = {{"xpu.driver", "1"}};
   simulated.plan.stack = {{"xpu.driver", "2"}};
-  const RunModel model = join_all({real, simulated});
-  EXPECT_TRUE(model.simulated());
-  EXPECT_FALSE(model.simulated(model.cases()[0]));
-  EXPECT_TRUE(model.simulated(model.cases()[1]));
-  ASSERT_TRUE(model.warned_of(WarningCode::kPartsDiffer));
-  EXPECT_EQ(model.warnings()[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
+  const ResolvedRun run = join_all({real, simulated});
+  EXPECT_TRUE(run.simulated);
+  EXPECT_FALSE(run.cases[0].simulated);
+  EXPECT_TRUE(run.cases[1].simulated);
+  ASSERT_TRUE(run.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_EQ(run.warnings[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
 }
 
 TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
@@ -175,14 +175,14 @@ TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
     each->plan.size = "ci";
     each->plan.profile = "full";
   }
-  const RunModel same = join_all({one, two});
-  EXPECT_EQ(same.plan().known_failures->sha256, "aa");
-  EXPECT_EQ(same.plan().size, "ci");
-  EXPECT_EQ(same.plan().profile, "full");
+  const ResolvedRun same = join_all({one, two});
+  EXPECT_EQ(same.plan.known_failures->sha256, "aa");
+  EXPECT_EQ(same.plan.size, "ci");
+  EXPECT_EQ(same.plan.profile, "full");
   EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
   two.plan.size = "stress";
-  const RunModel other = join_all({one, two});
-  EXPECT_EQ(other.plan().size, "");
+  const ResolvedRun other = join_all({one, two});
+  EXPECT_EQ(other.plan.size, "");
   EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 }
 
@@ -208,20 +208,20 @@ TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {
   auto other = one_of("b/y");
   other.plan.directory = "/other place";
   other.plan.stack = {{kSimFaultsEntry, "copy.x;y"}};
-  const RunModel model = join_all({one_of("a/x"), one_of("a/z"), other});
-  EXPECT_EQ(rerun_command(model, model.cases()[0]),
+  const ResolvedRun run = join_all({one_of("a/x"), one_of("a/z"), other});
+  EXPECT_EQ(run.cases[0].rerun_command(),
             "/bin/proctor run a --config /a.toml --devices xpu:0000:03:00.0 --case a/x");
-  EXPECT_EQ(rerun_command(model, model.cases()[2]),
+  EXPECT_EQ(run.cases[2].rerun_command(),
             "cd '/other place' && PROCTOR_SIM_FAULTS='copy.x;y' /bin/proctor run b --config /a.toml "
             "--devices xpu:0000:03:00.0 --case b/y");
-  const RerunCommand both = rerun_of(model, {"a/x", "a/z"});
+  const RerunCommand both = rerun_of(run, {"a/x", "a/z"});
   EXPECT_THAT(both.words, ElementsAre("/bin/proctor", "run", "a", "--config", "/a.toml", "--devices",
                                       "xpu:0000:03:00.0", "--case", "a/x", "--case", "a/z"));
   EXPECT_EQ(both.directory, "/build");
-  EXPECT_THAT(rerun_of(model, {"b/y"}).environment, ElementsAre("PROCTOR_SIM_FAULTS=copy.x;y"));
-  EXPECT_EQ(rerun_of(model, {"b/y"}).directory, "/other place");
-  EXPECT_TRUE(rerun_of(model, {"a/x", "b/y"}).words.empty());
-  EXPECT_TRUE(rerun_of(model, {}).words.empty());
+  EXPECT_THAT(rerun_of(run, {"b/y"}).environment, ElementsAre("PROCTOR_SIM_FAULTS=copy.x;y"));
+  EXPECT_EQ(rerun_of(run, {"b/y"}).directory, "/other place");
+  EXPECT_TRUE(rerun_of(run, {"a/x", "b/y"}).words.empty());
+  EXPECT_TRUE(rerun_of(run, {}).words.empty());
 }
 
 }  // namespace

@@ -14,9 +14,8 @@
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/report_place.h"
-#include "reports/model/whole_plan.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor {
 namespace {
@@ -317,22 +316,22 @@ PartOrigin origin_of(const MergePart& part, const Whole& whole) {
 }
 
 // One run's records, told apart from those of the others.
-void copy(const MergePart& part, const RunModel& model, const Whole& whole, const Tellers& tellers,
+void copy(const MergePart& part, const ResolvedRun& model, const Whole& whole, const Tellers& tellers,
           EventSink& out) {
   const RunCopy records(model, origin_of(part, whole));
   const auto tells = [&](const PlannedCase& test) { return tellers.at(test.id) == &part; };
-  for (const Warning& warning : model.warnings())
+  for (const Warning& warning : model.warnings)
     out.on(Warning{warning.code, name_of(part) + ": " + warning.text});
   // What others have executed in its place is no longer missing.
   const bool all_told = part.cases.empty() || std::ranges::all_of(part.cases, tells);
   if (const std::string why = records.cut_short(); !why.empty() && all_told)
     out.on(Warning{WarningCode::kPartIncomplete, name_of(part) + ": " + why});
   std::vector<Event> events;
-  for (const CaseRecord& record : model.cases()) {
+  for (const ResolvedCase& record : model.cases) {
     if (!tells(record.planned)) continue;
     records.copy_attempts(record, 0, events);
     events.emplace_back(records.end_of(record));
-    if (const CasePast* past = model.past(record)) events.emplace_back(*past);
+    if (const CasePast* past = record.past) events.emplace_back(*past);
     for (const Event& event : events) out.on(event);
     events.clear();
   }
@@ -429,17 +428,17 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
   return merged;
 }
 
-MergePart part_of(const std::string& name, const RunModel& model) {
-  MergePart part{.input = {name, ""}, .plan = model.plan(), .whole = whole_plan_of(model)};
-  for (const CaseRecord& record : model.cases()) {
+MergePart part_of(const std::string& name, const ResolvedRun& model) {
+  MergePart part{.input = {name, ""}, .plan = model.plan, .whole = model.whole_plan};
+  for (const ResolvedCase& record : model.cases) {
     part.cases.push_back(record.planned);
-    part.proven.push_back(is_proven(model, record));
+    part.proven.push_back(is_proven(record));
   }
   for (const PlannedSuite& suite : part.plan.suites) part.programs.push_back(model.program_read(suite));
-  part.least_executed = least_executed(model);
-  part.shell_code = shell_exit_code(model);
-  part.elapsed_ms = model.elapsed_ms();
-  if (model.ended()) part.finished = model.ended()->finished;
+  part.least_executed = model.least_executed;
+  part.shell_code = model.shell_exit_code;
+  part.elapsed_ms = model.elapsed_ms;
+  if (model.ended) part.finished = model.ended->finished;
   return part;
 }
 

@@ -9,7 +9,7 @@
 
 #include "harness/core/events.h"
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -19,7 +19,7 @@ struct MergeInput {
 };
 
 // Reads a run by its name.
-using LoadRun = std::function<Result<RunModel>(const std::string& name)>;
+using LoadRun = std::function<Result<ResolvedRun>(const std::string& name)>;
 
 // Every run is read twice, one at a time: the memory that is needed grows with the cases of the plan and not with the
 // number of its shards.

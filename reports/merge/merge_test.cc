@@ -5,8 +5,8 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/driver_fact.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -50,7 +50,7 @@ class Collected : public EventSink {
 Result<std::vector<Event>> merged(const std::vector<Part>& parts) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parts.size(); ++i) names.push_back("dir" + std::to_string(i));
-  const auto load = [&parts](const std::string& name) -> Result<RunModel> {
+  const auto load = [&parts](const std::string& name) -> Result<ResolvedRun> {
     const Part& one = parts[std::stoul(name.substr(3))];
     std::vector<Event> events = {one.plan};
     events.insert(events.end(), one.events.begin(), one.events.end());
@@ -69,34 +69,34 @@ std::string refusal(const std::vector<Part>& parts) {
   return events ? "" : events.error().what;
 }
 
-RunModel whole(const std::vector<Part>& parts) {
+ResolvedRun whole(const std::vector<Part>& parts) {
   const auto events = merged(parts);
   EXPECT_TRUE(events) << (events ? "" : events.error().what);
-  return events ? model_of(*events) : RunModel();
+  return events ? model_of(*events) : ResolvedRun();
 }
 
 TEST(Merge, WithAnotherShardItIsAnotherRun) {
-  const std::string id = whole(all()).plan().run_id;
+  const std::string id = whole(all()).plan.run_id;
   EXPECT_EQ(id.substr(0, 5), "run1+");
-  EXPECT_EQ(whole({part(3), part(1), part(2)}).plan().run_id, id);
+  EXPECT_EQ(whole({part(3), part(1), part(2)}).plan.run_id, id);
   std::vector<Part> repeated = all();
   repeated[2].plan.run_id = "run4";
-  EXPECT_NE(whole(repeated).plan().run_id, id);
+  EXPECT_NE(whole(repeated).plan.run_id, id);
 }
 
 TEST(Merge, TheWholeIsTheSumOfItsParts) {
-  const RunModel model = whole({part(3), part(1), part(2)});
-  EXPECT_EQ(exit_code(model), 0);
-  ASSERT_EQ(model.cases().size(), 3u);
-  EXPECT_EQ(model.cases()[1].planned.id, "s/b");
-  EXPECT_EQ(model.cases()[1].attempts[0].start.log, "shard-2/logs/0123456789abcdef.1.log");
-  EXPECT_EQ(model.cases()[1].attempts[0].start.devices[0], "host2/xpu:0000:03:00.0");
-  EXPECT_EQ(model.plan().devices.size(), 3u);
-  EXPECT_EQ(model.plan().hostname, "host1, host2, host3");
-  EXPECT_EQ(model.ended()->finished, "2026-01-31T12:00:03Z");
-  EXPECT_EQ(model.elapsed_ms(), 1350);
-  EXPECT_FALSE(model.plan().shard);
-  EXPECT_FALSE(model.simulated());
+  const ResolvedRun run = whole({part(3), part(1), part(2)});
+  EXPECT_EQ(run.exit_code, 0);
+  ASSERT_EQ(run.cases.size(), 3u);
+  EXPECT_EQ(run.cases[1].planned.id, "s/b");
+  EXPECT_EQ(run.cases[1].attempts[0].start.log, "shard-2/logs/0123456789abcdef.1.log");
+  EXPECT_EQ(run.cases[1].attempts[0].start.devices[0], "host2/xpu:0000:03:00.0");
+  EXPECT_EQ(run.plan.devices.size(), 3u);
+  EXPECT_EQ(run.plan.hostname, "host1, host2, host3");
+  EXPECT_EQ(run.ended->finished, "2026-01-31T12:00:03Z");
+  EXPECT_EQ(run.elapsed_ms, 1350);
+  EXPECT_FALSE(run.plan.shard);
+  EXPECT_FALSE(run.simulated);
 }
 
 TEST(Merge, OptionsAndVariablesAreThoseOfAnyShard) {
@@ -116,15 +116,15 @@ TEST(Merge, OptionsAndVariablesAreThoseOfAnyShard) {
 TEST(Merge, OneHostHasItsDevicesOnce) {
   auto parts = all();
   for (Part& one : parts) one.plan.hostname = "host";
-  EXPECT_EQ(whole(parts).plan().devices.size(), 1u);
-  EXPECT_EQ(whole(parts).cases()[2].attempts[0].start.devices[0], "xpu:0000:03:00.0");
+  EXPECT_EQ(whole(parts).plan.devices.size(), 1u);
+  EXPECT_EQ(whole(parts).cases[2].attempts[0].start.devices[0], "xpu:0000:03:00.0");
 }
 
 TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   const auto code = [](int index, std::vector<Event> events) {
     auto parts = all();
     parts[static_cast<std::size_t>(index - 1)].events = std::move(events);
-    return exit_code(whole(parts));
+    return whole(parts).exit_code;
   };
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}}), 1);
   EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kDeviceLost, ""}), RunEnded{"x", 1}}), 75);
@@ -136,10 +136,10 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   EXPECT_EQ(code(3, {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}}), 3);
   auto none = all();
   none[0].plan.no_device_for = "cuda";
-  EXPECT_EQ(exit_code(whole(none)), 3);
+  EXPECT_EQ(whole(none).exit_code, 3);
   auto few = all();
   few[1].plan.min_executed = 4;
-  EXPECT_EQ(exit_code(whole(few)), 3);
+  EXPECT_EQ(whole(few).exit_code, 3);
 }
 
 // What --allow-no-device allows is a matter of each shard: one that was given none without it speaks for all.
@@ -152,38 +152,38 @@ TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
   };
   auto parts = all();
   lacks(parts[0], true);
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
   lacks(parts[1], false);
-  EXPECT_EQ(exit_code(whole(parts)), 3);
+  EXPECT_EQ(whole(parts).exit_code, 3);
   lacks(parts[1], true);
   lacks(parts[2], true);
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
   parts[2].plan.no_device_for = "";  // it has devices, and yet executed nothing
   parts[2].plan.allow_no_device = false;
-  EXPECT_EQ(exit_code(whole(parts)), 3);
-  EXPECT_EQ(exit_code(whole({parts[2], parts[1], parts[0]})), 3);
+  EXPECT_EQ(whole(parts).exit_code, 3);
+  EXPECT_EQ(whole({parts[2], parts[1], parts[0]}).exit_code, 3);
 }
 
 TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   auto parts = all();
   parts[0].events = {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}};
   parts[1].events = {started("s/b")};
-  const RunModel model = whole(parts);
-  EXPECT_EQ(model.verdict(model.cases()[0]).reason, Reason::kBudget);
-  EXPECT_EQ(model.verdict(model.cases()[1]).reason, Reason::kInterrupted);
-  EXPECT_EQ(model.verdict(model.cases()[2]).outcome, Outcome::kPass);
-  EXPECT_TRUE(model.warned_of(WarningCode::kPartIncomplete));
+  const ResolvedRun run = whole(parts);
+  EXPECT_EQ(run.cases[0].verdict.reason, Reason::kBudget);
+  EXPECT_EQ(run.cases[1].verdict.reason, Reason::kInterrupted);
+  EXPECT_EQ(run.cases[2].verdict.outcome, Outcome::kPass);
+  EXPECT_TRUE(run.warned_of(WarningCode::kPartIncomplete));
 }
 
 // Its cases are all there and good; what its runner had still to say is not.
 TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
   auto parts = all();
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
   std::erase_if(parts[1].events, [](const Event& event) { return std::holds_alternative<RunEnded>(event); });
-  const RunModel model = whole(parts);
-  EXPECT_EQ(model.verdict(model.cases()[1]).outcome, Outcome::kPass);
-  EXPECT_EQ(exit_code(model), 3);
-  EXPECT_EQ(run_verdict(model), "incomplete");
+  const ResolvedRun run = whole(parts);
+  EXPECT_EQ(run.cases[1].verdict.outcome, Outcome::kPass);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.verdict, "incomplete");
 }
 
 TEST(Merge, AGapIsNamed) {
@@ -249,25 +249,25 @@ TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
     one.plan.suites = {{"s", "xpu", "gtest", {"b/s"}, "/b/s", 7, ""}};
     one.events.emplace_back(ProgramRead{"/b/s", "aa", ""});
   }
-  const RunModel same = whole(parts);
-  EXPECT_EQ(same.plan().subject.commit.value, "0123abc");
-  EXPECT_EQ(same.plan().subject.dirty.value, "false");
-  ASSERT_EQ(same.plan().suites.size(), 1u);
-  EXPECT_EQ(same.program_read(same.plan().suites[0]).sha256, "aa");
+  const ResolvedRun same = whole(parts);
+  EXPECT_EQ(same.plan.subject.commit.value, "0123abc");
+  EXPECT_EQ(same.plan.subject.dirty.value, "false");
+  ASSERT_EQ(same.plan.suites.size(), 1u);
+  EXPECT_EQ(same.program_read(same.plan.suites[0]).sha256, "aa");
 
   parts[2].plan.subject.branch.value = "side";
   parts[1].plan.subject.dirty.value = "true";
   std::get<ProgramRead>(parts[0].events.back()).sha256 = "bb";
-  const RunModel other = whole(parts);
-  EXPECT_EQ(other.plan().subject.branch.value, std::nullopt);
-  EXPECT_EQ(other.plan().subject.branch.reason, "it is main in shard 1/3, but side in shard 3/3");
-  EXPECT_EQ(other.plan().subject.dirty.value, "true");
-  EXPECT_EQ(other.program_read(other.plan().suites[0]).sha256, "");
-  EXPECT_THAT(other.program_read(other.plan().suites[0]).reason, HasSubstr("bb in shard 1/3"));
+  const ResolvedRun other = whole(parts);
+  EXPECT_EQ(other.plan.subject.branch.value, std::nullopt);
+  EXPECT_EQ(other.plan.subject.branch.reason, "it is main in shard 1/3, but side in shard 3/3");
+  EXPECT_EQ(other.plan.subject.dirty.value, "true");
+  EXPECT_EQ(other.program_read(other.plan.suites[0]).sha256, "");
+  EXPECT_THAT(other.program_read(other.plan.suites[0]).reason, HasSubstr("bb in shard 1/3"));
   EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 
   parts[1].plan.subject.commit = {{}, "", "no checkout"};
-  EXPECT_EQ(whole(parts).plan().subject.commit.value, "0123abc");
+  EXPECT_EQ(whole(parts).plan.subject.commit.value, "0123abc");
   parts[1].plan.subject.commit = {"4567def", "GITHUB_SHA", ""};
   EXPECT_EQ(refusal(parts), "merge the reports: different commits: 0123abc in dir0, but 4567def in dir1");
 }
@@ -292,19 +292,19 @@ TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
   const std::vector<PlannedSuite> suites = {suite_of("a", pytest), suite_of("b", pytest),
                                             suite_of("c", "/usr/bin/c")};
   const ProgramRead c{"/usr/bin/c", "cc", ""};
-  const RunModel same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
-  for (const PlannedSuite& suite : same.plan().suites)
+  const ResolvedRun same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
+  for (const PlannedSuite& suite : same.plan.suites)
     EXPECT_EQ(same.program_read(suite).sha256, suite.name == "c" ? "cc" : "aa");
   EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
 
-  const RunModel other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
-  ASSERT_EQ(other.plan().suites.size(), 3u);
+  const ResolvedRun other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
+  ASSERT_EQ(other.plan.suites.size(), 3u);
   for (std::size_t i = 0; i < 2; ++i) {
-    const ProgramRead read = other.program_read(other.plan().suites[i]);
+    const ProgramRead read = other.program_read(other.plan.suites[i]);
     EXPECT_EQ(read.sha256, "");
     EXPECT_EQ(read.reason, "its SHA-256 is aa in shard 1/3, but bb in shard 2/3");
   }
-  EXPECT_EQ(other.program_read(other.plan().suites[2]).sha256, "cc");
+  EXPECT_EQ(other.program_read(other.plan.suites[2]).sha256, "cc");
   EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 }
 
@@ -329,27 +329,27 @@ std::vector<Part> with_a_lost_shard() {
 TEST(Merge, AShardThatWasLostIsWholeWithItsRest) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass));
-  const RunModel model = whole(parts);
-  EXPECT_EQ(exit_code(model), 0);
-  ASSERT_EQ(model.cases().size(), 3u);
-  ASSERT_EQ(model.find("s/b")->attempts.size(), 1u);
-  EXPECT_EQ(model.find("s/b")->attempts[0].start.log, "rest-1/logs/0123456789abcdef.1.log");
-  EXPECT_FALSE(model.warned_of(WarningCode::kPartIncomplete));
-  EXPECT_THAT(model.plan().stack,
+  const ResolvedRun run = whole(parts);
+  EXPECT_EQ(run.exit_code, 0);
+  ASSERT_EQ(run.cases.size(), 3u);
+  ASSERT_EQ(run.find("s/b")->attempts.size(), 1u);
+  EXPECT_EQ(run.find("s/b")->attempts[0].start.log, "rest-1/logs/0123456789abcdef.1.log");
+  EXPECT_FALSE(run.warned_of(WarningCode::kPartIncomplete));
+  EXPECT_THAT(run.plan.stack,
               Contains(Pair("shard.rest.1", HasSubstr("run agains/b on host2, 1 cases left by run2"))));
   parts.back() = rest("s/b", Outcome::kFail);
-  EXPECT_EQ(exit_code(whole(parts)), 1);
+  EXPECT_EQ(whole(parts).exit_code, 1);
 }
 
 TEST(Merge, TheRestOfARestCountsToo) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass));
   parts.back().events = {started("s/b")};  // lost as well
-  EXPECT_EQ(exit_code(whole(parts)), 3);
+  EXPECT_EQ(whole(parts).exit_code, 3);
   parts.push_back(rest("s/b", Outcome::kPass, {"run2", "agains/b"}));
   parts.back().plan.run_id = "third";
   parts.back().plan.started = "2026-01-31T14:00:00Z";
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
 }
 
 TEST(Merge, WhatWasProvenIsNotProvenAgain) {
@@ -388,7 +388,7 @@ TEST(Merge, TheShardsOfARestAreAllThere) {
   parts.push_back(half("s/b", 1));
   EXPECT_THAT(refusal(parts), HasSubstr("shard 2/2 is missing"));
   parts.push_back(half("s/c", 2));
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
 }
 
 // `run --resume` of a run without a plan's file.
@@ -404,15 +404,15 @@ TEST(Merge, ARunAndWhatItLeft) {
       .runs = {"run1"}, .plan_digest = again.plan.plan_digest, .plan = "", .planned = 3, .shards = 1};
   again.events = {started("s/b"), ended("s/b", {Outcome::kPass, ""}), started("s/c"),
                   ended("s/c", {Outcome::kFail, ""}), RunEnded{"x", 1}};
-  const RunModel model = whole({lost, again});
-  EXPECT_EQ(exit_code(model), 1);
-  EXPECT_EQ(model.cases().size(), 3u);
+  const ResolvedRun run = whole({lost, again});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.cases.size(), 3u);
   EXPECT_THAT(refusal({lost}), HasSubstr("dir0 is not a shard of a plan"));
 }
 
 TEST(Merge, ARunThatGoesOnIsNotMerged) {
   int reads = 0;
-  const auto load = [&reads](const std::string&) -> Result<RunModel> {
+  const auto load = [&reads](const std::string&) -> Result<ResolvedRun> {
     Part one = part(1);
     one.plan.shard = PlannedShard{1, 1, 1, "p1"};
     one.plan.plan_digest = sha256_hex("s/a\n");
@@ -434,8 +434,8 @@ TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
   auto parts = with_programs(
       suites, {{pytest, "", "it was changed during the run"}, {pytest, "aa", ""}, {pytest, "aa", ""}});
   const auto read = [&parts] {
-    const RunModel model = whole(parts);
-    return model.program_read(model.plan().suites.front());
+    const ResolvedRun run = whole(parts);
+    return run.program_read(run.plan.suites.front());
   };
   EXPECT_EQ(read().sha256, "");
   EXPECT_EQ(read().reason, "shard 1/3: it was changed during the run");
@@ -449,9 +449,9 @@ TEST(Merge, AProgramElsewhereIsTheSameByItsDigest) {
   const std::vector<PlannedSuite> suites = {suite_of("a", "/one/t"), suite_of("a", "/two/t"),
                                             suite_of("a", "/one/t")};
   const auto sha256 = [&suites](const std::string& second) {
-    const RunModel model =
+    const ResolvedRun run =
         whole(with_programs(suites, {{"/one/t", "aa", ""}, {"/two/t", second, ""}, {"/one/t", "aa", ""}}));
-    return model.program_read(model.plan().suites.front()).sha256;
+    return run.program_read(run.plan.suites.front()).sha256;
   };
   EXPECT_EQ(sha256("aa"), "aa");
   EXPECT_EQ(sha256("bb"), "");
@@ -464,21 +464,21 @@ TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
     one.plan.size = "ci";
     one.plan.profile = "full";
   }
-  const RunModel same = whole(parts);
-  EXPECT_EQ(same.plan().known_failures->file, "/host1/known.toml");
-  EXPECT_EQ(same.plan().size, "ci");
-  EXPECT_EQ(same.plan().profile, "full");
+  const ResolvedRun same = whole(parts);
+  EXPECT_EQ(same.plan.known_failures->file, "/host1/known.toml");
+  EXPECT_EQ(same.plan.size, "ci");
+  EXPECT_EQ(same.plan.profile, "full");
   EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
 
   parts[1].plan.known_failures.reset();
   parts[1].plan.size = "stress";
   parts[2].plan.profile = "";
-  const RunModel other = whole(parts);
-  EXPECT_FALSE(other.plan().known_failures);
-  EXPECT_EQ(other.plan().size, "");
-  EXPECT_EQ(other.plan().profile, "");
+  const ResolvedRun other = whole(parts);
+  EXPECT_FALSE(other.plan.known_failures);
+  EXPECT_EQ(other.plan.size, "");
+  EXPECT_EQ(other.plan.profile, "");
   std::vector<std::string> said;
-  for (const Warning& warning : other.warnings()) said.push_back(warning.text);
+  for (const Warning& warning : other.warnings) said.push_back(warning.text);
   EXPECT_THAT(said,
               ElementsAre("the SHA-256 of --known-failures is aa in shard 1/3, but not given in shard 2/3",
                           "--suite-arg size is ci in shard 1/3, but stress in shard 2/3",
@@ -491,17 +491,17 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   parts[2].plan.started = "2026-01-31T12:00:05Z";
   parts[2].events.emplace_back(DeviceHealth{"xpu:0", HealthFact::kDrained, "", 20, 0, 0, ""});
   parts[2].events.emplace_back(HardwareEvidence{.id = "xpu:0", .when = "end", .at_ms = 30});
-  const RunModel model = whole(parts);
-  const auto at = [&model](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
-  EXPECT_EQ(model.plan().started, "2026-01-31T12:00:00Z");
+  const ResolvedRun run = whole(parts);
+  const auto at = [&run](const char* id) { return run.find(id)->attempts[0].start.at_ms; };
+  EXPECT_EQ(run.plan.started, "2026-01-31T12:00:00Z");
   EXPECT_EQ(at("s/a"), 7100);
   EXPECT_EQ(at("s/b"), 100);
   EXPECT_EQ(at("s/c"), 5100);
-  EXPECT_EQ(model.find("s/a")->attempts[0].end->at_ms, 8350);
-  EXPECT_EQ(model.health()[0].at_ms, 5020);
-  ASSERT_EQ(model.hardware().size(), 1u);
-  EXPECT_EQ(model.hardware()[0].at_ms, 5030);
-  EXPECT_EQ(model.ended()->at_ms, 8350);
+  EXPECT_EQ(run.find("s/a")->attempts[0].end->at_ms, 8350);
+  EXPECT_EQ(run.health[0].at_ms, 5020);
+  ASSERT_EQ(run.hardware.size(), 1u);
+  EXPECT_EQ(run.hardware[0].at_ms, 5030);
+  EXPECT_EQ(run.ended->at_ms, 8350);
 }
 
 TEST(Merge, ADriverThatOnlyOneRunAskedIsNoDifference) {
@@ -534,7 +534,7 @@ TEST(Merge, DifferentStacksAreNamed) {
   EXPECT_THAT(with([](RunPlanned& p) { p.proctor_version = "9"; }), HasSubstr("versions of Proctor"));
   auto parts = all();
   parts[2].plan.stack = {{"leases", "/elsewhere"}, {"xpu.caller_mask", "0"}, {"cuda.driver", "580"}};
-  EXPECT_EQ(exit_code(whole(parts)), 0);
+  EXPECT_EQ(whole(parts).exit_code, 0);
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ Layer layer_of(const ContainmentInfo& info) { return parse_layer(info.layer).val
 
 }  // namespace
 
-void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Event>& out) const {
-  for (const Attempt& attempt : record.attempts) {
+void RunCopy::copy_attempts(const ResolvedCase& test, int before, std::vector<Event>& out) const {
+  for (const Attempt& attempt : test.attempts) {
     AttemptStarted start = attempt.start;
-    start.case_id = record.planned.id;
-    start.environment = model_.environment(attempt);
+    start.case_id = test.planned.id;
+    start.environment = run_.environment(attempt);
     start.attempt += before;
     start.at_ms += origin_.later_ms;
     for (std::string& id : start.devices) id = device(id);
@@ -24,9 +24,9 @@ void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Ev
     out.emplace_back(std::move(start));
     if (!attempt.end) continue;
     AttemptEnded end = *attempt.end;
-    end.case_id = record.planned.id;
+    end.case_id = test.planned.id;
     end.output.log = attempt.start.log;
-    end.telemetry = model_.telemetry(attempt);
+    end.telemetry = run_.telemetry(attempt);
     end.attempt += before;
     end.at_ms += origin_.later_ms;
     move_below(end.output.log);
@@ -37,15 +37,15 @@ void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Ev
   }
 }
 
-CaseEnded RunCopy::end_of(const CaseRecord& record) const {
-  CaseEnded end = record.end.value_or(CaseEnded{{}, {}, {}, "", ""});
-  end.case_id = record.planned.id;
-  end.verdict = model_.verdict(record);
+CaseEnded RunCopy::end_of(const ResolvedCase& test) const {
+  CaseEnded end = test.end.value_or(CaseEnded{{}, {}, {}, "", ""});
+  end.case_id = test.planned.id;
+  end.verdict = test.verdict;
   return end;
 }
 
 void RunCopy::copy_health(std::vector<Event>& out) const {
-  for (DeviceHealth health : model_.health()) {
+  for (DeviceHealth health : run_.health) {
     health.device = device(health.device);
     health.at_ms += origin_.later_ms;
     out.emplace_back(std::move(health));
@@ -53,7 +53,7 @@ void RunCopy::copy_health(std::vector<Event>& out) const {
 }
 
 void RunCopy::copy_hardware(std::vector<Event>& out) const {
-  for (HardwareEvidence evidence : model_.hardware()) {
+  for (HardwareEvidence evidence : run_.hardware) {
     evidence.id = device(evidence.id);
     evidence.at_ms += origin_.later_ms;
     out.emplace_back(std::move(evidence));
@@ -61,9 +61,9 @@ void RunCopy::copy_hardware(std::vector<Event>& out) const {
 }
 
 std::string RunCopy::cut_short() const {
-  if (model_.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model_.stop_signal());
-  if (model_.stop()) return "it was stopped: " + model_.stop()->reason.text();
-  return model_.ended() ? "" : "its runner was killed";
+  if (run_.stop_signal != 0) return fmt::format("it was stopped by signal {}", run_.stop_signal);
+  if (run_.stop) return "it was stopped: " + run_.stop->reason.text();
+  return run_.ended ? "" : "its runner was killed";
 }
 
 void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {

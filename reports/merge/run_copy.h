@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/core/events.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -18,14 +18,14 @@ struct PartOrigin {
 
 class RunCopy {
  public:
-  RunCopy(const RunModel& model, PartOrigin origin) : model_(model), origin_(std::move(origin)) {}
+  RunCopy(const ResolvedRun& run, PartOrigin origin) : run_(run), origin_(std::move(origin)) {}
 
-  const RunModel& model() const { return model_; }
+  const ResolvedRun& run() const { return run_; }
   std::string device(const std::string& id) const { return id.empty() ? id : origin_.host + id; }
   // The attempts of a case, numbered after the `before` that others made of it.
-  void copy_attempts(const CaseRecord& record, int before, std::vector<Event>& out) const;
+  void copy_attempts(const ResolvedCase& test, int before, std::vector<Event>& out) const;
   // Also of a case that has no such record: why it has none is a matter of its own run.
-  CaseEnded end_of(const CaseRecord& record) const;
+  CaseEnded end_of(const ResolvedCase& test) const;
   void copy_health(std::vector<Event>& out) const;
   void copy_hardware(std::vector<Event>& out) const;
   // Why it did not come to its end; "" when it did.
@@ -36,7 +36,7 @@ class RunCopy {
     if (!path.empty()) path = origin_.place + path;
   }
 
-  const RunModel& model_;
+  const ResolvedRun& run_;
   PartOrigin origin_;
 };
 

@@ -15,7 +15,7 @@
 #include "harness/core/regular_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/words.h"
-#include "reports/model/report_place.h"
+#include "reports/resolve/report_place.h"
 #include "reports/pack/tar_gz.h"
 
 namespace proctor {
@@ -28,13 +28,13 @@ constexpr std::string_view kJournal = "journal.jsonl";
 // ---- what is packed ----
 
 // Adds the words of the journal's own language: a user `gate` must not change a severity.
-void add_words_of(const nlohmann::json& record, std::set<std::string>& words) {
+void add_words_of(const nlohmann::json& test, std::set<std::string>& words) {
   for (const char* key : {"type", "severity", "outcome", "reason", "cause", "mark", "kind", "framework",
                           "code", "layer", "when", "status", "backend"}) {
-    const auto member = record.find(key);
-    if (member != record.end() && member->is_string()) words.insert(member->get<std::string>());
+    const auto member = test.find(key);
+    if (member != test.end() && member->is_string()) words.insert(member->get<std::string>());
   }
-  for (const auto& part : record)
+  for (const auto& part : test)
     if (part.is_structured()) add_words_of(part, words);
 }
 
@@ -51,12 +51,12 @@ std::string hidden_journal(std::string_view text, PrivateText& names) {
   JournalChain chain;
   std::string out;
   for (const std::string_view line : lines_of(text)) {
-    nlohmann::json record = parse_json(line);
-    if (!record.is_object()) continue;  // cut off by the end of the runner
-    record.erase("sum");
-    if (record.value("type", "") == "run_planned") forget_caller(record);
-    names.hide_in(record);
-    out += chain.append(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    nlohmann::json test = parse_json(line);
+    if (!test.is_object()) continue;  // cut off by the end of the runner
+    test.erase("sum");
+    if (test.value("type", "") == "run_planned") forget_caller(test);
+    names.hide_in(test);
+    out += chain.append(test.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   return out;
 }
@@ -90,17 +90,17 @@ std::string hidden(std::string_view name, std::string_view text, PrivateText& na
   return names.hide(name == kPackedKernelLog ? graphics_lines(text) : text);
 }
 
-bool is_quiet(const RunModel& model, const CaseRecord& record) {
-  const Outcome outcome = model.verdict(record).outcome;
-  return (outcome == Outcome::kPass || outcome == Outcome::kSkip) && model.marks(record).empty();
+bool is_quiet(const ResolvedCase& test) {
+  const Outcome outcome = test.verdict.outcome;
+  return (outcome == Outcome::kPass || outcome == Outcome::kSkip) && test.marks.empty();
 }
 
 // Returns each log and each file of evidence of a case that did not simply pass or skip, once.
-std::set<std::string> files_of_cases(const RunModel& model) {
+std::set<std::string> files_of_cases(const ResolvedRun& run) {
   std::set<std::string> files;
-  for (const CaseRecord& record : model.cases()) {
-    if (is_quiet(model, record)) continue;
-    for (const Attempt& attempt : record.attempts) {
+  for (const ResolvedCase& test : run.cases) {
+    if (is_quiet(test)) continue;
+    for (const Attempt& attempt : test.attempts) {
       files.insert(attempt.start.log);
       if (!attempt.end) continue;
       files.insert(attempt.end->evidence.file);
@@ -167,8 +167,8 @@ Result<void> check_place(const std::string& directory, const ArchivedFile& journ
 
 }  // namespace
 
-void add_names_of(const RunModel& model, const std::string& run_dir, PrivateNames& names) {
-  const RunPlanned& plan = model.plan();
+void add_names_of(const ResolvedRun& run, const std::string& run_dir, PrivateNames& names) {
+  const RunPlanned& plan = run.plan;
   names.hosts.push_back(plan.hostname);
   std::string directory = fs::absolute(run_dir).lexically_normal().string();
   if (directory.ends_with('/')) directory.pop_back();
@@ -176,9 +176,9 @@ void add_names_of(const RunModel& model, const std::string& run_dir, PrivateName
   names.directories.emplace_back(plan.directory, "DIRECTORY");
   for (const Outcome outcome : kAllOutcomes) names.words.emplace(to_string(outcome));
   names.words.insert({"root", "localhost", "HOST", "USER", "xpu", "cuda", "none", "proctor"});
-  for (const CaseRecord& record : model.cases()) {
+  for (const ResolvedCase& test : run.cases) {
     std::string word;
-    for (const char c : record.planned.id + "/") {
+    for (const char c : test.planned.id + "/") {
       const bool is_letter =
           (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
       if (is_letter) word += c;
@@ -187,17 +187,17 @@ void add_names_of(const RunModel& model, const std::string& run_dir, PrivateName
   }
 }
 
-Result<PackedRun> pack_run(const RunModel& model, const std::string& run_dir, PrivateNames names) {
+Result<PackedRun> pack_run(const ResolvedRun& run, const std::string& run_dir, PrivateNames names) {
   const auto written = read_regular(run_dir + "/" + std::string(kJournal), kMostPackedRun);
   if (!written) return written.error();
-  add_names_of(model, run_dir, names);
+  add_names_of(run, run_dir, names);
   for (const std::string_view line : lines_of(*written)) add_words_of(parse_json(line), names.words);
   PrivateText text(std::move(names));
   std::string journal = hidden_journal(*written, text);
-  const std::string name = text.hide(name_of(model.plan()));
+  const std::string name = text.hide(name_of(run.plan));
   std::size_t bytes = journal.size();
   std::vector<ArchivedFile> files = {{name + "/" + std::string(kJournal), std::move(journal)}};
-  const std::set<std::string> of_cases = files_of_cases(model);
+  const std::set<std::string> of_cases = files_of_cases(run);
   std::vector<std::string> others(kPackedFacts.begin(), kPackedFacts.end());
   others.insert(others.end(), of_cases.begin(), of_cases.end());
   for (const std::string& other : others) {
@@ -209,7 +209,7 @@ Result<PackedRun> pack_run(const RunModel& model, const std::string& run_dir, Pr
         {name + "/" + other, fits ? hidden(other, *content, text)
                                   : fmt::format("[proctor: {} bytes were not packed]\n", content->size())});
   }
-  std::string packed = write_tar_gz(files, unix_ms(model.plan().started) / 1000);
+  std::string packed = write_tar_gz(files, unix_ms(run.plan.started) / 1000);
   if (packed.size() > kMostPackedArchive)
     return Error::refused(fmt::format("the run has {} bytes as one file, and at most {} can be read",
                                       packed.size(), kMostPackedArchive));

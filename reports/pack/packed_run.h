@@ -13,7 +13,7 @@
 #include <string>
 
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/pack/private_text.h"
 
 namespace proctor {
@@ -34,10 +34,10 @@ struct PackedRun {
 };
 
 // Adds the names of a run to those of its machine: its host, its directories, and the words of its cases.
-void add_names_of(const RunModel& model, const std::string& run_dir, PrivateNames& names);
+void add_names_of(const ResolvedRun& run, const std::string& run_dir, PrivateNames& names);
 
 // `model` is that of the journal in `run_dir`.
-Result<PackedRun> pack_run(const RunModel& model, const std::string& run_dir, PrivateNames names);
+Result<PackedRun> pack_run(const ResolvedRun& run, const std::string& run_dir, PrivateNames names);
 
 // Returns whether the place ends with kPackedEnding and is not a directory.
 bool is_packed_run(const std::string& place);

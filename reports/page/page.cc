@@ -29,7 +29,7 @@ nlohmann::json blocks_section(const PageView& view) {
 
 nlohmann::json foot_section(const PageView& view) {
   std::set<std::string> versions;
-  for (const PageRun& run : view.request.runs) versions.insert(run.model.plan().proctor_version);
+  for (const PageRun& run : view.request.runs) versions.insert(run.resolved.plan.proctor_version);
   return nlohmann::json::object({{"versions", joined({versions.begin(), versions.end()}, ", ")}});
 }
 

@@ -4,10 +4,10 @@
 // No text of a run is ever markup: it is escaped in the page's own HTML, and the rest is data that the page's script shows
 // as text. The page allows its own style and its own script, by their digests, and nothing else. Example:
 //
-//   std::string page_of(const RunModel& model) {
-//     const RunResults results = results_of(model);
+//   std::string page_of(const ResolvedRun& run) {
+//     const RunResults results = results_of(run);
 //     PageRequest request;
-//     request.runs.push_back({.model = model, .results = results, .run_dir = "proctor-out/latest", .link = ""});
+//     request.runs.push_back({.resolved = run, .results = results, .run_dir = "proctor-out/latest", .link = ""});
 //     return text_of([&](TextOutput& output) { write_page(request, output); });
 //   }
 #pragma once

@@ -8,7 +8,7 @@
 #include "harness/core/words.h"
 #include "reports/accept/accept_report.h"
 #include "reports/accept/short_ids.h"
-#include "reports/model/log_text.h"
+#include "reports/resolve/log_text.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_text.h"

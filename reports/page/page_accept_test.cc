@@ -4,7 +4,7 @@
 
 #include "reports/accept/test_report.h"
 #include "reports/formats/text_output.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/page/page.h"
 
 namespace proctor {
@@ -18,10 +18,10 @@ using testing::Not;
 std::string page_of(const json& document, const std::string& warning = "") {
   AttemptStarted start = started("memory.cuda/Copy.IsByteExact");
   start.devices = {"cuda-sim:2"};
-  const RunModel model = model_of({plan_of({planned("memory.cuda/Copy.IsByteExact")}), start,
+  const ResolvedRun run = model_of({plan_of({planned("memory.cuda/Copy.IsByteExact")}), start,
                                    ended("memory.cuda/Copy.IsByteExact", {Outcome::kFail, ""})});
-  const RunResults results = results_of(model);
-  PageRequest request{.runs = {{.model = model, .results = results, .link = ""}}};
+  const RunResults results = results_of(run);
+  PageRequest request{.runs = {{.resolved = run, .results = results, .link = ""}}};
   if (!document.is_null()) {
     auto report = parse_accept_report(document.dump());
     EXPECT_TRUE(report);

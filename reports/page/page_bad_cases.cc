@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/core/words.h"
-#include "reports/model/known_failure_entries.h"
-#include "reports/model/rerun.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/rerun.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 
@@ -24,13 +24,13 @@ constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
 constexpr int kFewDays = 14;             // that an entry still holds
 
 json plain_case(const PageRequest& request, const PageCase& test) {
-  const CaseRecord& record = record_of(request, test);
+  const ResolvedCase& record = record_of(request, test);
   const CaseResult& result = result_of(request, test);
   const std::string_view look = look_of(result.verdict, result.standing);
   return {{"id", record.planned.id},
           {"badge", badge(look == "good" ? "bad" : look, to_string(result.verdict))},
           {"message", message_of(request, test)},
-          {"command", rerun_command(request.runs[test.run].model, record)}};
+          {"command", record.rerun_command()}};
 }
 
 std::string left_out_text(const PageData& data) {
@@ -66,19 +66,17 @@ std::map<KnownKey, Known> known_entries(const PageView& view) {
                     entry.issue.empty() ? entry.source : entry.source + ", " + entry.issue};
   };
   for (const PageRun& run : view.request.runs) {
-    if (!run.model.plan().known_failures) continue;
-    for (const KnownFailureEntry& entry : run.model.plan().known_failures->entries) {
-      Known& here = known[key_of(entry)];
-      here.owner = entry.owner;
-      const auto days = days_left(run.model, entry);
-      if (days) here.days = std::min(here.days.value_or(*days), *days);
+    for (const KnownFailureUse& use : run.resolved.known_failures) {
+      Known& here = known[key_of(*use.entry)];
+      here.owner = use.entry->owner;
+      if (const auto& days = use.days_left) here.days = std::min(here.days.value_or(*days), *days);
     }
   }
   for (const PageCase& test : view.cases) {
     if (!test.odd || result_of(view.request, test).verdict.outcome != Outcome::kXfail) continue;
-    const CaseRecord& record = record_of(view.request, test);
+    const ResolvedCase& record = record_of(view.request, test);
     if (!record.end || record.end->known_failure.empty()) continue;
-    const KnownFailureEntry* entry = view.request.runs[test.run].model.known_failure(record);
+    const KnownFailureEntry* entry = record.known_failure;
     known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", record.end->known_failure}]
         .cases.push_back(&test);
   }
@@ -130,8 +128,8 @@ json warnings_section(const PageView& view) {
   json list = json::array();
   std::size_t all = 0;
   for (const PageRun& run : view.request.runs) {
-    all += run.model.warnings().size();
-    for (const Warning& warning : run.model.warnings()) {
+    all += run.resolved.warnings.size();
+    for (const Warning& warning : run.resolved.warnings) {
       if (list.size() == kMostWarnings) break;
       list.push_back({{"code", warning.code.text()}, {"lines", warning.text}});
     }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/model/case_past.h"
-#include "reports/model/failure_summary.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -13,7 +14,7 @@ constexpr std::array kLooks = {Look{"bad", "✗"},   Look{"unrun", "?"}, Look{"f
                                Look{"known", "~"}, Look{"skip", "–"},  Look{"good", "✓"}};
 
 // Nearly every case: what its columns say is all that there is.
-bool is_plain_pass(const CaseRecord& record, const CaseResult& result) {
+bool is_plain_pass(const ResolvedCase& record, const CaseResult& result) {
   if (result.standing != Standing::kPassing || result.flaky || record.attempts.size() > 1) return false;
   if (record.end && (!record.end->marks.empty() || !record.end->note.empty())) return false;
   if (record.attempts.empty() || !record.attempts.front().end) return true;
@@ -26,7 +27,7 @@ bool is_plain_pass(const CaseRecord& record, const CaseResult& result) {
 void add_age(const PageRun& run, PageCase& test) {
   test.failing_runs = 1;
   if (run.past == nullptr) {
-    const CasePast* past = run.model.past(run.model.cases()[test.index]);
+    const CasePast* past = run.resolved.cases[test.index].past;
     if (past != nullptr) test.failing_runs += static_cast<std::uint32_t>(past->failing_runs);
     return;
   }
@@ -54,7 +55,7 @@ bool is_new(const PageRun& run, const PageCase& test) {
   if (run.changes) return test.change == Change::kRegression || test.change == Change::kNewFailing;
   if (run.past != nullptr)
     return !run.past->runs.empty() && proctor::is_new(case_past("", test.index, *run.past));
-  const CasePast* past = run.model.past(run.model.cases()[test.index]);
+  const CasePast* past = run.resolved.cases[test.index].past;
   return past != nullptr && proctor::is_new(*past);
 }
 
@@ -65,15 +66,15 @@ std::vector<PageCase> page_cases(const PageRequest& request) {
   for (std::uint32_t number = 0; number < request.runs.size(); ++number) {
     const PageRun& run = request.runs[number];
     const std::size_t first = cases.size();
-    const auto& records = run.model.cases();
+    const auto& records = run.resolved.cases;
     for (std::uint32_t index = 0; index < records.size(); ++index) {
-      const CaseRecord& record = records[index];
+      const ResolvedCase& record = records[index];
       PageCase test{.run = number, .index = index};
       test.odd = !is_plain_pass(record, run.results.cases[index]);
       if (test.odd) {
-        test.bad = run.model.is_bad(record);
-        test.moved = is_good_elsewhere(run.model, record);
-        test.blame = blame_in(run.model, record);
+        test.bad = record.bad;
+        test.moved = record.moved;
+        test.blame = record.problem;
         if (test.bad) add_age(run, test);
       }
       cases.push_back(test);
@@ -90,7 +91,7 @@ std::optional<CasePast> past_of(const PageRequest& request, const PageCase& test
     if (run.past->runs.empty()) return std::nullopt;
     return case_past(result_of(request, test).id, test.index, *run.past);
   }
-  const CasePast* past = run.model.past(record_of(request, test));
+  const CasePast* past = record_of(request, test).past;
   return past == nullptr ? std::nullopt : std::optional(*past);
 }
 
@@ -108,24 +109,22 @@ std::string last_good(const PageRequest& request, const PageCase& test) {
 }
 
 std::string message_of(const PageRequest& request, const PageCase& test) {
-  const RunModel& model = request.runs[test.run].model;
-  const CaseRecord& record = record_of(request, test);
-  const Attempt* telling = result_of(request, test).flaky ? telling_attempt(model, record) : nullptr;
-  return telling != nullptr ? headline(model, record, *telling) : headline(model, record);
+  const ResolvedCase& record = record_of(request, test);
+  const Attempt* telling = result_of(request, test).flaky ? record.telling : nullptr;
+  return telling != nullptr ? telling->headline : record.headline;
 }
 
 std::string culprit_of(const PageRequest& request, const PageCase& test) {
-  const RunModel& model = request.runs[test.run].model;
-  const CaseRecord& record = record_of(request, test);
-  const std::string text = culprit_text(model, record);
-  const auto culprit = culprit_in(model, record);
+  const ResolvedCase& record = record_of(request, test);
+  const std::string text = culprit_text(record);
+  const auto& culprit = record.culprit;
   const std::string& device = result_of(request, test).device;
   const bool is_device = culprit && culprit->kind == "device" && culprit->name != device && !device.empty();
   return is_device && !text.empty() ? text + ", " + device : text;
 }
 
-const CaseRecord& record_of(const PageRequest& request, const PageCase& test) {
-  return request.runs[test.run].model.cases()[test.index];
+const ResolvedCase& record_of(const PageRequest& request, const PageCase& test) {
+  return request.runs[test.run].resolved.cases[test.index];
 }
 
 const CaseResult& result_of(const PageRequest& request, const PageCase& test) {

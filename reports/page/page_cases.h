@@ -42,7 +42,7 @@ std::string message_of(const PageRequest& request, const PageCase& test);
 // Who made it: "the device: NVIDIA H100 PCIe, cuda:GPU-1"; "" where nobody is known.
 std::string culprit_of(const PageRequest& request, const PageCase& test);
 
-const CaseRecord& record_of(const PageRequest& request, const PageCase& test);
+const ResolvedCase& record_of(const PageRequest& request, const PageCase& test);
 const CaseResult& result_of(const PageRequest& request, const PageCase& test);
 
 // Each run has its own variants and causes: on a page they are numbered through, causes from 1.

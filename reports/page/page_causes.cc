@@ -9,12 +9,12 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/model/case_past.h"
-#include "reports/model/cause.h"
-#include "reports/model/device_verdict.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/rerun.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/device_verdict.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/truncate.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_source.h"
@@ -82,7 +82,7 @@ std::string first_lines(const std::string& message) {
 std::string devices_of_cause(const PageView& view, const CauseCases& cause) {
   const PageCase& first = *cause.cases.front();
   if (cause.moved && cause.cases.size() == 1) {
-    const Move move = move_of(view.request.runs[first.run].model, record_of(view.request, first));
+    const Move move = move_of(record_of(view.request, first));
     if (!move.from.empty()) return move.from + " → " + move.to;
   }
   std::map<std::string, std::size_t> counts;
@@ -116,7 +116,7 @@ json new_badge(const PageView& view, const CauseCases& cause) {
 // The files of the attempt that says most, as far as the page can lead there.
 json files_of(const PageView& view, const PageCase& test) {
   const PageRun& run = view.request.runs[test.run];
-  const Attempt* attempt = telling_attempt(run.model, record_of(view.request, test));
+  const Attempt* attempt = record_of(view.request, test).telling;
   json files = json::array();
   const auto add = [&](std::string_view name, const std::string& file) {
     const std::string address = file_address(file);
@@ -143,7 +143,7 @@ std::string first_failed(const PageView& view, const CauseCases& cause) {
 json place_fields(const PageView& view, const CauseCases& cause) {
   const PageCase& test = *cause.cases.front();
   const PageRun& run = view.request.runs[test.run];
-  const Place place = place_of(run.model, record_of(view.request, test));
+  const Place place = place_of(record_of(view.request, test));
   const auto past = past_of(view.request, test);
   std::vector<std::string> ages = {first_failed(view, cause)};
   if (past) ages.push_back(flaky_text(*past));
@@ -151,14 +151,14 @@ json place_fields(const PageView& view, const CauseCases& cause) {
   Place line = place;
   line.function.clear();
   return {{"at", to_string(line)},
-          {"at_href", source_address(run.model.plan(), place.file, place.line)},
+          {"at_href", source_address(run.resolved.plan, place.file, place.line)},
           {"function", clean_text(place.function)},
           {"age", joined(ages, "; ")}};
 }
 
 // What the first failed expectation of the attempt compared.
-json compared_fields(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
+json compared_fields(const ResolvedCase& record) {
+  const Attempt* attempt = record.telling;
   if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return json::object();
   const Failure& failure = attempt->end->failures.front();
   return {{"expected", failure.expected}, {"got", failure.got}};
@@ -166,12 +166,11 @@ json compared_fields(const RunModel& model, const CaseRecord& record) {
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {
   const PageCase& first = *cause.cases.front();
-  const RunModel& model = view.request.runs[first.run].model;
-  const CaseRecord& record = record_of(view.request, first);
+  const ResolvedCase& record = record_of(view.request, first);
   const CaseResult& result = result_of(view.request, first);
-  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const Diagnosis* diagnosis = record.diagnosis;
   const std::string_view look = cause.bad ? look_of(result.verdict, result.standing) : "flaky";
-  const Attempt* telling = telling_attempt(model, record);
+  const Attempt* telling = record.telling;
   const Verdict& shown = look == "good" && telling != nullptr ? verdict_of(*telling) : result.verdict;
   const std::string what = cause.bad     ? to_string(shown)
                            : cause.moved ? "moved"
@@ -181,12 +180,12 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
                {"badge", badge(look == "good" ? "bad" : look, what)},
                {"fresh", new_badge(view, cause)},
                {"on", devices_of_cause(view, cause)},
-               {"whole", first_lines(whole_message(model, record))},
-               {"problem", cause.bad || cause.moved ? to_string(blame_in(model, record)) : ""},
+               {"whole", first_lines(whole_message(record))},
+               {"problem", cause.bad || cause.moved ? to_string(record.problem) : ""},
                {"culprit", culprit_of(view.request, first)},
                {"cause", cause_text(diagnosis)},
                {"next", next_text(diagnosis)},
-               {"command", rerun_command(model, record)},
+               {"command", record.rerun_command()},
                {"files", files_of(view, first)},
                {"ids", first_of(cause.cases, kMostCasesOfCause,
                                 [&](const PageCase* test) {
@@ -194,7 +193,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
                                 })},
                {"more", beyond(cause.cases.size(), kMostCasesOfCause)}};
   said.update(place_fields(view, cause));
-  said.update(compared_fields(model, record));
+  said.update(compared_fields(record));
   return said;
 }
 

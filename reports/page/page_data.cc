@@ -13,12 +13,13 @@
 #include "harness/core/duration.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
-#include "reports/model/case_past.h"
-#include "reports/model/deflated.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/rerun.h"
-#include "reports/model/telemetry_text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/deflated.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/headline.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/truncate.h"
 #include "reports/page/page_logs.h"
 #include "reports/page/page_source.h"
 #include "reports/page/page_text.h"
@@ -168,33 +169,7 @@ struct Lists {
       durations, quoted, addresses;
 };
 
-// How each case is run again.
-class Reruns {
- public:
-  Reruns(const PageRequest& request, TextTable& table) : request_(request), table_(table) {
-    for (const PageRun& run : request.runs) commands_.emplace_back(run.model);
-  }
-
-  std::uint32_t of(const PageCase& test) {
-    const CaseRecord& record = record_of(request_, test);
-    const auto [found, is_new] =
-        places_.try_emplace(std::to_string(test.run) + '\n' + RerunCommands::key(record));
-    if (is_new) {
-      const RerunCommands::Command& command = commands_[test.run].around(record);
-      found->second =
-          table_.place_of(command.after ? command.before + kForEach + *command.after : command.before);
-    }
-    return found->second;
-  }
-
- private:
-  const PageRequest& request_;
-  TextTable& table_;
-  std::vector<RerunCommands> commands_;  // one for each run
-  std::unordered_map<std::string, std::uint32_t> places_;
-};
-
-std::string rule_text(const CaseRecord& record) {
+std::string rule_text(const ResolvedCase& record) {
   const AttemptEnded* newest = nullptr;
   for (const Attempt& attempt : record.attempts) {
     if (attempt.end) newest = &*attempt.end;
@@ -220,9 +195,8 @@ class ListWriter {
 
   // The cases that `is_kept`, which is as long as all of them.
   std::string write(const std::vector<bool>& is_kept) {
-    Reruns reruns(request_, lists_.reruns);
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (is_kept[i]) add(cases_[i], details_[i], reruns);
+      if (is_kept[i]) add(cases_[i], details_[i]);
     }
     return block_of([this](JsonWriter& json) { write_all(json); });
   }
@@ -232,9 +206,9 @@ class ListWriter {
   bool has_past() const { return lists_.pasts.texts().size() > 1; }
 
  private:
-  void add(const PageCase& test, std::uint32_t detail, Reruns& reruns) {
+  void add(const PageCase& test, std::uint32_t detail) {
     const PageRun& run = request_.runs[test.run];
-    const CaseRecord& record = record_of(request_, test);
+    const ResolvedCase& record = record_of(request_, test);
     const CaseResult& result = result_of(request_, test);
     ids_.push_back(&record.planned.id);
     run_.push_back(test.run);
@@ -247,7 +221,7 @@ class ListWriter {
     cause_.push_back(has_cause ? static_cast<std::int64_t>(cause_number(request_, test.run, result.cause))
                                : 0);
     device_.push_back(lists_.devices.place_of(result.device));
-    marks_.push_back(test.odd ? marks_of(run.model, record) : 0);
+    marks_.push_back(test.odd ? marks_of(record) : 0);
     problem_.push_back(test.bad ? static_cast<std::int64_t>(test.blame) : 0);
     bad_.push_back(test.bad ? 1 : 0);
     new_.push_back(test.is_new ? 1 : 0);
@@ -259,7 +233,7 @@ class ListWriter {
     age_.push_back(test.failing_runs);
     since_.push_back(test.since == kNotThere ? -1 : static_cast<std::int64_t>(test.since));
     log_.push_back(record.attempts.empty() ? 0 : log_of(record));
-    rerun_.push_back(reruns.of(test));
+    rerun_.push_back(rerun_of(record));
     rule_.push_back(lists_.rules.place_of(rule_text(record)));
     kind_.push_back(lists_.kinds.place_of(record.planned.kind));
     quoted_.push_back(unless_same(lists_.quoted, shell_quote(record.planned.id), record.planned.id));
@@ -280,13 +254,21 @@ class ListWriter {
     return lists_.verdicts.place_of(text);
   }
 
-  std::int64_t marks_of(const RunModel& model, const CaseRecord& record) {
+  std::int64_t marks_of(const ResolvedCase& record) {
     std::string text;
-    for (const MarkWord& mark : model.marks(record)) text += (text.empty() ? "" : "\n") + mark.text();
+    for (const MarkWord& mark : record.marks) text += (text.empty() ? "" : "\n") + mark.text();
     return lists_.marks.place_of(text);
   }
 
-  std::int64_t log_of(const CaseRecord& record) {
+  // The same line for many cases: how each of them is run again.
+  std::int64_t rerun_of(const ResolvedCase& record) {
+    const RerunLine& line = *record.rerun;
+    const auto [found, is_new] = reruns_.try_emplace(&line);
+    if (is_new) found->second = lists_.reruns.place_of(line.after ? line.before + kForEach + *line.after : line.before);
+    return found->second;
+  }
+
+  std::int64_t log_of(const ResolvedCase& record) {
     const std::string& log = record.attempts.back().start.log;
     const std::string address = file_address(log);
     return address.empty()
@@ -358,7 +340,7 @@ class ListWriter {
   }
 
   void write_run(JsonWriter& json, const PageRun& run) const {
-    const RunPlanned& plan = run.model.plan();
+    const RunPlanned& plan = run.resolved.plan;
     json.open_object()
         .member("id", cut_text(plan.run_id, kIdBytes))
         .member("started", cut_text(plan.started, kIdBytes));
@@ -427,6 +409,7 @@ class ListWriter {
   const std::vector<PageCase>& cases_;
   const std::vector<std::uint32_t>& details_;
   Lists lists_;
+  std::unordered_map<const RerunLine*, std::uint32_t> reruns_;
   std::vector<const std::string*> ids_;
   Column run_, suite_, variant_, verdict_, message_, cause_, device_, marks_, problem_, bad_, new_, change_,
       duration_, took_, quoted_, address_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_,
@@ -502,13 +485,13 @@ class Details {
 
   void write(JsonWriter& json, const PageCase& test) const {
     const PageRun& run = request_.runs[test.run];
-    const CaseRecord& record = record_of(request_, test);
+    const ResolvedCase& record = record_of(request_, test);
     json.open_object();
     if (record.end) {
       json.member_if_any("note", cut_text(record.end->note));
       json.member_if_any("known", cut_text(record.end->known_failure));
     }
-    if (test.bad) json.member_if_any("where", page_text(where_to_look(run.model, record)));
+    if (test.bad) json.member_if_any("where", page_text(where_to_look(record)));
     if (const auto past = past_of(request_, test)) {
       if (test.bad && past->failing_runs > 0) json.member("age", page_text(age_text(*past)));
       json.member_if_any("flaky", flaky_text(*past));
@@ -524,7 +507,7 @@ class Details {
 
  private:
   void write_diagnosis(JsonWriter& json, const PageCase& test) const {
-    const Diagnosis* diagnosis = diagnosis_of(request_.runs[test.run].model, record_of(request_, test));
+    const Diagnosis* diagnosis = record_of(request_, test).diagnosis;
     if (diagnosis == nullptr) return;
     json.member_if_any("culprit", page_text(culprit_of(request_, test)));
     json.member_if_any("cause", page_text(cause_text(diagnosis)));
@@ -543,7 +526,7 @@ class Details {
     json.member("look", look_of(verdict, proctor::meaning_of(verdict).standing));
     if (!attempt.start.devices.empty()) write_texts(json, "devices", attempt.start.devices);
     write_log(json, test.run, attempt.start.log);
-    if (attempt.end) write_end(json, test, *attempt.end);
+    if (attempt.end) write_end(json, test, attempt);
     json.close();
   }
 
@@ -559,19 +542,20 @@ class Details {
     if (const auto place = logs_.place_of(run, log)) json.member("tail", *place);
   }
 
-  void write_end(JsonWriter& json, const PageCase& test, const AttemptEnded& end) const {
+  void write_end(JsonWriter& json, const PageCase& test, const Attempt& attempt) const {
+    const AttemptEnded& end = *attempt.end;
     json.member("took", human_duration(Milliseconds(end.duration_ms)))
         .member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
     write_texts(json, "marks", texts_of(end.marks));
     json.member_if_any("step", cut_text(end.last_step))
         .member_if_any("ended", termination_text(end.termination));
     json.member_if_any("left", cut_text(leak_text(end.termination)));
-    json.member_if_any("telemetry", cut_text(telemetry_text(end.telemetry)));
+    json.member_if_any("telemetry", cut_text(telemetry_text(request_.runs[test.run].resolved.telemetry(attempt))));
     if (end.output.dropped_bytes > 0) json.member("dropped", end.output.dropped_bytes);
     write_texts(json, "evidence", end.evidence.lines);
     json.member_if_any("evidenceFile", file_address(end.evidence.file));
     json.member_if_any("core", file_address(end.evidence.core.file));
-    write_failures(json, request_.runs[test.run].model.plan(), end.failures);
+    write_failures(json, request_.runs[test.run].resolved.plan, end.failures);
     if (end.ranks.empty()) return;
     json.open_array("ranks");
     for (const RankEnd& rank : end.ranks) write_rank(json, test.run, rank);
@@ -623,7 +607,7 @@ class Details {
     json.close();
   }
 
-  static void write_measures(JsonWriter& json, const CaseRecord& record) {
+  static void write_measures(JsonWriter& json, const ResolvedCase& record) {
     const AttemptEnded* newest = nullptr;
     for (const Attempt& attempt : record.attempts) {
       if (attempt.end) newest = &*attempt.end;

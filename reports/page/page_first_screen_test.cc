@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/formats/text_output.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/page/page.h"
 #include "reports/page/page_source.h"
 
@@ -56,9 +56,9 @@ std::string html_of(const PageRequest& request) {
 }
 
 std::string html_of(const std::vector<Event>& events) {
-  const RunModel model = model_of(events);
+  const ResolvedRun model = model_of(events);
   const RunResults results = results_of(model);
-  return html_of(PageRequest{.runs = {{.model = model, .results = results, .link = ""}}});
+  return html_of(PageRequest{.runs = {{.resolved = model, .results = results, .link = ""}}});
 }
 
 std::string section_of(const std::string& html, const std::string& id) {
@@ -107,13 +107,13 @@ TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
   std::vector<Event> passing = {events.front(), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
                                 concluded("m.xpu/a", {Outcome::kPass, ""})};
   std::get<RunPlanned>(passing.front()).subject.commit.value = std::string(40, 'f');
-  const RunModel before = model_of(passing);
-  const RunModel after = model_of(events);
+  const ResolvedRun before = model_of(passing);
+  const ResolvedRun after = model_of(events);
   const RunResults old = results_of(before);
   const RunResults now = results_of(after);
   const Comparison comparison = compare(old, now);
   const std::string html = html_of(
-      PageRequest{.runs = {{.model = after, .results = now, .changes = PageChanges{old, comparison}}}});
+      PageRequest{.runs = {{.resolved = after, .results = now, .changes = PageChanges{old, comparison}}}});
   EXPECT_THAT(section_of(html, "causes"), HasSubstr("NEW: passed in ffffffffffff"));
   EXPECT_THAT(section_of(html, "changes"), HasSubstr("ffffffffffff → 0123456789ab"));
   EXPECT_THAT(section_of(html, "changes"),

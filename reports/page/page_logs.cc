@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "reports/model/log_text.h"
+#include "reports/resolve/log_text.h"
 
 namespace proctor {
 

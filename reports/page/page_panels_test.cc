@@ -6,7 +6,7 @@
 
 #include "harness/core/temp_dir.h"
 #include "reports/formats/text_output.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/page/page.h"
 #include "reports/page/panel_files.h"
 
@@ -66,7 +66,7 @@ json coverage_file() {
 }
 
 // Two cases of a check, of which one is bad.
-RunModel a_run() {
+ResolvedRun a_run() {
   std::vector<Event> events = {plan_of({planned(kGood), planned(kBad)})};
   for (const auto& [id, outcome] : {std::pair(kGood, Outcome::kPass), std::pair(kBad, Outcome::kFail)}) {
     events.emplace_back(started(id));
@@ -78,10 +78,10 @@ RunModel a_run() {
 }
 
 std::string page_with(const PageGate* gate, const PageCoverage* coverage) {
-  const RunModel model = a_run();
-  RunResults results = results_of(model);
+  const ResolvedRun run = a_run();
+  RunResults results = results_of(run);
   results.journal_sha256 = "this one";
-  PageRequest request{.runs = {{.model = model, .results = results}}, .gate = gate, .coverage = coverage};
+  PageRequest request{.runs = {{.resolved = run, .results = results}}, .gate = gate, .coverage = coverage};
   return text_of([&](TextOutput& output) { write_page(request, output); });
 }
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "reports/model/report_place.h"
+#include "reports/resolve/report_place.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
 

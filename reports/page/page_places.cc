@@ -8,10 +8,9 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/device_table.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/telemetry_text.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/headline.h"
+#include "reports/resolve/telemetry_text.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 
@@ -119,9 +118,9 @@ void add_figures(const std::vector<TelemetryFigure>& figures, DeviceUse& use) {
   }
 }
 
-std::map<std::string, DeviceUse, std::less<>> device_uses(const RunModel& model) {
+std::map<std::string, DeviceUse, std::less<>> device_uses(const ResolvedRun& model) {
   std::map<std::string, DeviceUse, std::less<>> uses;
-  for (const CaseRecord& record : model.cases()) {
+  for (const ResolvedCase& record : model.cases) {
     for (const Attempt& attempt : record.attempts) {
       const bool bad = is_bad(verdict_of(attempt).outcome);
       for (const std::string& device : attempt.start.devices) {
@@ -152,13 +151,13 @@ struct DeviceMark {
   std::string sentence{};
 };
 
-std::map<std::string, DeviceMark> device_marks(const RunModel& model) {
+std::map<std::string, DeviceMark> device_marks(const ResolvedRun& model) {
   std::set<std::string> outstanding;
-  for (const DeviceShare& share : device_shares(model)) {
+  for (const DeviceShare& share : model.device_shares) {
     if (share.stands_out) outstanding.insert(share.device);
   }
   std::map<std::string, DeviceMark> marks;
-  for (const DeviceDoubtText& doubt : device_doubts(model)) {
+  for (const DeviceDoubtText& doubt : model.device_doubts) {
     const bool stands_out = outstanding.contains(doubt.device);
     marks[doubt.device] = {.look = stands_out ? "bad" : "flaky",
                            .state = stands_out ? "fails more often" : "all failures",
@@ -167,12 +166,12 @@ std::map<std::string, DeviceMark> device_marks(const RunModel& model) {
   return marks;
 }
 
-std::vector<json> device_cells(const RunModel& model, const PlannedDevice& device, const DeviceUse& use,
+std::vector<json> device_cells(const ResolvedRun& model, const PlannedDevice& device, const DeviceUse& use,
                                const DeviceMark& mark) {
   std::string_view look = "good";
   std::string_view state = "in use";
   std::string evidence;
-  for (const DeviceHealth& health : model.health()) {
+  for (const DeviceHealth& health : model.health) {
     if (health.device != device.id) continue;
     const bool sick = health.what == HealthFact::kDrained || health.what == HealthFact::kLost ||
                       health.what == HealthFact::kL1Fail || health.what == HealthFact::kKernelLog;
@@ -194,22 +193,19 @@ std::vector<json> device_cells(const RunModel& model, const PlannedDevice& devic
 
 // A row for each case of a run with --each-device that failed somewhere: how often it failed on each device, and what
 // follows.
-json each_device_table(const RunModel& model) {
-  if (!model.plan().each_device) return nullptr;
-  std::vector<DeviceRow> rows;
-  for (const CaseRecord& record : model.cases()) {
-    DeviceRow row = device_row(record);
-    if (row.counts.size() > 1 && row.suspect != Suspect::kNone) rows.push_back(std::move(row));
-  }
+json each_device_table(const ResolvedRun& model) {
+  if (!model.plan.each_device) return nullptr;
   PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
-  for (const DeviceRow& row : rows) {
+  for (const ResolvedCase& test : model.cases) {
+    if (!test.by_device || test.by_device->counts.size() < 2) continue;
+    const DeviceRow& row = *test.by_device;
     std::string counts;
     for (const auto& [device, count] : row.counts) {
       counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
                             count.bad + count.good);
     }
     const std::string_view look = row.suspect == Suspect::kUnclear ? "unrun" : "bad";
-    table.add({json::object({{"which", {{"ids", json::array({case_link(row.case_id)})}}}}),
+    table.add({json::object({{"which", {{"ids", json::array({case_link(test.planned.id)})}}}}),
                {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
                counts});
   }
@@ -230,9 +226,9 @@ std::string devices_of(const PlannedSuite& suite) {
   return std::to_string(suite.devices) + (suite.devices_reason.empty() ? "" : ": " + suite.devices_reason);
 }
 
-json programs_table(const RunModel& model) {
+json programs_table(const ResolvedRun& model) {
   PageTable table({words::suite.one, "Kind", "Devices", "Command", "Program"});
-  for (const PlannedSuite& suite : model.plan().suites) {
+  for (const PlannedSuite& suite : model.plan.suites) {
     const ProgramRead read = model.program_read(suite);
     table.add(
         {suite_name({suite.name, suite.backend, {}, {}, false}), suite.kind, devices_of(suite),
@@ -259,7 +255,7 @@ json stack_table(const RunPlanned& plan) {
 
 json surroundings_of(const PageView& view, std::size_t number) {
   const PageRun& run = view.request.runs[number];
-  const RunPlanned& plan = run.model.plan();
+  const RunPlanned& plan = run.resolved.plan;
   json gaps = json::array();
   for (const std::string& gap : plan.containment.not_guaranteed) gaps.push_back(json::object({{"gap", gap}}));
   json files = json::array();
@@ -268,7 +264,7 @@ json surroundings_of(const PageView& view, std::size_t number) {
   json said = {{"name", view.run_name(number)},
                {"host", plan.hostname},
                {"started", time_text(plan.started)},
-               {"finished", run.model.ended() ? time_text(run.model.ended()->finished) : "not finished"},
+               {"finished", run.resolved.ended ? time_text(run.resolved.ended->finished) : "not finished"},
                {"command", run.accept.report && !run.accept.report->command_line.empty()
                                ? run.accept.report->command_line
                                : quoted_line(plan.command_line)},
@@ -280,7 +276,7 @@ json surroundings_of(const PageView& view, std::size_t number) {
                {"plan", short_digest(plan.plan_digest)},
                {"has_files", !files.empty()},
                {"files", files},
-               {"programs", programs_table(run.model)},
+               {"programs", programs_table(run.resolved)},
                {"stack", stack_table(plan)}};
   if (plan.sim) said["sim"] = {{"topology", plan.sim->topology}, {"driver", plan.sim->driver}};
   if (plan.shard) {
@@ -314,12 +310,12 @@ json matrix_section(const PageView& view) {
 json devices_section(const PageView& view) {
   json list = json::array();
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
-    const RunModel& model = view.request.runs[i].model;
-    if (model.plan().devices.empty()) continue;
+    const ResolvedRun& model = view.request.runs[i].resolved;
+    if (model.plan.devices.empty()) continue;
     PageTable table({words::device.one, "Model", "State", "#Attempts", "#Bad", "Peaks"});
     auto uses = device_uses(model);
     auto marks = device_marks(model);
-    for (const PlannedDevice& device : model.plan().devices)
+    for (const PlannedDevice& device : model.plan.devices)
       table.add(device_cells(model, device, uses[device.id], marks[device.id]));
     list.push_back(
         {{"name", view.run_name(i)}, {"table", table.view()}, {"each_device", each_device_table(model)}});

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/model/failure_rates.h"
+#include "reports/resolve/failure_rates.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 
@@ -20,20 +20,23 @@ void add_rate_parts(const std::string& heading, const std::vector<RatePart>& par
 }
 
 // Those that failed come first.
-json rates_table(const RunModel& model) {
-  std::vector<CaseRates> all = failure_rates(model);
-  std::ranges::stable_sort(all, std::less<>(),
-                           [](const CaseRates& rates) { return rates.all.failures == 0; });
+json rates_table(const ResolvedRun& run) {
+  std::vector<const ResolvedCase*> cases;
+  for (const ResolvedCase& test : run.cases) {
+    if (test.rates) cases.push_back(&test);
+  }
+  std::ranges::stable_sort(cases, std::less<>(),
+                           [](const ResolvedCase* test) { return test->rates->all.failures == 0; });
   PageTable table({"Case", "#Runs", "#Failed", "Failure rate", "By device and order"}, kMostRateBytes);
-  for (const CaseRates& rates : all) {
+  for (const ResolvedCase* test : cases) {
+    const CaseRates& rates = *test->rates;
     std::string parts;
     if (rates.all.failures > 0) {
       add_rate_parts("on ", rates.by_device, parts);
       add_rate_parts("", rates.by_order, parts);
     }
-    table.add({json::object({{"which", {{"ids", json::array({case_link(rates.record->planned.id)})}}}}),
-               rates.all.runs, rates.all.failures,
-               rates.claim ? claim_text(model, rates) : to_string(rates.all), parts});
+    table.add({json::object({{"which", {{"ids", json::array({case_link(test->planned.id)})}}}}),
+               rates.all.runs, rates.all.failures, rates.text, parts});
   }
   return table.view();
 }
@@ -43,7 +46,7 @@ json rates_table(const RunModel& model) {
 json rates_section(const PageView& view) {
   json list = json::array();
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
-    const json table = rates_table(view.request.runs[i].model);
+    const json table = rates_table(view.request.runs[i].resolved);
     if (!table.is_null()) list.push_back({{"name", view.run_name(i)}, {"table", table}});
   }
   if (list.empty()) return nullptr;

@@ -10,9 +10,9 @@
 
 #include "reports/accept/accept_report.h"
 #include "reports/compare/comparison.h"
-#include "reports/model/past.h"
-#include "reports/model/run_model.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/past.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_results.h"
 #include "reports/page/panel_files.h"
 
 namespace proctor {
@@ -27,7 +27,7 @@ struct PageChanges {
 };
 
 struct PageRun {
-  const RunModel& model;
+  const ResolvedRun& resolved;
   const RunResults& results;        // of the model
   std::filesystem::path run_dir{};  // where its logs are read; "": they are not
   std::optional<std::string>

@@ -46,7 +46,7 @@ struct PageView {
   bool several() const { return request.runs.size() > 1; }
   // Where there are several to tell apart.
   std::string run_name(std::size_t run) const {
-    return several() ? request.runs[run].model.plan().run_id : "";
+    return several() ? request.runs[run].resolved.plan.run_id : "";
   }
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_text.h"
 #include "reports/page/page_words.h"

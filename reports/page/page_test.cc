@@ -16,7 +16,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/temp_dir.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_logs.h"
@@ -38,10 +38,10 @@ std::string page_of(const PageRequest& request) {
   return text_of([&](TextOutput& output) { write_page(request, output); });
 }
 
-std::string page_of(const RunModel& model, const fs::path& run_dir = {}) {
+std::string page_of(const ResolvedRun& model, const fs::path& run_dir = {}) {
   const RunResults results = results_of(model);
   PageRequest request;
-  request.runs.push_back({.model = model, .results = results, .run_dir = run_dir, .link = ""});
+  request.runs.push_back({.resolved = model, .results = results, .run_dir = run_dir, .link = ""});
   return page_of(request);
 }
 
@@ -161,12 +161,12 @@ TEST(Page, NoTextIsMarkup) {
 }
 
 TEST(Page, EveryKindOfCaseIsInTheList) {
-  const RunModel model = model_of(rich_journal());
+  const ResolvedRun model = model_of(rich_journal());
   const json list = block_of(page_of(model), "list");
-  ASSERT_EQ(list["id"].size(), model.cases().size());
-  for (std::size_t i = 0; i < model.cases().size(); ++i) {
+  ASSERT_EQ(list["id"].size(), model.cases.size());
+  for (std::size_t i = 0; i < model.cases.size(); ++i) {
     const std::string verdict = list["verdicts"][at(list, "verdict", i).get<std::size_t>()];
-    EXPECT_THAT(verdict, testing::StartsWith(to_string(model.verdict(model.cases()[i]).outcome))) << i;
+    EXPECT_THAT(verdict, testing::StartsWith(to_string(model.cases[i].verdict.outcome))) << i;
   }
   const std::size_t flaky = place_of(list, "memory.xpu/Flaky.Case");
   EXPECT_EQ(at(list, "attempts", flaky), 2);
@@ -174,7 +174,7 @@ TEST(Page, EveryKindOfCaseIsInTheList) {
 }
 
 TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
-  const RunModel model = model_of(one_bad());
+  const ResolvedRun model = model_of(one_bad());
   const json list = block_of(page_of(model), "list");
   const json& command = list["reruns"][at(list, "rerun", 1).get<std::size_t>()];
   const json around_the_id = {"proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case ", ""};
@@ -213,9 +213,9 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
     events.emplace_back(end);
   }
   events.front() = plan_of(cases);
-  const RunModel model = model_of(events);
+  const ResolvedRun model = model_of(events);
   const RunResults results = results_of(model);
-  PageRequest request{.runs = {{.model = model, .results = results}}, .budget = 3'200'000};
+  PageRequest request{.runs = {{.resolved = model, .results = results}}, .budget = 3'200'000};
   const std::string page = page_of(request);
   EXPECT_LE(page.size(), request.budget);
   EXPECT_THAT(between(page, "id=\"left-out\">", "</p>"), HasSubstr("cases are not in the list"));
@@ -227,8 +227,8 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
 }
 
 TEST(Page, SaysWhatChanged) {
-  const RunModel before = model_of(one_bad());
-  const RunModel after = model_of([] {
+  const ResolvedRun before = model_of(one_bad());
+  const ResolvedRun after = model_of([] {
     std::vector<Event> events = one_bad();
     std::get<AttemptEnded>(events[2]).verdict =
         std::get<CaseEnded>(events[3]).verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
@@ -238,7 +238,7 @@ TEST(Page, SaysWhatChanged) {
   const RunResults now = results_of(after);
   const Comparison comparison = compare(old, now);
   PageRequest request;
-  request.runs.push_back({.model = after, .results = now, .changes = PageChanges{old, comparison}});
+  request.runs.push_back({.resolved = after, .results = now, .changes = PageChanges{old, comparison}});
   const std::string page = page_of(request);
   const std::string changes = between(page, "What changed</h2>", "</section>");
   EXPECT_THAT(changes, HasSubstr("regression: 1</summary>"));
@@ -249,16 +249,16 @@ TEST(Page, SaysWhatChanged) {
 }
 
 TEST(Page, SaysInOneLineThatNothingChanged) {
-  const RunModel model = model_of(one_bad());
+  const ResolvedRun model = model_of(one_bad());
   const RunResults results = results_of(model);
   const Comparison nothing = compare(results, results);
   PageRequest request;
-  request.runs.push_back({.model = model, .results = results, .changes = PageChanges{results, nothing}});
+  request.runs.push_back({.resolved = model, .results = results, .changes = PageChanges{results, nothing}});
   EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before, 1 of them bad.</p>"));
 }
 
 TEST(Page, SaysSinceWhenACaseIsBad) {
-  const RunModel model = model_of(one_bad());
+  const ResolvedRun model = model_of(one_bad());
   const RunResults results = results_of(model);
   Past past;
   past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
@@ -270,7 +270,7 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
   past.cases = {{pass}, {pass, fail, skip}};
   past.flakiness = {std::nullopt, Flakiness{.runs = 10, .disagreeing = 2, .low = 0.05, .high = 0.5}};
   PageRequest request;
-  request.runs.push_back({.model = model, .results = results, .past = &past});
+  request.runs.push_back({.resolved = model, .results = results, .past = &past});
   const std::string page = page_of(request);
   EXPECT_THAT(page, HasSubstr("2026-01-02 00:00:00 UTC <small>2 runs</small>"));
   const json list = block_of(page, "list");
@@ -282,7 +282,7 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
 }
 
 TEST(Page, ShowsSeveralRunsAsOne) {
-  const RunModel good = model_of([] {
+  const ResolvedRun good = model_of([] {
     std::vector<Event> events = {plan_of({planned("memory.xpu/Copy.Good")})};
     events.emplace_back(started("memory.xpu/Copy.Good"));
     events.emplace_back(ended("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
@@ -290,12 +290,12 @@ TEST(Page, ShowsSeveralRunsAsOne) {
     events.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
     return events;
   }());
-  const RunModel bad = model_of(one_bad());
+  const ResolvedRun bad = model_of(one_bad());
   const RunResults of_good = results_of(good);
   const RunResults of_bad = results_of(bad);
   PageRequest request;
-  request.runs.push_back({.model = good, .results = of_good, .link = "../a/"});
-  request.runs.push_back({.model = bad, .results = of_bad});
+  request.runs.push_back({.resolved = good, .results = of_good, .link = "../a/"});
+  request.runs.push_back({.resolved = bad, .results = of_bad});
   const std::string page = page_of(request);
   EXPECT_THAT(page, HasSubstr("Red: 1 of 3 cases not good</h1>"));
   EXPECT_THAT(page, HasSubstr("href=\"../a/index.html\""));
@@ -442,8 +442,8 @@ std::set<std::string> only_in(const std::set<std::string>& names, const std::set
 }
 
 TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
-  const RunModel before = model_of(one_bad());
-  const RunModel rich = model_of([] {
+  const ResolvedRun before = model_of(one_bad());
+  const ResolvedRun rich = model_of([] {
     std::vector<Event> events = rich_journal();
     auto& plan = std::get<RunPlanned>(events.front());
     plan.sim = SimInfo{"xpu:1", "simgpu"};
@@ -468,19 +468,19 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
                       .red = {{.says = {"x"}, .cases = std::vector<std::string>(20)}}};
   const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
   PageNames names;
-  names.add({.runs = {{.model = rich, .results = now, .changes = PageChanges{old, changed}}},
+  names.add({.runs = {{.resolved = rich, .results = now, .changes = PageChanges{old, changed}}},
              .gate = &gate,
              .coverage = &coverage});
-  names.add({.runs = {{.model = before, .results = old, .past = &past}}});
-  names.add({.runs = {{.model = before, .results = old, .link = "", .changes = PageChanges{old, same}},
-                      {.model = rich, .results = now}},
+  names.add({.runs = {{.resolved = before, .results = old, .past = &past}}});
+  names.add({.runs = {{.resolved = before, .results = old, .link = "", .changes = PageChanges{old, same}},
+                      {.resolved = rich, .results = now}},
              .files_beside = {"report.json"}});
   AcceptReport accept{.devices = {{.id = "a", .verdict = AcceptVerdict::kRejected, .next = "proctor accept"},
                                   {.id = "b", .next = "Ask the vendor."}}};
   accept.devices.front().findings.resize(2);
   accept.devices.front().steps.resize(1);
   accept.devices.front().figures.resize(1);
-  names.add({.runs = {{.model = before, .results = old, .accept = {.report = accept, .warning = "x"}}}});
+  names.add({.runs = {{.resolved = before, .results = old, .accept = {.report = accept, .warning = "x"}}}});
   const std::set<std::string> shown = names_in(page_template(), R"(\{\{[#^/{]?(\w+)\}\})");
   EXPECT_THAT(only_in(shown, names.given()), testing::IsEmpty());
   EXPECT_THAT(only_in(names.given(), shown), testing::IsEmpty());

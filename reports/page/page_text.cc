@@ -10,8 +10,8 @@
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "reports/formats/text_output.h"
-#include "reports/model/log_text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/log_text.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -11,11 +11,10 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/device_verdict.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/rerun.h"
-#include "reports/model/run_problems.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/device_verdict.h"
+#include "reports/resolve/run_end.h"
+#include "reports/resolve/rerun.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_source.h"
@@ -69,7 +68,9 @@ std::string_view code_meaning(int code, std::string_view verdict, const Tally& t
 
 // What is wrong with a device of the run; of a page of several runs, each has its own.
 std::optional<DeviceVerdict> devices_of_run(const PageRun& run) {
-  return device_verdict(run.model, directory_of_run(run.model.plan()));
+  std::optional<DeviceVerdict> verdict = run.resolved.device_verdict;
+  if (verdict) verdict->command = verdict->command_in(directory_of_run(run.resolved.plan));
+  return verdict;
 }
 
 std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
@@ -123,7 +124,7 @@ std::string sentence(const PageRequest& request, const Tally& tally) {
   if (verdict == "incomplete" || verdict == "interrupted") {
     const std::string what = verdict == "incomplete" ? "Incomplete" : "Interrupted";
     if (unrun == 0 && worst != nullptr) {
-      const auto problems = run_problems(worst->model);
+      const auto& problems = worst->resolved.problems;
       return what + ": " + (problems.empty() ? good_sentence(tally) : problems.front().title);
     }
     return fmt::format("{}: {} of {} {}", what, thousands(unrun), counted(planned, words::cases),
@@ -131,7 +132,7 @@ std::string sentence(const PageRequest& request, const Tally& tally) {
   }
   const std::string who = verdict == "machine" ? "The machine is red" : "Red";
   if (tally.bad > 0) return who + ": " + bad;
-  const auto problems = run_problems(worst->model);
+  const auto& problems = worst->resolved.problems;
   if (!problems.empty() && problems.front().name == "flaky")
     return fmt::format("{}: {} of {} {}", who, thousands(tally.flaky), counted(planned, words::cases),
                        words::flaky.one);
@@ -139,12 +140,12 @@ std::string sentence(const PageRequest& request, const Tally& tally) {
 }
 
 json about_run(const PageRun& run) {
-  const RunPlanned& plan = run.model.plan();
+  const RunPlanned& plan = run.resolved.plan;
   const Subject& subject = plan.subject;
   return {{"started", time_text(plan.started)},
           {"host", plan.hostname},
-          {"state", run.model.ended() ? "complete" : "not finished"},
-          {"took", human_duration(Milliseconds(run.model.elapsed_ms()))},
+          {"state", run.resolved.ended ? "complete" : "not finished"},
+          {"took", human_duration(Milliseconds(run.resolved.elapsed_ms))},
           {"id", plan.run_id},
           {"commit", short_digest(subject.commit.value.value_or(""))},
           {"commit_href", commit_address(subject)},
@@ -156,8 +157,8 @@ json simulated_notice(const PageRequest& request) {
   std::set<std::string> topologies;
   std::size_t runs = 0;
   for (const PageRun& run : request.runs) {
-    if (run.model.simulated()) ++runs;
-    if (run.model.plan().sim) topologies.insert(run.model.plan().sim->topology);
+    if (run.resolved.simulated) ++runs;
+    if (run.resolved.plan.sim) topologies.insert(run.resolved.plan.sim->topology);
   }
   if (runs == 0) return nullptr;
   return {{"what", runs == request.runs.size() ? "Simulated" : counted(runs, words::simulated_runs)},
@@ -225,7 +226,7 @@ std::string word_of_run(const std::string& verdict) {
 json problems_of_runs(const PageView& view) {
   json list = json::array();
   for (const PageRun& run : view.request.runs) {
-    for (const RunProblem& problem : run_problems(run.model)) {
+    for (const RunProblem& problem : run.resolved.problems) {
       if (problem.name == kUnexplained && view.tally.bad > 0) continue;
       if (run.accept.report && (problem.name == kUnexplained || problem.name == kDeviceProblem)) continue;
       if (problem.name == kDeviceProblem && devices_of_run(run)) continue;  // the title, or a doubt, says it
@@ -245,7 +246,7 @@ json problems_of_runs(const PageView& view) {
 json doubts_of_devices(const PageRequest& request) {
   json list = json::array();
   for (const PageRun& run : request.runs) {
-    const RunPlanned& plan = run.model.plan();
+    const RunPlanned& plan = run.resolved.plan;
     if (run.accept.report) continue;  // the acceptance has the device, and what to do
     if (const auto devices = devices_of_run(run)) {
       if (!devices_of_page(request))
@@ -253,12 +254,12 @@ json doubts_of_devices(const PageRequest& request) {
             {{"sentence", devices->sentence}, {"ask", devices->advice}, {"command", devices->command}});
       continue;
     }
-    const auto doubts = device_doubts(run.model);
+    const auto doubts = run.resolved.device_doubts;
     for (std::size_t i = 0; i < doubts.size(); ++i) {
       const bool is_last = i + 1 == doubts.size();
       list.push_back({{"sentence", doubts[i].sentence},
                       {"ask", "Code or device?"},
-                      {"command", is_last ? code_or_device_command(run.model, directory_of_run(plan)) : ""}});
+                      {"command", is_last ? code_or_device_command(plan, directory_of_run(plan)) : ""}});
     }
   }
   return list;
@@ -340,7 +341,7 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
   Tally tally;
   for (std::size_t i = 0; i < request.runs.size(); ++i) {
     if (run && i != *run) continue;
-    const Summary summary = request.runs[i].model.summary();
+    const Summary summary = request.runs[i].resolved.summary;
     for (const Outcome outcome : kAllOutcomes) tally.summary[outcome] += summary[outcome];
   }
   for (const PageCase& test : cases) {
@@ -412,7 +413,7 @@ json bar_section(const PageView& view) {
   };
   std::set<std::string> devices;
   for (const PageRun& run : view.request.runs) {
-    for (const PlannedDevice& device : run.model.plan().devices) devices.insert(device.id);
+    for (const PlannedDevice& device : run.resolved.plan.devices) devices.insert(device.id);
   }
   if (accept != nullptr) {
     add("#acceptance", words::devices.one, accept->devices.size());
@@ -431,7 +432,7 @@ json reports_section(const PageView& view) {
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
     const PageRun& run = view.request.runs[i];
     const Tally tally = tally_of(view.request, view.cases, i);
-    const RunPlanned& plan = run.model.plan();
+    const RunPlanned& plan = run.resolved.plan;
     std::set<std::string> stacks;
     for (const Variant& variant : run.results.variants) stacks.insert(variant.stack);
     const auto& accept = run.accept.report;

@@ -17,13 +17,13 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/model/cause.h"
-#include "reports/model/device_table.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_rates.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/log_text.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/failure_rates.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/headline.h"
+#include "reports/resolve/log_text.h"
 
 namespace proctor::cli {
 namespace {
@@ -54,11 +54,11 @@ std::string labelled(const std::string& label, const std::string& text) {
 }
 
 // ", each 25 times"; "" where they differ, as with --repeat new:N, or where nobody said how often.
-std::string repeats_text(const RunModel& model) {
-  if (model.cases().empty() || model.plan().exclusion) return "";
-  const int repeat = model.cases().front().planned.repeat;
+std::string repeats_text(const ResolvedRun& run) {
+  if (run.cases.empty() || run.plan.exclusion) return "";
+  const int repeat = run.cases.front().planned.repeat;
   const bool alike = std::ranges::all_of(
-      model.cases(), [&](const CaseRecord& record) { return record.planned.repeat == repeat; });
+      run.cases, [&](const ResolvedCase& record) { return record.planned.repeat == repeat; });
   return alike && repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "";
 }
 
@@ -117,14 +117,14 @@ std::string summary_line(const Summary& summary) {
   return text;
 }
 
-std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
-  const std::string policy = model.plan().flaky_passes
-                                 ? fmt::format("pass, up to {} %{}", model.plan().flaky_budget,
-                                               model.plan().flaky_budget > 0 ? ", at least one" : "")
+std::string flaky_line(const ResolvedRun& run, const FlakyCases& flaky) {
+  const std::string policy = run.plan.flaky_passes
+                                 ? fmt::format("pass, up to {} %{}", run.plan.flaky_budget,
+                                               run.plan.flaky_budget > 0 ? ", at least one" : "")
                                  : "fail";
   return fmt::format("flaky: {} of {} executed, {} the policy ({}){}", flaky.count,
-                     model.summary().executed(), flaky.allowed ? "within" : "over", policy,
-                     flaky.allowed ? "" : fmt::format(": {} allows them", option_that_allows(model, flaky)));
+                     run.summary.executed(), flaky.allowed ? "within" : "over", policy,
+                     flaky.allowed ? "" : fmt::format(": {} allows them", flaky.option));
 }
 
 Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
@@ -427,15 +427,15 @@ void Console::tick() {
 }
 
 // One cause is one block; with -v, each case is one.
-void Console::show_causes(const RunModel& model, const std::vector<CauseGroup>& groups) {
+void Console::show_causes(const std::vector<CauseGroup>& groups) {
   std::size_t left = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& cases = groups[i].cases;
     if (options_.verbose) {
-      for (const CaseRecord* record : cases)
-        show_block(model, {.cases = {record}, .is_moved = groups[i].is_moved});
+      for (const ResolvedCase* record : cases)
+        show_block({.cases = {record}, .is_moved = groups[i].is_moved});
     } else if (i < kMaxExplained) {
-      show_block(model, groups[i]);
+      show_block(groups[i]);
     } else {
       left += cases.size();
     }
@@ -446,20 +446,20 @@ void Console::show_causes(const RunModel& model, const std::vector<CauseGroup>& 
                     groups.size() - kMaxExplained, from_here("summary.md")));
 }
 
-void Console::show_block(const RunModel& model, const CauseGroup& group) {
-  const std::vector<const CaseRecord*>& alike = group.cases;
-  const CaseRecord& record = *alike.front();
-  const Verdict verdict = model.verdict(record);
-  const bool flaky = is_flaky(model, record);
+void Console::show_block(const CauseGroup& group) {
+  const std::vector<const ResolvedCase*>& alike = group.cases;
+  const ResolvedCase& record = *alike.front();
+  const Verdict verdict = record.verdict;
+  const bool flaky = record.flaky;
   print("");
   const std::string word = flaky ? "flaky" : group.is_moved ? "moved" : to_string(verdict);
-  const std::string past = alike.size() == 1 ? past_text(model, record) : age_of(model, group);
+  const std::string past = alike.size() == 1 ? past_text(record) : age_of(group);
   const bool is_good = flaky || group.is_moved;
   print((is_good ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(record.planned.id) +
         (past.empty() ? "" : "  " + (past.starts_with("NEW") ? paint(kRed, past) : past)));
-  show_message(model, record);
-  output_.write(answers_below_message(model, record, run_dir_from_here_));
-  show_output_of_failure(model, record);
+  show_message(record);
+  output_.write(answers_below_message(record, run_dir_from_here_));
+  show_output_of_failure(record);
   if (alike.size() == 1) return;
   std::string others;
   for (std::size_t i = 1; i < std::min(alike.size(), kMaxAlike + 1); ++i)
@@ -469,23 +469,23 @@ void Console::show_block(const RunModel& model, const CauseGroup& group) {
 }
 
 // The user's own words first.
-void Console::show_message(const RunModel& model, const CaseRecord& record) {
-  for (const std::string& line : message_lines(model, record)) print("  " + line);
+void Console::show_message(const ResolvedCase& record) {
+  for (const std::string& line : message_lines(record)) print("  " + line);
 }
 
-void Console::show_output_of_failure(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
+void Console::show_output_of_failure(const ResolvedCase& record) {
+  const Attempt* attempt = record.telling;
   if (attempt == nullptr || !attempt->end || options_.output != ShowOutput::kFailed) return;
   const LastLines last = output_of(attempt->start.log, kOutputLines + kBannerLines, kOutputBytes);
   show_output(record.planned.id, own_lines(last, record, *attempt, kOutputLines));
 }
 
-void Console::show_durations(const RunModel& model) {
-  std::vector<std::pair<std::int64_t, const CaseRecord*>> cases;
-  for (const auto& record : model.cases()) {
-    if (!record.attempts.empty()) cases.emplace_back(duration_ms(record), &record);
+void Console::show_durations(const ResolvedRun& run) {
+  std::vector<std::pair<std::int64_t, const ResolvedCase*>> cases;
+  for (const auto& record : run.cases) {
+    if (!record.attempts.empty()) cases.emplace_back(record.duration_ms, &record);
   }
-  std::ranges::stable_sort(cases, std::greater<>(), &std::pair<std::int64_t, const CaseRecord*>::first);
+  std::ranges::stable_sort(cases, std::greater<>(), &std::pair<std::int64_t, const ResolvedCase*>::first);
   cases.resize(std::min(cases.size(), static_cast<std::size_t>(options_.durations)));
   if (cases.empty()) return;
   print("");
@@ -495,11 +495,11 @@ void Console::show_durations(const RunModel& model) {
 }
 
 // Each case in a line, and how to run them again.
-void Console::show_failed(const RunModel& model, const std::vector<CauseGroup>& groups) {
+void Console::show_failed(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
   if (groups.empty()) return;
   std::size_t all = 0;
   for (const CauseGroup& group : groups) all += group.cases.size();
-  const std::vector<FailedLine> lines = failed_lines(model, groups);
+  const std::vector<FailedLine> lines = failed_lines(run, groups);
   for (const FailedLine& line : lines) show(line);
   if (all > lines.size())
     print(fmt::format("and {} more: {}", count_text(all - lines.size(), "case"), from_here("summary.md")));
@@ -521,28 +521,28 @@ std::string Console::from_here(const std::string& file) const {
   return clean_text((std::filesystem::path(run_dir_from_here_) / file).string());
 }
 
-void Console::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
+void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) {
   clear_status();
   tell_not_shown();
   show_skipped();
-  const std::vector<CauseGroup> groups = failing_groups(model);
-  show_causes(model, groups);
-  show_durations(model);
+  const std::vector<CauseGroup> groups = failing_groups(run);
+  show_causes(groups);
+  show_durations(run);
   print("");
-  if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
-  for (const std::string& sentence : open_skips(model)) print(sentence + ".");
-  if (const auto text = device_table(model); options_.ending && model.plan().each_device && !text.empty())
+  if (const auto text = no_device_text(run.plan); !text.empty()) print(text);
+  for (const std::string& sentence : run.open_skips) print(sentence + ".");
+  if (const auto text = device_table(run); options_.ending && run.plan.each_device && !text.empty())
     output_.write(text + '\n');
-  if (const auto text = failure_rate_text(model); !text.empty()) output_.write(text + '\n');
+  if (const auto text = failure_rate_text(run); !text.empty()) output_.write(text + '\n');
   const std::vector<std::string> about_devices =
-      options_.ending ? device_lines(model, run_dir_from_here_) : std::vector<std::string>();
+      options_.ending ? device_lines(run, run_dir_from_here_) : std::vector<std::string>();
   for (std::size_t i = 0; i < about_devices.size(); ++i)
     print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
-  if (options_.ending) show_failed(model, groups);
-  if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
-  print(summary_line(model.summary()) + repeats_text(model) + " · " +
-        human_duration(Milliseconds(model.elapsed_ms())) +
-        (model.simulated() ? " · simulated: no evidence about hardware" : ""));
+  if (options_.ending) show_failed(run, groups);
+  if (const auto& flaky = run.flaky_cases; flaky.count > 0) print(flaky_line(run, flaky));
+  print(summary_line(run.summary) + repeats_text(run) + " · " +
+        human_duration(Milliseconds(run.elapsed_ms)) +
+        (run.simulated ? " · simulated: no evidence about hardware" : ""));
   const std::string reports = options_.page ? "page: " + from_here("index.html")
                                             : "results: " + clean_text(run_dir_from_here_) +
                                                   "; the reports follow after the last test";
@@ -550,8 +550,8 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
   if (options_.ending)
     print(paint(shell_code == kExitGreen ? kGreen : kRed,
-                fmt::format("exit {} ({})", shell_code, verdict_words(model, shell_code))));
-  output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
+                fmt::format("exit {} ({})", shell_code, verdict_words(run, shell_code))));
+  output_.drain(run.stop ? kHastyDrainLimit : kDrainLimit);
 }
 
 }  // namespace proctor::cli

@@ -14,7 +14,7 @@
 #include "harness/core/events.h"
 
 namespace proctor {
-struct CaseRecord;
+struct ResolvedCase;
 struct CauseGroup;
 struct LastLines;
 struct Summary;
@@ -56,7 +56,7 @@ class Console : public RunDisplay {
   // Redraws the status line.
   void tick() override;
   // Prints the causes, each failed case, the summary line, where the page is, and the exit code in words.
-  void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
+  void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) override;
 
  private:
   void show(const RunPlanned& planned);
@@ -71,12 +71,12 @@ class Console : public RunDisplay {
   void show_rest_of_lines(const std::string& case_id);
   void tell_not_shown();
   void show_skipped();
-  void show_causes(const RunModel& model, const std::vector<CauseGroup>& groups);
-  void show_block(const RunModel& model, const CauseGroup& group);
-  void show_message(const RunModel& model, const CaseRecord& record);
-  void show_output_of_failure(const RunModel& model, const CaseRecord& record);
-  void show_durations(const RunModel& model);
-  void show_failed(const RunModel& model, const std::vector<CauseGroup>& groups);
+  void show_causes(const std::vector<CauseGroup>& groups);
+  void show_block(const CauseGroup& group);
+  void show_message(const ResolvedCase& test);
+  void show_output_of_failure(const ResolvedCase& test);
+  void show_durations(const ResolvedRun& run);
+  void show_failed(const ResolvedRun& run, const std::vector<CauseGroup>& groups);
   void show(const FailedLine& line);
   void tell_running();
   void tell_progress();

@@ -15,7 +15,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
 #include "harness/core/text.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

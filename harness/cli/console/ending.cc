@@ -9,12 +9,11 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/model/case_past.h"
-#include "reports/model/device_shares.h"
-#include "reports/model/device_verdict.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/device_verdict.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {
@@ -24,18 +23,18 @@ constexpr std::size_t kListedHead = 400;     // an id may have any length
 constexpr std::string_view kNew = "NEW";     // with which the line itself begins
 
 // Of the attempt that failed, where the run has several devices.
-std::string listed_devices(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
-  if (attempt == nullptr || attempt->start.devices.empty() || model.plan().devices.size() < 2) return "";
-  if (const Move move = move_of(model, record); !move.from.empty())
+std::string listed_devices(const ResolvedRun& run, const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
+  if (attempt == nullptr || attempt->start.devices.empty() || run.plan.devices.size() < 2) return "";
+  if (const Move move = move_of(test); !move.from.empty())
     return fmt::format(" from {} to {}", move.from, move.to);
   return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"),
-                     is_good_elsewhere(model, record) ? " only" : "");
+                     test.moved ? " only" : "");
 }
 
-std::string word_of(const RunModel& model, const CaseRecord& record, const Verdict& verdict) {
-  if (is_flaky(model, record)) return "FLAKY";
-  if (!move_of(model, record).from.empty()) return "MOVED";
+std::string word_of(const ResolvedCase& test, const Verdict& verdict) {
+  if (test.flaky) return "FLAKY";
+  if (!move_of(test).from.empty()) return "MOVED";
   const bool cut = verdict.outcome == Outcome::kNotrun && verdict.reason == Reason::kInterrupted;
   return cut ? "INTERRUPTED" : upper_case(to_string(verdict.outcome));
 }
@@ -46,106 +45,106 @@ std::string first_words(const std::string& message) {
   return line.empty() || line.ends_with(':') ? message : line;
 }
 
-FailedLine failed_line(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = telling_attempt(model, record);
+FailedLine failed_line(const ResolvedRun& run, const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
   const bool told = attempt != nullptr && is_bad(verdict_of(*attempt).outcome);
-  FailedLine line{.verdict = told ? verdict_of(*attempt) : model.verdict(record)};
-  line.word = word_of(model, record, line.verdict);
-  line.is_new = is_new_failure(model, record);
-  const std::string place = to_string(place_of(model, record));
-  std::string past = past_text(model, record);
+  FailedLine line{.verdict = told ? verdict_of(*attempt) : test.verdict};
+  line.word = word_of(test, line.verdict);
+  line.is_new = test.is_new;
+  const std::string place = to_string(place_of(test));
+  std::string past = past_text(test);
   if (line.is_new && past.starts_with(kNew)) past = past.substr(std::min(past.size(), kNew.size() + 2));
   line.head =
-      one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", record.planned.id,
-                                      listed_devices(model, record), past.empty() ? "" : ", " + past)),
+      one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", test.planned.id,
+                                      listed_devices(run, test), past.empty() ? "" : ", " + past)),
                kListedHead);
-  line.message = one_line(first_words(whole_message(model, record)), kListedMessage);
+  line.message = one_line(first_words(whole_message(test)), kListedMessage);
   return line;
 }
 
-std::string incomplete_words(const RunModel& model) {
-  if (!open_skips(model).empty()) return "INCOMPLETE: tests were skipped, see above";
+std::string incomplete_words(const ResolvedRun& run) {
+  if (!run.open_skips.empty()) return "INCOMPLETE: tests were skipped, see above";
   std::string words = "INCOMPLETE: something planned was not run, or nothing was";
-  const int wanted = model.plan().min_executed;
-  const int executed = model.summary().executed();
+  const int wanted = run.plan.min_executed;
+  const int executed = run.summary.executed();
   if (executed < wanted) words += fmt::format("; {} executed, --min-executed {}", executed, wanted);
   return words;
 }
 
-std::string red_words(const RunModel& model) {
-  const FailureCount count = count_failures(model, failing_groups(model));
-  const std::string of_all = fmt::format(" of {}", count_text(model.cases().size(), "case"));
+std::string red_words(const ResolvedRun& run) {
+  const FailureCount count = run.failures;
+  const std::string of_all = fmt::format(" of {}", count_text(run.cases.size(), "case"));
   if (count.failed == 0 && count.flaky > 0)
     return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);
   if (count.failed == 0)
-    return exit_code(model) == kExitIncomplete ? incomplete_words(model) : std::string("FAILED");
+    return run.exit_code == kExitIncomplete ? incomplete_words(run) : std::string("FAILED");
   return fmt::format("FAILED: {}{}, {}{}", count.failed, of_all, count_text(count.causes, "cause"),
                      count.flaky > 0 ? fmt::format(", and {} flaky", count.flaky) : "");
 }
 
 // The kernel logged an error of a device.
-bool has_logged_errors(const RunModel& model) {
+bool has_logged_errors(const ResolvedRun& run) {
   return std::ranges::any_of(
-      model.health(), [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
+      run.health, [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
 }
 
 }  // namespace
 
-std::vector<CauseGroup> failing_groups(const RunModel& model) {
-  std::vector<CauseGroup> groups = cause_groups(model);
-  if (flaky_cases(model).allowed)
+std::vector<CauseGroup> failing_groups(const ResolvedRun& run) {
+  std::vector<CauseGroup> groups = run.causes;
+  if (run.flaky_cases.allowed)
     std::erase_if(groups, [](const CauseGroup& group) { return group.is_flaky; });
   return groups;
 }
 
-std::vector<FailedLine> failed_lines(const RunModel& model, const std::vector<CauseGroup>& groups) {
-  std::vector<const CaseRecord*> cases;
+std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
+  std::vector<const ResolvedCase*> cases;
   for (const bool wants_new : {true, false}) {
     for (const CauseGroup& group : groups) {
-      std::ranges::copy_if(group.cases, std::back_inserter(cases), [&](const CaseRecord* record) {
-        return is_new_failure(model, *record) == wants_new;
+      std::ranges::copy_if(group.cases, std::back_inserter(cases), [&](const ResolvedCase* test) {
+        return test->is_new == wants_new;
       });
     }
   }
   cases.resize(std::min(cases.size(), kMaxListed));
   std::vector<FailedLine> lines;
-  for (const CaseRecord* record : cases) lines.push_back(failed_line(model, *record));
+  for (const ResolvedCase* test : cases) lines.push_back(failed_line(run, *test));
   return lines;
 }
 
-std::string past_text(const RunModel& model, const CaseRecord& record) {
-  const CasePast* past = model.past(record);
+std::string past_text(const ResolvedCase& test) {
+  const CasePast* past = test.past;
   if (past == nullptr) return "";
   const std::string flaky = flaky_text(*past);
-  if (is_flaky(model, record)) return flaky.empty() ? "not flaky before" : flaky;
+  if (test.flaky) return flaky.empty() ? "not flaky before" : flaky;
   return age_text(*past) + (flaky.empty() || past->failing_runs == 0 ? "" : ", " + flaky);
 }
 
-std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir) {
+std::vector<std::string> device_lines(const ResolvedRun& run, const std::string& run_dir) {
   std::vector<std::string> lines;
-  if (const auto verdict = device_verdict(model, run_dir)) {
+  if (const auto& verdict = run.device_verdict) {
     lines.push_back(verdict->sentence);
     for (const std::string& sentence : verdict->more) lines.push_back("  " + sentence);
     if (!verdict->exit.empty()) lines.push_back("  " + verdict->exit);
-    if (!verdict->advice.empty()) lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command));
+    if (!verdict->advice.empty()) lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command_in(run_dir)));
     return lines;
   }
-  for (const DeviceDoubtText& doubt : device_doubts(model)) lines.push_back(doubt.sentence);
-  const std::string command = code_or_device_command(model, run_dir);
+  for (const DeviceDoubtText& doubt : run.device_doubts) lines.push_back(doubt.sentence);
+  const std::string command = code_or_device_command(run.plan, run_dir);
   if (!lines.empty() && !command.empty()) lines.push_back("Code or device? " + command);
   return lines;
 }
 
-std::string verdict_words(const RunModel& model, int shell_code) {
+std::string verdict_words(const ResolvedRun& run, int shell_code) {
   switch (shell_code) {
     case kExitGreen:
-      return has_logged_errors(model) ? "every case passed, but a device is suspect" : "all good";
+      return has_logged_errors(run) ? "every case passed, but a device is suspect" : "all good";
     case kExitRed:
-      return red_words(model);
+      return red_words(run);
     case kExitUsage:
       return "refused";
     case kExitIncomplete:
-      return incomplete_words(model);
+      return incomplete_words(run);
     case kExitMachine:
       return "the machine failed: retry on another machine";
     default:

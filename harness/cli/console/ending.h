@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "reports/model/cause.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
@@ -23,19 +23,19 @@ struct FailedLine {
 };
 
 // The causes that made the run fail: without flaky cases if its policy allows them.
-std::vector<CauseGroup> failing_groups(const RunModel& model);
+std::vector<CauseGroup> failing_groups(const ResolvedRun& run);
 
 // Of all cases of these groups, the first kMaxListed.
-std::vector<FailedLine> failed_lines(const RunModel& model, const std::vector<CauseGroup>& groups);
+std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<CauseGroup>& groups);
 
 // "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)", and how often it was flaky; "" without a history.
-std::string past_text(const RunModel& model, const CaseRecord& record);
+std::string past_text(const ResolvedCase& test);
 
-// What is wrong with a device and what to do (reports/model/device_verdict.h), or whether the devices may be the cause, and
+// What is wrong with a device and what to do (reports/resolve/device_verdict.h), or whether the devices may be the cause, and
 // the command that shows it; empty if nothing points to one. The first lines of the end.
-std::vector<std::string> device_lines(const RunModel& model, const std::string& run_dir);
+std::vector<std::string> device_lines(const ResolvedRun& run, const std::string& run_dir);
 
 // What the exit code means for this run: "FAILED: 45 of 2000 cases, 10 causes".
-std::string verdict_words(const RunModel& model, int shell_code);
+std::string verdict_words(const ResolvedRun& run, int shell_code);
 
 }  // namespace proctor::cli

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/core/exit_code.h"
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor::cli {
 namespace {
@@ -53,8 +53,8 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
   add_failing(events, "s/new", "fresh", "src/b.cc", 7);
   events.push_back(past_of("s/old", 2));
   events.push_back(past_of("s/new", 0));
-  const RunModel model = model_of(events);
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_TRUE(lines[0].is_new);
   EXPECT_EQ(lines[0].word, "FAIL");
@@ -67,8 +67,8 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
 TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "Expected equality of these values:\n  i\n  3", "", 0);
-  const RunModel model = model_of(events);
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].message, "Expected equality of these values: i 3");
 }
@@ -76,8 +76,8 @@ TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
 TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "bad", "", 0);
-  const RunModel model = model_of(events);
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].head, "s/a");
 }
@@ -88,16 +88,16 @@ TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
   std::vector<Event> events = {plan_on(ids, {kDevice})};
   for (const std::string& id : ids)
     add_failing(events, id, std::string(1 << 16, 'm') + "\n\x1b[31m\u202e", "a.cc", 1);
-  const RunModel model = model_of(events);
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  const auto lines = failed_lines(run, failing_groups(run));
   EXPECT_THAT(lines, SizeIs(kMaxListed));
   for (const FailedLine& line : lines) EXPECT_LT(line.head.size() + line.message.size(), 600u);
 }
 
 TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
-  const RunModel model = model_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
+  const ResolvedRun run = model_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
                                    StopRequested{.signal = 2, .reason = StopCause::kSignal}});
-  const auto lines = failed_lines(model, failing_groups(model));
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "INTERRUPTED");
 }
@@ -140,11 +140,11 @@ TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
 }
 
 TEST(FailedLines, ACaseThatMovedIsOneLineWithBothDevices) {
-  const RunModel model = model_of(moved_case());
-  const auto groups = failing_groups(model);
+  const ResolvedRun run = model_of(moved_case());
+  const auto groups = failing_groups(run);
   ASSERT_THAT(groups, SizeIs(1));
   EXPECT_TRUE(groups[0].is_moved);
-  const auto lines = failed_lines(model, groups);
+  const auto lines = failed_lines(run, groups);
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "MOVED");
   EXPECT_EQ(lines[0].head, "a.cc:1 s/a from xpu:0000:03:00.0 to xpu:other");
@@ -155,8 +155,8 @@ TEST(FailedLines, NeverSayPassOfACaseThatWasNotRun) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
                                ended("s/a", {Outcome::kPass, ""}),
                                concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}};
-  const RunModel model = model_of(events);
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "NOTRUN");
 }
@@ -180,9 +180,9 @@ TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   events.push_back(started("s/a", 2));
   events.push_back(ended("s/a", {Outcome::kPass, ""}, 2));
   events.push_back(concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}));
-  const RunModel model = model_of(events);
-  EXPECT_EQ(verdict_words(model, kExitRed), "FLAKY: 1 of 2 cases failed and then passed");
-  const auto lines = failed_lines(model, failing_groups(model));
+  const ResolvedRun run = model_of(events);
+  EXPECT_EQ(verdict_words(run, kExitRed), "FLAKY: 1 of 2 cases failed and then passed");
+  const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "FLAKY");
   EXPECT_EQ(lines[0].message, "not yet");

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "harness/core/text.h"
-#include "reports/model/cause.h"
-#include "reports/model/failure_summary.h"
-#include "reports/model/truncate.h"
+#include "reports/resolve/causes.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {
@@ -102,26 +102,26 @@ void remove_message(Lines& lines, const Failure& failure) {
 
 }  // namespace
 
-Lines message_lines(const RunModel& model, const CaseRecord& record) {
-  const std::string message = whole_message(model, record);
+Lines message_lines(const ResolvedCase& test) {
+  const std::string message = whole_message(test);
   Lines lines = split_lines(truncate(message, kMessageBytes));
   if (lines.size() > kMessageLines) {
     const std::size_t more = lines.size() - kMessageLines;
     lines.resize(kMessageLines);
     lines.push_back(fmt::format("… {} more lines", more));
   }
-  const Attempt* attempt = telling_attempt(model, record);
+  const Attempt* attempt = test.telling;
   if (attempt != nullptr && attempt->end) add_failures(lines, attempt->end->failures);
-  if (const std::string said = headline(model, record); is_good_elsewhere(model, record) && said != message)
+  if (const std::string said = test.headline; test.moved && said != message)
     lines.push_back(said);
-  const std::string attempts = flaky_attempts_text(model, record);
+  const std::string attempts = flaky_attempts_text(test);
   if (!attempts.empty()) lines.push_back(attempts);
-  if (const std::string note = note_text(record); !note.empty()) lines.push_back(note);
+  if (const std::string note = note_text(test); !note.empty()) lines.push_back(note);
   return lines;
 }
 
-LastLines own_lines(LastLines last, const CaseRecord& record, const Attempt& attempt, std::size_t most) {
-  if (record.planned.kind == "gtest") strip_gtest(last, record.planned.id);
+LastLines own_lines(LastLines last, const ResolvedCase& test, const Attempt& attempt, std::size_t most) {
+  if (test.planned.kind == "gtest") strip_gtest(last, test.planned.id);
   if (attempt.end) {
     for (const Failure& failure : attempt.end->failures) remove_message(last.lines, failure);
   }

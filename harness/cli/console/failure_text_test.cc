@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/model/test_journal.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor::cli {
 namespace {
@@ -17,21 +17,21 @@ using ::testing::Not;
 
 constexpr const char* kId = "gtest/Kernels.Add";
 
-RunModel failed_with(std::vector<Failure> failures, const std::string& kind = "gtest") {
+ResolvedRun failed_with(std::vector<Failure> failures, const std::string& kind = "gtest") {
   AttemptEnded end = ended(kId, {Outcome::kFail, ""});
   end.failures = std::move(failures);
   return model_of({plan_of({planned(kId, kind)}), started(kId), end});
 }
 
 std::vector<std::string> message_of(std::vector<Failure> failures) {
-  const RunModel model = failed_with(std::move(failures));
-  return message_lines(model, model.cases().front());
+  const ResolvedRun run = failed_with(std::move(failures));
+  return message_lines(run.cases.front());
 }
 
 LastLines own_of(std::vector<std::string> lines, std::vector<Failure> failures = {}, std::size_t most = 40) {
-  const RunModel model = failed_with(std::move(failures));
-  const CaseRecord& record = model.cases().front();
-  return own_lines({.lines = std::move(lines), .is_all = false}, record, record.attempts.front(), most);
+  const ResolvedRun run = failed_with(std::move(failures));
+  const ResolvedCase& test = run.cases.front();
+  return own_lines({.lines = std::move(lines), .is_all = false}, test, test.attempts.front(), most);
 }
 
 TEST(MessageLines, AreTheWholeMessageThenTheValues) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/core/events.h"
-#include "reports/model/exit_code.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
@@ -17,13 +17,13 @@ class RunDisplay : public EventSink {
   // Called a few times a second.
   virtual void tick() = 0;
   // Called once after the last event and before the reports of the run are written: makes the files that they are made of.
-  virtual void before_reports(const RunModel& /*model*/) {}
+  virtual void before_reports(const ResolvedRun& /*run*/) {}
   // The code of the shell, called once after that and before finish(). A command that judges something else than the run has
   // its own.
-  virtual int judge(const RunModel& model) { return shell_exit_code(model); }
+  virtual int judge(const ResolvedRun& run) { return run.shell_exit_code; }
   // Called after that. `rendered`: whether the reports could be written; a warning
   // has said which could not.
-  virtual void finish(const RunModel& model, int shell_code, const Result<void>& rendered) = 0;
+  virtual void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) = 0;
 };
 
 }  // namespace proctor::cli

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/core/backend.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -22,17 +22,17 @@ bool is_loss(const DeviceHealth& health) {
          health.what == HealthFact::kDrained;
 }
 
-bool is_in_trouble(const RunModel& model, std::string_view backend) {
+bool is_in_trouble(const ResolvedRun& run, std::string_view backend) {
   const auto is_of_backend = [&](const DeviceHealth& health) {
-    const auto device = std::ranges::find(model.plan().devices, health.device, &PlannedDevice::id);
-    return device != model.plan().devices.end() && device->backend == backend;
+    const auto device = std::ranges::find(run.plan.devices, health.device, &PlannedDevice::id);
+    return device != run.plan.devices.end() && device->backend == backend;
   };
-  return std::ranges::any_of(model.health(),
+  return std::ranges::any_of(run.health,
                              [&](const auto& health) { return is_loss(health) && is_of_backend(health); }) ||
-         std::ranges::any_of(model.cases(), [&](const CaseRecord& record) {
-           const bool skipped = model.verdict(record).outcome == Outcome::kSkip;  // it found no device
-           return record.planned.backend == backend && record.planned.devices > 0 &&
-                  (skipped || model.is_bad(record));
+         std::ranges::any_of(run.cases, [&](const ResolvedCase& test) {
+           const bool skipped = test.verdict.outcome == Outcome::kSkip;  // it found no device
+           return test.planned.backend == backend && test.planned.devices > 0 &&
+                  (skipped || test.bad);
          });
 }
 
@@ -69,10 +69,10 @@ std::string DeviceAccess::why_lost(const std::string& backend) const {
   return found.empty() ? std::string() : to_sentence(found.front());
 }
 
-std::vector<Warning> DeviceAccess::why_lost(const RunModel& model) const {
+std::vector<Warning> DeviceAccess::why_lost(const ResolvedRun& run) const {
   std::vector<Warning> warnings;
   for (const Backend backend : kWithDevices) {
-    if (!is_in_trouble(model, to_string(backend))) continue;
+    if (!is_in_trouble(run, to_string(backend))) continue;
     for (const HostFinding& finding : new_faults(backend)) {
       warnings.push_back(warning_about(
           fmt::format("access to {} devices was lost during the run", to_string(backend)), finding));

@@ -11,7 +11,7 @@
 #include "harness/doctor/examine_host.h"
 
 namespace proctor {
-class RunModel;
+class ResolvedRun;
 }
 
 namespace proctor::cli {
@@ -26,7 +26,7 @@ class DeviceAccess {
   // One sentence about what keeps a device from this run that it had; "" nothing does.
   std::string why_lost(const std::string& backend) const;
   // The same after the last case, for the backends of which a device was lost or a case failed.
-  std::vector<Warning> why_lost(const RunModel& model) const;
+  std::vector<Warning> why_lost(const ResolvedRun& run) const;
 
  private:
   HostFindings faults(Backend backend) const;

@@ -17,9 +17,8 @@
 #include "harness/run/schedule/runner.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/formats/junit.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/run_memory.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_memory.h"
 #include "reports/render.h"
 
 namespace proctor::cli {
@@ -54,10 +53,10 @@ std::vector<Warning> end_rest(Prepared& prepared) {
 
 // What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
 // the cases have access; the reports of this run are made of what was written.
-std::vector<Warning> look_at_the_end(Prepared& prepared, const RunModel& model) {
+std::vector<Warning> look_at_the_end(Prepared& prepared, const ResolvedRun& run) {
   std::vector<Warning> warnings = prepared.stack.check_again();
   if (prepared.placed.access) {
-    for (Warning& lost : prepared.placed.access->why_lost(model)) warnings.push_back(std::move(lost));
+    for (Warning& lost : prepared.placed.access->why_lost(run)) warnings.push_back(std::move(lost));
   }
   for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
   if (const std::string why = prepared.journal->difference(); !why.empty()) {
@@ -80,41 +79,42 @@ void tell_hardware(const FoundDevices& devices, std::int64_t at_ms, EventSink& e
 // ---- Reports ----
 
 // A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
-Result<RenderedFiles> write_all(const RunModel& model, const std::string& run_dir, const RunOptions& typed) {
+Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_dir, const RunOptions& typed) {
   const std::string& junit = typed.junit;
-  auto rendered = render(model, run_dir, typed.is_part ? ReportFormats{} : default_formats());
+  auto rendered = render(run, run_dir, typed.is_part ? ReportFormats{} : default_formats());
   if (junit.empty()) return rendered;
-  const auto written = write_junit_to(junit, model);
+  const auto written = write_junit_to(junit, run);
   if (written) return rendered;
   if (rendered) return written.error();
   return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
 }
 
 // Attempts whose log did not fit on the disk.
-std::ptrdiff_t cut_logs(const RunModel& model) {
+std::ptrdiff_t cut_logs(const ResolvedRun& run) {
   std::ptrdiff_t count = 0;
-  for (const CaseRecord& record : model.cases()) {
+  for (const ResolvedCase& test : run.cases) {
     count += std::ranges::count_if(
-        record.attempts, [](const Attempt& attempt) { return attempt.end && attempt.end->output.lost; });
+        test.attempts, [](const Attempt& attempt) { return attempt.end && attempt.end->output.lost; });
   }
   return count;
 }
 
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
-Result<void> write_reports(const RunModel& model, Prepared& prepared, const RunOptions& typed,
+Result<void> write_reports(RunMemory& memory, Prepared& prepared, const RunOptions& typed,
                            EventSink& events) {
+  const ResolvedRun& run = memory.resolve();
   Journal& journal = *prepared.journal;
-  const auto written = write_all(model, prepared.run_dir, typed);
+  const auto written = write_all(run, prepared.run_dir, typed);
   std::string lost = journal.complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
-  if (const auto cut = cut_logs(model); cut > 0 && !lost.empty())
+  if (const auto cut = cut_logs(run); cut > 0 && !lost.empty())
     lost += fmt::format("; {} of its logs cut short", cut);
   if (lost.empty()) {
     if (!typed.is_part) journal.end_with(rendered_record(*written));
     return {};
   }
   events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
-  const auto again = write_all(model, prepared.run_dir, typed);
+  const auto again = write_all(memory.resolve(), prepared.run_dir, typed);
   if (!written) return written.error();
   return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
 }
@@ -122,13 +122,13 @@ Result<void> write_reports(const RunModel& model, Prepared& prepared, const RunO
 // ---- The run ----
 
 // CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
-int code_of_part(const RunModel& model, int code) {
-  const auto is_notrun = [&](const CaseRecord& record) {
-    return model.verdict(record).outcome == Outcome::kNotrun;
+int code_of_part(const ResolvedRun& run, int code) {
+  const auto is_notrun = [&](const ResolvedCase& test) {
+    return test.verdict.outcome == Outcome::kNotrun;
   };
-  const RunPlanned& plan = model.plan();
-  const bool is_skip = plan.fail_on_skip.empty() && std::ranges::none_of(model.cases(), is_notrun) &&
-                       (model.summary().executed() == 0 || !plan.no_device_for.empty());
+  const RunPlanned& plan = run.plan;
+  const bool is_skip = plan.fail_on_skip.empty() && std::ranges::none_of(run.cases, is_notrun) &&
+                       (run.summary.executed() == 0 || !plan.no_device_for.empty());
   return code == kExitIncomplete && !is_skip ? kExitRed : code;
 }
 
@@ -138,9 +138,9 @@ bool is_part(const Checked& checked, const Prepared& prepared) {
   return !checked.typed.join.empty() || (shard && shard->count > 1);
 }
 
-void record(HistoryOfRun& history, const Journal& journal, const RunModel& model) {
-  const bool changed = model.warned_of(WarningCode::kJournalChanged);
-  if (auto recorded = history.record(model, changed ? "" : journal.sha256()); !recorded)
+void record(HistoryOfRun& history, const Journal& journal, const ResolvedRun& run) {
+  const bool changed = run.warned_of(WarningCode::kJournalChanged);
+  if (auto recorded = history.record(run, changed ? "" : journal.sha256()); !recorded)
     warn_not_recorded(recorded.error());
 }
 
@@ -162,9 +162,8 @@ void before_end(Prepared& prepared, RunMemory& memory, ConsoleOutput& output, Hi
   const bool hasty = memory.was_stopped();
   prepared.programs->finish(events, hasty ? kHastyReading : kLastReading, stop_signal_waits);
   tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
-  const RunModel& model = memory.recall();
-  for (const Warning& warning : look_at_the_end(prepared, model)) events.on(warning);
-  history.tell_past(model, hasty ? kHastyWait : kHistoryWait, events);
+  for (const Warning& warning : look_at_the_end(prepared, memory.resolve())) events.on(warning);
+  history.tell_past(memory.resolve(), hasty ? kHastyWait : kHistoryWait, events);
   prepared.journal->on_lost(nullptr);
   output.on_lost(tell_lost_output);
 }
@@ -188,12 +187,12 @@ void set_callbacks(Prepared& prepared, RunMemory& memory, ConsoleOutput& output,
 
 }  // namespace
 
-Result<void> write_junit_to(const std::string& path, const RunModel& model) {
+Result<void> write_junit_to(const std::string& path, const ResolvedRun& run) {
   auto file = FileReplacement::open(path);
   if (!file) return file.error();
   {
     TextOutput output([&file](std::string_view piece) { file->add(piece); });
-    write_junit_run(model, output);
+    write_junit_run(run, output);
   }
   return file->put();
 }
@@ -218,18 +217,18 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
       pause.emplace();
     run_plan(setup, events);
   }
-  const RunModel& model = memory.recall();
-  display->before_reports(model);
-  const auto rendered = write_reports(model, prepared, checked.typed, events);
-  record(history, *prepared.journal, model);
-  const int judged = display->judge(model);
-  const int code = checked.typed.join.empty() ? judged : code_of_part(model, judged);
-  display->finish(model, code, rendered);
+  const ResolvedRun& run = memory.resolve();
+  display->before_reports(run);
+  const auto rendered = write_reports(memory, prepared, checked.typed, events);
+  record(history, *prepared.journal, run);
+  const int judged = display->judge(run);
+  const int code = checked.typed.join.empty() ? judged : code_of_part(run, judged);
+  display->finish(run, code, rendered);
   output.on_lost(nullptr);
   // There may be hundreds: not while the first case waits, and once for all parts of a joined run.
   if (!checked.typed.is_part) remove_old_journal_seals();
   release_stop_signals();
-  return {.code = code, .signal = ending_signal(model)};
+  return {.code = code, .signal = run.ending_signal};
 }
 
 }  // namespace proctor::cli

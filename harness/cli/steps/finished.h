@@ -5,7 +5,7 @@
 
 #include "harness/cli/steps/prepared.h"
 #include "harness/core/result.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
@@ -15,7 +15,7 @@ struct Finished {
 };
 
 // The file of --junit.
-Result<void> write_junit_to(const std::string& path, const RunModel& model);
+Result<void> write_junit_to(const std::string& path, const ResolvedRun& run);
 
 Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& manner);
 

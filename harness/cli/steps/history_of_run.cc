@@ -9,9 +9,9 @@
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "reports/history/questions.h"
-#include "reports/model/case_past.h"
-#include "reports/model/exit_code.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor::cli {
 namespace {
@@ -30,10 +30,10 @@ std::string name_of(const GreenRun& run) {
 }
 
 // Of a run that is not green.
-Result<void> tell_stack(History& history, const RunModel& model, const RunResults& results,
+Result<void> tell_stack(History& history, const ResolvedRun& model, const RunResults& results,
                         EventSink& events) {
-  if (exit_code_so_far(model) == kExitGreen && ending_signal(model) == 0) return {};
-  const auto green = last_green_run(history, results, model.plan().hostname);
+  if (model.exit_code_so_far == kExitGreen && model.ending_signal == 0) return {};
+  const auto green = last_green_run(history, results, model.plan.hostname);
   if (!green) return green.error();
   if (!*green || (*green)->moved.empty()) return {};
   events.on(Warning{WarningCode::kStackSinceGreen,
@@ -54,7 +54,7 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   return pasts;
 }
 
-Result<void> tell_all(History& history, const RunModel& model, EventSink& events) {
+Result<void> tell_all(History& history, const ResolvedRun& model, EventSink& events) {
   const RunResults results = results_of(model);
   const auto past = past_of(history, results);
   if (!past) return past.error();
@@ -71,7 +71,7 @@ Result<std::shared_ptr<History>> open_history(const std::string& file) {
   return std::make_shared<History>(*std::move(history));
 }
 
-void HistoryOfRun::tell_past(const RunModel& model, Milliseconds wait, EventSink& events) {
+void HistoryOfRun::tell_past(const ResolvedRun& model, Milliseconds wait, EventSink& events) {
   if (file_.empty()) return;
   if (records_) {
     auto opened = History::open(file_, wait);
@@ -91,11 +91,11 @@ void HistoryOfRun::tell_past(const RunModel& model, Milliseconds wait, EventSink
     events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
 }
 
-Result<void> HistoryOfRun::record(const RunModel& model, const std::string& journal_sha256) {
+Result<void> HistoryOfRun::record(const ResolvedRun& model, const std::string& journal_sha256) {
   return to_record_ ? record_run(*to_record_, model, journal_sha256) : Result<void>();
 }
 
-Result<void> record_run(History& history, const RunModel& model, const std::string& journal_sha256) {
+Result<void> record_run(History& history, const ResolvedRun& model, const std::string& journal_sha256) {
   return history.change([&]() -> Result<void> {
     RunResults results = results_of(model);
     results.place = "run " + results.run_id;

@@ -10,7 +10,7 @@
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "reports/history/history.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
@@ -24,9 +24,9 @@ class HistoryOfRun {
 
   // Call it after the last case and before the end of the run. Sends CasePast events and, if the run is not green, a warning
   // about the stack. A history that cannot be read or written is a warning.
-  void tell_past(const RunModel& model, Milliseconds wait, EventSink& events);
+  void tell_past(const ResolvedRun& run, Milliseconds wait, EventSink& events);
   // Call it when the journal is complete. Does nothing if tell_past() warned that the history cannot be written.
-  Result<void> record(const RunModel& model, const std::string& journal_sha256);
+  Result<void> record(const ResolvedRun& run, const std::string& journal_sha256);
 
  private:
   std::string file_;
@@ -35,7 +35,7 @@ class HistoryOfRun {
 };
 
 // A run that is recorded twice is in the history once.
-Result<void> record_run(History& history, const RunModel& model, const std::string& journal_sha256);
+Result<void> record_run(History& history, const ResolvedRun& run, const std::string& journal_sha256);
 // After the end of a run, when nothing can be added to its reports.
 void warn_not_recorded(const Error& error);
 

@@ -11,8 +11,8 @@
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/record/program_digests.h"
 #include "reports/history/history.h"
-#include "reports/model/run_model.h"
-#include "reports/model/run_results.h"
+#include "reports/resolve/run_resolver.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor::cli {
 namespace {

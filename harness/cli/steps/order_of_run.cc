@@ -7,7 +7,7 @@
 
 #include "harness/run/record/run_directory.h"
 #include "reports/history/durations.h"
-#include "reports/model/journal_durations.h"
+#include "reports/resolve/journal_durations.h"
 
 namespace proctor::cli {
 namespace {

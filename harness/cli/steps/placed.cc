@@ -19,7 +19,7 @@
 #include "harness/plan/recognise.h"
 #include "harness/run/schedule/open_files.h"
 #include "harness/run/schedule/planned.h"
-#include "reports/model/rerun.h"
+#include "reports/resolve/rerun.h"
 
 namespace proctor::cli {
 namespace {

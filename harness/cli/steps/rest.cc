@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "harness/run/record/journal_seal.h"
-#include "reports/model/run_model.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
 namespace {
@@ -34,18 +35,18 @@ Result<PlannedRest> keep_rest(const std::vector<std::string>& directories, const
                    .shards = whole.shards};
   std::set<std::string> proven;
   for (const std::string& directory : directories) {
-    const auto model = load_journal(directory + "/journal.jsonl", find_journal_seal(directory));
-    if (!model) return Error::usage_of(model.error());
-    if (const WholePlan its = whole_plan_of(*model);
-        its != whole || !is_same_shard(model->plan().shard, shard)) {
+    const auto run = load_journal(directory + "/journal.jsonl", find_journal_seal(directory));
+    if (!run) return Error::usage_of(run.error());
+    if (const WholePlan its = run->whole_plan;
+        its != whole || !is_same_shard(run->plan.shard, shard)) {
       return Error::refused(fmt::format("The run in {} had another plan: {} there, {} here", directory,
-                                        in_words(its, model->plan().shard), in_words(whole, shard)),
+                                        in_words(its, run->plan.shard), in_words(whole, shard)),
                             "Run the whole plan again.");
     }
-    for (const CaseRecord& record : model->cases()) {
-      if (is_proven(*model, record)) proven.insert(record.planned.id);
+    for (const ResolvedCase& record : run->cases) {
+      if (is_proven(record)) proven.insert(record.planned.id);
     }
-    rest.runs.push_back(model->plan().run_id);
+    rest.runs.push_back(run->plan.run_id);
   }
   std::erase_if(plan.cases, [&](const Case& test) { return proven.contains(test.id); });
   return rest;

@@ -7,7 +7,7 @@
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/plan/plan.h"
-#include "reports/model/whole_plan.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 

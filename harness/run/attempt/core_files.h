@@ -25,7 +25,7 @@ class CoreFiles {
   void ended(const std::string& containment_id);
   // The core of that process stays: it is kept, or its place is told.
   void answered(const std::string& containment_id, int pid) { answered_.emplace(containment_id, pid); }
-  // An attempt of the case has ended and left this core, if any. The core of an earlier one is removed (RunModel shows none).
+  // An attempt of the case has ended and left this core, if any. The core of an earlier one is removed (ResolvedRun shows none).
   void keep(const std::string& run_dir, const std::string& case_id, const CoreInfo& core);
   // After the last process of the run.
   void remove_others() const;

@@ -1,0 +1,171 @@
+#include "reports/resolve/causes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "harness/core/text.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/gtest_message.h"
+#include "reports/resolve/truncate.h"
+
+namespace proctor {
+namespace {
+
+// "src/wait.c:40", or a file without a line.
+void read_location(const std::string& location, Place& place) {
+  place.file = location;
+  const std::size_t colon = location.rfind(':');
+  if (colon == location.npos) return;
+  const char* end = location.data() + location.size();
+  const auto read = std::from_chars(location.data() + colon + 1, end, place.line);
+  if (read.ec != std::errc{} || read.ptr != end) {
+    place.line = 0;
+    return;
+  }
+  place.file.resize(colon);
+}
+
+bool has_words(const Failure& failure) {
+  return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
+}
+
+// What the program of a suite printed instead of its list (harness/plan/discovery.cc).
+std::string words_of_listing(const ResolvedCase& test) {
+  constexpr std::string_view kBefore = "; it wrote: ";
+  if (test.verdict.reason != Reason::kDiscovery || !test.end) return {};
+  const std::size_t at = test.end->note.find(kBefore);
+  return at == std::string::npos ? "" : clean_text(test.end->note.substr(at + kBefore.size()));
+}
+
+// A case that was cut short (notrun), or moved from a bad device, did not fail.
+FailureCount count_failures(const std::vector<CauseGroup>& groups) {
+  FailureCount count;
+  for (const CauseGroup& group : groups) {
+    if (group.is_moved || group.cases.front()->verdict.outcome == Outcome::kNotrun) continue;
+    (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
+    if (group.is_flaky) continue;
+    ++count.causes;
+    count.fresh += group.is_new ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+Place place_of(const Attempt& attempt) {
+  Place place;
+  if (!attempt.end) return place;
+  const auto& failures = attempt.end->failures;
+  const auto failure = std::ranges::find_if(failures, [](const Failure& one) { return !one.file.empty(); });
+  if (failure != failures.end()) {
+    place.file = failure->file;
+    place.line = failure->line;
+  } else if (const auto& frame = attempt.end->evidence.frame) {
+    place.function = frame->function;
+    read_location(frame->location, place);
+  }
+  return place;
+}
+
+Place place_of(const ResolvedCase& test) {
+  return test.telling != nullptr ? place_of(*test.telling) : Place{};
+}
+
+std::string to_string(const Place& place) {
+  std::string where = clean_text(place.file);
+  if (place.line > 0) where += fmt::format(":{}", place.line);
+  if (place.function.empty()) return where;
+  const std::string function = clean_text(place.function);
+  return where.empty() ? function : function + " at " + where;
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
+}
+
+std::string cause_key(const ResolvedCase& test) {
+  const std::string outcome(to_string(test.verdict.outcome));
+  const Diagnosis* diagnosis = test.diagnosis;
+  const bool has_rule = !cause_text(diagnosis).empty();
+  if (has_rule && diagnosis->problem == Blame::kMachine) return outcome + "\nrule\n" + diagnosis->rule;
+  if (const std::string place = to_string(place_of(test)); !place.empty())
+    return outcome + "\nplace\n" + place;
+  if (has_rule) return outcome + "\nrule\n" + diagnosis->rule;
+  return outcome + "\n" + test.verdict.reason.text() + "\n" + without_numbers(whole_message(test));
+}
+
+void resolve_causes(ResolvedRun& run) {
+  std::vector<CauseGroup> groups;
+  std::map<std::string, std::size_t> known;
+  for (const ResolvedCase& test : run.cases) {
+    const bool failed = test.bad || test.moved;
+    if (!failed && !test.flaky) continue;
+    if (test.attempts.empty() && test.verdict.outcome == Outcome::kNotrun) continue;
+    const std::string key = (test.moved ? "moved\n" : failed ? "" : "flaky\n") + cause_key(test);
+    const auto [place, is_first] = known.emplace(key, groups.size());
+    if (is_first) groups.push_back({.is_new = true, .is_flaky = !failed, .is_moved = test.moved});
+    CauseGroup& group = groups[place->second];
+    group.cases.push_back(&test);
+    group.is_new = group.is_new && test.is_new;
+  }
+  for (CauseGroup& group : groups) std::ranges::stable_partition(group.cases, &ResolvedCase::is_new);
+  std::ranges::stable_sort(groups, std::less<>(), [](const CauseGroup& group) {
+    return std::tuple(group.is_flaky, group.is_moved, !group.is_new,
+                      -static_cast<std::int64_t>(group.cases.size()));
+  });
+  run.failures = count_failures(groups);
+  run.causes = std::move(groups);
+}
+
+std::string age_of(const CauseGroup& group) {
+  const CasePast* oldest = group.cases.front()->past;
+  if (oldest == nullptr || group.is_flaky) return oldest == nullptr ? "" : flaky_text(*oldest);
+  std::size_t fresh = 0;
+  for (const ResolvedCase* test : group.cases) {
+    const CasePast* past = test->past;
+    if (past == nullptr) continue;
+    if (is_new(*past)) ++fresh;
+    if (past->failing_runs > oldest->failing_runs) oldest = past;
+  }
+  const bool mixed = fresh > 0 && fresh < group.cases.size();
+  return age_text(*oldest) + (mixed ? fmt::format(", {} of {} cases NEW", fresh, group.cases.size()) : "");
+}
+
+std::string whole_message(const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
+  if (attempt != nullptr && attempt->end) {
+    const auto& failures = attempt->end->failures;
+    const auto failure = std::ranges::find_if(failures, has_words);
+    if (failure != failures.end()) {
+      const std::string message = clean_text(failure->message);
+      return test.planned.kind == "gtest" ? words_of_test_first(message) : message;
+    }
+  }
+  if (std::string words = words_of_listing(test); !words.empty()) return words;
+  return test.flaky && attempt != nullptr ? attempt->headline : test.headline;
+}
+
+std::string message_beyond_headline(const ResolvedCase& test, std::size_t limit) {
+  const std::string message = whole_message(test);
+  return message == test.headline ? "" : truncate(message, limit) + "\n\n";
+}
+
+}  // namespace proctor

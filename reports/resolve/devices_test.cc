@@ -1,0 +1,123 @@
+#include "reports/resolve/devices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/resolve/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kId = "memory.xpu/A.B";
+
+struct Attempts {
+  std::string device;
+  int bad = 0;
+  int good = 0;
+};
+
+ResolvedRun model_with(const std::vector<Attempts>& rows, int devices_of_case = 1,
+                       const std::vector<Event>& more = {}) {
+  PlannedCase test = planned(kId);
+  test.devices = devices_of_case;
+  RunPlanned plan = plan_of({test});
+  plan.each_device = true;
+  std::vector<Event> events = {plan};
+  int repeat = 0;
+  const auto add = [&](const std::string& device, Outcome outcome) {
+    auto start = started(kId, 1, ++repeat);
+    start.devices = {device};
+    events.push_back(start);
+    events.push_back(ended(kId, {outcome, ""}, 1, repeat));
+  };
+  for (const auto& row : rows) {
+    for (int i = 0; i < row.bad; ++i) add(row.device, Outcome::kFail);
+    for (int i = 0; i < row.good; ++i) add(row.device, Outcome::kPass);
+  }
+  events.insert(events.end(), more.begin(), more.end());
+  return model_of(events);
+}
+
+DeviceRow row_of(const std::vector<Attempts>& rows, const std::vector<Event>& more = {}) {
+  const ResolvedRun run = model_with(rows, 1, more);
+  return run.cases[0].by_device ? *run.cases[0].by_device : DeviceRow();
+}
+
+// Fisher's own example: 8 cups of tea, 4 of each kind, all or 3 of 4 told right.
+TEST(DeviceTable, ChanceIsTheTailOfTheHypergeometricDistribution) {
+  EXPECT_THAT(chance_of_so_many(4, 4, 4, 8), DoubleNear(1.0 / 70, 1e-12));
+  EXPECT_THAT(chance_of_so_many(3, 4, 4, 8), DoubleNear(17.0 / 70, 1e-12));
+  EXPECT_THAT(chance_of_so_many(0, 4, 4, 8), DoubleNear(1, 1e-12));
+  EXPECT_THAT(chance_of_so_many(25, 25, 25, 100), testing::AllOf(testing::Gt(0), testing::Lt(1e-20)));
+}
+
+TEST(DeviceTable, ACaseThatFailsOnOneOfFourCardsTellsTheCard) {
+  const auto row = row_of({{"a", 0, 25}, {"b", 25, 0}, {"c", 0, 25}, {"d", 0, 25}});
+  EXPECT_EQ(row.suspect, Suspect::kDevice);
+  EXPECT_THAT(row.devices, ElementsAre("b"));
+  EXPECT_EQ(row.counts.at("b").bad, 25);
+  EXPECT_EQ(row.counts.at("a").good, 25);
+}
+
+// One bad attempt among 51 is not beyond chance; that the card was found unhealthy is.
+TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
+  EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
+  const std::vector<Attempts> rows = {{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}};
+  const std::vector<Event> sick = {AttemptSuspected{kId, 1, 1, "a", "wrong bytes"}};
+  EXPECT_EQ(row_of(rows, sick).suspect, Suspect::kDevice);
+  EXPECT_THAT(row_of(rows, sick).devices, ElementsAre("a"));
+  EXPECT_THAT(device_table(model_with(rows, 1, sick)), HasSubstr("a: found unhealthy"));
+}
+
+TEST(DeviceTable, ACaseThatFailsEverywhereTellsTheCode) {
+  EXPECT_EQ(row_of({{"a", 25, 0}, {"b", 25, 0}}).suspect, Suspect::kCode);
+  EXPECT_EQ(row_of({{"a", 3, 22}, {"b", 5, 20}}).suspect, Suspect::kCode) << "flaky, but everywhere";
+}
+
+TEST(DeviceTable, AFewFailuresProveNothing) {
+  EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 1}}).suspect, Suspect::kUnclear);
+  EXPECT_EQ(row_of({{"a", 1, 24}, {"b", 0, 25}}).suspect, Suspect::kUnclear);
+  EXPECT_EQ(row_of({{"a", 25, 0}}).suspect, Suspect::kUnclear) << "there is no other device";
+  EXPECT_EQ(row_of({{"a", 0, 25}, {"b", 0, 25}}).suspect, Suspect::kNone);
+}
+
+TEST(DeviceTable, AWorseCardIsNamedAlsoWhenTheCodeIsFlaky) {
+  const auto row = row_of({{"a", 2, 23}, {"b", 25, 0}});
+  EXPECT_EQ(row.suspect, Suspect::kDevice);
+  EXPECT_THAT(row.devices, ElementsAre("b"));
+  EXPECT_THAT(device_table(model_with({{"a", 2, 23}, {"b", 25, 0}})), HasSubstr(", and elsewhere too"));
+}
+
+// The healthy partner of a bad device is in the set, too.
+TEST(DeviceTable, ASetOfDevicesIsNeverAtFault) {
+  const std::vector<Attempts> rows = {{"a+b", 25, 0}, {"b+c", 0, 25}};
+  EXPECT_TRUE(model_with(rows).cases[0].fault_of_devices);
+  EXPECT_FALSE(model_with(rows, 2).cases[0].fault_of_devices);
+}
+
+TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
+  auto start = started(kId);
+  start.devices = {"a"};
+  RunPlanned plan = plan_of({planned(kId)});
+  plan.each_device = true;
+  const auto run = model_of({plan, start, ended(kId, {Outcome::kSkip, {Reason::kNeeds, "fp64"}})});
+  EXPECT_FALSE(run.cases[0].by_device);
+  EXPECT_EQ(device_table(run), "");
+}
+
+TEST(DeviceTable, TextNamesEachDeviceAndTheConclusion) {
+  EXPECT_EQ(device_table(model_with({{"a", 0, 25}, {"b", 25, 0}})),
+            "memory.xpu/A.B\n"
+            "  a                                            0 of 25    bad\n"
+            "  b                                           25 of 25    bad\n"
+            "  -> b: it fails there more often than luck explains (p = 8e-15)\n");
+  EXPECT_EQ(device_table(model_with({{"a", 3, 2}})), "") << "one device is no table";
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,40 @@
+// What people read about one outcome. Every red answers first whose problem it is, what happened, how to run
+// it again and where to look. The text is for people and may change; programs read the verdict.
+#pragma once
+
+#include <string>
+
+#include "reports/resolve/resolved_case.h"
+
+namespace proctor {
+
+// "the stack under test: Level Zero driver 26.31"; "" where nobody is known, and for a test, which its id names.
+std::string culprit_text(const ResolvedCase& test);
+
+// "code (the stack under test: Level Zero driver 26.31)"; "nobody (interrupted)" of a case that was cut short.
+std::string problem_text(const ResolvedCase& test);
+
+// "device_lost (xid:79): NVRM: Xid ..." in one line, or "" when it would only repeat the outcome.
+std::string cause_text(const Diagnosis* diagnosis);
+
+// What to do next, in one sentence. "" when the failure itself says it.
+std::string next_text(const Diagnosis* diagnosis);
+
+// The source line, the log, the rule and its source. If there is none of these, it names what to look at instead.
+// Files of the run are named relative to its directory, which `run_dir` may put in front.
+std::string where_to_look(const ResolvedCase& test, const std::string& run_dir = {});
+
+// The four answers, one line each, and what to do next. After a timeout or a stall at most ten lines of
+// evidence follow. Every line ends with a newline.
+std::string summarize_failure(const ResolvedCase& test, const std::string& run_dir = {});
+
+// The same for the console, which shows the message first: without what happened, and in another order.
+std::string answers_below_message(const ResolvedCase& test, const std::string& run_dir = {});
+
+// What the case's end says besides, in one line; "" nothing.
+std::string note_text(const ResolvedCase& test);
+
+// "fail(exit:3) at attempt 1, pass at the last", "fail in a shared process, pass alone"; "" of a case that is not flaky.
+std::string flaky_attempts_text(const ResolvedCase& test);
+
+}  // namespace proctor

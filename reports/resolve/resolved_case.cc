@@ -1,0 +1,46 @@
+#include "reports/resolve/resolved_case.h"
+
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+const Verdict kNoEnd{Outcome::kNotrun, Reason::kInterrupted};
+
+}  // namespace
+
+const Verdict& verdict_of(const Attempt& attempt) { return attempt.end ? attempt.end->verdict : kNoEnd; }
+
+bool is_suspect(const Attempt& attempt) {
+  return attempt.end && has_mark(attempt.end->marks, Mark::kDeviceSuspect);
+}
+
+bool counts(const Attempt& attempt) {
+  return !is_suspect(attempt) && !(attempt.end && has_mark(attempt.end->marks, Mark::kUnproven));
+}
+
+bool passed_after_retry(const Attempt& attempt) {
+  return attempt.end && has_mark(attempt.end->marks, Mark::kFlaky);
+}
+
+bool is_proven(const ResolvedCase& test) { return test.verdict.outcome != Outcome::kNotrun; }
+
+std::string RerunLine::of(const std::string& case_id) const {
+  return after ? before + shell_quote(case_id) + *after : before;
+}
+
+std::string_view to_string(Suspect suspect) {
+  switch (suspect) {
+    case Suspect::kNone:
+      return "none";
+    case Suspect::kCode:
+      return "code";
+    case Suspect::kDevice:
+      return "device";
+    case Suspect::kUnclear:
+      return "unclear";
+  }
+  return "unclear";
+}
+
+}  // namespace proctor

@@ -1,0 +1,197 @@
+// A run as every report shows it: what its runner recorded, and what follows from that. RunResolver (run_resolver.h) computes
+// each fact once, from the memory of the runner or from a journal; both give the same run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "reports/resolve/packed.h"
+#include "reports/resolve/resolved_case.h"
+
+namespace proctor {
+
+// How many cases had each outcome. `planned` is always the sum of the others.
+struct Summary {
+  std::array<int, kAllOutcomes.size()> counts{};
+
+  int operator[](Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
+  int& operator[](Outcome outcome) { return counts[static_cast<std::size_t>(outcome)]; }
+  int planned() const;
+  // All cases except those that are skip or notrun.
+  int executed() const;
+};
+
+// The cases of one suite on one backend.
+struct SuiteSum {
+  std::string suite{};
+  std::string backend{};
+  Summary summary{};
+  int flaky = 0;
+  std::int64_t duration_ms = 0;
+};
+
+// Cases that failed for one cause (causes.h).
+struct CauseGroup {
+  std::vector<const ResolvedCase*> cases{};  // new failures first, then as planned
+  bool is_new = false;                       // each case is a new failure
+  bool is_flaky = false;                     // the cases were bad and then good
+  bool is_moved = false;                     // the cases were bad on one device, and good on another
+};
+
+// Cases and causes are counted apart: a sentence names which of them it means.
+struct FailureCount {
+  std::size_t failed = 0;  // cases
+  std::size_t flaky = 0;   // cases
+  std::size_t causes = 0;  // of the failed cases
+  std::size_t fresh = 0;   // of `causes`: those without an earlier failure
+};
+
+// Of one device, over all cases.
+struct DeviceShare {
+  std::string device{};
+  int bad = 0;  // attempts that failed there
+  int all = 0;  // attempts there that passed or failed
+  int bad_cases = 0;
+  bool stands_out = false;  // more cases failed there than chance explains
+  double p = 1;             // the probability that it is chance
+};
+
+// "6 of 42 attempts failed on xpu-sim:0, 1 of 125 elsewhere (p = 0.0006)."
+struct DeviceDoubtText {
+  std::string sentence{};
+  std::string device{};
+};
+
+// The place of the run directory in DeviceVerdict::command.
+inline constexpr std::string_view kRunDirectory = "RUN_DIRECTORY";
+
+// What a run shows about its devices: the first line of console, page and summary (device_verdict.h).
+struct DeviceVerdict {
+  // "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3."
+  std::string sentence{};
+  std::vector<std::string> more{};  // one sentence each: evidence, what moved, what was not run
+  std::string exit{};               // what the exit code means
+  std::string advice{};             // "Drain the node, then test the device:"
+  std::string command{};            // "" none; kRunDirectory stands for the run directory
+
+  std::string command_in(const std::string& run_dir) const;
+};
+
+// Cases that were bad first and then good, where no device is to blame.
+struct FlakyCases {
+  int count = 0;
+  bool allowed = true;   // the policy of the run allows that many
+  std::string option{};  // with which the policy would allow them: "--flaky pass:4%"
+};
+
+// What makes a run something else than green and is no case (run_end.h).
+struct RunProblem {
+  std::string name{};  // "flaky": of its testcase
+  std::string title{};
+  std::string message{};
+};
+
+struct ExecEnd {
+  int code = 0;
+  int signal = 0;       // not 0: raised
+  bool is_own = false;  // the command ended by itself, and its code or signal is passed on
+};
+
+// An entry of the list of known failures.
+struct KnownFailureUse {
+  const KnownFailureEntry* entry = nullptr;
+  int hits = 0;                    // cases that failed as it expects
+  std::optional<int> days_left{};  // after the start of the run; below 0: it had expired. None: unknown
+};
+
+std::string days_left_words(int days);  // "3 days left", "the last day", "expired 1 day before"
+
+// The plan of which a run has a part: a shard (`run --shard`), or what other runs of it left (`run --resume`,
+// `plan --rest`).
+struct WholePlan {
+  std::string plan{};         // the digest of its file (PlannedShard::plan); "" of a plan that is no file
+  std::string plan_digest{};  // digest_of_plan() of its cases
+  int planned = 0;            // its cases
+  int shards = 1;
+
+  friend bool operator==(const WholePlan&, const WholePlan&) = default;
+};
+
+// It is moved and never copied: its members point at each other.
+struct ResolvedRun {
+  ResolvedRun() = default;
+  ResolvedRun(ResolvedRun&&) = default;
+  ResolvedRun& operator=(ResolvedRun&&) = default;
+
+  // ---- as recorded ----
+  bool has_plan = false;
+  RunPlanned plan{};                  // `plan.cases` is empty: see `cases`
+  std::vector<ResolvedCase> cases{};  // in the planned order
+  std::vector<Warning> warnings{};
+  std::vector<DeviceHealth> health{};  // without the baselines
+  // What the kernel reports of the devices, at the start and at the end of the run.
+  std::vector<HardwareEvidence> hardware{};
+  // The bytes in use on each device before the first case, where the driver reports them.
+  std::map<std::string, std::uint64_t> device_baseline{};
+  std::optional<StopRequested> stop{};  // the first one
+  std::optional<RunEnded> ended{};
+  int stop_signal = 0;                      // that asked the run to stop; 0: none
+  std::int64_t elapsed_ms = 0;              // from the start of the run to the newest record
+  std::map<std::string, CasePast> pasts{};  // by case; empty: the run had no history
+  std::map<std::string, ProgramRead> programs{};
+  PackedWords words{};
+  std::vector<std::uint32_t> by_id{};  // positions of `cases`, sorted by id
+
+  // ---- what follows ----
+  bool simulated = false;  // the run proves nothing about hardware
+  Summary summary{};
+  std::vector<SuiteSum> suites{};  // by suite and backend
+  // Of failures and of flaky cases. The ones that decide come first: failures before flaky cases, new ones before old ones,
+  // then those with the most cases.
+  std::vector<CauseGroup> causes{};
+  FailureCount failures{};
+  std::vector<DeviceShare> device_shares{};
+  std::vector<DeviceDoubtText> device_doubts{};
+  // None where no device is bad or suspect, and --each-device has nothing to compare.
+  std::optional<DeviceVerdict> device_verdict{};
+  std::vector<KnownFailureUse> known_failures{};  // as long as the list
+  WholePlan whole_plan{};
+  FlakyCases flaky_cases{};
+  bool red_by_flaky_alone = false;  // nothing else makes the run red
+  // Skips that leave open whether the tests of a suite pass on a device, and those that --fail-on-skip does not allow: a
+  // sentence each, without a full stop, that names the option to add.
+  std::vector<std::string> open_skips{};
+  int least_executed = 0;  // cases that had to be executed (run_end.h)
+  ExecEnd exec_end{};      // of `proctor exec`
+  int exit_code = 0;
+  int exit_code_so_far = 0;    // as if the run ended now
+  int ending_signal = 0;       // by which the runner ends itself after the reports; 0: none
+  int shell_exit_code = 0;     // what a shell sees
+  std::string_view verdict{};  // "green", "red", "machine", "incomplete" or "interrupted"
+  std::vector<RunProblem> problems{};
+  std::map<std::string, RerunLine> rerun_lines{};
+
+  const ResolvedCase* find(std::string_view case_id) const;
+  // Returns the digest of a suite's program, or why there is none.
+  ProgramRead program_read(const PlannedSuite& suite) const;
+  bool warned_of(WarningCode code) const;
+  bool warned_of_machine() const;  // by a warning for which is_machine_warning()
+  std::vector<EnvironmentVariable> environment(const Attempt& attempt) const;
+  TelemetryInfo telemetry(const Attempt& attempt) const;
+};
+
+// Returns the ids of the cases that the run left, in the planned order.
+std::vector<std::string> cases_left_by(const ResolvedRun& run);
+
+// Why no case of RunPlanned::no_device_for could run, and what to do next, without a full stop; "" where none of it is
+// missing.
+std::string no_device_text(const RunPlanned& plan);
+
+}  // namespace proctor

@@ -1,0 +1,354 @@
+#include "reports/resolve/run_end.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "harness/core/count_text.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/text.h"
+#include "reports/resolve/truncate.h"
+
+namespace proctor {
+namespace {
+
+// ---- skips that leave a question open, and flaky cases ----
+
+bool unkillable(const ResolvedCase& test) {
+  return std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
+    return attempt.end && attempt.end->termination.unreapable;
+  });
+}
+
+RunCode run_code_of(const RunPlanned& plan, const ResolvedCase& test) {
+  const RunCode code = meaning_of(test.verdict, test.planned.kind).run;
+  const bool by_devices = code == RunCode::kRed && plan.each_device && test.fault_of_devices;
+  return by_devices ? RunCode::kMachine : code;
+}
+
+constexpr std::string_view kOurKind = "proctor";
+
+// What a suite's own tests skipped while they ran, or would have.
+struct SuiteSkips {
+  std::size_t cases = 0;
+  std::size_t skipped = 0;
+  std::string why{};  // of the first one
+};
+
+bool is_skip(const ResolvedCase& test) {
+  const Verdict verdict = test.verdict;
+  return verdict.outcome == Outcome::kSkip && verdict.reason != Reason::kDisabled;
+}
+
+// By the test itself. What Proctor skips states its need, and has rules of its own.
+bool is_own_skip(const ResolvedCase& test) {
+  constexpr Reason kOfProctor[] = {Reason::kNeeds, Reason::kNoDevice, Reason::kNoDriver, Reason::kHidden,
+                                   Reason::kDriverTooOld};
+  const auto is_reason = [&](Reason reason) { return test.verdict.reason == reason; };
+  return is_skip(test) && std::ranges::none_of(kOfProctor, is_reason);
+}
+
+SuiteSkips skips_of(const ResolvedRun& run, const PlannedSuite& suite) {
+  SuiteSkips skips;
+  for (const ResolvedCase& test : run.cases) {
+    if (test.planned.suite != suite.name || test.planned.backend != suite.backend) continue;
+    ++skips.cases;
+    if (is_own_skip(test) && skips.skipped++ == 0) skips.why = clean_text(test.verdict.reason.text());
+  }
+  return skips;
+}
+
+bool has_devices(const RunPlanned& plan, const PlannedSuite& suite) {
+  return suite.devices > 0 &&
+         std::ranges::find(plan.devices, suite.backend, &PlannedDevice::backend) != plan.devices.end();
+}
+
+std::string open_skips_of(const ResolvedRun& run, const PlannedSuite& suite) {
+  const SuiteSkips skips = skips_of(run, suite);
+  if (skips.skipped == 0 || suite.devices_declined || suite.kind == kOurKind) return {};
+  if (has_devices(run.plan, suite) && skips.skipped == skips.cases)
+    return fmt::format("suite `{}` uses devices, and {} ({}). To run without the suite, add --exclude '{}/*'",
+                       suite.name,
+                       skips.cases == 1 ? "its only case was skipped"
+                                        : fmt::format("all of its {} cases were skipped", skips.cases),
+                       skips.why, suite.name);
+  if (suite.devices > 0 || run.plan.vendors_here.empty()) return {};
+  return fmt::format(
+      "suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
+      "--gpus 0 if it needs none",
+      suite.name, count_text(skips.skipped, "case"));
+}
+
+std::string forbidden_skips(const ResolvedRun& run) {
+  const std::string& reasons = run.plan.fail_on_skip;
+  if (reasons.empty()) return {};
+  const auto is_forbidden = [&](const ResolvedCase& test) {
+    return is_skip(test) && glob_match(reasons, test.verdict.reason.text());
+  };
+  const auto count = std::ranges::count_if(run.cases, is_forbidden);
+  if (count == 0) return {};
+  const auto first = std::ranges::find_if(run.cases, is_forbidden);
+  return fmt::format("--fail-on-skip={} was given, and {} skipped, first {} ({})", clean_text(reasons),
+                     count == 1 ? "1 case was" : fmt::format("{} cases were", count),
+                     clean_text(first->planned.id), clean_text(first->verdict.reason.text()));
+}
+
+// Of a small suite a few percent are less than one case.
+int most_flaky(int executed, int budget) { return budget == 0 ? 0 : std::max(1, executed * budget / 100); }
+
+FlakyCases flaky_cases(const ResolvedRun& run) {
+  FlakyCases flaky;
+  for (const ResolvedCase& test : run.cases) flaky.count += test.flaky ? 1 : 0;
+  const int executed = run.summary.executed();
+  const int most = run.plan.flaky_passes ? most_flaky(executed, run.plan.flaky_budget) : 0;
+  flaky.allowed = flaky.count <= most;
+  const int least = (flaky.count * 100 + executed - 1) / std::max(executed, 1);
+  flaky.option = fmt::format("--flaky pass:{}%", flaky.count == 1 ? 1 : std::min(least, 100));
+  return flaky;
+}
+
+int least_executed(const ResolvedRun& run) {
+  const RunPlanned& plan = run.plan;
+  const bool empty_shard = plan.shard && run.cases.empty();
+  const bool may_be_none = empty_shard || (plan.allow_no_device && !plan.no_device_for.empty());
+  return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
+}
+
+std::vector<std::string> open_skips(const ResolvedRun& run) {
+  std::vector<std::string> sentences;
+  if (run.plan.exec) return sentences;
+  for (const PlannedSuite& suite : run.plan.suites) sentences.push_back(open_skips_of(run, suite));
+  sentences.push_back(forbidden_skips(run));
+  std::erase(sentences, "");
+  return sentences;
+}
+
+// ---- the exit code ----
+
+int exit_code_so_far(const ResolvedRun& run) {
+  bool red = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
+  bool machine = run.warned_of_machine();
+  bool incomplete = (!run.plan.no_device_for.empty() && !run.plan.allow_no_device) ||
+                    run.warned_of(WarningCode::kPartIncomplete) || !run.open_skips.empty();
+  for (const ResolvedCase& test : run.cases) {
+    const RunCode code = run_code_of(run.plan, test);
+    red = red || code == RunCode::kRed;
+    machine = machine || code == RunCode::kMachine || unkillable(test) ||
+              has_mark(test.marks, Mark::kDeviceSuspect) || !test.not_tried.empty();
+    incomplete = incomplete || code == RunCode::kIncomplete;
+  }
+  if (red) return kExitRed;
+  if (machine) return kExitMachine;
+  if (incomplete || run.summary.executed() < run.least_executed) return kExitIncomplete;
+  return kExitGreen;
+}
+
+bool is_red_by_flaky_alone(const ResolvedRun& run) {
+  const auto is_red = [&run](const ResolvedCase& test) {
+    return run_code_of(run.plan, test) == RunCode::kRed;
+  };
+  return !run.flaky_cases.allowed && !run.warned_of(WarningCode::kPartRefused) &&
+         std::ranges::none_of(run.cases, is_red);
+}
+
+int shell_exit_code(const ResolvedRun& run) {
+  if (run.ending_signal != 0) return 128 + run.ending_signal;
+  return run.plan.exec ? run.exec_end.code : run.exit_code;
+}
+
+std::string_view verdict_of_run(const ResolvedRun& run) {
+  const int code = run.shell_exit_code;
+  const bool exec = run.plan.exec;
+  const bool as_told = exec && code == kExitGreen;  // a server that was asked to end
+  if (run.stop_signal != 0 && !as_told) return "interrupted";
+  if (code == kExitMachine) return "machine";
+  const bool cut_short = !run.ended || (run.stop && run.stop->reason == StopCause::kParentDied);
+  const bool red = exec ? code != kExitGreen : code == kExitRed;
+  if (red && !(exec && cut_short)) return "red";
+  if (cut_short) return "interrupted";
+  return code == kExitIncomplete ? "incomplete" : "green";
+}
+
+// ---- exec ----
+
+// The last attempt, if its end is known.
+const AttemptEnded* end_of(const ResolvedRun& run) {
+  if (run.cases.empty() || run.cases.front().attempts.empty()) return nullptr;
+  const Attempt& attempt = run.cases.front().attempts.back();
+  return attempt.end ? &*attempt.end : nullptr;
+}
+
+// What the command itself did, when nothing of ours decided.
+ExecEnd own_end(const ResolvedRun& run, const AttemptEnded& end) {
+  if (end.exit_code) {
+    if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
+    if (run.warned_of(WarningCode::kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
+    return {.code = run.warned_of_machine() ? kExitMachine : 0, .signal = 0};
+  }
+  if (run.stop_signal != 0 && (end.termination.forced || !end.exit_signal))
+    return {.code = 0, .signal = run.stop_signal};
+  if (end.exit_signal) return {.code = 0, .signal = *end.exit_signal};
+  return {.code = kExecInternal, .signal = 0};
+}
+
+// A server that was told to end, and did: by that signal, or with 0.
+ExecEnd told_end(const ResolvedRun& run, AttemptEnded end) {
+  end.exit_code = 0;
+  return own_end(run, end);
+}
+
+ExecEnd exec_end(const ResolvedRun& run) {
+  const AttemptEnded* end = end_of(run);
+  if (!end) {  // never started, or the runner was killed
+    if (run.stop_signal != 0) return {.code = 0, .signal = run.stop_signal};
+    const bool started = !run.cases.empty() && !run.cases.front().attempts.empty();
+    return {.code = started ? kExecInternal : kExitMachine, .signal = 0};
+  }
+  if (end->termination.unreapable) return {.code = kExitMachine, .signal = 0};
+  const ReasonMeaning* why = meaning_of_reason(end->verdict);
+  if (why != nullptr && why->exec != 0) return {.code = why->exec, .signal = 0};
+  switch (meaning_of(end->verdict).exec) {
+    case ExecCode::kMachine:
+      return {.code = kExitMachine, .signal = 0};
+    case ExecCode::kLimit:
+      return {.code = kExecTimeout, .signal = 0};
+    case ExecCode::kHarness:
+      return {.code = kExecInternal, .signal = 0};
+    case ExecCode::kCommand:
+      break;
+  }
+  const bool told = end->verdict.outcome == Outcome::kPass && run.stop_signal != 0;
+  return told ? told_end(run, *end) : own_end(run, *end);
+}
+
+bool is_own_end(const AttemptEnded* end) {
+  if (!end || end->termination.unreapable || end->verdict.reason == Reason::kNotReady) return false;
+  const Outcome outcome = end->verdict.outcome;
+  return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
+}
+
+// ---- problems ----
+
+constexpr std::size_t kMostNamed = 20;
+constexpr std::size_t kNameBytes = 200;
+
+// The cases that `is_meant` chooses, one a line.
+template <typename IsMeant>
+std::string named(const ResolvedRun& run, IsMeant is_meant) {
+  std::string text;
+  std::size_t count = 0;
+  for (const ResolvedCase& test : run.cases) {
+    if (!is_meant(test)) continue;
+    if (++count > kMostNamed) continue;
+    text += "\n" + one_line(clean_text(test.planned.id), kNameBytes);
+    if (test.moved) text += ": " + test.headline;
+  }
+  if (count > kMostNamed) text += fmt::format("\nand {} more", count - kMostNamed);
+  return text;
+}
+
+void add_shortage(const ResolvedRun& run, std::vector<RunProblem>& problems) {
+  if (const auto text = no_device_text(run.plan); !text.empty() && !run.plan.allow_no_device)
+    problems.push_back({"no_device", "No device", text + "."});
+  for (const std::string& sentence : run.open_skips)
+    problems.push_back({"skipped", "Skipped tests", sentence + "."});
+  const int executed = run.summary.executed();
+  const int wanted = run.least_executed;
+  if (!run.plan.exec && executed < wanted) {
+    problems.push_back({"min_executed", "Too little was executed",
+                        fmt::format("{} of {} planned cases were executed, at least {} wanted.", executed,
+                                    run.summary.planned(), wanted)});
+  }
+}
+
+void add_chance(const ResolvedRun& run, std::vector<RunProblem>& problems) {
+  const FlakyCases& flaky = run.flaky_cases;
+  if (flaky.allowed) return;
+  problems.push_back(
+      {std::string(kFlakyProblem), "Flaky cases",
+       fmt::format("{} failed and then passed, more than the policy of the run allows. {} allows them:{}",
+                   count_text(flaky.count, "case"), flaky.option, named(run, [&](const ResolvedCase& test) {
+                     return has_mark(test.marks, Mark::kFlaky);
+                   }))});
+}
+
+struct ProblemWarning {
+  WarningCode code;
+  std::string_view name;
+  std::string_view title;
+};
+constexpr std::array kProblemWarnings = {
+    ProblemWarning{WarningCode::kDeviceShortage, "no_device", "No device"},
+    ProblemWarning{WarningCode::kDeviceAccess, "device_access", "Devices cannot be reached"},
+    ProblemWarning{WarningCode::kStackChanged, "stack_changed", "The driver stack changed"},
+    ProblemWarning{WarningCode::kMaskMismatch, "mask_mismatch", "Other devices than those leased"},
+    ProblemWarning{WarningCode::kPartRefused, "part_refused", "A part was refused"},
+    ProblemWarning{WarningCode::kPartIncomplete, "part_incomplete", "A part is incomplete"},
+    ProblemWarning{WarningCode::kReportLost, "report_lost", "A report is missing"},
+    ProblemWarning{WarningCode::kJournalChanged, "journal_changed", "The journal was changed"},
+};
+
+void add_machine(const ResolvedRun& run, std::vector<RunProblem>& problems) {
+  const auto suspect = [&](const ResolvedCase& test) { return test.moved; };
+  const bool not_tried =
+      std::ranges::any_of(run.cases, [&](const ResolvedCase& test) { return !test.not_tried.empty(); });
+  if (not_tried || std::ranges::any_of(run.cases, suspect)) {
+    const std::string what = run.device_verdict ? run.device_verdict->sentence
+                                                : "Cases failed on one device and passed on another.";
+    problems.push_back({std::string(kDeviceProblem), "Suspect device", what + named(run, suspect)});
+  }
+  for (const Warning& warning : run.warnings) {
+    const auto of = std::ranges::find(kProblemWarnings, warning.code, &ProblemWarning::code);
+    if (of != kProblemWarnings.end())
+      problems.push_back({std::string(of->name), std::string(of->title), warning.text});
+  }
+  if (std::ranges::any_of(run.cases, unkillable)) {
+    problems.push_back({"unkillable", "A process could not be killed",
+                        "A process of these cases did not die:" + named(run, unkillable)});
+  }
+}
+
+}  // namespace
+
+void resolve_exit_code(ResolvedRun& run) {
+  run.flaky_cases = flaky_cases(run);
+  run.least_executed = least_executed(run);
+  run.open_skips = open_skips(run);
+  run.exit_code_so_far = exit_code_so_far(run);
+  run.exit_code = run.exit_code_so_far == kExitGreen && !run.ended ? kExitIncomplete : run.exit_code_so_far;
+  run.red_by_flaky_alone = is_red_by_flaky_alone(run);
+  if (run.plan.exec) {
+    run.exec_end = exec_end(run);
+    run.exec_end.is_own = is_own_end(end_of(run));
+  }
+  run.ending_signal = run.plan.exec ? run.exec_end.signal : run.stop_signal;
+  run.shell_exit_code = shell_exit_code(run);
+  run.verdict = verdict_of_run(run);
+}
+
+RunProblem interruption(const ResolvedRun& run) {
+  return {"interrupted", "The run was interrupted",
+          fmt::format("{}; {} of {} cases have no result.",
+                      run.stop ? "It was stopped: " + run.stop->reason.text() : "Its runner was killed",
+                      run.summary[Outcome::kNotrun], run.summary.planned())};
+}
+
+void resolve_problems(ResolvedRun& run) {
+  const int code = run.shell_exit_code;
+  std::vector<RunProblem> problems;
+  if (code != kExitGreen && run.verdict == "interrupted") problems.push_back(interruption(run));
+  add_shortage(run, problems);
+  add_chance(run, problems);
+  add_machine(run, problems);
+  const bool bad_case = std::ranges::any_of(run.cases, &ResolvedCase::bad);
+  if (problems.empty() && !bad_case && code != kExitGreen) {
+    problems.push_back({std::string(kUnexplained), fmt::format("Exit code {}", code),
+                        "No case of its own explains it: see the warnings and the job summary."});
+  }
+  run.problems = std::move(problems);
+}
+
+}  // namespace proctor

@@ -1,0 +1,60 @@
+// How a run ends: its exit code, and what makes it something else than green and is no case.
+//
+// The exit code is the first of these that applies (harness/core/exit_code.h, docs/reference/outcomes.md):
+//   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
+//       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
+//       than the policy allows (a budget above 0 % allows at least one)
+//   75  a case that was bad on one device only (device_suspect), or that a device could not run (--each-device), any
+//       other error, device_lost,
+//       notrun(device_lost), notrun(device_unhealthy), notrun(breaker), a process that could not be killed,
+//       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that
+//       the command line asked for and the machine lacks
+//   3   any other notrun, nothing executed, no device of a kind that a suite needs, skips that leave open whether the tests
+//       pass on a device (open_skips), fewer executed than --min-executed, a run whose runner was killed before it had said all, even after the last case
+//   0   otherwise
+//
+// That of `proctor exec` is the first of these that applies (docs/reference/exec.md):
+//
+//   unkillable process, device lost, no device       75   the machine: retry elsewhere
+//   time limit, stall limit, --deadline              124  we ended it
+//   not found                                        127
+//   not executable                                   126
+//   no process could be made (EAGAIN, ENOMEM, ...)   75
+//   guard lost, no end recorded                      125  we failed
+//   a server (--ready-regex) told to end, and did    0    by that signal, or with 0 after it
+//   stopped by a signal, killed after the grace      that signal
+//   ended by a signal                                that signal
+//   exited with 0 before it was ready                1    (--ready-regex)
+//   exited with 0, its output could not be passed on 125
+//   exited with N                                    N, also after a signal was forwarded to it
+#pragma once
+
+#include <string_view>
+
+#include "reports/resolve/resolved_run.h"
+
+namespace proctor {
+
+// Sets the exit code and all that it follows from: flaky cases, skips, the least number of executed cases.
+void resolve_exit_code(ResolvedRun& run);
+
+// Call it after resolve_device_verdict(). Sets ResolvedRun::problems: at least one where the exit code is not 0 and no case
+// is bad. Every format that CI systems read shows each of them as an error of the suite `proctor.run`, so that no report is
+// green where the exit code is not.
+void resolve_problems(ResolvedRun& run);
+
+inline constexpr std::string_view kRunSuite = "proctor.run";
+
+// The name of the problem that says that nothing else explains the exit code.
+inline constexpr std::string_view kUnexplained = "exit_code";
+
+// The name of the problem of flaky cases that the policy of the run does not allow.
+inline constexpr std::string_view kFlakyProblem = "flaky";
+
+// The name of the problem of devices that cases failed on, or could not run on, while they passed on others.
+inline constexpr std::string_view kDeviceProblem = "device_suspect";
+
+// That it was stopped from outside, or killed.
+RunProblem interruption(const ResolvedRun& run);
+
+}  // namespace proctor

@@ -1,0 +1,302 @@
+#include "reports/resolve/run_end.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "reports/formats/junit.h"
+#include "reports/formats/summary.h"
+#include "reports/resolve/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+// How one case can end, with what the public table of exit codes calls it.
+struct Ending {
+  Outcome outcome;
+  const char* reason;
+  const char* kind;
+  char colour;  // g: good, r: the code is red, m: the machine is red, i: incomplete
+  bool executed;
+};
+constexpr Ending kEndings[] = {
+    {Outcome::kPass, "", "proctor", 'g', true},
+    {Outcome::kFail, "", "proctor", 'r', true},
+    {Outcome::kFail, "setup", "pytest", 'r', true},
+    {Outcome::kError, "no_result", "proctor", 'r', true},
+    {Outcome::kError, "spawn:ENOENT", "gtest", 'r', true},
+    {Outcome::kError, "spawn:EAGAIN", "gtest", 'm', true},
+    {Outcome::kError, "result_mismatch", "proctor", 'r', true},
+    {Outcome::kError, "discovery", "gtest", 'r', true},
+    {Outcome::kError, "guard_lost", "proctor", 'm', true},
+    {Outcome::kTimeout, "", "command", 'r', true},
+    {Outcome::kStall, "", "proctor", 'r', true},
+    {Outcome::kCrash, "signal:11", "proctor", 'r', true},
+    {Outcome::kDeviceLost, "", "proctor", 'm', true},
+    {Outcome::kSkip, "needs:devices>=2", "proctor", 'g', false},
+    {Outcome::kXfail, "known", "proctor", 'g', true},
+    {Outcome::kXpass, "", "proctor", 'r', true},
+    {Outcome::kXpass, "", "pytest", 'g', true},
+    {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
+    {Outcome::kNotrun, "budget", "proctor", 'i', false},
+    {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
+    {Outcome::kNotrun, "device_unhealthy", "proctor", 'm', false},
+    {Outcome::kNotrun, "breaker", "proctor", 'm', false},
+};
+
+// Circumstances of the run that decide too.
+struct Circumstances {
+  bool strict, warn, unreapable, no_device;
+  int min_executed;
+};
+
+int oracle(const std::vector<Ending>& endings, const Circumstances& run) {
+  std::string colours;
+  int executed = 0;
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const bool good = endings[i].outcome == Outcome::kPass || endings[i].outcome == Outcome::kSkip;
+    const bool made_red = i == 0 && run.strict && run.warn && good;
+    colours += made_red ? 'r' : endings[i].colour;
+    executed += made_red || endings[i].executed;
+  }
+  const auto any = [&colours](char colour) { return colours.find(colour) != std::string::npos; };
+  if (any('r')) return 1;
+  if (any('m') || (run.unreapable && !endings.empty())) return 75;
+  const bool enough = executed >= 1 && executed >= run.min_executed;
+  return any('i') || !enough || run.no_device ? 3 : 0;
+}
+
+ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& run,
+                       const std::vector<Event>& more = {}) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id, endings[i].kind));
+    AttemptEnded end = ended(id, {endings[i].outcome, reason_in_words(endings[i].reason)});
+    end.termination.unreapable = run.unreapable && i == 0;
+    if (run.warn && i == 0) end.marks = {Mark::kWarn};
+    events.push_back(end);
+    events.push_back(concluded(id, end.verdict));
+  }
+  RunPlanned plan = plan_of(std::move(cases));
+  plan.strict = run.strict;
+  plan.min_executed = run.min_executed;
+  plan.no_device_for = run.no_device ? "cuda" : "";
+  events[0] = std::move(plan);
+  events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  events.insert(events.end(), more.begin(), more.end());
+  return model_of(events);
+}
+
+TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
+  for (const bool allowed : {false, true}) {
+    for (const int min_executed : {0, 1}) {
+      RunPlanned plan = plan_of({planned("s/a")});
+      plan.no_device_for = "cuda";
+      plan.allow_no_device = allowed;
+      plan.min_executed = min_executed;
+      const ResolvedRun model =
+          model_of({plan, concluded("s/a", {Outcome::kSkip, Reason::kNoDevice}), RunEnded{"x", 1}});
+      EXPECT_EQ(model.exit_code, allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
+      const bool green = junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+      EXPECT_EQ(green, model.exit_code == 0);
+    }
+  }
+}
+
+// Of the root element.
+bool is_green_in_junit(const ResolvedRun& model) {
+  return junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+}
+
+TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
+  std::vector<std::vector<Ending>> runs = {{}};
+  for (const Ending& a : kEndings) {
+    runs.push_back({a});
+    for (const Ending& b : kEndings) runs.push_back({a, b});
+  }
+  int seen[256] = {};
+  for (int bits = 0; bits < 16; ++bits) {
+    for (int min_executed = 0; min_executed <= 2; ++min_executed) {
+      const Circumstances run{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
+                              min_executed};
+      for (const auto& endings : runs) {
+        const int code = model_with(endings, run).exit_code;
+        if (min_executed == 1 && !run.strict) {
+          ASSERT_EQ(code == 0, is_green_in_junit(model_with(endings, run)));
+        }
+        ASSERT_EQ(code, oracle(endings, run))
+            << ::testing::PrintToString(endings.size()) << " cases, first "
+            << (endings.empty() ? ""
+                                : to_string(Verdict{endings[0].outcome, reason_in_words(endings[0].reason)}))
+            << ", last "
+            << (endings.empty()
+                    ? ""
+                    : to_string(Verdict{endings.back().outcome, reason_in_words(endings.back().reason)}))
+            << ", bits " << bits << ", min " << min_executed;
+        ++seen[code];
+      }
+    }
+  }
+  EXPECT_TRUE(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[75] > 0);
+}
+
+// Of a suite of pytest with two cases, on a machine with devices of `vendors`.
+struct SkipRow {
+  const char* what;
+  std::vector<std::string> vendors;
+  int devices;
+  bool declined;
+  std::vector<Verdict> verdicts;
+  std::string kind = "pytest";
+  std::string fail_on_skip = "";
+  bool incomplete = false;
+};
+
+TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
+  const Verdict pass{Outcome::kPass, {}};
+  const Verdict skip{Outcome::kSkip, {Reason::kFramework, "no CUDA"}};
+  const Verdict disabled{Outcome::kSkip, Reason::kDisabled};
+  for (const SkipRow& row : {
+           SkipRow{"no device although there is one", {"cuda"}, 0, false, {pass, skip}, "pytest", "", true},
+           SkipRow{"somebody wrote none", {"cuda"}, 0, true, {pass, skip}},
+           SkipRow{"there is none", {}, 0, false, {pass, skip}},
+           SkipRow{"nothing skipped", {"cuda"}, 0, false, {pass, pass}},
+           SkipRow{"disabled by the framework", {"cuda"}, 0, false, {pass, disabled}},
+           SkipRow{"some skipped with a device", {"cuda"}, 1, false, {pass, skip}},
+           SkipRow{"all skipped with a device", {"cuda"}, 1, false, {skip, skip}, "pytest", "", true},
+           SkipRow{"Proctor's own state their needs", {"cuda"}, 1, false, {skip, skip}, "proctor"},
+           SkipRow{"every skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*", true},
+           SkipRow{"this skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*CUDA", true},
+           SkipRow{"another skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*torch*"},
+       }) {
+    SCOPED_TRACE(row.what);
+    RunPlanned plan = plan_of({planned("s/a", row.kind), planned("s/b", row.kind)});
+    for (PlannedCase& test : plan.cases) test.backend = row.devices > 0 ? "cuda" : "none";
+    plan.suites = {PlannedSuite{.name = plan.cases[0].suite,
+                                .backend = plan.cases[0].backend,
+                                .kind = row.kind,
+                                .devices = row.devices,
+                                .devices_declined = row.declined}};
+    plan.vendors_here = row.vendors;
+    plan.fail_on_skip = row.fail_on_skip;
+    if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
+    const ResolvedRun model = model_of(
+        {plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});
+    EXPECT_EQ(!model.open_skips.empty(), row.incomplete);
+    EXPECT_TRUE(!row.incomplete || model.exit_code == 3);
+    EXPECT_EQ(model.exit_code == 0, is_green_in_junit(model));
+  }
+}
+
+TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
+  for (const WarningCode changed : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
+    const auto code = [&](Outcome outcome) {
+      return model_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
+                       concluded("s/0", {outcome, ""}), Warning{changed, "..."}})
+          .exit_code;
+    };
+    EXPECT_EQ(code(Outcome::kPass), 75) << to_string(changed);
+    EXPECT_EQ(code(Outcome::kFail), 1) << "the code's red comes first";
+  }
+}
+
+TEST(ExitCode, EveryOutcomeIsInTheTable) {
+  for (const Outcome outcome : kAllOutcomes) {
+    EXPECT_TRUE(std::any_of(std::begin(kEndings), std::end(kEndings), [outcome](const Ending& e) {
+      return e.outcome == outcome;
+    })) << to_string(outcome);
+  }
+}
+
+ResolvedRun run_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget,
+                           Mark mark = Mark::kFlaky) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events(1);
+  for (std::size_t i = 0; i < of; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    events.push_back(started(id));
+    events.push_back(ended(id, {Outcome::kPass, ""}));
+    events.push_back(concluded(id, {Outcome::kPass, ""}, i < flaky ? Marks{mark} : Marks{}));
+  }
+  RunPlanned plan = plan_of(cases);
+  plan.flaky_passes = passes;
+  plan.flaky_budget = budget;
+  events.front() = plan;
+  events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  return model_of(events);
+}
+
+int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, Mark mark = Mark::kFlaky) {
+  return run_with_marks(flaky, of, passes, budget, mark).exit_code;
+}
+
+TEST(ExitCode, AFlakyCaseIsRedUnlessThePolicyHasABudgetForIt) {
+  EXPECT_EQ(code_with_marks(1, 100, false, 100), 1);
+  EXPECT_EQ(code_with_marks(2, 100, true, 2), 0);
+  EXPECT_EQ(code_with_marks(3, 100, true, 2), 1);
+  EXPECT_EQ(code_with_marks(1, 4, true, 2), 0) << "2 % of 4 is less than one case, and one is allowed";
+  EXPECT_EQ(code_with_marks(2, 4, true, 2), 1);
+  EXPECT_EQ(code_with_marks(1, 4, true, 0), 1);
+  EXPECT_EQ(code_with_marks(0, 10, false, 0), 0);
+}
+
+TEST(ExitCode, TheOptionThatAllowsFlakyCasesIsTheLeastThatDoes) {
+  for (const auto& [count, of, passes] : {std::tuple<std::size_t, std::size_t, bool>{1, 4, false},
+                                          {1, 4, true},
+                                          {3, 4, false},
+                                          {3, 100, true},
+                                          {7, 300, true}}) {
+    const ResolvedRun model = run_with_marks(count, of, passes, 0);
+    const std::string option = model.flaky_cases.option;
+    constexpr std::string_view kBefore = "--flaky pass:";
+    ASSERT_TRUE(option.starts_with(kBefore) && option.ends_with('%')) << option;
+    const int allowed = std::stoi(option.substr(kBefore.size()));
+    EXPECT_EQ(code_with_marks(count, of, true, allowed), 0) << option;
+    EXPECT_EQ(code_with_marks(count, of, true, allowed - 1), 1) << option;
+  }
+}
+
+TEST(ExitCode, ASuspectDeviceIsTheMachines) {
+  EXPECT_EQ(code_with_marks(1, 10, false, 0, Mark::kDeviceSuspect), 75);
+}
+
+TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
+  EXPECT_EQ(model_of({plan_of({planned("s/a")}), started("s/a")}).exit_code, 3);
+  EXPECT_EQ(model_of({}).exit_code, 3);
+}
+
+// Also where it was killed after its last case, while it wrote what it had still to say: in every format.
+TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
+  std::vector<Event> good = {plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kPass, ""}),
+                             concluded("s/a", {Outcome::kPass, ""})};
+  ResolvedRun model = model_of(good);
+  EXPECT_EQ(model.exit_code, 3);
+  EXPECT_EQ(model.verdict, "interrupted");
+  EXPECT_FALSE(is_green_in_junit(model));
+  EXPECT_THAT(summary_markdown(model), ::testing::Not(::testing::HasSubstr("GREEN")));
+  good.emplace_back(RunEnded{"2026-01-31T12:00:01Z", 1000});
+  model = model_of(good);
+  EXPECT_EQ(model.exit_code, 0);
+  EXPECT_EQ(model.verdict, "green");
+  EXPECT_TRUE(is_green_in_junit(model));
+}
+
+TEST(ExitCode, AShellSeesTheSignal) {
+  EXPECT_EQ(model_with({kEndings[0]}, {}).shell_exit_code, 0);
+  const std::vector<Event> at_deadline = {StopRequested{0, StopCause::kDeadline, 1}};
+  EXPECT_EQ(model_with({kEndings[0]}, {}, at_deadline).shell_exit_code, 0);
+  const std::vector<Event> by_signal = {at_deadline[0], StopRequested{15, StopCause::kSignal, 2},
+                                        StopRequested{2, StopCause::kSignal, 3}};
+  EXPECT_EQ(model_with({kEndings[0]}, {}, by_signal).shell_exit_code, 143);
+}
+
+}  // namespace
+}  // namespace proctor

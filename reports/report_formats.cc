@@ -9,8 +9,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/accept/accept_report.h"
-#include "reports/accept/accept_summary.h"
+#include "reports/accept/accept_words.h"
 #include "reports/formats/ctrf.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/metrics.h"

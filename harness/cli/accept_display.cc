@@ -10,9 +10,7 @@
 #include "harness/core/text.h"
 #include "harness/devices/health/drained.h"
 #include "harness/evidence/kernel_log.h"
-#include "reports/accept/accept_json.h"
-#include "reports/accept/accept_table.h"
-#include "reports/accept/judge_acceptance.h"
+#include "reports/accept/accept_words.h"
 
 namespace proctor::cli {
 namespace {
@@ -62,6 +60,8 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
   question_.steps = accept.steps();
   question_.again = typed_line(accept.again);
   question_.expected = accept.expected;
+  question_.command_line = typed_line(accept.command_line);
+  question_.run_dir = prepared.run_dir;
   question_.before = ask();
   const KernelLog log = KernelLog::from_environment();
   if (!log.problem().empty() && (log.is_stand_in() || checked.typed.machine.sim.empty()))
@@ -79,18 +79,17 @@ FactsOfCards AcceptDisplay::ask() {
   return std::move(facts->cards);
 }
 
-void AcceptDisplay::before_reports(const ResolvedRun& model) {
+void AcceptDisplay::before_reports(const ResolvedRun& run) {
   question_.after = ask();
-  acceptance_ = judge_acceptance(model, question_);
-  acceptance_.command_line = typed_line(checked_.typed.accept.command_line);
-  const std::string text = accept_json(acceptance_, question_, prepared_.run_dir);
+  report_ = judge_acceptance(run, question_);
+  const std::string text = accept_json(report_);
   write_files(text);
-  auto report = parse_accept_report(text);
-  if (!report) return void(fail(report.error()));
-  report_ = *std::move(report);
+  auto read = parse_accept_report(text);
+  if (!read) return void(fail(read.error()));
+  report_ = *std::move(read);
 }
 
-int AcceptDisplay::judge(const ResolvedRun& /*model*/) { return exit_code(acceptance_); }
+int AcceptDisplay::judge(const ResolvedRun& /*run*/) { return report_.exit_code; }
 
 void AcceptDisplay::print(const std::string& text) { output_.write(shown(text)); }
 
@@ -98,15 +97,15 @@ void AcceptDisplay::print_headline() {
   const std::string line = accept_headline(report_);
   const std::string& colour = checked_.typed.console.colour;
   const bool colours = colour == "auto" ? output_.colours() : colour == "always";
-  const char* code = acceptance_.verdict == AcceptVerdict::kAccepted   ? "1;32"
-                     : acceptance_.verdict == AcceptVerdict::kRejected ? "1;31"
-                                                                       : "1;33";
+  const char* code = report_.verdict == AcceptVerdict::kAccepted   ? "1;32"
+                     : report_.verdict == AcceptVerdict::kRejected ? "1;31"
+                                                                   : "1;33";
   output_.write(colours ? fmt::format("\033[{}m{}\033[0m\n", code, shown(line)) : shown(line) + "\n");
 }
 
 // The verdict is the end: what follows the table of devices are the reasons.
-void AcceptDisplay::finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) {
-  console_.finish(model, shell_code, rendered);
+void AcceptDisplay::finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) {
+  console_.finish(run, shell_code, rendered);
   settle_devices();
   const std::size_t terminal = columns_of_stdout();
   const std::size_t columns = terminal == 0 ? kUsualColumns : terminal;
@@ -128,27 +127,26 @@ void AcceptDisplay::write_files(const std::string& text) {
 void AcceptDisplay::settle_devices() {
   const LeaseDirectory* leases = prepared_.placed.leases;
   if (leases == nullptr) {
-    if (checked_.typed.accept.drain && acceptance_.verdict == AcceptVerdict::kRejected)
+    if (checked_.typed.accept.drain && report_.verdict == AcceptVerdict::kRejected)
       print("nothing is drained: no other run can see these devices\n");
     return;
   }
   const DrainList list(leases->path());
-  for (const AcceptedDevice& device : acceptance_.devices) {
+  for (const AcceptedDevice& device : report_.devices) {
     const auto drained = list.find(device.id);
     const bool by_run = drained && !drained->run.empty();
     const int level = by_run && drained->reason == kRejected ? level_of(*drained) : 0;
-    if (device.verdict == AcceptVerdict::kAccepted && by_run && level <= acceptance_.level) {
+    if (device.verdict == AcceptVerdict::kAccepted && by_run && level <= report_.level) {
       const auto undrained = list.undrain(device.id);
       if (!undrained) fail(undrained.error());
       if (undrained) print(device.id + " gets cases again\n");
     }
     const bool is_here = !device.id.starts_with("missing:");
     if (!checked_.typed.accept.drain || device.verdict != AcceptVerdict::kRejected || !is_here) continue;
-    const auto done =
-        list.drain({.device = device.id,
-                    .reason = kRejected,
-                    .evidence = fmt::format("{}{}: {}", kLevel, acceptance_.level, device.reason()),
-                    .run = checked_.run_id});
+    const auto done = list.drain({.device = device.id,
+                                  .reason = kRejected,
+                                  .evidence = fmt::format("{}{}: {}", kLevel, report_.level, device.reason()),
+                                  .run = checked_.run_id});
     if (!done) fail(done.error());
     if (done) print(describe(*list.find(device.id)) + "\n");
   }

@@ -6,8 +6,7 @@
 
 #include "harness/cli/console/console.h"
 #include "harness/cli/steps/prepared.h"
-#include "reports/accept/accept_report.h"
-#include "reports/accept/acceptance.h"
+#include "reports/accept/judge_acceptance.h"
 
 namespace proctor::cli {
 
@@ -41,7 +40,6 @@ class AcceptDisplay : public RunDisplay {
   ConsoleOutput& output_;
   Console console_;
   AcceptQuestion question_;
-  Acceptance acceptance_;
   AcceptReport report_;  // as accept.json has it
 };
 

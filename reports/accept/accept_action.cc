@@ -1,27 +1,11 @@
-#include "reports/accept/accept_action.h"
-
 #include <array>
 #include <optional>
 
 #include "harness/core/text.h"
-#include "harness/core/whole_table.h"
+#include "reports/accept/accept_parts.h"
 
 namespace proctor {
 namespace {
-
-struct ActionName {
-  AcceptAction known;
-  std::string_view spelling;
-};
-constexpr auto kNames = std::to_array<ActionName>({
-    {AcceptAction::kRetest, "retest"},
-    {AcceptAction::kFixSoftware, "fix software"},
-    {AcceptAction::kReset, "reset"},
-    {AcceptAction::kReboot, "reboot"},
-    {AcceptAction::kReseat, "reseat"},
-    {AcceptAction::kReplace, "replace"},
-});
-static_assert(is_whole(kNames, kAcceptActions));
 
 struct Rule {
   std::string_view glob;
@@ -61,16 +45,13 @@ constexpr auto kRules = std::to_array<Rule>({
 
 }  // namespace
 
-std::string_view to_string(AcceptAction action) { return kNames[static_cast<std::size_t>(action)].spelling; }
-
-ActionRule action_for(std::string_view name, const Verdict& verdict) {
-  std::size_t rank = 0;
-  for (const Rule& rule : kRules) {
-    const bool same = !rule.outcome || *rule.outcome == verdict.outcome;
+ActionRule action_for(std::string_view name, Outcome outcome) {
+  for (std::size_t rank = 0; rank < kRules.size(); ++rank) {
+    const Rule& rule = kRules[rank];
+    const bool same = !rule.outcome || *rule.outcome == outcome;
     if (same && glob_match(rule.glob, name)) return {.rank = rank, .action = rule.action};
-    ++rank;
   }
-  return {.rank = rank, .action = AcceptAction::kRetest};
+  return {.rank = kRules.size(), .action = AcceptAction::kRetest};
 }
 
 }  // namespace proctor

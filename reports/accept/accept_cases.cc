@@ -31,38 +31,6 @@ std::string vendor_code(const AttemptEnded& end) {
   return {};
 }
 
-std::string words_of(const ResolvedRun& run, const ResolvedCase& test, const Attempt& attempt) {
-  const bool only_warned = !is_bad(verdict_of(attempt).outcome);
-  const auto about_it = [&](const Warning& warning) {
-    return warning.code == WarningCode::kCaseWarning &&
-           warning.text.find(test.planned.id) != std::string::npos;
-  };
-  const auto warning = std::ranges::find_if(run.warnings, about_it);
-  if (only_warned && warning != run.warnings.end()) return one_line(warning->text, kLongestWords);
-  std::string words = fmt::format("{}: {}", test.planned.id, attempt.headline);
-  const bool told = attempt.end && !attempt.end->failures.empty();
-  const Failure failure = told ? attempt.end->failures.front() : Failure{};
-  if (!failure.got.empty() && words.find(failure.got) == std::string::npos)
-    words += fmt::format(" (expected {}, got {})", failure.expected, failure.got);
-  return one_line(words, kLongestWords);
-}
-
-AcceptFinding finding_of(const ResolvedRun& run, const ResolvedCase& test, const Attempt& attempt,
-                         const AcceptStep& step) {
-  const Verdict verdict = verdict_of(attempt);
-  const std::string words = words_of(run, test, attempt);
-  // A query that hangs decides the action, whichever check called it.
-  const bool is_silent = verdict.reason.text() == kHeld;
-  AcceptFinding finding{.step = std::string(step.name),
-                        .case_id = test.planned.id,
-                        .words = words,
-                        .code = attempt.end ? vendor_code(*attempt.end) : "",
-                        .evidence = attempt.start.log,
-                        .rule = is_silent ? action_for("*", {Outcome::kDeviceLost, {}})
-                                          : action_for(without_backend(test.planned.id), verdict)};
-  return finding;
-}
-
 // Cases of these suites look at all devices of the machine, whichever they hold.
 bool is_about_machine(const ResolvedCase& test) { return test.planned.id.starts_with("visibility."); }
 
@@ -76,7 +44,8 @@ class CaseJudge {
   CaseJudge(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices)
       : run_(run), question_(question), devices_(devices) {
     for (auto& [id, device] : devices_) {
-      for (const AcceptStep* step : question.steps.taken) device.steps.push_back({.step = step});
+      for (const AcceptStep* step : question.steps.taken)
+        device.steps.push_back({.name = std::string(step->name), .step = step});
     }
   }
 
@@ -124,6 +93,42 @@ class CaseJudge {
       if (device.backend == test.planned.backend) ids.push_back(device.id);
     }
     return ids;
+  }
+
+  // ---- The words of a failure ----
+
+  const Warning* warning_about(const ResolvedCase& test) const {
+    const auto is_about = [&](const Warning& warning) {
+      return warning.code == WarningCode::kCaseWarning &&
+             warning.text.find(test.planned.id) != std::string::npos;
+    };
+    const auto found = std::ranges::find_if(run_.warnings, is_about);
+    return found == run_.warnings.end() ? nullptr : &*found;
+  }
+
+  std::string words_of(const ResolvedCase& test, const Attempt& attempt) const {
+    const Warning* warning = is_bad(verdict_of(attempt).outcome) ? nullptr : warning_about(test);
+    if (warning != nullptr) return one_line(warning->text, kLongestWords);
+    std::string words = fmt::format("{}: {}", test.planned.id, attempt.headline);
+    const bool has_failure = attempt.end && !attempt.end->failures.empty();
+    const Failure failure = has_failure ? attempt.end->failures.front() : Failure{};
+    if (!failure.got.empty() && words.find(failure.got) == std::string::npos)
+      words += fmt::format(" (expected {}, got {})", failure.expected, failure.got);
+    return one_line(words, kLongestWords);
+  }
+
+  AcceptFinding finding_of(const OfCase& found, const Attempt& attempt) const {
+    const std::string& id = found.test->planned.id;
+    const Verdict& verdict = verdict_of(attempt);
+    // A query that hangs decides the action, whichever check called it.
+    const bool is_silent = verdict.reason.text() == kHeld;
+    return {.step = std::string(found.step->name),
+            .case_id = id,
+            .words = words_of(*found.test, attempt),
+            .code = attempt.end ? vendor_code(*attempt.end) : "",
+            .evidence = attempt.start.log,
+            .rule = is_silent ? action_for("*", Outcome::kDeviceLost)
+                              : action_for(without_backend(id), verdict.outcome)};
   }
 
   // ---- The result of each attempt ----
@@ -277,7 +282,7 @@ class CaseJudge {
       if (own == nullptr) continue;
       ++own->failed;
       if (!on_all) guilty_[suite_of(*found.test)].insert(alone.device);
-      AcceptFinding finding = finding_of(run_, *found.test, *alone.attempt, *found.step);
+      AcceptFinding finding = finding_of(found, *alone.attempt);
       if (on_all) {
         finding.rule.action = AcceptAction::kFixSoftware;
         finding.words += "; all devices fail it";
@@ -296,7 +301,7 @@ class CaseJudge {
       } else {
         leave_open({id}, found,
                    fmt::format("the software or one of {} is at fault: {}", fmt::join(failed, ", "),
-                               words_of(run_, *found.test, *found.alone.front().attempt)),
+                               words_of(*found.test, *found.alone.front().attempt)),
                    "fix the software, or take one device out of the machine");
       }
     }
@@ -315,12 +320,12 @@ class CaseJudge {
 
   void apply(const Attribution& attribution, const Attempt& attempt, const OfCase& found) {
     using Kind = Attribution::Kind;
-    const std::string words = words_of(run_, *found.test, attempt);
+    const std::string words = words_of(*found.test, attempt);
     if (attribution.kind == Kind::kDevice) {
       const std::string& id = attribution.devices.front();
       if (AcceptStepResult* own = result(id, *found.step)) {
         ++own->failed;
-        devices_.at(id).findings.push_back(finding_of(run_, *found.test, attempt, *found.step));
+        devices_.at(id).findings.push_back(finding_of(found, attempt));
         devices_.at(id).findings.back().words += partners_of(id, found);
       }
     } else if (attribution.kind == Kind::kExplained) {

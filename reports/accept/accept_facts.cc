@@ -21,17 +21,8 @@ constexpr const char* kWorn = "management/Inventory.NoRemapFailed";
 constexpr const char* kReset = "management/Inventory.NeedsNoReset";
 
 void report(AcceptedDevice& device, const char* rule, const std::string& words) {
-  device.findings.push_back({.step = "inventory",
-                             .case_id = {},
-                             .words = words,
-                             .code = {},
-                             .evidence = "accept.json",
-                             .rule = action_for(rule, {Outcome::kFail, {}})});
-}
-
-const json* told(const FactsOfCards& facts, const std::string& id, const char* key) {
-  const auto card = facts.find(id);
-  return card == facts.end() ? nullptr : card->second.find(key);
+  device.findings.push_back(
+      {.step = "inventory", .words = words, .evidence = "accept.json", .rule = action_for(rule)});
 }
 
 // ---- What is wrong by itself ----
@@ -50,10 +41,10 @@ constexpr Counter kCounters[] = {
     {"replays", 100, kLink, "packets that its link repeated"},
 };
 
-void judge_counters(const AcceptQuestion& question, AcceptedDevice& device) {
+void judge_counters(AcceptedDevice& device) {
   for (const Counter& counter : kCounters) {
-    const json* before = told(question.before, device.id, counter.key);
-    const json* after = told(question.after, device.id, counter.key);
+    const json* before = device.before.find(counter.key);
+    const json* after = device.after.find(counter.key);
     if (before == nullptr || after == nullptr || !before->is_number() || !after->is_number()) continue;
     if (after->get<double>() - before->get<double>() > counter.most)
       report(device, counter.rule,
@@ -61,14 +52,14 @@ void judge_counters(const AcceptQuestion& question, AcceptedDevice& device) {
   }
 }
 
-void judge_state(const AcceptQuestion& question, AcceptedDevice& device) {
+void judge_state(AcceptedDevice& device) {
   const auto is_true = [&](const char* key) {
-    const json* value = told(question.after, device.id, key);
-    return value != nullptr && value->is_boolean() && value->get<bool>();
+    const json* value = device.after.find(key);
+    return value != nullptr && *value == true;
   };
   if (is_true("remap_failed")) report(device, kWorn, "a row of its memory could not be remapped");
   if (is_true("remap_pending")) report(device, kRemap, "a row of its memory waits to be remapped");
-  const json* reset = told(question.after, device.id, "reset_reason");
+  const json* reset = device.after.find("reset_reason");
   if (reset != nullptr && reset->is_string() && !reset->get<std::string>().empty())
     report(device, kReset, "it asks for a reset: " + reset->get<std::string>());
 }
@@ -80,17 +71,17 @@ const char* rule_of(const std::string& key) {
 }
 
 // Returns the larger of two numbers, because an idle link is slow.
-const json* best_told(const AcceptQuestion& question, const std::string& id, const std::string& key) {
-  const json* before = told(question.before, id, key.c_str());
-  const json* after = told(question.after, id, key.c_str());
+const json* best_fact(const AcceptedDevice& device, const std::string& key) {
+  const json* before = device.before.find(key);
+  const json* after = device.after.find(key);
   if (before == nullptr || after == nullptr) return after == nullptr ? before : after;
   return before->is_number() && after->is_number() && *before > *after ? before : after;
 }
 
-void judge_expected(const ExpectedModel& expected, const AcceptQuestion& question, AcceptedDevice& device) {
+void judge_expected(const ExpectedModel& expected, AcceptedDevice& device) {
   for (const auto& [key, wanted] : expected.facts) {
     const std::string name = key == "links" ? "links_up" : key;
-    const json* got = best_told(question, device.id, name);
+    const json* got = best_fact(device, name);
     if (got == nullptr) {
       device.gaps.push_back(fmt::format("`{}` is expected, and the card does not tell it", key));
       continue;
@@ -162,8 +153,8 @@ const char* fault_text(const HealthWord& fact) {
 ActionRule rule_of_health(const DeviceHealth& health) {
   const bool is_wrong =
       health.what == HealthFact::kL1Fail && health.evidence.find("compare") != std::string::npos;
-  return is_wrong ? action_for("memory/Contents.MostOfTheMemoryKeepsAPattern", {Outcome::kFail, {}})
-                  : action_for("*", {Outcome::kDeviceLost, {}});
+  return is_wrong ? action_for("memory/Contents.MostOfTheMemoryKeepsAPattern")
+                  : action_for("*", Outcome::kDeviceLost);
 }
 
 // If the health probe fails on all devices of a machine with several in the same way, the software is at fault.
@@ -200,11 +191,11 @@ void judge_drained(const ResolvedRun& run, JudgedDevices& devices) {
 
 std::vector<std::string> judge_facts(const AcceptQuestion& question, JudgedDevices& devices) {
   for (auto& [id, device] : devices) {
-    judge_counters(question, device);
-    judge_state(question, device);
+    judge_counters(device);
+    judge_state(device);
     if (!question.expected) continue;
     if (const ExpectedModel* expected = question.expected->find(device.model)) {
-      judge_expected(*expected, question, device);
+      judge_expected(*expected, device);
     } else {
       device.gaps.push_back(fmt::format("{} does not expect a `{}`", question.expected->file, device.model));
     }
@@ -227,7 +218,6 @@ void judge_health(const ResolvedRun& run, JudgedDevices& devices) {
                                          .case_id = health.case_id,
                                          .words = one_line(fmt::format("{}: {}", what, health.evidence), 200),
                                          .code = rule_of_kernel(health),
-                                         .evidence = {},
                                          .rule = rule_of_health(health)});
     } else if (health.what == HealthFact::kForeignHolder) {
       device->second.gaps.push_back(one_line("other processes use it: " + health.evidence, 200));

@@ -5,67 +5,45 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/core/json.h"
-#include "reports/accept/sibling_speed.h"
+#include "reports/accept/accept_parts.h"
 
 namespace proctor {
 namespace {
 
-AcceptVerdict verdict_named(const std::string& name) {
-  for (const AcceptVerdict verdict : {AcceptVerdict::kAccepted, AcceptVerdict::kRejected}) {
-    if (name == to_string(verdict)) return verdict;
+void add_device(const AcceptedDevice& device, bool simulated, AcceptedNode& node) {
+  if (device.verdict > node.verdict) {
+    node.verdict = device.verdict;
+    node.reason = fmt::format("{}: {}", device.id, device.reason());
   }
-  return AcceptVerdict::kIncomplete;
-}
-
-void read_device(const nlohmann::json& device, bool simulated, AcceptedNode& node) {
-  ++node.devices;
-  const AcceptVerdict verdict = verdict_named(device.at("verdict").get<std::string>());
-  if (verdict > node.verdict || node.devices == 1) {
-    node.verdict = verdict;
-    node.reason = verdict == AcceptVerdict::kAccepted
-                      ? ""
-                      : fmt::format("{}: {}", device.at("id").get<std::string>(),
-                                    device.at("reason").get<std::string>());
+  for (const AcceptFigure& figure : device.figures) {
+    if (simulated || !is_of_device_alone(figure.name)) continue;
+    node.figures.push_back(figure);
+    node.models.push_back(device.model);
   }
-  for (const auto& figure : device.at("figures")) {
-    const auto name = figure.at("name").get<std::string>();
-    if (simulated || !is_of_device_alone(name)) continue;
-    node.figures.push_back({.name = name,
-                            .unit = figure.at("unit").get<std::string>(),
-                            .value = figure.at("value").get<double>(),
-                            .n = figure.at("n").get<std::int64_t>(),
-                            .spread = figure.at("spread").get<double>(),
-                            .floor = {},
-                            .best = {}});
-    node.models.push_back(device.at("model").get<std::string>());
-  }
-}
-
-// Returns why the machine is not accepted although each of its devices is.
-std::string reason_of_machine(const nlohmann::json& document) {
-  const auto gaps = document.find("gaps");
-  const bool any = gaps != document.end() && gaps->is_array() && !gaps->empty() && gaps->front().is_string();
-  return any ? gaps->front().get<std::string>() : "its run was cut short";
 }
 
 }  // namespace
 
 Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_view json) {
-  try {
-    const nlohmann::json document = parse_json(json);
-    AcceptedNode node{.name = name};
-    const bool simulated = document.at("simulated").get<bool>();
-    for (const auto& device : document.at("devices")) read_device(device, simulated, node);
-    if (node.devices == 0) node.reason = "it has no device";
-    const AcceptVerdict whole = verdict_named(document.at("verdict").get<std::string>());
-    if (whole > node.verdict)
-      node = {.name = name, .verdict = whole, .reason = reason_of_machine(document), .devices = node.devices};
-    return node;
-  } catch (const nlohmann::json::exception& error) {
-    return Error{
-        ErrorKind::kSystem, fmt::format("read the verdict of node {}: {}", name, error.what()), {}, 0};
+  const auto report = parse_accept_report(json);
+  if (!report)
+    return Error{ErrorKind::kSystem,
+                 fmt::format("read the verdict of node {}: it {}", name, report.error().what),
+                 {},
+                 0};
+  AcceptedNode node{.name = name, .devices = static_cast<int>(report->devices.size())};
+  if (report->devices.empty()) {
+    node.reason = "it has no device";
+  } else {
+    node.verdict = AcceptVerdict::kAccepted;
   }
+  for (const AcceptedDevice& device : report->devices) add_device(device, report->simulated, node);
+  if (report->verdict <= node.verdict) return node;
+  // The machine is not accepted although each of its devices is.
+  return AcceptedNode{.name = name,
+                      .verdict = report->verdict,
+                      .reason = report->gaps.empty() ? "its run was cut short" : report->gaps.front(),
+                      .devices = node.devices};
 }
 
 void compare_nodes(std::vector<AcceptedNode>& nodes) {

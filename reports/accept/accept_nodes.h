@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "reports/accept/acceptance.h"
+#include "reports/accept/accept_report.h"
 
 namespace proctor {
 

@@ -1,25 +1,34 @@
-// The parts of a judgement (acceptance.h): each adds what it finds to the devices.
+// The parts of a judgement (judge_acceptance.h): each adds what it finds to the devices.
 #pragma once
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "reports/accept/acceptance.h"
+#include "reports/accept/judge_acceptance.h"
 
 namespace proctor {
 
 using JudgedDevices = std::map<std::string, AcceptedDevice>;  // by id
 
-// Counts the cases of each device and attributes their failures. It runs after judge_health().
-void judge_cases(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
-// Results that devices of one model must have in common.
-void judge_common_results(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
 // Adds the findings of the runner: lost devices, failed health probes, errors in the kernel log.
 void judge_health(const ResolvedRun& run, JudgedDevices& devices);
-// Speeds, against floors and siblings.
+// Counts the cases of each device and attributes their failures. It runs after judge_health().
+void judge_cases(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
+// Speeds, against floors and siblings, and results that devices of one model must have in common. It runs after judge_cases().
 void judge_figures(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
 // Compares the facts of the management library before and after the run, and with --expect. It adds devices that are missing.
 // Returns the differences that no single device has.
 std::vector<std::string> judge_facts(const AcceptQuestion& question, JudgedDevices& devices);
+
+// What a failure means for the device. `name`: SUITE/GROUP.NAME without the backend, or a name of the same form.
+ActionRule action_for(std::string_view name, Outcome outcome = Outcome::kFail);
+
+// Whether devices of one model may be compared by this figure. Devices that work at the same time share the links to the host,
+// so that one of them is slower for the others.
+bool is_of_device_alone(const std::string& figure);
+// Whether the figure is more than 10 % below the best, beyond its own spread.
+bool is_far_below(const AcceptFigure& figure, double best);
 
 }  // namespace proctor

@@ -6,171 +6,270 @@
 #include <array>
 #include <set>
 
+#include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/named_file.h"
+#include "reports/formats/json_writer.h"
 
 namespace proctor {
 namespace {
 
 using nlohmann::json;
 
+// ---- Names of the enumerators, in their order ----
+
+constexpr std::array<std::string_view, 3> kVerdicts = {"accepted", "incomplete", "rejected"};
+constexpr std::array<int, 3> kExitCodes = {kExitGreen, kExitIncomplete, kExitRed};
+constexpr std::array<std::string_view, kStepStates> kStates = {"proven", "failed", "partly", "not tried"};
+constexpr std::array<std::string_view, kAcceptActions> kActions = {"retest", "fix software", "reset",
+                                                                   "reboot", "reseat",       "replace"};
+static_assert(!kStates.back().empty() && !kActions.back().empty());
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> named(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? std::nullopt : std::optional(static_cast<Enum>(found - names.begin()));
+}
+
+// ---- Writing ----
+
+void write_finding(JsonWriter& out, const AcceptFinding& finding) {
+  out.open_object().member("step", finding.step).member("words", finding.words);
+  out.member("action", to_string(finding.rule.action)).member_if_any("case", finding.case_id);
+  out.member_if_any("code", finding.code).member_if_any("evidence", finding.evidence).close();
+}
+
+void write_step(JsonWriter& out, const AcceptStepResult& result) {
+  out.open_object().member("name", result.name).member("proves", result.step->proves);
+  out.member("state", to_string(result.state)).member("required", result.step->required);
+  out.member_if_any("gap", result.gap).member("covered_percent", result.covered_percent);
+  out.member("passed", result.passed).member("failed", result.failed).member("undecided", result.undecided);
+  out.member("skipped", result.skipped).member("not_run", result.not_run);
+  out.member("seconds", static_cast<double>(result.ms) / 1000).open_object("why");
+  std::map<std::string, int> why = result.why_skipped;
+  for (const auto& [reason, cases] : result.why_not_run) why[reason] += cases;
+  for (const auto& [reason, cases] : why) out.member(reason.empty() ? "no reason" : reason, cases);
+  out.close().close();
+}
+
+void write_figure(JsonWriter& out, const AcceptFigure& figure) {
+  out.open_object().member("name", figure.name).member("unit", figure.unit).member("value", figure.value);
+  out.member("n", figure.n).member("spread", figure.spread).member("floor", figure.floor);
+  out.member("best_of_model", figure.best);
+  out.member("verdict", figure.low ? "low" : figure.judged() ? "good" : "insufficient").close();
+}
+
+void write_facts(JsonWriter& out, const char* when, const CardFacts& card) {
+  if (card.values.empty() && card.missing.empty()) return;
+  out.open_object(when);
+  for (const auto& [key, value] : card.values) {
+    if (value.is_string()) {
+      out.member(key, value.get<std::string>());
+    } else if (value.is_boolean()) {
+      out.member(key, value.get<bool>());
+    } else if (value.is_number()) {
+      out.member(key, value.get<double>());
+    }
+  }
+  out.open_object("missing");
+  for (const auto& [key, why] : card.missing) out.member(key, why);
+  out.close().close();
+}
+
+void write_device(JsonWriter& out, const AcceptedDevice& device) {
+  out.open_object().member("id", device.id).member("model", device.model).member_if_any("uuid", device.uuid);
+  out.member_if_any("pci", device.pci).member_if_any("next", device.next);
+  out.member("verdict", to_string(device.verdict)).member("reason", device.reason());
+  out.member("action", device.action.empty() ? std::nullopt : std::optional(device.action));
+  out.open_array("findings");
+  for (const AcceptFinding& finding : device.findings) write_finding(out, finding);
+  out.close().member("gaps", device.gaps).open_array("steps");
+  for (const AcceptStepResult& result : device.steps) write_step(out, result);
+  out.close().open_array("figures");
+  for (const AcceptFigure& figure : device.figures) write_figure(out, figure);
+  out.close().open_object("facts");
+  write_facts(out, "before", device.before);
+  write_facts(out, "after", device.after);
+  out.close().close();
+}
+
+// ---- Reading ----
+
 constexpr std::uint64_t kMostReportBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostReported = 1024;
 constexpr std::size_t kMostItems = 512;  // of each list of a device
 constexpr std::size_t kMostNames = 256;  // of steps, and of figures, in the whole report
 
-std::string text_member(const json& object, const char* key) {
+const json kNone;
+
+// Null where it is missing.
+const json& member_of(const json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  return found == object.end() ? kNone : *found;
+}
+
+// Null where it is no list.
+const json& list_member(const json& object, const char* key) {
+  const json& found = member_of(object, key);
+  return found.is_array() ? found : kNone;
+}
+
+std::string text_member(const json& object, const char* key) {
+  const json& found = member_of(object, key);
+  return found.is_string() ? found.get<std::string>() : "";
 }
 
 std::optional<double> number_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  const json& found = member_of(object, key);
+  return found.is_number() ? std::optional(found.get<double>()) : std::nullopt;
 }
 
-bool flag_member(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_boolean() && found->get<bool>();
+template <typename Whole>
+Whole whole_member(const json& object, const char* key, double most, double otherwise = 0) {
+  return static_cast<Whole>(std::clamp(number_member(object, key).value_or(otherwise), 0.0, most));
 }
 
-// Returns the first kMostItems objects of a list; none where the key has something else.
-std::vector<const json*> object_members(const json& object, const char* key) {
-  std::vector<const json*> list;
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return list;
-  for (const json& one : *found) {
-    if (one.is_object() && list.size() < kMostItems) list.push_back(&one);
+// Converts the first kMostItems objects of a list; none where the key has something else.
+template <typename Item>
+std::vector<Item> items(const json& object, const char* key, Item (*convert)(const json&)) {
+  std::vector<Item> list;
+  for (const json& one : list_member(object, key)) {
+    if (one.is_object() && list.size() < kMostItems) list.push_back(convert(one));
   }
   return list;
 }
 
 std::vector<std::string> text_members(const json& object, const char* key) {
   std::vector<std::string> list;
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return list;
-  for (const json& one : *found) {
+  for (const json& one : list_member(object, key)) {
     if (one.is_string() && list.size() < kMostItems) list.push_back(one.get<std::string>());
   }
   return list;
 }
 
-std::optional<AcceptVerdict> known_verdict(const std::string& name) {
-  for (const auto verdict :
-       {AcceptVerdict::kAccepted, AcceptVerdict::kIncomplete, AcceptVerdict::kRejected}) {
-    if (name == to_string(verdict)) return verdict;
-  }
-  return std::nullopt;
+AcceptFinding read_finding(const json& object) {
+  return {.case_id = text_member(object, "case"),
+          .words = text_member(object, "words"),
+          .evidence = text_member(object, "evidence")};
 }
 
-StepState known_state(const std::string& name) {
-  for (const auto state : {StepState::kProven, StepState::kFailed, StepState::kPartly}) {
-    if (name == to_string(state)) return state;
-  }
-  return StepState::kNotTried;
+AcceptStepResult read_step(const json& object) {
+  return {.name = text_member(object, "name"),
+          .state = named<StepState>(kStates, text_member(object, "state")).value_or(StepState::kNotTried),
+          .gap = text_member(object, "gap"),
+          .not_run = whole_member<int>(object, "not_run", 1e6)};
 }
 
-AcceptFigure figure_member(const json& object) {
+AcceptFigure read_figure(const json& object) {
   return {.name = text_member(object, "name"),
           .unit = text_member(object, "unit"),
           .value = number_member(object, "value").value_or(0),
-          .n = static_cast<std::int64_t>(std::clamp(number_member(object, "n").value_or(0), 0.0, 1e15)),
+          .n = whole_member<std::int64_t>(object, "n", 1e15),
           .spread = number_member(object, "spread").value_or(0),
           .floor = number_member(object, "floor"),
           .best = number_member(object, "best_of_model"),
           .low = text_member(object, "verdict") == "low"};
 }
 
-CardFacts facts_member(const json& device, const char* when) {
+CardFacts read_facts(const json& device, const char* when) {
   CardFacts facts;
-  const auto both = device.find("facts");
-  if (both == device.end() || !both->is_object()) return facts;
-  const auto found = both->find(when);
-  if (found == both->end() || !found->is_object()) return facts;
-  for (const auto& [key, value] : found->items()) {
+  const json& both = member_of(device, "facts");
+  if (!both.is_object() || !member_of(both, when).is_object()) return facts;
+  for (const auto& [key, value] : member_of(both, when).items()) {
     if (value.is_primitive() && facts.values.size() < kMostItems) facts.values[key] = value;
   }
   return facts;
 }
 
 // A rejected device gets no more cases: each step has the same gap.
-void count_unrun_cases(const json& object, ReportedDevice& device) {
-  double cases = 0;
-  for (const json* step : object_members(object, "steps"))
-    cases += number_member(*step, "not_run").value_or(0);
-  device.gaps.clear();
-  if (cases > 0)
-    device.gaps.push_back(
-        fmt::format("{} {} not run on {}", cases, cases == 1 ? "case was" : "cases were", device.id));
+std::vector<std::string> unrun_cases(const AcceptedDevice& device) {
+  int cases = 0;
+  for (const AcceptStepResult& step : device.steps) cases += step.not_run;
+  if (cases == 0) return {};
+  return {fmt::format("{} {} not run on {}", cases, cases == 1 ? "case was" : "cases were", device.id)};
 }
 
-// The lists of a device.
-void read_lists(const json& object, ReportedDevice& device) {
-  for (const json* one : object_members(object, "findings"))
-    device.findings.push_back({.words = text_member(*one, "words"),
-                               .case_id = text_member(*one, "case"),
-                               .evidence = text_member(*one, "evidence")});
-  device.gaps = text_members(object, "gaps");
-  for (const json* one : object_members(object, "steps"))
-    device.steps.push_back({.name = text_member(*one, "name"),
-                            .state = known_state(text_member(*one, "state")),
-                            .gap = text_member(*one, "gap")});
-  for (const json* one : object_members(object, "figures")) device.figures.push_back(figure_member(*one));
-  device.before = facts_member(object, "before");
-  device.after = facts_member(object, "after");
+AcceptedDevice read_device(const json& object, AcceptVerdict verdict) {
+  AcceptedDevice device{.id = text_member(object, "id"),
+                        .model = text_member(object, "model"),
+                        .uuid = text_member(object, "uuid"),
+                        .pci = text_member(object, "pci"),
+                        .verdict = verdict,
+                        .action = text_member(object, "action"),
+                        .next = text_member(object, "next"),
+                        .findings = items(object, "findings", read_finding),
+                        .gaps = text_members(object, "gaps"),
+                        .steps = items(object, "steps", read_step),
+                        .figures = items(object, "figures", read_figure),
+                        .before = read_facts(object, "before"),
+                        .after = read_facts(object, "after")};
+  if (verdict == AcceptVerdict::kRejected) device.gaps = unrun_cases(device);
+  return device;
 }
 
 Error not_usable(const std::string& why) { return Error{ErrorKind::kUsage, why, {}, 0}; }
 
 }  // namespace
 
-std::string ReportedDevice::reason() const {
+std::string_view to_string(AcceptVerdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
+int exit_code(AcceptVerdict verdict) { return kExitCodes[static_cast<std::size_t>(verdict)]; }
+std::string_view to_string(AcceptAction action) { return kActions[static_cast<std::size_t>(action)]; }
+std::string_view to_string(StepState state) { return kStates[static_cast<std::size_t>(state)]; }
+
+std::string AcceptedDevice::reason() const {
   if (!findings.empty()) return findings.front().words;
   return gaps.empty() ? "" : gaps.front();
+}
+
+std::string accept_json(const AcceptReport& report) {
+  std::string text;
+  {
+    TextOutput output([&text](std::string_view piece) { text += piece; });
+    JsonWriter out(output);
+    out.open_object().member("format", 1).member("verdict", to_string(report.verdict));
+    out.member("exit_code", report.exit_code).member("level", report.level);
+    out.member("run_id", report.run_id).member("host", report.host);
+    out.member("command_line", report.command_line).member("duration_ms", report.duration_ms);
+    out.member("simulated", report.simulated).member("run", report.run_dir);
+    out.member("expected", report.expected).member("gaps", report.gaps).member("left_out", report.left_out);
+    out.member("problems", report.problems).member("not_tried", report.not_tried).open_array("devices");
+    for (const AcceptedDevice& device : report.devices) write_device(out, device);
+    out.close().close();
+  }
+  return text + "\n";
 }
 
 Result<AcceptReport> parse_accept_report(std::string_view text) {
   const json document = parse_json(text);
   if (!document.is_object()) return not_usable("is not a JSON object");
-  const auto verdict = known_verdict(text_member(document, "verdict"));
-  const auto devices = document.find("devices");
+  const auto verdict = named<AcceptVerdict>(kVerdicts, text_member(document, "verdict"));
+  const json& devices = member_of(document, "devices");
   if (!verdict) return not_usable("has no verdict");
-  if (devices == document.end() || !devices->is_array()) return not_usable("has no devices");
-  if (devices->size() > kMostReported) return not_usable("has more than 1024 devices");
-  AcceptReport report{
-      .verdict = *verdict,
-      .exit_code = static_cast<int>(
-          std::clamp(number_member(document, "exit_code").value_or(exit_code(*verdict)), 0.0, 255.0)),
-      .level = static_cast<int>(std::clamp(number_member(document, "level").value_or(0), 0.0, 9.0)),
-      .simulated = flag_member(document, "simulated"),
-      .run_id = text_member(document, "run_id"),
-      .host = text_member(document, "host"),
-      .command_line = text_member(document, "command_line"),
-      .duration_ms = static_cast<std::int64_t>(
-          std::clamp(number_member(document, "duration_ms").value_or(0), 0.0, 1e15)),
-      .gaps = text_members(document, "gaps"),
-      .left_out = text_members(document, "left_out"),
-      .problems = text_members(document, "problems"),
-      .not_tried = text_members(document, "not_tried")};
+  if (!devices.is_array()) return not_usable("has no devices");
+  if (devices.size() > kMostReported) return not_usable("has more than 1024 devices");
+  AcceptReport report{.verdict = *verdict,
+                      .exit_code = whole_member<int>(document, "exit_code", 255, exit_code(*verdict)),
+                      .level = whole_member<int>(document, "level", 9),
+                      .simulated = member_of(document, "simulated") == true,
+                      .run_id = text_member(document, "run_id"),
+                      .host = text_member(document, "host"),
+                      .command_line = text_member(document, "command_line"),
+                      .duration_ms = whole_member<std::int64_t>(document, "duration_ms", 1e15),
+                      .gaps = text_members(document, "gaps"),
+                      .left_out = text_members(document, "left_out"),
+                      .problems = text_members(document, "problems"),
+                      .not_tried = text_members(document, "not_tried")};
   std::set<std::string> steps, figures;
-  for (const json& one : *devices) {
-    const auto of_device = one.is_object() ? known_verdict(text_member(one, "verdict")) : std::nullopt;
+  for (const json& one : devices) {
+    const auto of_device =
+        one.is_object() ? named<AcceptVerdict>(kVerdicts, text_member(one, "verdict")) : std::nullopt;
     if (!of_device || text_member(one, "id").empty())
       return not_usable("has a device without an id or a verdict");
-    ReportedDevice device{.id = text_member(one, "id"),
-                          .model = text_member(one, "model"),
-                          .uuid = text_member(one, "uuid"),
-                          .pci = text_member(one, "pci"),
-                          .verdict = *of_device,
-                          .action = text_member(one, "action"),
-                          .next = text_member(one, "next")};
-    read_lists(one, device);
-    if (device.verdict == AcceptVerdict::kRejected) count_unrun_cases(one, device);
-    for (const ReportedStep& step : device.steps) steps.insert(step.name);
-    for (const AcceptFigure& figure : device.figures) figures.insert(figure.name);
+    report.devices.push_back(read_device(one, *of_device));
+    for (const AcceptStepResult& step : report.devices.back().steps) steps.insert(step.name);
+    for (const AcceptFigure& figure : report.devices.back().figures) figures.insert(figure.name);
     if (std::max(steps.size(), figures.size()) > kMostNames)
       return not_usable("has more than 256 names of steps or figures");
-    report.devices.push_back(std::move(device));
   }
   return report;
 }
@@ -178,16 +277,18 @@ Result<AcceptReport> parse_accept_report(std::string_view text) {
 FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const ResolvedRun& run) {
   std::error_code ignored;
   const std::filesystem::path file = run_dir / "accept.json";
-  if (run_dir.empty() || !std::filesystem::exists(std::filesystem::symlink_status(file, ignored))) return {};
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)))
-    return {.report = {}, .warning = "accept.json is ignored: it is not a regular file"};
+  const auto status = std::filesystem::symlink_status(file, ignored);
+  if (run_dir.empty() || !std::filesystem::exists(status)) return {};
+  const auto ignore = [](const std::string& why) {
+    return FoundAcceptReport{.warning = "accept.json is ignored: " + why};
+  };
+  if (!std::filesystem::is_regular_file(status)) return ignore("it is not a regular file");
   const auto text = read_found_file(file.string(), kMostReportBytes);
-  if (!text) return {.report = {}, .warning = "accept.json is ignored: it cannot be read"};
+  if (!text) return ignore("it cannot be read");
   auto report = parse_accept_report(*text);
-  if (!report) return {.report = {}, .warning = "accept.json is ignored: it " + report.error().what};
-  if (report->run_id != run.plan.run_id)
-    return {.report = {}, .warning = "accept.json is ignored: another run wrote it"};
-  return {.report = *std::move(report), .warning = {}};
+  if (!report) return ignore("it " + report.error().what);
+  if (report->run_id != run.plan.run_id) return ignore("another run wrote it");
+  return {.report = *std::move(report)};
 }
 
 }  // namespace proctor

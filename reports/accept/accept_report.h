@@ -1,14 +1,15 @@
-// An accept.json as reports show it: the console, the page and the summary of `proctor accept` are made of it, when the run
-// ends and when its reports are rendered again. The file can come from another machine: it is read up to a limit, and each
-// text in it is only a text. Keys that are not known are ignored.
+// The verdict of `proctor accept` on each device, its reason, and the next step. judge_acceptance.h makes it of a run;
+// accept.json keeps it. The console, the page and the summary are made of that file, when the run ends and when its reports
+// are rendered again.
 //
-//   const FoundAcceptReport found = find_accept_report(run_dir, model);
-//   if (found.report) ...            // the run was one of `proctor accept`
-//   if (!found.warning.empty()) ...  // the file exists, but reports ignore it
+//   rejected    something is wrong with the device, and `action` is the repair; only a later run that accepts it clears it
+//   incomplete  nothing is wrong, but what the level requires was not proven
+//   accepted    everything that the level requires was proven
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,34 +17,84 @@
 
 #include "harness/core/card_facts.h"
 #include "harness/core/result.h"
-#include "reports/accept/acceptance.h"
+#include "reports/accept/accept_steps.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
-struct ReportedStep {
+enum class AcceptVerdict { kAccepted, kIncomplete, kRejected };
+std::string_view to_string(AcceptVerdict verdict);
+int exit_code(AcceptVerdict verdict);  // 0, 3, 1 (docs/reference/outcomes.md)
+
+// What to do with a device that was rejected: from the least effort to the most.
+enum class AcceptAction { kRetest, kFixSoftware, kReset, kReboot, kReseat, kReplace };
+inline constexpr std::size_t kAcceptActions = static_cast<std::size_t>(AcceptAction::kReplace) + 1;
+std::string_view to_string(AcceptAction action);  // "fix software"
+
+// The action for one failure. Of several failures, the one with the lowest rank is the reason.
+struct ActionRule {
+  std::size_t rank = 0;
+  AcceptAction action = AcceptAction::kRetest;
+};
+
+// One thing that is wrong with a device.
+struct AcceptFinding {
+  std::string step{};
+  std::string case_id{};   // "": no case found it
+  std::string words{};     // one sentence, without a full stop
+  std::string code{};      // the vendor's, "xid:79" or "cudaErrorECCUncorrectable"; "": the report has none
+  std::string evidence{};  // a file of the run directory; "": the report itself
+  ActionRule rule{};
+};
+
+// The result of a step on one device.
+enum class StepState { kProven, kFailed, kPartly, kNotTried };
+inline constexpr std::size_t kStepStates = static_cast<std::size_t>(StepState::kNotTried) + 1;
+std::string_view to_string(StepState state);  // "not tried"
+
+struct AcceptStepResult {
   std::string name{};
+  const AcceptStep* step = nullptr;  // null: the result was read from a file, which has name, state and gap
   StepState state = StepState::kNotTried;
-  std::string gap{};  // why it is partly proven or not tried
+  std::string gap{};  // why it is partly proven, or not tried; "" none
+  int passed = 0;
+  int failed = 0;     // the device is at fault
+  int undecided = 0;  // they failed, and another device may be at fault
+  int skipped = 0;
+  int not_run = 0;
+  std::int64_t ms = 0;
+  std::map<std::string, int> why_skipped{};  // reason -> cases
+  std::map<std::string, int> why_not_run{};
+  std::optional<double> covered_percent{};  // the least share of the memory that a case covered, of each tile
+
+  bool any() const { return passed + failed + undecided + skipped + not_run > 0; }
 };
 
-struct ReportedFinding {
-  std::string words{};
-  std::string case_id{};
-  std::string evidence{};  // a file of the run directory
+// A speed and its bounds.
+struct AcceptFigure {
+  std::string name{};
+  std::string unit{};
+  double value = 0;
+  std::int64_t n = 0;
+  double spread = 0;
+  std::optional<double> floor{};  // of --expect
+  std::optional<double> best{};   // of the devices of the same model in this run, where it may be compared
+  bool low = false;               // below its floor, or more than 10 % below the best
+
+  bool judged() const { return floor || best; }
 };
 
-struct ReportedDevice {
+struct AcceptedDevice {
   std::string id{};
   std::string model{};
   std::string uuid{};
   std::string pci{};
   AcceptVerdict verdict = AcceptVerdict::kIncomplete;
   std::string action{};  // of a rejected device
-  std::string next{};
-  std::vector<ReportedFinding> findings{};  // the reason first
-  std::vector<std::string> gaps{};
-  std::vector<ReportedStep> steps{};
+  std::string next{};    // what to do with a device that is not accepted: a command, or a sentence
+  std::vector<AcceptFinding> findings{};  // the reason first
+  std::vector<std::string> gaps{};        // why it is not accepted although nothing is wrong
+  std::vector<AcceptStepResult> steps{};
   std::vector<AcceptFigure> figures{};
   CardFacts before{};  // the load
   CardFacts after{};
@@ -52,76 +103,38 @@ struct ReportedDevice {
 };
 
 struct AcceptReport {
-  AcceptVerdict verdict = AcceptVerdict::kIncomplete;
-  int exit_code = 0;
+  AcceptVerdict verdict = AcceptVerdict::kIncomplete;  // the worst one
+  int exit_code = 0;                                   // 128 + signal of a run that a signal ended
   int level = 0;
   bool simulated = false;
   std::string run_id{};
   std::string host{};
   std::string command_line{};
   std::int64_t duration_ms = 0;
-  std::vector<std::string> gaps{};  // of the machine: no device has them
-  std::vector<std::string> left_out{};
-  std::vector<std::string> problems{};
-  std::vector<std::string> not_tried{};
-  std::vector<ReportedDevice> devices{};
+  std::string run_dir{};
+  std::optional<std::string> expected{};  // the file of --expect
+  std::vector<std::string> gaps{};        // why the machine is not as expected, whatever its devices are
+  std::vector<std::string> left_out{};    // names of steps
+  std::vector<std::string> problems{};    // why facts are missing
+  std::vector<std::string> not_tried{};   // "memory patterns (level 3)", "the fabric between machines"
+  std::vector<AcceptedDevice> devices{};  // those that are missing last
 
   bool is_stopped() const { return exit_code > 128; }
 };
 
-// The error names what is missing, and completes "accept.json ...".
+// The text of accept.json (docs/how-to/accept.md).
+std::string accept_json(const AcceptReport& report);
+
+// Reads accept.json up to a limit: the file can come from another machine. Keys that are not known are ignored. The error
+// names what is missing, and completes "accept.json ...".
 Result<AcceptReport> parse_accept_report(std::string_view text);
 
 struct FoundAcceptReport {
-  std::optional<AcceptReport> report{};
-  std::string warning{};  // one sentence
+  std::optional<AcceptReport> report{};  // none: the run was not one of `proctor accept`
+  std::string warning{};                 // one sentence: the file exists, but reports ignore it
 };
 
 // The accept.json in the directory of this run. A file that is broken, or that another run wrote, is ignored.
 FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const ResolvedRun& run);
-
-// ---- Words and signs that all reports share ----
-
-// "Reject 1 of 4 GPUs: replace cuda-sim:2", "Accepted: 4 of 4 GPUs", "Incomplete: 2 of 4 GPUs: cuda-sim:1, cuda-sim:3".
-std::string accept_headline(const AcceptReport& report);
-// "rejected", "interrupted by SIGINT".
-std::string exit_words(const AcceptReport& report);
-
-// ✓ ✗ ~ ·, which to_string(state) has in words.
-std::string_view sign_of(StepState state);
-inline constexpr std::string_view kNoSign = " ";  // the device does not have the step
-
-// The steps of all devices, in their order.
-std::vector<std::string> step_names(const AcceptReport& report);
-const ReportedStep* find_step(const ReportedDevice& device, const std::string& name);
-
-// Steps of accepted devices that are partly proven or not tried: "links: 1 case: needs:devices>=2 (cuda-sim:0)".
-std::vector<std::string> open_steps(const AcceptReport& report);
-// Speeds that no bound judges, by the reason: "not compared, because simulated speeds are those of the host: memory.ceiling".
-std::vector<std::string> speeds_without_bound(const AcceptReport& report);
-
-// A fact of the management library that the load changed.
-struct ChangedFact {
-  std::string name{};
-  std::string before{};
-  std::string after{};
-};
-std::vector<ChangedFact> changed_facts(const ReportedDevice& device);
-
-// The figures of the devices of one model with a common scale. Figures of one name have one unit.
-struct FigureRow {
-  std::string name{};
-  std::string unit{};
-  double most = 0;  // the end of the scale
-  std::optional<double> floor{};
-  std::optional<double> best{};
-  std::vector<const AcceptFigure*> values{};  // of each device of the model; null: it has none
-};
-struct ModelFigures {
-  std::string model{};
-  std::vector<const ReportedDevice*> devices{};
-  std::vector<FigureRow> rows{};
-};
-std::vector<ModelFigures> figures_by_model(const AcceptReport& report);
 
 }  // namespace proctor

@@ -1,11 +1,10 @@
-#include "reports/accept/accept_summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/core/duration.h"
 #include "harness/core/words.h"
+#include "reports/accept/accept_words.h"
 #include "reports/formats/markdown.h"
 
 namespace proctor {
@@ -14,6 +13,7 @@ namespace {
 // These bound each list; accept.json is complete.
 constexpr std::size_t kMostTableRows = 256;
 constexpr std::size_t kMostSummaryLines = 20;
+constexpr std::size_t kMostOpenPoints = 60;
 
 std::string cell_text(const std::string& text) { return text.empty() ? "-" : markdown_prose(text); }
 
@@ -26,10 +26,10 @@ void add_table(std::string& out, const AcceptReport& report) {
   for (std::size_t i = 0; i < names.size(); ++i) out += " :-: |";
   out += " --- | --- |\n";
   for (std::size_t i = 0; i < std::min(report.devices.size(), kMostTableRows); ++i) {
-    const ReportedDevice& device = report.devices[i];
+    const AcceptedDevice& device = report.devices[i];
     out += fmt::format("| {} | {} |", cell_text(device.id), cell_text(device.model));
     for (const std::string& name : names) {
-      const ReportedStep* step = find_step(device, name);
+      const AcceptStepResult* step = find_step(device, name);
       out += step == nullptr
                  ? "  |"
                  : fmt::format(" {} |", sign_of(step->state) == "~" ? "\\~" : sign_of(step->state));
@@ -42,7 +42,7 @@ void add_table(std::string& out, const AcceptReport& report) {
   out += "\n✓ proven, ✗ failed, \\~ partly, · not tried\n\n";
 }
 
-std::string low_text(const ReportedDevice& device) {
+std::string low_text(const AcceptedDevice& device) {
   std::string text;
   for (const AcceptFigure& figure : device.figures) {
     if (figure.low)
@@ -51,7 +51,7 @@ std::string low_text(const ReportedDevice& device) {
   return text;
 }
 
-void add_reason(std::string& out, const ReportedDevice& device) {
+void add_reason(std::string& out, const AcceptedDevice& device) {
   out += fmt::format("**{}** {}", markdown_prose(device.id), to_string(device.verdict));
   for (const std::string& word : {device.model, device.pci, device.uuid}) {
     if (!word.empty()) out += ", " + markdown_prose(word);
@@ -75,11 +75,6 @@ void add_reason(std::string& out, const ReportedDevice& device) {
   out += "\n";
 }
 
-void add_lines(std::string& out, const std::string& head, const std::vector<std::string>& lines) {
-  for (std::size_t i = 0; i < std::min(lines.size(), kMostSummaryLines); ++i)
-    out += fmt::format("- {}{}\n", head, markdown_prose(lines[i]));
-}
-
 }  // namespace
 
 std::string accept_summary(const AcceptReport& report) {
@@ -94,17 +89,14 @@ std::string accept_summary(const AcceptReport& report) {
   out += "\n";
   add_table(out, report);
   std::size_t reasons = 0;
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     if (device.verdict != AcceptVerdict::kAccepted && ++reasons <= kMostSummaryLines) add_reason(out, device);
   }
   if (reasons > kMostSummaryLines)
     out += fmt::format("And {} more devices, see `accept.json`.\n\n", reasons - kMostSummaryLines);
-  add_lines(out, "Machine: ", report.gaps);
-  add_lines(out, "Not proven: ", open_steps(report));
-  add_lines(out, "", speeds_without_bound(report));
-  add_lines(out, "Not known: ", report.problems);
-  if (!report.left_out.empty()) add_lines(out, "No time in the budget: ", {joined(report.left_out, ", ")});
-  if (!report.not_tried.empty()) add_lines(out, "Not tried: ", {joined(report.not_tried, ", ")});
+  const OpenPoints points = open_points(report);
+  for (std::size_t i = 0; i < std::min(points.size(), kMostOpenPoints); ++i)
+    out += fmt::format("- {}: {}\n", points[i].first, markdown_prose(points[i].second));
   return out + "\n";
 }
 

@@ -1,7 +1,4 @@
-#include "reports/accept/accept_table.h"
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,7 +8,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/accept/short_ids.h"
+#include "reports/accept/accept_words.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -65,13 +62,28 @@ std::string wrapped(const std::string& head, const std::string& text, std::size_
   return all + without_end_blanks(line);
 }
 
-// ---- Devices and steps ----
+// Rows of one length, with the cells of each column below each other.
+std::string aligned(const std::vector<Cells>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i] + kGap);
+    text += without_end_blanks(line);
+  }
+  return text;
+}
 
-std::size_t widest(const Cells& cells, std::string_view heading) {
-  std::size_t width = width_of(heading);
-  for (const std::string& cell : cells) width = std::max(width, width_of(cell));
+std::size_t widest_line(const std::string& text) {
+  std::size_t width = 0;
+  for (const std::string_view line : lines_of(text)) width = std::max(width, width_of(line));
   return width;
 }
+
+// ---- Devices and steps ----
 
 // "a", "b", ..., "z", "27".
 std::string letter_of(std::size_t step) {
@@ -79,41 +91,52 @@ std::string letter_of(std::size_t step) {
 }
 
 struct StepColumns {
-  Cells headings;
-  std::size_t gap = kGap;
-  bool are_letters = false;
+  Cells names;
+  Cells headings;  // the names, or a letter each
+  std::string between = std::string(kGap, ' ');
 
-  std::size_t width() const {
-    std::size_t all = 0;
-    for (const std::string& heading : headings) all += width_of(heading) + gap;
-    return all;
-  }
+  bool are_letters() const { return between.size() < kGap; }
+  std::string heading() const { return joined(headings, between); }
 };
 
-StepColumns step_columns(const Cells& names, std::size_t room) {
-  StepColumns whole{.headings = names};
-  if (whole.width() <= room) return whole;
-  StepColumns letters{.headings = {}, .gap = 1, .are_letters = true};
-  for (std::size_t i = 0; i < names.size(); ++i) letters.headings.push_back(letter_of(i));
-  return letters;
+StepColumns with_letters(StepColumns columns) {
+  columns.between = " ";
+  for (std::size_t i = 0; i < columns.headings.size(); ++i) columns.headings[i] = letter_of(i);
+  return columns;
 }
 
-std::string sign_cells(const ReportedDevice& device, const Cells& names, const StepColumns& columns) {
-  std::string line;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const ReportedStep* step = find_step(device, names[i]);
-    const std::string sign(step == nullptr ? kNoSign : sign_of(step->state));
-    line += centred(sign, width_of(columns.headings[i])) + std::string(columns.gap, ' ');
+std::string signs_of(const AcceptedDevice& device, const StepColumns& columns) {
+  Cells signs;
+  for (std::size_t i = 0; i < columns.names.size(); ++i) {
+    const AcceptStepResult* step = find_step(device, columns.names[i]);
+    signs.push_back(
+        centred(std::string(step == nullptr ? " " : sign_of(step->state)), width_of(columns.headings[i])));
   }
-  return line;
+  return joined(signs, columns.between);
 }
 
-std::string legend_of(const Cells& names, const StepColumns& steps, std::size_t columns) {
+// A row for each device below the headings. `model_width` 0: without the models.
+std::string device_table(const AcceptReport& report, const StepColumns& steps, std::size_t model_width) {
+  const ShortIds ids = short_ids(report);
+  std::vector<Cells> rows = {{"DEVICE", "MODEL", steps.heading(), "VERDICT", "ACTION"}};
+  for (const AcceptedDevice& device : report.devices) {
+    rows.push_back({ids.at(&device), cut_text(plain_text(device.model), model_width), signs_of(device, steps),
+                    std::string(to_string(device.verdict)),
+                    device.action.empty() ? "-" : plain_text(device.action)});
+  }
+  for (Cells& row : rows) {
+    if (steps.names.empty()) row.erase(row.begin() + 2);
+    if (model_width == 0) row.erase(row.begin() + 1);
+  }
+  return aligned(rows);
+}
+
+std::string legend_of(const StepColumns& steps, std::size_t columns) {
   const std::string all = "✓ proven   ✗ failed   ~ partly   · not tried\n";
-  if (!steps.are_letters) return all;
+  if (!steps.are_letters()) return all;
   Cells meanings;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    meanings.push_back(steps.headings[i] + " " + plain_text(names[i]));
+  for (std::size_t i = 0; i < steps.names.size(); ++i)
+    meanings.push_back(steps.headings[i] + " " + plain_text(steps.names[i]));
   return all + wrapped("", joined(meanings, "   "), 0, columns);
 }
 
@@ -140,20 +163,6 @@ std::string speed_cell(const AcceptFigure* figure, double most, std::size_t bar)
                      figure->low ? " ✗" : "");
 }
 
-std::string aligned(const std::vector<Cells>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const Cells& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
-  }
-  std::string text;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += padded(row[i], widths[i] + kGap);
-    text += without_end_blanks(line);
-  }
-  return text;
-}
-
 // The devices from `first` on, at most `count`.
 std::string speed_block(const ModelFigures& model, const ShortIds& ids, std::size_t first, std::size_t count,
                         std::size_t bar) {
@@ -169,12 +178,6 @@ std::string speed_block(const ModelFigures& model, const ShortIds& ids, std::siz
     rows.push_back(std::move(cells));
   }
   return aligned(rows);
-}
-
-std::size_t widest_line(const std::string& text) {
-  std::size_t width = 0;
-  for (const std::string_view line : lines_of(text)) width = std::max(width, width_of(line));
-  return width;
 }
 
 // Each table has as many devices as fit into `columns`.
@@ -196,7 +199,7 @@ std::string speed_blocks(const ModelFigures& model, const ShortIds& ids, std::si
 
 // ---- Reasons ----
 
-std::string identity_of(const ReportedDevice& device) {
+std::string identity_of(const AcceptedDevice& device) {
   Cells words = {plain_text(device.id), std::string(to_string(device.verdict))};
   for (const std::string& word : {device.model, device.pci, device.uuid}) {
     if (!word.empty()) words.push_back(plain_text(word));
@@ -204,7 +207,7 @@ std::string identity_of(const ReportedDevice& device) {
   return joined(words, "  ");
 }
 
-std::string first_reason(const ReportedDevice& device) {
+std::string first_reason(const AcceptedDevice& device) {
   if (device.findings.empty()) return "";
   std::string text = plain_text(device.findings.front().words);
   if (const std::size_t more = device.findings.size() - 1; more > 0)
@@ -213,7 +216,7 @@ std::string first_reason(const ReportedDevice& device) {
 }
 
 // The lines below the identity of a device.
-std::string explanation_of(const ReportedDevice& device, std::size_t columns) {
+std::string explanation_of(const AcceptedDevice& device, std::size_t columns) {
   constexpr std::size_t kIndent = 10;
   std::string text;
   if (const std::string reason = first_reason(device); !reason.empty())
@@ -232,7 +235,7 @@ std::string explanation_of(const ReportedDevice& device, std::size_t columns) {
 std::vector<std::pair<std::string, std::string>> paragraphs_of(const AcceptReport& report,
                                                                std::size_t columns) {
   std::vector<std::pair<std::string, std::string>> paragraphs;
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     if (device.verdict == AcceptVerdict::kAccepted) continue;
     const std::string explanation = explanation_of(device, columns);
     auto same = std::ranges::find(paragraphs, explanation, &std::pair<std::string, std::string>::first);
@@ -251,40 +254,22 @@ std::string accept_meta_line(const AcceptReport& report) {
                      exit_words(report));
 }
 
+// Steps get letters before the models become narrower than kMostModel.
 std::string accept_step_table(const AcceptReport& report, std::size_t columns) {
   if (report.devices.empty()) return "";
-  const ShortIds short_names = short_ids(report);
   const Cells names = step_names(report);
-  Cells ids, models, verdicts, actions;
-  for (const ReportedDevice& device : report.devices) {
-    ids.push_back(short_names.at(&device));
-    models.push_back(cut_text(plain_text(device.model), kMostModel));
-    verdicts.emplace_back(to_string(device.verdict));
-    actions.push_back(device.action.empty() ? "-" : plain_text(device.action));
+  StepColumns steps{.names = names, .headings = names};
+  std::string table = device_table(report, steps, kMostModel);
+  if (widest_line(table) > columns) {
+    steps = with_letters(std::move(steps));
+    std::size_t model_width = kMostModel;
+    table = device_table(report, steps, model_width);
+    while (widest_line(table) > columns && model_width > 0) {
+      model_width = model_width > kLeastModel ? model_width - 1 : 0;
+      table = device_table(report, steps, model_width);
+    }
   }
-  const std::size_t id_width = widest(ids, "DEVICE");
-  const std::size_t verdict_width = widest(verdicts, "VERDICT");
-  const std::size_t rest = id_width + kGap + verdict_width + kGap + widest(actions, "ACTION");
-  std::size_t model_width = widest(models, "MODEL");
-  const std::size_t room = columns > rest ? columns - rest : 0;
-  const StepColumns steps = step_columns(names, room > model_width + kGap ? room - model_width - kGap : 0);
-  if (steps.width() + model_width + kGap > room) {
-    const std::size_t left = room > steps.width() + kGap ? room - steps.width() - kGap : 0;
-    model_width = left < kLeastModel ? 0 : std::min(model_width, left);
-  }
-  const auto line = [&](const std::string& id, const std::string& model, const std::string& signs,
-                        const std::string& verdict, const std::string& action) {
-    return without_end_blanks(
-        padded(id, id_width + kGap) +
-        (model_width == 0 ? "" : padded(cut_text(model, model_width), model_width + kGap)) + signs +
-        std::string(steps.are_letters ? 1 : 0, ' ') + padded(verdict, verdict_width + kGap) + action);
-  };
-  std::string headings;
-  for (const std::string& heading : steps.headings) headings += heading + std::string(steps.gap, ' ');
-  std::string text = line("DEVICE", "MODEL", headings, "VERDICT", "ACTION");
-  for (std::size_t i = 0; i < report.devices.size(); ++i)
-    text += line(ids[i], models[i], sign_cells(report.devices[i], names, steps), verdicts[i], actions[i]);
-  return text + legend_of(names, steps, columns);
+  return table + legend_of(steps, columns);
 }
 
 std::string accept_speed_table(const AcceptReport& report, std::size_t columns) {
@@ -302,18 +287,8 @@ std::string accept_reasons(const AcceptReport& report, std::size_t columns) {
   std::string text;
   for (const auto& [explanation, identities] : paragraphs_of(report, columns))
     text += identities + explanation + "\n";
-  for (const std::string& gap : report.gaps) text += wrapped("", "machine: " + plain_text(gap), 2, columns);
-  for (const std::string& line : open_steps(report))
-    text += wrapped("", "not proven: " + plain_text(line), 2, columns);
-  for (const std::string& line : speeds_without_bound(report))
-    text += wrapped("", plain_text(line), 2, columns);
-  if (!report.left_out.empty())
-    text += wrapped("", fmt::format("no time in the budget: {}", plain_text(joined(report.left_out, ", "))),
-                    2, columns);
-  for (const std::string& problem : report.problems)
-    text += wrapped("", "not known: " + plain_text(problem), 2, columns);
-  if (!report.not_tried.empty())
-    text += wrapped("", "not tried: " + plain_text(joined(report.not_tried, ", ")), 2, columns);
+  for (const auto& [label, open] : open_points(report))
+    text += wrapped("", fmt::format("{}: {}", lower_case(label), plain_text(open)), 2, columns);
   return text;
 }
 

@@ -1,3 +1,5 @@
+#include "reports/accept/accept_words.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,8 +12,6 @@
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/accept/accept_report.h"
-#include "reports/accept/short_ids.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -30,23 +30,28 @@ std::string names_text(const std::vector<std::string>& names) {
 
 std::vector<std::string> names_with(const AcceptReport& report, AcceptVerdict verdict) {
   std::vector<std::string> names;
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     if (device.verdict == verdict) names.push_back(device.id);
   }
   return names;
 }
 
+// Texts with the names that share each, in the order in which they came.
+using NamesByText = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+void add_name(NamesByText& texts, const std::string& text, const std::string& name) {
+  auto same = std::ranges::find(texts, text, &NamesByText::value_type::first);
+  if (same == texts.end()) same = texts.insert(texts.end(), {text, {}});
+  same->second.push_back(name);
+}
+
 // "replace cuda-sim:2; reset cuda-sim:0, cuda-sim:1": the action of most effort first.
 std::string actions_text(const AcceptReport& report) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> actions;
+  NamesByText actions;
   for (std::size_t i = kAcceptActions; i-- > 0;)
     actions.push_back({std::string(to_string(static_cast<AcceptAction>(i))), {}});
-  for (const ReportedDevice& device : report.devices) {
-    if (device.verdict != AcceptVerdict::kRejected) continue;
-    auto found =
-        std::ranges::find(actions, device.action, &std::pair<std::string, std::vector<std::string>>::first);
-    if (found == actions.end()) found = actions.insert(actions.end(), {device.action, {}});
-    found->second.push_back(device.id);
+  for (const AcceptedDevice& device : report.devices) {
+    if (device.verdict == AcceptVerdict::kRejected) add_name(actions, device.action, device.id);
   }
   std::string text;
   for (const auto& [action, names] : actions) {
@@ -65,9 +70,9 @@ void keep_larger(std::optional<double>& most, const std::optional<double>& value
   if (value) most = std::max(most.value_or(*value), *value);
 }
 
-FigureRow figure_row(const std::string& name, const std::vector<const ReportedDevice*>& devices) {
+FigureRow figure_row(const std::string& name, const std::vector<const AcceptedDevice*>& devices) {
   FigureRow row{.name = name};
-  for (const ReportedDevice* device : devices) {
+  for (const AcceptedDevice* device : devices) {
     const auto found = std::ranges::find(device->figures, name, &AcceptFigure::name);
     const AcceptFigure* figure = found == device->figures.end() ? nullptr : &*found;
     row.values.push_back(figure);
@@ -78,6 +83,40 @@ FigureRow figure_row(const std::string& name, const std::vector<const ReportedDe
     row.most = std::max({row.most, figure->value, figure->floor.value_or(0), figure->best.value_or(0)});
   }
   return row;
+}
+
+// Steps of accepted devices that are partly proven or not tried: "links: 1 case: needs:devices>=2 (cuda-sim:0)".
+void add_open_steps(const AcceptReport& report, OpenPoints& points) {
+  NamesByText open;
+  for (const AcceptedDevice& device : report.devices) {
+    if (device.verdict != AcceptVerdict::kAccepted) continue;
+    for (const AcceptStepResult& step : device.steps) {
+      if (step.state != StepState::kPartly && step.state != StepState::kNotTried) continue;
+      add_name(open, step.gap.starts_with(step.name) ? step.gap : fmt::format("{}: {}", step.name, step.gap),
+               device.id);
+    }
+  }
+  for (const auto& [text, names] : open)
+    points.emplace_back("Not proven", fmt::format("{} ({})", text, names_text(names)));
+}
+
+// By the reason: "not compared, because simulated speeds are those of the host: memory.ceiling".
+void add_speeds_without_bound(const AcceptReport& report, OpenPoints& points) {
+  std::map<std::string, std::set<std::string>> reasons;
+  for (const ModelFigures& model : figures_by_model(report)) {
+    for (const FigureRow& row : model.rows) {
+      const auto is_judged = [](const AcceptFigure* figure) { return figure == nullptr || figure->judged(); };
+      if (std::ranges::all_of(row.values, is_judged)) continue;
+      const bool is_alone = std::ranges::count(row.values, nullptr) + 1 == std::ssize(row.values);
+      const char* reason = report.simulated ? "simulated speeds are those of the host, and have no floor"
+                           : is_alone       ? "there is no floor, and no other device of the model"
+                                            : "devices share the link to the host, and there is no floor";
+      reasons[reason].insert(row.name);
+    }
+  }
+  for (const auto& [reason, names] : reasons)
+    points.emplace_back("Speeds",
+                        fmt::format("not compared, because {}: {}", reason, fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -118,58 +157,31 @@ std::string_view sign_of(StepState state) {
 
 std::vector<std::string> step_names(const AcceptReport& report) {
   std::vector<std::string> names;
-  for (const ReportedDevice& device : report.devices) {
-    for (const ReportedStep& step : device.steps) {
+  for (const AcceptedDevice& device : report.devices) {
+    for (const AcceptStepResult& step : device.steps) {
       if (std::ranges::find(names, step.name) == names.end()) names.push_back(step.name);
     }
   }
   return names;
 }
 
-const ReportedStep* find_step(const ReportedDevice& device, const std::string& name) {
-  const auto found = std::ranges::find(device.steps, name, &ReportedStep::name);
+const AcceptStepResult* find_step(const AcceptedDevice& device, const std::string& name) {
+  const auto found = std::ranges::find(device.steps, name, &AcceptStepResult::name);
   return found == device.steps.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> open_steps(const AcceptReport& report) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> open;
-  for (const ReportedDevice& device : report.devices) {
-    if (device.verdict != AcceptVerdict::kAccepted) continue;
-    for (const ReportedStep& step : device.steps) {
-      if (step.state != StepState::kPartly && step.state != StepState::kNotTried) continue;
-      const std::string text =
-          step.gap.starts_with(step.name) ? step.gap : fmt::format("{}: {}", step.name, step.gap);
-      auto same = std::ranges::find(open, text, &std::pair<std::string, std::vector<std::string>>::first);
-      if (same == open.end()) same = open.insert(open.end(), {text, {}});
-      same->second.push_back(device.id);
-    }
-  }
-  std::vector<std::string> lines;
-  for (const auto& [text, names] : open) lines.push_back(fmt::format("{} ({})", text, names_text(names)));
-  return lines;
+OpenPoints open_points(const AcceptReport& report) {
+  OpenPoints points;
+  for (const std::string& gap : report.gaps) points.emplace_back("Machine", gap);
+  add_open_steps(report, points);
+  add_speeds_without_bound(report, points);
+  if (!report.left_out.empty()) points.emplace_back("No time in the budget", joined(report.left_out, ", "));
+  for (const std::string& problem : report.problems) points.emplace_back("Not known", problem);
+  if (!report.not_tried.empty()) points.emplace_back("Not tried", joined(report.not_tried, ", "));
+  return points;
 }
 
-std::vector<std::string> speeds_without_bound(const AcceptReport& report) {
-  std::map<std::string, std::set<std::string>> reasons;
-  for (const ModelFigures& model : figures_by_model(report)) {
-    for (const FigureRow& row : model.rows) {
-      const auto is_judged = [](const AcceptFigure* figure) { return figure == nullptr || figure->judged(); };
-      if (std::ranges::all_of(row.values, is_judged)) continue;
-      const auto devices =
-          std::ranges::count_if(row.values, [](const AcceptFigure* figure) { return figure != nullptr; });
-      const char* reason = report.simulated ? "simulated speeds are those of the host, and have no floor"
-                           : devices > 1    ? "devices share the link to the host, and there is no floor"
-                                            : "there is no floor, and no other device of the model";
-      reasons[reason].insert(row.name);
-    }
-  }
-  std::vector<std::string> lines;
-  for (const auto& [reason, names] : reasons)
-    lines.push_back(fmt::format("not compared, because {}: {}", reason, fmt::join(names, ", ")));
-  return lines;
-}
-
-std::vector<ChangedFact> changed_facts(const ReportedDevice& device) {
+std::vector<ChangedFact> changed_facts(const AcceptedDevice& device) {
   std::set<std::string> names;
   for (const CardFacts* facts : {&device.before, &device.after}) {
     for (const auto& [name, value] : facts->values) names.insert(name);
@@ -187,7 +199,7 @@ std::vector<ChangedFact> changed_facts(const ReportedDevice& device) {
 
 std::vector<ModelFigures> figures_by_model(const AcceptReport& report) {
   std::vector<ModelFigures> models;
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     if (device.figures.empty()) continue;
     auto found = std::ranges::find(models, device.model, &ModelFigures::model);
     if (found == models.end()) found = models.insert(models.end(), {.model = device.model});
@@ -195,7 +207,7 @@ std::vector<ModelFigures> figures_by_model(const AcceptReport& report) {
   }
   for (ModelFigures& model : models) {
     std::vector<std::string> names;
-    for (const ReportedDevice* device : model.devices) {
+    for (const AcceptedDevice* device : model.devices) {
       for (const AcceptFigure& figure : device->figures) {
         if (std::ranges::find(names, figure.name) == names.end()) names.push_back(figure.name);
       }
@@ -225,7 +237,7 @@ ShortIds short_ids(const AcceptReport& report) {
   constexpr std::size_t kMostBytes = 400;
   ShortIds whole, ids;
   std::set<std::string> different;
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     whole[&device] = one_line(clean_text(device.id), kMostBytes);
     ids[&device] = cut_text(whole[&device], kLongest);
     different.insert(ids[&device]);

@@ -6,7 +6,6 @@
 
 #include "harness/core/count_text.h"
 #include "reports/accept/accept_parts.h"
-#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -58,7 +57,7 @@ void find_gaps(AcceptedDevice& device) {
         !result.step->required && result.state == StepState::kNotTried && result.not_run == 0;
     if (result.gap.empty() || result.state == StepState::kFailed || result.undecided > 0 || may_be_skipped)
       continue;
-    device.gaps.push_back(fmt::format("{}: {}", result.step->name, result.gap));
+    device.gaps.push_back(fmt::format("{}: {}", result.name, result.gap));
   }
 }
 
@@ -69,6 +68,7 @@ void decide(AcceptedDevice& device, const AcceptQuestion& question, bool simulat
   device.verdict = !device.findings.empty() ? AcceptVerdict::kRejected
                    : !device.gaps.empty()   ? AcceptVerdict::kIncomplete
                                             : AcceptVerdict::kAccepted;
+  if (!device.findings.empty()) device.action = to_string(device.findings.front().rule.action);
   const bool is_here = !device.steps.empty();
   const bool is_too_large =
       simulated && std::ranges::any_of(device.steps, [](const AcceptStepResult& result) {
@@ -89,13 +89,20 @@ std::vector<std::string> steps_above(int level) {
   return names;
 }
 
-JudgedDevices devices_of(const ResolvedRun& run) {
+CardFacts facts_of(const FactsOfCards& cards, const std::string& id) {
+  const auto card = cards.find(id);
+  return card == cards.end() ? CardFacts() : card->second;
+}
+
+JudgedDevices devices_of(const ResolvedRun& run, const AcceptQuestion& question) {
   JudgedDevices devices;
-  for (const PlannedDevice& device : run.plan.devices) {
-    devices.emplace(
-        device.id,
-        AcceptedDevice{.id = device.id, .model = device.name, .uuid = device.uuid, .pci = device.pci});
-  }
+  for (const PlannedDevice& device : run.plan.devices)
+    devices.emplace(device.id, AcceptedDevice{.id = device.id,
+                                              .model = device.name,
+                                              .uuid = device.uuid,
+                                              .pci = device.pci,
+                                              .before = facts_of(question.before, device.id),
+                                              .after = facts_of(question.after, device.id)});
   return devices;
 }
 
@@ -111,36 +118,35 @@ std::vector<std::string> in_order(const ResolvedRun& run, const JudgedDevices& d
 
 }  // namespace
 
-Acceptance judge_acceptance(const ResolvedRun& run, const AcceptQuestion& question) {
-  JudgedDevices devices = devices_of(run);
+AcceptReport judge_acceptance(const ResolvedRun& run, const AcceptQuestion& question) {
+  JudgedDevices devices = devices_of(run, question);
   judge_health(run, devices);
   judge_cases(run, question, devices);
-  judge_common_results(run, question, devices);
   judge_figures(run, question, devices);
-  Acceptance acceptance{.level = question.level,
-                        .simulated = run.simulated,
-                        .verdict = AcceptVerdict::kAccepted,
-                        .devices = {},
-                        .gaps = judge_facts(question, devices),
-                        .left_out = {},
-                        .problems = question.problems,
-                        .run_id = run.plan.run_id,
-                        .host = run.plan.hostname,
-                        .command_line = {},
-                        .duration_ms = run.elapsed_ms,
-                        .stop_signal = run.ending_signal,
-                        .not_tried = steps_above(question.level)};
-  for (const AcceptStep* step : question.steps.left_out) acceptance.left_out.emplace_back(step->name);
+  AcceptReport report{.verdict = AcceptVerdict::kAccepted,
+                      .level = question.level,
+                      .simulated = run.simulated,
+                      .run_id = run.plan.run_id,
+                      .host = run.plan.hostname,
+                      .command_line = question.command_line,
+                      .duration_ms = run.elapsed_ms,
+                      .run_dir = question.run_dir,
+                      .gaps = judge_facts(question, devices),
+                      .problems = question.problems,
+                      .not_tried = steps_above(question.level)};
+  if (question.expected) report.expected = question.expected->file;
+  for (const AcceptStep* step : question.steps.left_out) report.left_out.emplace_back(step->name);
   for (const std::string& id : in_order(run, devices)) {
     AcceptedDevice& device = devices.at(id);
-    decide(device, question, acceptance.simulated);
-    acceptance.verdict = std::max(acceptance.verdict, device.verdict);
-    acceptance.devices.push_back(std::move(device));
+    decide(device, question, run.simulated);
+    report.verdict = std::max(report.verdict, device.verdict);
+    report.devices.push_back(std::move(device));
   }
   const bool cut_short = !run.ended || run.stop_signal != 0;
-  if (acceptance.devices.empty() || !acceptance.gaps.empty() || cut_short)
-    acceptance.verdict = std::max(acceptance.verdict, AcceptVerdict::kIncomplete);
-  return acceptance;
+  if (report.devices.empty() || !report.gaps.empty() || cut_short)
+    report.verdict = std::max(report.verdict, AcceptVerdict::kIncomplete);
+  report.exit_code = run.ending_signal != 0 ? 128 + run.ending_signal : exit_code(report.verdict);
+  return report;
 }
 
 }  // namespace proctor

@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/core/words.h"
-#include "reports/accept/accept_report.h"
-#include "reports/accept/short_ids.h"
-#include "reports/resolve/log_text.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_text.h"
+#include "reports/resolve/log_text.h"
 
 namespace proctor {
 namespace {
@@ -57,10 +54,10 @@ json said_lines(const std::vector<std::string>& lines) {
 
 // ---- Devices and steps ----
 
-json sign_fields(const ReportedDevice& device, const std::vector<std::string>& steps,
+json sign_fields(const AcceptedDevice& device, const std::vector<std::string>& steps,
                  const std::string& reason) {
   return first_of(steps, kMostSteps, [&](const std::string& name) {
-    const ReportedStep* step = find_step(device, name);
+    const AcceptStepResult* step = find_step(device, name);
     if (step == nullptr) return json{{"step", name}, {"word", "not a step of this device"}};
     const bool has_reason = step->state == StepState::kFailed && device.verdict != AcceptVerdict::kAccepted;
     return json{{"step", name},
@@ -77,7 +74,7 @@ json matrix_of(const AcceptReport& report, std::size_t run) {
   const ShortIds ids = short_ids(report);
   json rows = json::array();
   for (std::size_t i = 0; i < std::min(report.devices.size(), kMostDeviceRows); ++i) {
-    const ReportedDevice& device = report.devices[i];
+    const AcceptedDevice& device = report.devices[i];
     json row = {{"id", ids.at(&device)},
                 {"model", device.model},
                 {"pci", device.pci},
@@ -138,7 +135,7 @@ json speed_fields(const AcceptReport& report) {
   return first_of(figures_by_model(report), kMostColumns, [&](const ModelFigures& model) {
     return json{{"model", model.model},
                 {"devices", first_of(model.devices, kMostColumns,
-                                     [&](const ReportedDevice* device) {
+                                     [&](const AcceptedDevice* device) {
                                        return json::object({{"device", ids.at(device)}});
                                      })},
                 {"more", beyond(model.devices.size(), kMostColumns)},
@@ -149,7 +146,7 @@ json speed_fields(const AcceptReport& report) {
 
 // ---- Reasons ----
 
-json finding_fields(const ReportedFinding& finding, const std::optional<std::string>& link) {
+json finding_fields(const AcceptFinding& finding, const std::optional<std::string>& link) {
   const bool has_file = link && is_below_run_directory(finding.evidence);
   return {{"words", finding.words},
           {"case_id", finding.case_id},
@@ -158,7 +155,7 @@ json finding_fields(const ReportedFinding& finding, const std::optional<std::str
           {"href", has_file ? *link + file_address(finding.evidence) : ""}};
 }
 
-json reason_fields(const ReportedDevice& device, const std::string& place,
+json reason_fields(const AcceptedDevice& device, const std::string& place,
                    const std::optional<std::string>& link) {
   json fields = {{"place", place},
                  {"id", device.id},
@@ -169,11 +166,11 @@ json reason_fields(const ReportedDevice& device, const std::string& place,
   const auto& findings = device.findings;
   if (!findings.empty()) fields["finding"] = finding_fields(findings.front(), link);
   if (findings.size() > 1) {
-    const std::vector<ReportedFinding> others(findings.begin() + 1, findings.end());
+    const std::vector<AcceptFinding> others(findings.begin() + 1, findings.end());
     fields["others"] = {
         {"count", others.size()},
         {"findings", first_of(others, kMostFindings,
-                              [&](const ReportedFinding& one) { return finding_fields(one, link); })},
+                              [&](const AcceptFinding& one) { return finding_fields(one, link); })},
         {"more", beyond(others.size(), kMostFindings)}};
   }
   fields["gaps"] = said_lines(device.gaps);
@@ -195,7 +192,7 @@ json reasons_fields(const PageRun& run, std::size_t number) {
 
 json fact_fields(const AcceptReport& report) {
   PageTable table({words::device.one, "Fact", "Before the load", "After"}, 200'000);
-  for (const ReportedDevice& device : report.devices) {
+  for (const AcceptedDevice& device : report.devices) {
     for (const ChangedFact& fact : changed_facts(device))
       table.add(
           {json::object({{"id", device.id}}), json::object({{"code", fact.name}}), fact.before, fact.after});
@@ -206,12 +203,7 @@ json fact_fields(const AcceptReport& report) {
 
 json open_fields(const AcceptReport& report) {
   std::vector<std::string> lines;
-  for (const std::string& gap : report.gaps) lines.push_back("Machine: " + gap);
-  for (const std::string& line : open_steps(report)) lines.push_back("Not proven: " + line);
-  for (const std::string& line : speeds_without_bound(report)) lines.push_back("Speeds: " + line);
-  if (!report.left_out.empty()) lines.push_back("No time in the budget: " + joined(report.left_out, ", "));
-  for (const std::string& problem : report.problems) lines.push_back("Not known: " + problem);
-  if (!report.not_tried.empty()) lines.push_back("Not tried: " + joined(report.not_tried, ", "));
+  for (const auto& [label, text] : open_points(report)) lines.push_back(fmt::format("{}: {}", label, text));
   return lines.empty() ? json() : json::object({{"lines", said_lines(lines)}});
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/accept/accept_report.h"
+#include "reports/accept/accept_words.h"
 #include "reports/compare/comparison.h"
 #include "reports/resolve/past.h"
 #include "reports/resolve/resolved_run.h"

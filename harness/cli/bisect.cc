@@ -30,34 +30,25 @@ struct Company {
   Cases before{};
 };
 
-const Attempt* shared_attempt(const ResolvedRun& run, const ResolvedCase& test) {
-  for (const Attempt& attempt : test.attempts) {
-    const bool is_shared = std::ranges::any_of(run.cases, [&](const ResolvedCase& other) {
-      return &other != &test && std::ranges::any_of(other.attempts, [&](const Attempt& beside) {
-        return !attempt.start.log.empty() && beside.start.log == attempt.start.log;
-      });
-    });
-    if (is_shared && attempt.end) return &attempt;
-  }
-  return nullptr;
-}
-
-Result<Company> company_of(const ResolvedCase& test, const ResolvedRun& run) {
+// Of the first attempt that shared its process with other cases.
+Result<Company> company_of(const ResolvedCase& test, const std::vector<ResolvedCase>& cases) {
   const std::string& id = test.planned.id;
-  const Attempt* attempt = shared_attempt(run, test);
-  if (attempt == nullptr)
-    return Error::refused(id + " shared no process with another case in this run",
-                          "Only cases that share a process depend on others.");
-  Company company{.was_bad = is_bad(verdict_of(*attempt).outcome)};
-  for (const ResolvedCase& other : run.cases) {
-    const bool began_before =
-        &other != &test && std::ranges::any_of(other.attempts, [&](const Attempt& each) {
-          return each.start.log == attempt->start.log && each.start.at_ms <= attempt->start.at_ms;
-        });
-    if (began_before) company.before.push_back(other.planned.id);
+  for (const Attempt& attempt : test.attempts) {
+    if (!attempt.end || attempt.start.log.empty()) continue;
+    bool is_shared = false;
+    Company company{.was_bad = is_bad(verdict_of(attempt).outcome)};
+    for (const ResolvedCase& other : cases) {
+      const auto beside = std::ranges::find(other.attempts, attempt.start.log,
+                                            [](const Attempt& each) { return each.start.log; });
+      if (&other == &test || beside == other.attempts.end()) continue;
+      is_shared = true;
+      if (beside->start.at_ms <= attempt.start.at_ms) company.before.push_back(other.planned.id);
+    }
+    if (!company.before.empty()) return company;
+    if (is_shared) return Error::refused(id + " was the first case of its process: nothing ran before it");
   }
-  if (!company.before.empty()) return company;
-  return Error::refused(id + " was the first case of its process: nothing ran before it");
+  return Error::refused(id + " shared no process with another case in this run",
+                        "Only cases that share a process depend on others.");
 }
 
 class Bisection {
@@ -117,7 +108,7 @@ int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
 
 int bisect(const ResolvedRun& run, const ResolvedCase& test) {
   const std::string& id = test.planned.id;
-  const auto company = company_of(test, run);
+  const auto company = company_of(test, run.cases);
   if (!company) return fail(company.error());
   const TempDir directory;
   Bisection bisection(run, id, directory.string());

@@ -33,8 +33,8 @@
 #include "harness/run/record/run_directory.h"
 #include "reports/formats/junit.h"
 #include "reports/merge/join.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -154,13 +154,13 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
   JoinRequest request{
       .run_id = run.filename().string(), .command_line = std::move(command_line), .parts = {}};
   for (const std::string& place : parts_of(run)) {
-    auto model = load_run((run / place).string());
-    if (model) {
-      request.parts.push_back({place, *std::move(model), last_change_ms(run / place / "journal.jsonl")});
+    auto part = load_run((run / place).string());
+    if (part) {
+      request.parts.push_back({place, *std::move(part), last_change_ms(run / place / "journal.jsonl")});
       continue;
     }
     const std::string refused = text_or_empty(run / place / kRefusedFile);
-    const std::string why = refused.empty() ? model.error().message() : refused.substr(0, refused.find('\n'));
+    const std::string why = refused.empty() ? part.error().message() : refused.substr(0, refused.find('\n'));
     const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");
     request.warnings.push_back(
         {lost ? WarningCode::kReportLost : WarningCode::kPartRefused, place + " has no results: " + why});
@@ -179,14 +179,14 @@ int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
 }
 
 // Prints the failures, the counts, the page and the verdict, as `proctor run` does.
-void print_end(const ResolvedRun& model, const fs::path& run, std::size_t parts) {
-  for (const FailedLine& line : failed_lines(model, failing_groups(model)))
+void print_end(const ResolvedRun& run, const fs::path& run_dir, std::size_t parts) {
+  for (const FailedLine& line : failed_lines(run, failing_groups(run)))
     std::printf("%s %s: %s\n", line.word.c_str(), line.head.c_str(), clean_text(line.message).c_str());
-  const int code = model.shell_exit_code;
-  const char* simulated = model.simulated ? " · simulated: no evidence about hardware" : "";
-  std::printf("%zu parts: %s%s\n", parts, summary_line(model.summary).c_str(), simulated);
-  std::printf("page: %s\n", shown((run / "index.html").string()).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(model, code).c_str());
+  const int code = run.shell_exit_code;
+  const char* simulated = run.simulated ? " · simulated: no evidence about hardware" : "";
+  std::printf("%zu parts: %s%s\n", parts, summary_line(run.summary).c_str(), simulated);
+  std::printf("page: %s\n", shown((run_dir / "index.html").string()).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(run, code).c_str());
 }
 
 int report(const std::string& directory) {
@@ -200,13 +200,13 @@ int report(const std::string& directory) {
   const fs::path draft = run / ".journal.jsonl";
   std::error_code error;
   fs::remove(draft, error);
-  const auto model = write_journal(join_runs(request), draft.string());
-  if (!model) return fail(model.error());
+  const auto joined = write_journal(join_runs(request), draft.string());
+  if (!joined) return fail(joined.error());
   fs::rename(draft, run / "journal.jsonl", error);
   if (error) return fail(Error::system("write " + (run / "journal.jsonl").string(), error.value()));
-  if (auto rendered = render(*model, run); !rendered) return fail(rendered.error());
+  if (auto rendered = render(*joined, run); !rendered) return fail(rendered.error());
   remove_old_journal_seals();
-  print_end(*model, run, request.parts.size());
+  print_end(*joined, run, request.parts.size());
   return kExitGreen;
 }
 

@@ -68,9 +68,9 @@ bool is_child_of(int pid, int parent) {
   return after_name != stat.npos && std::atoi(stat.c_str() + after_name + 4) == parent;
 }
 
-std::vector<const ResolvedCase*> running_cases(const ResolvedRun& model) {
+std::vector<const ResolvedCase*> running_cases(const ResolvedRun& run) {
   std::vector<const ResolvedCase*> running;
-  for (const ResolvedCase& test : model.cases) {
+  for (const ResolvedCase& test : run.cases) {
     if (!test.attempts.empty() && !test.attempts.back().end) running.push_back(&test);
   }
   return running;
@@ -90,13 +90,13 @@ void describe(Tree& tree, const ResolvedCase& test) {
 }
 
 // The runner's children that are guards of cases; its own helpers do not know the run directory.
-std::vector<Tree> find_trees(const RunRecord& run, const ResolvedRun& model) {
-  std::vector<const ResolvedCase*> running = running_cases(model);
+std::vector<Tree> find_trees(const RunRecord& record, const ResolvedRun& run) {
+  std::vector<const ResolvedCase*> running = running_cases(run);
   std::vector<Tree> trees;
-  for (const int pid : guard::descendants(run.pid)) {
-    if (!is_child_of(pid, run.pid)) continue;
+  for (const int pid : guard::descendants(record.pid)) {
+    if (!is_child_of(pid, record.pid)) continue;
     const int speaker = who_answers(pid);
-    if (variable_of(speaker, child::kRunDirVariable) != run.run_dir) continue;
+    if (variable_of(speaker, child::kRunDirVariable) != record.run_dir) continue;
     Tree tree{.guard = pid, .log = {}, .case_id = {}, .devices = {}, .file = {}, .found = {}};
     const std::string id = variable_of(speaker, child::kCaseVariable);
     const auto known = std::find_if(running.begin(), running.end(),
@@ -142,47 +142,47 @@ void print(const Tree& tree, const std::string& run_dir) {
 
 // The run's record, if its runner lives and can be seen.
 Result<RunRecord> living_run(const std::string& run_dir) {
-  const auto test = read_run_record(run_dir);
-  if (!test) return test.error();
+  const auto record = read_run_record(run_dir);
+  if (!record) return record.error();
   std::error_code unreadable;
   if (!std::filesystem::exists(run_dir + "/journal.jsonl", unreadable)) {
     return Error::refused(run_dir + " is not a Proctor run directory",
                           "Give the directory of --out, or proctor-out/latest.");
   }
-  if (!*test) {
+  if (!*record) {
     return Error::refused("The run in " + run_dir + " has ended",
                           "The evidence of its cases is in report.json.");
   }
-  const RunnerLook look = look_at_runner(**test);
+  const RunnerLook look = look_at_runner(**record);
   if (look.state == RunnerState::kGone) {
     return Error::refused("The runner of " + run_dir + " has ended without finishing the run",
                           "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
   }
   if (look.state == RunnerState::kUnknown) {
     return Error::refused("The runner of " + run_dir + " cannot be looked at from here: " + look.why,
-                          "Run this command where the run was started, on " + (*test)->host + ".");
+                          "Run this command where the run was started, on " + (*record)->host + ".");
   }
-  const auto runner = find_runner(**test);
-  if (!runner || runner->pid() != (*test)->pid) {
+  const auto runner = find_runner(**record);
+  if (!runner || runner->pid() != (*record)->pid) {
     return Error::refused(
         "The runner of " + run_dir + " is in another PID namespace, or /proc does not show it",
         "Run this command in the same container.");
   }
-  return **test;
+  return **record;
 }
 
 int dump(const std::string& run_dir) {
-  const auto run = living_run(run_dir);
+  const auto record = living_run(run_dir);
+  if (!record) return fail(record.error());
+  const auto run = load_run(record->run_dir);
   if (!run) return fail(run.error());
-  const auto model = load_run(run->run_dir);
-  if (!model) return fail(model.error());
   const auto machine = Machine::open({.containment = std::string(to_string(Layer::kSubreaper))}, "dump");
   if (!machine) return fail(machine.error());
   const auto tools = (*machine)->containment();
   if (!tools) return fail(tools.error());
-  auto trees = find_trees(*run, *model);
-  inspect_trees(trees, run->run_dir, **tools);
-  for (const Tree& tree : trees) print(tree, run->run_dir);
+  auto trees = find_trees(*record, *run);
+  inspect_trees(trees, record->run_dir, **tools);
+  for (const Tree& tree : trees) print(tree, record->run_dir);
   if (trees.empty()) std::printf("no case runs at this moment\n");
   return kExitGreen;
 }

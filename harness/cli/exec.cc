@@ -23,8 +23,8 @@
 #include "harness/plan/recognise.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/failure_text.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -39,7 +39,7 @@ class ExecDisplay : public RunDisplay {
 
   void on(const Event& event) override;
   void tick() override;
-  void finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) override;
+  void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) override;
 
  private:
   void say(const std::string& line);
@@ -82,29 +82,29 @@ bool could_not_start(const Verdict& verdict) {
 }
 
 // What stands behind `--`.
-std::vector<std::string> command_of(const ResolvedRun& model) {
-  const auto& words = model.plan.command_line;
+std::vector<std::string> command_of(const ResolvedRun& run) {
+  const auto& words = run.plan.command_line;
   const auto dashes = std::ranges::find(words, "--");
   return {dashes == words.end() ? dashes : dashes + 1, words.end()};
 }
 
-std::string program_of(const ResolvedRun& model) {
-  const std::vector<std::string> command = command_of(model);
+std::string program_of(const ResolvedRun& run) {
+  const std::vector<std::string> command = command_of(run);
   return command.empty() ? "" : clean_text(command.front());
 }
 
 // A command without a slash may be any of several files in PATH.
-Obstacle why_not_started(const Verdict& verdict, const ResolvedRun& model) {
+Obstacle why_not_started(const Verdict& verdict, const ResolvedRun& run) {
   if (verdict.reason.value_of(Reason::kSpawn) == "ENOEXEC") return {"is " + std::string(kNoProgram), ""};
-  const std::string program = program_of(model);
-  const auto file = std::filesystem::path(model.plan.directory) / program;
+  const std::string program = program_of(run);
+  const auto file = std::filesystem::path(run.plan.directory) / program;
   const bool is_path = program.find('/') != program.npos;
   if (const auto obstacle = is_path ? obstacle_to_execution(file.string()) : std::nullopt) return *obstacle;
   if (verdict.reason.value_of(Reason::kSpawn) == "EACCES") return {"is not executable", ""};
   std::error_code unknown;
   if (is_path && std::filesystem::exists(file, unknown))
     return {"names an interpreter or a loader that does not exist", ""};
-  return {"does not exist, or is not in PATH", hint_for_shell_line(command_of(model))};
+  return {"does not exist, or is not in PATH", hint_for_shell_line(command_of(run))};
 }
 
 // Of a crash: where it was, or why nobody knows.
@@ -114,8 +114,8 @@ bool left_evidence(const ResolvedCase& test) {
 }
 
 // Which devices the command had, if nobody wrote it: "1 (the caller's CUDA_VISIBLE_DEVICES=0; --gpus 0: none)".
-std::string default_devices_of(const ResolvedRun& model) {
-  const auto& suites = model.plan.suites;
+std::string default_devices_of(const ResolvedRun& run) {
+  const auto& suites = run.plan.suites;
   if (suites.empty() || suites.front().devices == 0 || suites.front().devices_reason.empty()) return {};
   return std::to_string(suites.front().devices) + " (" + clean_text(suites.front().devices_reason) +
          "; --gpus 0: none)";
@@ -123,24 +123,24 @@ std::string default_devices_of(const ResolvedRun& model) {
 
 void ExecDisplay::tick() { output_.write({}); }
 
-void ExecDisplay::finish(const ResolvedRun& model, int shell_code, const Result<void>& rendered) {
-  if (const auto text = no_device_text(model.plan); !text.empty()) say(text);
+void ExecDisplay::finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) {
+  if (const auto text = no_device_text(run.plan); !text.empty()) say(text);
   const std::string reports =
       (rendered ? " · reports in " : " · reports are missing; the journal is in ") + clean_text(run_dir_);
-  for (const ResolvedCase& test : model.cases) {
+  for (const ResolvedCase& test : run.cases) {
     if (could_not_start(test.verdict)) {
-      const Obstacle obstacle = why_not_started(test.verdict, model);
-      say("could not start `" + program_of(model) + "`: it " + clean_text(obstacle.why) + " · exit " +
+      const Obstacle obstacle = why_not_started(test.verdict, run);
+      say("could not start `" + program_of(run) + "`: it " + clean_text(obstacle.why) + " · exit " +
           std::to_string(shell_code) + reports);
       if (!obstacle.remedy.empty()) say(clean_text(obstacle.remedy));
       continue;
     }
-    const bool own_end = model.exec_end.is_own;
+    const bool own_end = run.exec_end.is_own;
     if (own_end && !spoke_ && shell_code == 0) continue;
-    const bool as_told = test.verdict.outcome == Outcome::kPass && model.stop_signal != 0;
-    say(to_string(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") +
-        " · exit " + std::to_string(shell_code) + reports);
-    if (const std::string devices = default_devices_of(model); !devices.empty())
+    const bool as_told = test.verdict.outcome == Outcome::kPass && run.stop_signal != 0;
+    say(to_string(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") + " · exit " +
+        std::to_string(shell_code) + reports);
+    if (const std::string devices = default_devices_of(run); !devices.empty())
       say("devices:       " + devices);
     if (own_end && !left_evidence(test)) {  // its own words say the rest
       const Diagnosis* diagnosis = test.diagnosis;

@@ -52,16 +52,16 @@ struct DevicesAfter {
 
 using Bytes = std::map<std::string, std::uint64_t>;  // by device
 
-std::string value_of(const ResolvedRun& model, const std::string& name) {
-  for (const auto& [key, value] : model.plan.stack) {
+std::string value_of(const ResolvedRun& run, const std::string& name) {
+  for (const auto& [key, value] : run.plan.stack) {
     if (key == name) return value;
   }
   return {};
 }
 
-std::vector<Backend> backends_of(const ResolvedRun& model) {
+std::vector<Backend> backends_of(const ResolvedRun& run) {
   std::vector<Backend> backends;
-  for (const PlannedDevice& device : model.plan.devices) {
+  for (const PlannedDevice& device : run.plan.devices) {
     if (const auto backend = parse_backend(device.backend)) backends.push_back(*backend);
   }
   return backends;
@@ -69,19 +69,19 @@ std::vector<Backend> backends_of(const ResolvedRun& model) {
 
 // The devices whose memory was known, that nobody else has by now, and that no other run found sick: those may keep
 // their memory for ever, and get no more cases.
-Bytes to_wait_for(const ResolvedRun& model, const std::string& leases, DevicesAfter& after) {
-  Bytes baseline = model.device_baseline;
+Bytes to_wait_for(const ResolvedRun& run, const std::string& leases, DevicesAfter& after) {
+  Bytes baseline = run.device_baseline;
   const auto directory =
       leases.empty() ? Result<LeaseDirectory>(Error::internal("")) : LeaseDirectory::open(leases);
   if (!directory) return baseline;
   std::erase_if(baseline, [&](const auto& entry) {
     const auto conflict = directory->conflict(entry.first);
-    const bool other = conflict && conflict->holder && conflict->holder->holder.run != model.plan.run_id;
+    const bool other = conflict && conflict->holder && conflict->holder->holder.run != run.plan.run_id;
     if (other) after.said.push_back(describe(*conflict->holder) + ", and was not waited for");
     return other;
   });
   for (const DrainedDevice& drained : DrainList(leases).list()) {
-    if (drained.run == model.plan.run_id || baseline.erase(drained.device) == 0) continue;
+    if (drained.run == run.plan.run_id || baseline.erase(drained.device) == 0) continue;
     after.said.push_back(describe(drained) + ", and was not waited for");
   }
   return baseline;
@@ -154,14 +154,14 @@ class Wait {
 };
 
 // The same simulated machine, if the run left one in the directory `state`.
-MachineOptions machine_of(const ResolvedRun& model, const std::string& run_dir, const std::string& state) {
+MachineOptions machine_of(const ResolvedRun& run, const std::string& run_dir, const std::string& state) {
   MachineOptions options;
-  if (!model.plan.sim) return options;
+  if (!run.plan.sim) return options;
   const fs::path described = fs::path(run_dir) / "sim_topology.toml";
   std::error_code error;
-  options.sim = fs::is_regular_file(fs::symlink_status(described, error)) ? described.string()
-                                                                          : model.plan.sim->topology;
-  options.sim += ",driver=" + model.plan.sim->driver;
+  options.sim =
+      fs::is_regular_file(fs::symlink_status(described, error)) ? described.string() : run.plan.sim->topology;
+  options.sim += ",driver=" + run.plan.sim->driver;
   if (!state.empty()) options.sim += ",state=" + state;
   return options;
 }
@@ -173,12 +173,12 @@ std::string why_none(const FoundDevices& devices) {
   return why;
 }
 
-Result<DevicesAfter> inspect_devices(const ResolvedRun& model, const std::string& run_dir,
+Result<DevicesAfter> inspect_devices(const ResolvedRun& run, const std::string& run_dir,
                                      const std::string& sim_state, Bytes baseline, Milliseconds limit) {
   const auto machine =
-      Machine::open(machine_of(model, run_dir, sim_state), fmt::format("finish-{}", ::getpid()));
+      Machine::open(machine_of(run, run_dir, sim_state), fmt::format("finish-{}", ::getpid()));
   if (!machine) return machine.error();
-  const auto devices = (*machine)->devices(backends_of(model));
+  const auto devices = (*machine)->devices(backends_of(run));
   if (!devices) return devices.error();
   auto monitor = (*machine)->monitor(*devices);
   if (!monitor) return monitor.error();
@@ -198,15 +198,15 @@ Result<DevicesAfter> inspect_devices(const ResolvedRun& model, const std::string
 
 // Looks until no more memory is in use than before the first case, or for `limit`. A device that another run
 // holds by now is not waited for.
-DevicesAfter wait_for_devices(const ResolvedRun& model, const std::string& run_dir, Milliseconds limit) {
+DevicesAfter wait_for_devices(const ResolvedRun& run, const std::string& run_dir, Milliseconds limit) {
   DevicesAfter after;
-  if (model.plan.devices.empty()) return after;
-  const std::string leases = value_of(model, "leases");
-  if (model.plan.sim && leases.empty()) return after;  // the simulated machine ended with its run
-  Bytes baseline = to_wait_for(model, leases, after);
+  if (run.plan.devices.empty()) return after;
+  const std::string leases = value_of(run, "leases");
+  if (run.plan.sim && leases.empty()) return after;  // the simulated machine ended with its run
+  Bytes baseline = to_wait_for(run, leases, after);
   if (baseline.empty()) return after;
-  const std::string sim_state = model.plan.sim ? fs::path(leases).parent_path().string() : "";
-  auto found = inspect_devices(model, run_dir, sim_state, std::move(baseline), limit);
+  const std::string sim_state = run.plan.sim ? fs::path(leases).parent_path().string() : "";
+  auto found = inspect_devices(run, run_dir, sim_state, std::move(baseline), limit);
   if (!found) {
     after.back = false;
     after.said.push_back("the devices could not be checked: " + found.error().message());
@@ -232,10 +232,10 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
   std::fflush(stdout);  // the rest asks drivers
   if (*record) {
-    const auto model = load_run(options.run_dir);
-    if (!model) return fail(model.error());
+    const auto run = load_run(options.run_dir);
+    if (!run) return fail(run.error());
     limit.doing("the devices are examined");
-    const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
+    const DevicesAfter after = wait_for_devices(*run, options.run_dir, limit.left() * 3 / 4);
     print_sentences(after.said);
     clean = clean && after.back;
     if (clean) remove_run_record(**record);  // while something is left, the next call finds it too

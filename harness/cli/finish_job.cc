@@ -46,8 +46,8 @@ Result<void> become(const RecordOwner& owner) {
 
 // A requeued job may have the directory of the one before.
 bool is_still_of(const RunRecord& record) {
-  const auto model = load_run(record.run_dir);
-  return model && model->plan.run_id == record.run_id;
+  const auto run = load_run(record.run_dir);
+  return run && run->plan.run_id == record.run_id;
 }
 
 // Where its directory is still there, its reports are completed. A record that is believed names what is killed.

@@ -150,9 +150,9 @@ int suggest_entries(SuggestOptions options) {
     if (value->find_first_not_of(" \t") == value->npos)
       return fail(Error::refused(fmt::format("{} must not be empty (got {})", name, shell_quote(*value))));
   }
-  const auto model = load_run(options.run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
-  const SuggestedFailures suggested = suggest_known_failures(*model, options.request);
+  const auto run = load_run(options.run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
+  const SuggestedFailures suggested = suggest_known_failures(*run, options.request);
   for (const std::string& note : suggested.notes) std::fprintf(stderr, "proctor: %s\n", shown(note).c_str());
   if (suggested.toml.empty())
     std::fprintf(stderr, "proctor: nothing to suggest for %s\n", shown(options.run_dir).c_str());

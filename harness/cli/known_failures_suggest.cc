@@ -18,15 +18,15 @@
 namespace proctor::cli {
 namespace {
 
-using Records = std::vector<const ResolvedCase*>;
+using Cases = std::vector<const ResolvedCase*>;
 
 bool may_be_known(Outcome outcome) {
   return std::ranges::find(outcomes_of_failures(), outcome) != outcomes_of_failures().end();
 }
 
 // The bad cases in the order of the plan; those that ended alike are together, where the first of them is.
-std::vector<Records> by_cause(const ResolvedRun& run) {
-  std::vector<Records> causes;
+std::vector<Cases> by_cause(const ResolvedRun& run) {
+  std::vector<Cases> causes;
   std::map<std::string, std::size_t> index;
   for (const ResolvedCase& test : run.cases) {
     if (!test.bad || !may_be_known(test.verdict.outcome)) continue;
@@ -41,29 +41,28 @@ std::string clean_toml(const std::string& text) { return toml_text(clean_text(te
 
 // What is the same for all of them, or none.
 template <typename Of>
-std::optional<std::string> common(const Records& records, const Of& of) {
-  const std::string first = of(*records.front());
-  const bool same =
-      std::ranges::all_of(records, [&](const ResolvedCase* test) { return of(*test) == first; });
+std::optional<std::string> common(const Cases& cases, const Of& of) {
+  const std::string first = of(*cases.front());
+  const bool same = std::ranges::all_of(cases, [&](const ResolvedCase* test) { return of(*test) == first; });
   return same ? std::optional(first) : std::nullopt;
 }
 
 // The model of the devices that the case had; "" if they are of several.
-std::string model_of_devices(const ResolvedRun& run, const ResolvedCase& test) {
+std::string model_of_devices(const std::vector<PlannedDevice>& devices, const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   std::set<std::string> names;
   for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
-    const auto device = std::ranges::find(run.plan.devices, id, &PlannedDevice::id);
-    if (device != run.plan.devices.end()) names.insert(device->name);
+    const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
+    if (device != devices.end()) names.insert(device->name);
   }
   return names.size() == 1 ? *names.begin() : "";
 }
 
 // As narrow as one pattern can be.
-std::string reason_glob(const Records& records) {
-  std::string begin = records.front()->verdict.reason.text();
+std::string reason_glob(const Cases& cases) {
+  std::string begin = cases.front()->verdict.reason.text();
   bool same = true;
-  for (const ResolvedCase* test : records) {
+  for (const ResolvedCase* test : cases) {
     const std::string reason = test->verdict.reason.text();
     const auto differs = std::ranges::mismatch(begin, reason).in1;
     same = same && reason == begin;
@@ -72,28 +71,28 @@ std::string reason_glob(const Records& records) {
   return same ? begin : begin + "*";
 }
 
-std::string case_value(const Records& records) {
-  if (records.size() == 1) return clean_toml(records.front()->planned.id);
+std::string case_value(const Cases& cases) {
+  if (cases.size() == 1) return clean_toml(cases.front()->planned.id);
   std::string list = "[";
-  for (const ResolvedCase* test : records) list += "\n  " + clean_toml(test->planned.id) + ",";
+  for (const ResolvedCase* test : cases) list += "\n  " + clean_toml(test->planned.id) + ",";
   return list + "\n]";
 }
 
-std::string entry_of(const ResolvedRun& run, const Records& records, const SuggestRequest& request) {
-  const ResolvedCase& first = *records.front();
+std::string entry_of(const ResolvedRun& run, const Cases& cases, const SuggestRequest& request) {
+  const ResolvedCase& first = *cases.front();
   const std::string what = first.headline;
-  const auto backend = common(records, [](const ResolvedCase& test) { return test.planned.backend; });
+  const auto backend = common(cases, [](const ResolvedCase& test) { return test.planned.backend; });
   const auto device =
-      common(records, [&](const ResolvedCase& test) { return model_of_devices(run, test); });
+      common(cases, [&](const ResolvedCase& test) { return model_of_devices(run.plan.devices, test); });
   const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
-  std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", records.size(),
-                                 plural(records.size()), to_string(first.problem));
+  std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", cases.size(),
+                                 plural(cases.size()), to_string(first.problem));
   const auto add = [&](const char* key, const std::string& value) {
     text += fmt::format("{:8}= {}\n", key, value);
   };
-  add("case", case_value(records));
+  add("case", case_value(cases));
   add("outcome", clean_toml(std::string(to_string(first.verdict.outcome))));
-  add("reason", clean_toml(reason_glob(records)));
+  add("reason", clean_toml(reason_glob(cases)));
   if (backend && !backend->empty()) add("backend", clean_toml(*backend));
   if (device && !device->empty()) add("device", clean_toml(*device));
   add("source", clean_toml(fmt::format("run {}: {}", run.plan.run_id, what)));
@@ -101,7 +100,7 @@ std::string entry_of(const ResolvedRun& run, const Records& records, const Sugge
   add("owner", clean_toml(request.owner));
   add("added", day_text(request.added));
   add("expires", day_text(expires));
-  if (records.size() > kMostKnown) add("broad", "true");
+  if (cases.size() > kMostKnown) add("broad", "true");
   return text;
 }
 
@@ -129,10 +128,10 @@ void add_note(std::vector<std::string>& notes, int count, std::string_view what)
 SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRequest& request) {
   SuggestedFailures suggested;
   const KnownFailureCheck check{.at = std::chrono::sys_days(request.added), .planned = planned_ids(run)};
-  for (const Records& records : by_cause(run)) {
-    const std::string entry = entry_of(run, records, request);
+  for (const Cases& cases : by_cause(run)) {
+    const std::string entry = entry_of(run, cases, request);
     if (const std::string why = objection(entry, check); !why.empty()) {
-      suggested.notes.push_back(fmt::format("no entry for {}: {}", records.front()->planned.id, why));
+      suggested.notes.push_back(fmt::format("no entry for {}: {}", cases.front()->planned.id, why));
       continue;
     }
     suggested.toml += (suggested.toml.empty() ? "" : "\n") + entry;

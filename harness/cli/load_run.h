@@ -35,7 +35,7 @@ Result<std::string> run_directory_of(const std::string& place);
 
 // These are of a run directory, or of a report in it.
 Result<std::string> run_journal_sha256(const std::string& place);
-// `look` sees the model, which does not live longer.
+// `look` sees the run, which does not live longer.
 Result<RunResults> load_run_results(const std::string& place,
                                     const std::function<void(const ResolvedRun& run)>& look = {});
 

@@ -44,9 +44,9 @@ Result<void> add(const std::string& run_dir, const ResolvedRun& run, RunsOfPlan&
                     whole.plan, whole.shards, runs.whole.plan, runs.whole.shards));
   runs.rest.runs.push_back(run.plan.run_id);
   if (!run.plan.rest && runs.plan_file.empty()) runs.plan_file = plan_file_of(run.plan);
-  for (const ResolvedCase& record : run.cases) {
-    runs.taken.insert(record.planned.id);
-    if (is_proven(record)) runs.proven.insert(record.planned.id);
+  for (const ResolvedCase& test : run.cases) {
+    runs.taken.insert(test.planned.id);
+    if (is_proven(test)) runs.proven.insert(test.planned.id);
   }
   return {};
 }

@@ -17,8 +17,8 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/run/record/journal.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/pack/packed_run.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
@@ -43,19 +43,19 @@ Result<ResolvedRun> write_journal(const std::vector<Event>& events, const std::s
 int render_again(const std::string& run_dir, const ReportFormats& formats, const std::string& out) {
   const std::string& place = out.empty() ? run_dir : out;
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
-  auto model = load_run(run_dir);
-  if (!model) return fail(Error::usage_of(model.error()));
-  forget_logs(*model, [&](const std::string& log) {
+  auto run = load_run(run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
+  forget_logs(*run, [&](const std::string& log) {
     std::error_code error;
     return std::filesystem::exists(run_dir + "/" + log, error);
   });
-  if (auto rendered = render(*model, place, formats, run_dir); !rendered) return fail(rendered.error());
-  const int code = model->shell_exit_code;
-  for (const Warning& warning : model->warnings) {
+  if (auto rendered = render(*run, place, formats, run_dir); !rendered) return fail(rendered.error());
+  const int code = run->shell_exit_code;
+  for (const Warning& warning : run->warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%s\n", summary_line(model->summary).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*model, code).c_str());
+  std::printf("%s\n", summary_line(run->summary).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*run, code).c_str());
   std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;
 }

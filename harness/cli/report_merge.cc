@@ -17,8 +17,8 @@
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/merge/merge.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {
@@ -38,9 +38,9 @@ bool is_merged_run(const std::string& directory) {
   if (fs::is_symlink(fs::symlink_status(directory, error)) ||
       !fs::exists(directory + "/journal.jsonl", error))
     return false;
-  const auto model = load_run(directory);
-  return model && std::ranges::any_of(model->plan.stack,
-                                      [](const auto& entry) { return entry.first.starts_with("shard."); });
+  const auto run = load_run(directory);
+  return run && std::ranges::any_of(run->plan.stack,
+                                    [](const auto& entry) { return entry.first.starts_with("shard."); });
 }
 
 // Without that directory, which `proctor-out/*` names too.
@@ -59,8 +59,8 @@ Result<ResolvedRun> load(const std::string& report) {
                           "A shard whose job was skipped or cancelled leaves no report.");
   }
   const auto directory = run_directory_of(report);
-  auto model = directory ? load_run(*directory) : directory.error();
-  return model ? std::move(model) : Error::usage_of(model.error());
+  auto run = directory ? load_run(*directory) : directory.error();
+  return run ? std::move(run) : Error::usage_of(run.error());
 }
 
 // A core is mostly holes, and may be as long as all memory; so may be what a test put beside it.
@@ -126,13 +126,13 @@ Result<void> record(const std::string& file, const MergedRun& merged) {
 int merge(const MergeOptions& options) {
   const auto merged = merge_run_directories(options.reports, options.out);
   if (!merged) return fail(merged.error());
-  const ResolvedRun& model = merged->run;
-  const int code = model.shell_exit_code;
-  for (const Warning& warning : model.warnings) {
+  const ResolvedRun& run = merged->run;
+  const int code = run.shell_exit_code;
+  for (const Warning& warning : run.warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu runs: %s\n", merged->runs, summary_line(model.summary).c_str());
-  std::printf("exit %d (%s)\n", code, verdict_words(model, code).c_str());
+  std::printf("%zu runs: %s\n", merged->runs, summary_line(run.summary).c_str());
+  std::printf("exit %d (%s)\n", code, verdict_words(run, code).c_str());
   std::printf("reports in %s\n", shown(merged->directory).c_str());
   if (auto recorded = record(options.history, *merged); !recorded) warn_not_recorded(recorded.error());
   return code;
@@ -151,11 +151,11 @@ Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs
   for (const MergeInput& input : merged->inputs()) {
     if (auto copied = copy_files(input, *directory); !copied) return copied.error();
   }
-  auto model = write_whole(*merged, *directory + "/journal.jsonl");
-  if (!model) return model.error();
-  if (auto rendered = render(*model, *directory); !rendered) return rendered.error();
+  auto run = write_whole(*merged, *directory + "/journal.jsonl");
+  if (!run) return run.error();
+  if (auto rendered = render(*run, *directory); !rendered) return rendered.error();
   return MergedRun{
-      .directory = *std::move(directory), .run = *std::move(model), .runs = merged->inputs().size()};
+      .directory = *std::move(directory), .run = *std::move(run), .runs = merged->inputs().size()};
 }
 
 void add_report_merge(CLI::App& report, Action& action) {

@@ -75,9 +75,9 @@ struct PackOptions {
 int pack(const PackOptions& options) {
   const auto directory = run_directory_of(options.run_dir);
   if (!directory) return fail(directory.error());
-  const auto model = load_run(*directory);
-  if (!model) return fail(Error::usage_of(model.error()));
-  const auto packed = pack_run(*model, *directory, names_here());
+  const auto run = load_run(*directory);
+  if (!run) return fail(Error::usage_of(run.error()));
+  const auto packed = pack_run(*run, *directory, names_here());
   if (!packed) return fail(packed.error());
   const std::string file = (fs::path(options.out) / packed->name).string();
   if (auto written = replace_file(file, packed->bytes); !written) return fail(written.error());

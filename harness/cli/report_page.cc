@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // A run, and all that its part of the page is made of.
 struct Loaded {
   fs::path run_dir;
-  ResolvedRun model;
+  ResolvedRun resolved;
   RunResults results;
   std::optional<RunResults> before{};
   std::optional<Comparison> comparison{};
@@ -54,10 +54,10 @@ class PageMaker {
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();
     for (const Loaded& run : runs_) {
-      PageRun page{.resolved = run.model,
+      PageRun page{.resolved = run.resolved,
                    .results = run.results,
                    .run_dir = run.run_dir,
-                   .accept = find_accept_report(run.run_dir, run.model)};
+                   .accept = find_accept_report(run.run_dir, run.resolved)};
       page.link = page_link(place.empty() ? "." : place, run.run_dir);
       if (run.comparison) page.changes.emplace(*run.before, *run.comparison);
       if (run.past) page.past = &*run.past;
@@ -76,16 +76,16 @@ class PageMaker {
   Result<void> load_one(const std::string& report) {
     const auto run_dir = run_directory_of(report);
     if (!run_dir) return run_dir.error();
-    auto model = load_run(*run_dir);
-    if (!model) return model.error();
-    RunResults results = results_of(*model);
+    auto run = load_run(*run_dir);
+    if (!run) return run.error();
+    RunResults results = results_of(*run);
     results.place = report;
     if (!options_.gate.empty()) {  // which runs a verdict is of, it says by their journals
       auto digest = run_journal_sha256(report);
       if (!digest) return digest.error();
       results.journal_sha256 = *std::move(digest);
     }
-    runs_.push_back({.run_dir = *run_dir, .model = *std::move(model), .results = std::move(results)});
+    runs_.push_back({.run_dir = *run_dir, .resolved = *std::move(run), .results = std::move(results)});
     return {};
   }
 

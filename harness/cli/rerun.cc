@@ -60,17 +60,17 @@ struct RerunOptions {
 Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const ResolvedRun& run) {
   std::vector<std::string> ids;
   for (const auto& id : options.cases) {
-    const auto record = find_case(run, id, options.run_dir);
-    if (!record) return record.error();
-    ids.push_back((*record)->planned.id);
+    const auto test = find_case(run, id, options.run_dir);
+    if (!test) return test.error();
+    ids.push_back((*test)->planned.id);
   }
   const std::vector<std::string> named = ids;
   const bool flaky_is_red = !run.flaky_cases.allowed;
-  for (const auto& record : run.cases) {
-    const bool is_red = record.bad || has_mark(record.marks, Mark::kDeviceSuspect) ||
-                        (flaky_is_red && has_mark(record.marks, Mark::kFlaky));
-    const bool is_named = std::ranges::find(named, record.planned.id) != named.end();
-    if (options.failed && is_red && !is_named) ids.push_back(record.planned.id);
+  for (const ResolvedCase& test : run.cases) {
+    const bool is_red = test.bad || has_mark(test.marks, Mark::kDeviceSuspect) ||
+                        (flaky_is_red && has_mark(test.marks, Mark::kFlaky));
+    const bool is_named = std::ranges::find(named, test.planned.id) != named.end();
+    if (options.failed && is_red && !is_named) ids.push_back(test.planned.id);
   }
   return ids;
 }
@@ -207,10 +207,10 @@ void tell(const RerunCommand& command, const ResolvedRun& run, const std::vector
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
   for (const std::string& id : ids) {
-    const ResolvedCase* record = run.find(id);
-    if (record != nullptr && record->fails_only_after_others)
+    const ResolvedCase* test = run.find(id);
+    if (test != nullptr && test->fails_only_after_others)
       std::fprintf(stderr, "proctor: %s fails only after other cases of its process; to repeat that: %s\n",
-                   shown(id).c_str(), shown(record->rerun_command()).c_str());
+                   shown(id).c_str(), shown(test->rerun_command()).c_str());
   }
   if (!command.on_others.empty())
     std::fprintf(stderr, "proctor: these may get other devices than they had: %s\n",
@@ -242,8 +242,8 @@ int rerun(const RerunOptions& options) {
   if (!run) return fail(no_run(run.error(), options.run_dir));
   if (auto fits = run->plan.exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   if (options.bisect) {
-    const auto record = find_case(*run, *options.bisect, options.run_dir);
-    return record ? bisect(*run, **record) : fail(record.error());
+    const auto test = find_case(*run, *options.bisect, options.run_dir);
+    return test ? bisect(*run, **test) : fail(test.error());
   }
   const auto ids = selected_cases(options, *run);
   if (!ids) return fail(ids.error());

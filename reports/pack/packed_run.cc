@@ -28,13 +28,13 @@ constexpr std::string_view kJournal = "journal.jsonl";
 // ---- what is packed ----
 
 // Adds the words of the journal's own language: a user `gate` must not change a severity.
-void add_words_of(const nlohmann::json& test, std::set<std::string>& words) {
+void add_words_of(const nlohmann::json& record, std::set<std::string>& words) {
   for (const char* key : {"type", "severity", "outcome", "reason", "cause", "mark", "kind", "framework",
                           "code", "layer", "when", "status", "backend"}) {
-    const auto member = test.find(key);
-    if (member != test.end() && member->is_string()) words.insert(member->get<std::string>());
+    const auto member = record.find(key);
+    if (member != record.end() && member->is_string()) words.insert(member->get<std::string>());
   }
-  for (const auto& part : test)
+  for (const auto& part : record)
     if (part.is_structured()) add_words_of(part, words);
 }
 
@@ -51,12 +51,12 @@ std::string hidden_journal(std::string_view text, PrivateText& names) {
   JournalChain chain;
   std::string out;
   for (const std::string_view line : lines_of(text)) {
-    nlohmann::json test = parse_json(line);
-    if (!test.is_object()) continue;  // cut off by the end of the runner
-    test.erase("sum");
-    if (test.value("type", "") == "run_planned") forget_caller(test);
-    names.hide_in(test);
-    out += chain.append(test.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    nlohmann::json record = parse_json(line);
+    if (!record.is_object()) continue;  // cut off by the end of the runner
+    record.erase("sum");
+    if (record.value("type", "") == "run_planned") forget_caller(record);
+    names.hide_in(record);
+    out += chain.append(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   return out;
 }

@@ -36,7 +36,7 @@ struct PackedRun {
 // Adds the names of a run to those of its machine: its host, its directories, and the words of its cases.
 void add_names_of(const ResolvedRun& run, const std::string& run_dir, PrivateNames& names);
 
-// `model` is that of the journal in `run_dir`.
+// `run` is that of the journal in `run_dir`.
 Result<PackedRun> pack_run(const ResolvedRun& run, const std::string& run_dir, PrivateNames names);
 
 // Returns whether the place ends with kPackedEnding and is not a directory.

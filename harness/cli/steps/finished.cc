@@ -17,9 +17,9 @@
 #include "harness/run/schedule/runner.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/formats/junit.h"
+#include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_memory.h"
-#include "reports/render.h"
 
 namespace proctor::cli {
 namespace {
@@ -53,10 +53,11 @@ std::vector<Warning> end_rest(Prepared& prepared) {
 
 // What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
 // the cases have access; the reports of this run are made of what was written.
-std::vector<Warning> look_at_the_end(Prepared& prepared, const ResolvedRun& run) {
+std::vector<Warning> look_at_the_end(Prepared& prepared, RunMemory& memory) {
   std::vector<Warning> warnings = prepared.stack.check_again();
   if (prepared.placed.access) {
-    for (Warning& lost : prepared.placed.access->why_lost(run)) warnings.push_back(std::move(lost));
+    for (Warning& lost : prepared.placed.access->why_lost(memory.resolve()))
+      warnings.push_back(std::move(lost));
   }
   for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
   if (const std::string why = prepared.journal->difference(); !why.empty()) {
@@ -102,17 +103,16 @@ std::ptrdiff_t cut_logs(const ResolvedRun& run) {
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
 Result<void> write_reports(RunMemory& memory, Prepared& prepared, const RunOptions& typed,
                            EventSink& events) {
-  const ResolvedRun& run = memory.resolve();
   Journal& journal = *prepared.journal;
-  const auto written = write_all(run, prepared.run_dir, typed);
+  const auto written = write_all(memory.resolve(), prepared.run_dir, typed);
   std::string lost = journal.complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
-  if (const auto cut = cut_logs(run); cut > 0 && !lost.empty())
-    lost += fmt::format("; {} of its logs cut short", cut);
   if (lost.empty()) {
     if (!typed.is_part) journal.end_with(rendered_record(*written));
     return {};
   }
+  if (const auto cut = cut_logs(memory.resolve()); cut > 0)
+    lost += fmt::format("; {} of its logs cut short", cut);
   events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
   const auto again = write_all(memory.resolve(), prepared.run_dir, typed);
   if (!written) return written.error();
@@ -123,12 +123,8 @@ Result<void> write_reports(RunMemory& memory, Prepared& prepared, const RunOptio
 
 // CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
 int code_of_part(const ResolvedRun& run, int code) {
-  const auto is_notrun = [&](const ResolvedCase& test) {
-    return test.verdict.outcome == Outcome::kNotrun;
-  };
-  const RunPlanned& plan = run.plan;
-  const bool is_skip = plan.fail_on_skip.empty() && std::ranges::none_of(run.cases, is_notrun) &&
-                       (run.summary.executed() == 0 || !plan.no_device_for.empty());
+  const bool has_skip_alone = run.plan.fail_on_skip.empty() && run.summary[Outcome::kNotrun] == 0;
+  const bool is_skip = has_skip_alone && (run.summary.executed() == 0 || !run.plan.no_device_for.empty());
   return code == kExitIncomplete && !is_skip ? kExitRed : code;
 }
 
@@ -162,8 +158,8 @@ void before_end(Prepared& prepared, RunMemory& memory, ConsoleOutput& output, Hi
   const bool hasty = memory.was_stopped();
   prepared.programs->finish(events, hasty ? kHastyReading : kLastReading, stop_signal_waits);
   tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
-  for (const Warning& warning : look_at_the_end(prepared, memory.resolve())) events.on(warning);
-  history.tell_past(memory.resolve(), hasty ? kHastyWait : kHistoryWait, events);
+  for (const Warning& warning : look_at_the_end(prepared, memory)) events.on(warning);
+  history.tell_past(memory, hasty ? kHastyWait : kHistoryWait, events);
   prepared.journal->on_lost(nullptr);
   output.on_lost(tell_lost_output);
 }

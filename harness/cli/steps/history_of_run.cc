@@ -30,10 +30,10 @@ std::string name_of(const GreenRun& run) {
 }
 
 // Of a run that is not green.
-Result<void> tell_stack(History& history, const ResolvedRun& model, const RunResults& results,
+Result<void> tell_stack(History& history, const ResolvedRun& run, const RunResults& results,
                         EventSink& events) {
-  if (model.exit_code_so_far == kExitGreen && model.ending_signal == 0) return {};
-  const auto green = last_green_run(history, results, model.plan.hostname);
+  if (run.exit_code_so_far == kExitGreen && run.ending_signal == 0) return {};
+  const auto green = last_green_run(history, results, run.plan.hostname);
   if (!green) return green.error();
   if (!*green || (*green)->moved.empty()) return {};
   events.on(Warning{WarningCode::kStackSinceGreen,
@@ -54,12 +54,12 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   return pasts;
 }
 
-Result<void> tell_all(History& history, const ResolvedRun& model, EventSink& events) {
-  const RunResults results = results_of(model);
+Result<void> tell_all(History& history, const ResolvedRun& run, EventSink& events) {
+  const RunResults results = results_of(run);
   const auto past = past_of(history, results);
   if (!past) return past.error();
   for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
-  return tell_stack(history, model, results, events);
+  return tell_stack(history, run, results, events);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Result<std::shared_ptr<History>> open_history(const std::string& file) {
   return std::make_shared<History>(*std::move(history));
 }
 
-void HistoryOfRun::tell_past(const ResolvedRun& model, Milliseconds wait, EventSink& events) {
+void HistoryOfRun::tell_past(RunMemory& memory, Milliseconds wait, EventSink& events) {
   if (file_.empty()) return;
   if (records_) {
     auto opened = History::open(file_, wait);
@@ -83,21 +83,21 @@ void HistoryOfRun::tell_past(const ResolvedRun& model, Milliseconds wait, EventS
   }
   if (is_new(file_)) return;
   const auto tell = [&]() -> Result<void> {
-    if (to_record_) return tell_all(*to_record_, model, events);
+    if (to_record_) return tell_all(*to_record_, memory.resolve(), events);
     auto opened = History::open_to_read(file_, wait);
-    return opened ? tell_all(*opened, model, events) : opened.error();
+    return opened ? tell_all(*opened, memory.resolve(), events) : opened.error();
   };
   if (const auto told = tell(); !told)
     events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
 }
 
-Result<void> HistoryOfRun::record(const ResolvedRun& model, const std::string& journal_sha256) {
-  return to_record_ ? record_run(*to_record_, model, journal_sha256) : Result<void>();
+Result<void> HistoryOfRun::record(const ResolvedRun& run, const std::string& journal_sha256) {
+  return to_record_ ? record_run(*to_record_, run, journal_sha256) : Result<void>();
 }
 
-Result<void> record_run(History& history, const ResolvedRun& model, const std::string& journal_sha256) {
+Result<void> record_run(History& history, const ResolvedRun& run, const std::string& journal_sha256) {
   return history.change([&]() -> Result<void> {
-    RunResults results = results_of(model);
+    RunResults results = results_of(run);
     results.place = "run " + results.run_id;
     results.journal_sha256 = journal_sha256;
     const auto added = history.add(results);

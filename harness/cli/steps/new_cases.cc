@@ -47,9 +47,9 @@ Result<SeenPrograms> read_seen_programs(const std::string& place) {
   }
   if (!std::filesystem::exists(place + "/journal.jsonl", error))
     return refuse_place(place, "is not a run directory: it has no journal.jsonl");
-  const auto model = load_journal(place + "/journal.jsonl", find_journal_seal(place));
-  if (!model) return Error::usage_of(model.error());
-  return seen_programs(results_of(*model));
+  const auto run = load_journal(place + "/journal.jsonl", find_journal_seal(place));
+  if (!run) return Error::usage_of(run.error());
+  return seen_programs(results_of(*run));
 }
 
 NewCases new_cases(const Plan& plan, const std::vector<PlannedSuite>& suites, const SeenPrograms& seen) {

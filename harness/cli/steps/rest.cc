@@ -37,14 +37,13 @@ Result<PlannedRest> keep_rest(const std::vector<std::string>& directories, const
   for (const std::string& directory : directories) {
     const auto run = load_journal(directory + "/journal.jsonl", find_journal_seal(directory));
     if (!run) return Error::usage_of(run.error());
-    if (const WholePlan its = run->whole_plan;
-        its != whole || !is_same_shard(run->plan.shard, shard)) {
+    if (const WholePlan its = run->whole_plan; its != whole || !is_same_shard(run->plan.shard, shard)) {
       return Error::refused(fmt::format("The run in {} had another plan: {} there, {} here", directory,
                                         in_words(its, run->plan.shard), in_words(whole, shard)),
                             "Run the whole plan again.");
     }
-    for (const ResolvedCase& record : run->cases) {
-      if (is_proven(record)) proven.insert(record.planned.id);
+    for (const ResolvedCase& test : run->cases) {
+      if (is_proven(test)) proven.insert(test.planned.id);
     }
     rest.runs.push_back(run->plan.run_id);
   }

@@ -150,24 +150,25 @@ class CaseJudge {
     const Verdict& verdict = verdict_of(attempt);
     const bool is_known = test.verdict.outcome == Outcome::kXfail && is_bad(verdict.outcome);
     const bool is_good = !is_bad(verdict.outcome) && !is_warning_about_device(test, attempt);
+    const bool is_skipped = verdict.outcome == Outcome::kSkip || is_known;
+    // An error of the machine is no evidence about a device.
+    const bool is_unrun = verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kError;
     for (const std::string& id : attempt.start.devices) {
       AcceptStepResult* own = result(id, *found.step);
       if (own == nullptr) continue;
       if (attempt.end) own->ms += attempt.end->duration_ms;
-      if (verdict.outcome == Outcome::kSkip || is_known) {
+      if (is_skipped) {
         ++own->skipped;
         ++own->why_skipped[is_known ? "known failure" : verdict.reason.text()];
       } else if (is_good) {
         ++own->passed;
         if (attempt.end) note_coverage(attempt, *own);
-      } else if (verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict)) {
+      } else if (is_unrun) {
         ++own->not_run;
         ++own->why_not_run[to_string(verdict)];
       }
     }
-    const bool says_nothing = verdict.outcome == Outcome::kSkip || is_known ||
-                              verdict.outcome == Outcome::kNotrun || is_not_about_device(verdict);
-    if (says_nothing) return;
+    if (is_skipped || is_unrun) return;
     found.tried.insert(attempt.start.devices.begin(), attempt.start.devices.end());
     add_trials(attempt, is_good, found);
   }
@@ -257,9 +258,6 @@ class CaseJudge {
     return is_about_device && attempt.end &&
            std::ranges::find(attempt.end->marks, Mark::kWarn) != attempt.end->marks.end();
   }
-
-  // An error of the machine is no evidence about a device.
-  static bool is_not_about_device(const Verdict& verdict) { return verdict.outcome == Outcome::kError; }
 
   // ---- Who is guilty ----
 

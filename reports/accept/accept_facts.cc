@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The names of rules in accept_action.cc.
+// The names of rules in judge_acceptance.cc.
 constexpr const char* kLink = "management/Inventory.LinkHasItsWidth";
 constexpr const char* kSetting = "management/Inventory.Setting";
 constexpr const char* kUncorrected = "management/Management.ErrorsUnderLoadAreCorrected";

@@ -8,7 +8,7 @@ namespace {
 
 std::string json_of(const char* verdict, double speed, bool simulated = false) {
   return fmt::format(
-      R"({{"verdict":"{0}","simulated":{2},"devices":[{{"id":"cuda:0","model":"H100","verdict":"{0}","reason":"why",
+      R"({{"verdict":"{0}","simulated":{2},"devices":[{{"id":"cuda:0","model":"H100","verdict":"{0}","findings":[{{"words":"why"}}],
       "figures":[{{"name":"kernels.saxpy","unit":"GB/s","value":{1},"n":5,"spread":1.0}}]}}]}})",
       verdict, speed, simulated);
 }
@@ -40,6 +40,19 @@ TEST(AcceptNodes, TheVerdictOfADeviceIsThatOfItsNode) {
 
 TEST(AcceptNodes, SimulatedNodesAreNotComparedBySpeed) {
   EXPECT_EQ(exclude_option(nodes_of({json_of("accepted", 2700, true), json_of("accepted", 1, true)})), "");
+}
+
+TEST(AcceptNodes, ANodeWithoutDevicesIsIncomplete) {
+  const auto nodes = nodes_of({R"({"verdict":"accepted","devices":[]})"});
+  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(nodes[0].reason, "it has no device");
+}
+
+TEST(AcceptNodes, ANodeThatIsNotAcceptedAlthoughItsDevicesAreHasTheReasonOfItsMachine) {
+  const auto nodes = nodes_of(
+      {R"({"verdict":"incomplete","gaps":["one is too many"],"devices":[{"id":"a","verdict":"accepted"}]})"});
+  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(nodes[0].reason, "one is too many");
 }
 
 TEST(AcceptNodes, WhatIsNoVerdictIsAnError) {

@@ -8,8 +8,7 @@
 #include "harness/core/replace_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/core/words.h"
-#include "reports/accept/accept_summary.h"
-#include "reports/accept/accept_table.h"
+#include "reports/accept/accept_words.h"
 #include "reports/accept/test_report.h"
 #include "reports/resolve/test_journal.h"
 
@@ -99,7 +98,7 @@ TEST(AcceptTable, IsATableAtEachWidth) {
   for (const std::size_t columns : {80u, 100u, 120u, 200u}) {
     const std::string table = accept_step_table(report, columns);
     EXPECT_LE(columns_of(table), columns) << table;
-    for (const ReportedDevice& device : report.devices)
+    for (const AcceptedDevice& device : report.devices)
       EXPECT_THAT(table, HasSubstr("\n" + device.id.substr(0, 19)));
     EXPECT_LE(columns_of(accept_speed_table(report, columns)), columns)
         << accept_speed_table(report, columns);
@@ -134,26 +133,43 @@ TEST(AcceptTable, BarsOfOneModelHaveOneScale) {
             "x GB/s              ██████████ 100  █████      50 ✗  90     100\n");
 }
 
+std::vector<std::string> points_of(const json& document, std::string_view label) {
+  std::vector<std::string> texts;
+  for (const auto& [of, text] : open_points(report_of(document))) {
+    if (of == label) texts.push_back(text);
+  }
+  return texts;
+}
+
 TEST(AcceptReport, SpeedsWithoutABoundHaveTheirReason) {
   json first = accept_device_json(0, "accepted"), second = accept_device_json(1, "accepted");
   for (json* device : {&first, &second})
     (*device)["figures"] = {{{"name", "x"}, {"unit", "GB/s"}, {"value", 1}}};
   json document = accept_report_json("accepted", 0, {first, second});
   EXPECT_THAT(
-      speeds_without_bound(report_of(document)),
+      points_of(document, "Speeds"),
       ElementsAre("not compared, because simulated speeds are those of the host, and have no floor: x"));
   document["simulated"] = false;
   EXPECT_THAT(
-      speeds_without_bound(report_of(document)),
+      points_of(document, "Speeds"),
       ElementsAre("not compared, because devices share the link to the host, and there is no floor: x"));
-  second["model"] = "another";
-  const auto alone = report_of([&] {
-    json other = accept_report_json("accepted", 0, {first, second});
-    other["simulated"] = false;
-    return other;
-  }());
-  EXPECT_THAT(speeds_without_bound(alone),
+  document["devices"][1]["model"] = "another";
+  EXPECT_THAT(points_of(document, "Speeds"),
               ElementsAre("not compared, because there is no floor, and no other device of the model: x"));
+}
+
+TEST(AcceptReport, EachOpenPointIsInTheConsoleAndInTheSummary) {
+  json document = accept_report_json("incomplete", 3, {accept_device_json(0, "accepted")});
+  document["gaps"] = {"one device too many"};
+  document["left_out"] = {"links", "training"};
+  document["problems"] = {"the library is missing"};
+  const AcceptReport report = report_of(document);
+  const std::string console = accept_reasons(report, 120), summary = accept_summary(report);
+  for (const char* text : {"achine: one device too many", "o time in the budget: links, training",
+                           "ot known: the library is missing", "ot tried: memory patterns"}) {
+    EXPECT_THAT(console, HasSubstr(text));
+    EXPECT_THAT(summary, HasSubstr(text));
+  }
 }
 
 TEST(AcceptTable, ReasonsHaveActionAndNextCommand) {

@@ -19,10 +19,10 @@ struct AcceptStep {
   bool required;  // a device on which none of its cases passed is not accepted
   int seconds;    // about as long as it takes on a device of 80 GB; of --budget
   std::string_view proves;
-  std::vector<std::string_view> cases;  // globs over SUITE/GROUP.NAME, where SUITE has no backend
-  double covers_percent = 0;            // the least share of the memory that each of its cases covers
-  bool all_devices = false;             // a case of several devices gets all of them: it tries each two
-  bool every_case = false;              // a case that a need skips is a gap
+  std::string_view cases;     // globs over SUITE/GROUP.NAME, where SUITE has no backend
+  double covers_percent = 0;  // the least share of the memory that each of its cases covers
+  bool all_devices = false;   // a case of several devices gets all of them: it tries each two
+  bool every_case = false;    // a case that a need skips is a gap
 };
 
 // In the order in which --budget takes those that are not required: what finds the most in a second comes first.

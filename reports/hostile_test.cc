@@ -196,21 +196,20 @@ TEST_F(Hostile, NoComparisonHoldsWhatAnEditorOrATerminalObeys) {
 }
 
 // A cell for each suite, and one that nothing fills: every rule is asked, and most say something of the run.
-GateInputs gate_inputs(const ResolvedRun& model) {
+GateInputs gate_inputs(ResolvedRun run) {
   GateInputs inputs;
   inputs.policy.file = "gate.toml";
   inputs.at = "2026-01-31T13:00:00Z";
-  inputs.reports.push_back(gate_report_of(model));
-  for (const GateGroup& group : inputs.reports.front().groups)
-    inputs.policy.cells.push_back(
-        {.name = "of " + group.suite, .suite = group.suite, .backend = group.backend});
+  inputs.reports.push_back({.run = std::move(run)});
+  for (const SuiteSum& sum : inputs.reports.front().run.suites)
+    inputs.policy.cells.push_back({.name = "of " + sum.suite, .suite = sum.suite, .backend = sum.backend});
   inputs.policy.cells.push_back({.name = "of nothing", .suite = "memory", .backend = "xpu"});
   return inputs;
 }
 
 TEST_F(Hostile, NoVerdictHoldsWhatAnEditorOrATerminalObeys) {
-  for (const Run& run : runs_) {
-    const GateInputs inputs = gate_inputs(run.model);
+  for (Run& run : runs_) {
+    const GateInputs inputs = gate_inputs(std::move(run.model));
     const auto verdict = judge(inputs);
     ASSERT_TRUE(verdict) << verdict.error().what;
     EXPECT_FALSE(verdict->green());

@@ -18,7 +18,7 @@
 #include "harness/core/journal_chain.h"
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
-#include "reports/gate/gate_report.h"
+#include "reports/gate/journal_proof.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/run_results.h"
 #include "reports/render.h"

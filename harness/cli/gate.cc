@@ -137,14 +137,6 @@ Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   return {};
 }
 
-std::vector<std::string> models_of(const GateReport& report, const GateEnd& end) {
-  std::vector<std::string> models;
-  for (const GateAttempt& attempt : end.telling) {
-    for (std::string& model : report.models(attempt)) models.push_back(std::move(model));
-  }
-  return models;
-}
-
 // What the list is held against: every planned case, and how those ended that an entry names.
 KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) {
   const auto at = parse_utc(inputs.at).value_or(std::chrono::sys_seconds());
@@ -152,21 +144,22 @@ KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) 
       .at = at, .max = {}, .planned = std::vector<PlannedId>(), .ends = {}, .remembered = {}};
   std::set<std::tuple<std::string, std::string, std::string>> known;
   for (const GateReport& report : inputs.reports) {
-    report.cases.for_each([&](const GateCase& one) {
-      const GateGroup& group = report.groups[one.group];
-      const std::string id(one.id);
-      if (known.emplace(id, group.suite, group.backend).second)
-        check.planned->push_back({id, group.suite, group.backend});
-      const bool named =
-          std::ranges::any_of(list.entries(), [&](const KnownFailure& entry) { return entry.names(id); });
-      if (!named) return;
-      check.ends.push_back({.id = id,
-                            .backend = group.backend,
-                            .where = report.name(),
-                            .models = models_of(report, one.end),
-                            .when = parse_utc(report.plan.started).value_or(at),
-                            .verdict = one.end.verdict});
-    });
+    for (const ResolvedCase& test : report.run.cases) {
+      const PlannedCase& planned = test.planned;
+      if (known.emplace(planned.id, planned.suite, planned.backend).second)
+        check.planned->push_back({planned.id, planned.suite, planned.backend});
+      const bool named = std::ranges::any_of(
+          list.entries(), [&](const KnownFailure& entry) { return entry.names(planned.id); });
+      if (!named) continue;
+      PastEnd& end = check.ends.emplace_back(PastEnd{.id = planned.id,
+                                                     .backend = planned.backend,
+                                                     .where = report.name(),
+                                                     .models = {},
+                                                     .when = parse_utc(report.run.plan.started).value_or(at),
+                                                     .verdict = test.verdict});
+      for (const Attempt* attempt : telling_attempts(test))
+        std::ranges::move(models_of(report, *attempt), std::back_inserter(end.models));
+    }
   }
   return check;
 }
@@ -239,9 +232,9 @@ Result<void> read_locks(GateInputs& inputs) {
     }
     GateLock read{.sha256 = lock->digest, .differences = {}};
     for (const GateReport& report : inputs.reports) {
-      const auto of_image = std::ranges::find(report.plan.fingerprint, "image.stack", &StackFact::name);
-      if (of_image == report.plan.fingerprint.end() || of_image->value != cell.stack) continue;
-      if (auto differences = stack_differences(*lock, report.plan); !differences.empty())
+      const auto of_image = std::ranges::find(report.run.plan.fingerprint, "image.stack", &StackFact::name);
+      if (of_image == report.run.plan.fingerprint.end() || of_image->value != cell.stack) continue;
+      if (auto differences = stack_differences(*lock, report.run.plan); !differences.empty())
         read.differences.emplace(report.sha256, std::move(differences));
     }
     inputs.locks.emplace(cell.stack, std::move(read));
@@ -285,14 +278,14 @@ Result<void> read_reports(const std::vector<std::string>& reports, GateInputs& i
 
 bool is_judged_now(const std::string& run_id, const GateInputs& inputs) {
   return std::ranges::any_of(inputs.reports,
-                             [&](const GateReport& report) { return report.plan.run_id == run_id; });
+                             [&](const GateReport& report) { return report.run.plan.run_id == run_id; });
 }
 
 // Why a run is no past of those that are judged, or "".
 std::string why_no_past(const std::string& run_id, const std::string& started, const GateInputs& inputs) {
   if (is_judged_now(run_id, inputs)) return fmt::format("run {} is one of the judged runs", run_id);
   const bool older = std::ranges::all_of(inputs.reports, [&](const GateReport& report) {
-    return unix_ms(started) <= unix_ms(report.plan.started);
+    return unix_ms(started) <= unix_ms(report.run.plan.started);
   });
   return older ? "" : fmt::format("run {} is of {}, which is newer than the judged runs", run_id, started);
 }

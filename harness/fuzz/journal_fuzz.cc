@@ -1,6 +1,6 @@
 // A journal, as reports, the gate and the history read it, and what they make of it.
 #include "harness/fuzz/fuzz.h"
-#include "reports/gate/gate_report.h"
+#include "reports/gate/journal_proof.h"
 #include "reports/resolve/run_resolver.h"
 
 namespace {

@@ -1,7 +1,6 @@
 // The rules that are asked of each cell, and what rules see: the inside of judge.cc.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -16,7 +15,7 @@ namespace proctor::judging {
 
 using Texts = std::vector<std::string>;
 
-bool counts_as_executed(const GateCase& one);
+inline constexpr std::int64_t kMsOfHour = 3'600'000;
 
 struct JudgedEntry {
   const GateKnownFailure* entry = nullptr;
@@ -27,74 +26,57 @@ struct JudgedEntry {
 struct Judging {
   const GateInputs& inputs;
   std::int64_t at_ms = 0;
-  std::vector<const GateReport*> reports;  // sorted, each journal once
-  Texts repeated;                          // names of those that were given more than once
-  std::vector<JudgedEntry> entries;
-  std::set<std::string> used_skips;  // reasons of the policy
-  std::set<const GateReport*> taken;
+  std::vector<const GateReport*> reports{};  // sorted, each journal once
+  Texts repeated{};                          // names of those that were given more than once
+  std::vector<JudgedEntry> entries{};
+  std::set<std::string> used_skips{};  // reasons of the policy
+  std::set<const GateReport*> taken{};
+};
+
+// Milliseconds since 1970.
+struct GateSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// A device that executed something of a cell, and when.
+struct CellDevice {
+  const GateReport& report;
+  PlannedDevice device{};
+  std::vector<GateSpan> busy{};
 };
 
 class CellView {
  public:
-  CellView(Judging& judging, const GateCell& cell) : all(judging), cell(cell) {
-    const auto found = judging.inputs.plans.find(cell.plan);
-    if (found != judging.inputs.plans.end()) plan = &found->second;
-  }
+  CellView(Judging& judging, const GateCell& cell);
 
   const GatePolicy& policy() const { return all.inputs.policy; }
+  bool has_case_in(const GateReport& report) const;
+  // Null: the cell has no plan, or its plan has no case of the suite.
+  const Texts* planned_ids() const;
+  int planned() const;
+  int executed() const;
 
   template <typename Use>
   void for_each_case(const Use& use) const {
     for (const GateReport* report : reports) {
-      report->cases.for_each([&](const GateCase& one) {
-        const GateGroup& group = report->groups[one.group];
-        if (group.suite == cell.suite && group.backend == cell.backend) use(*report, group, one);
-      });
-    }
-  }
-  template <typename Use>
-  void for_each_group(const Use& use) const {
-    for (const GateReport* report : reports) {
-      if (const GateGroup* group = report->group(cell.suite, cell.backend)) use(*report, *group);
-    }
-  }
-  // The devices that executed something.
-  template <typename Use>
-  void for_each_device(const Use& use) const {
-    for_each_group([&](const GateReport& report, const GateGroup& group) {
-      for (const auto& [id, device_use] : group.devices) {
-        const auto found = std::ranges::find(report.plan.devices, id, &PlannedDevice::id);
-        const PlannedDevice unknown{.id = id, .backend = cell.backend, .name = "", .simulated = false};
-        use(report, found != report.plan.devices.end() ? *found : unknown, device_use);
+      for (const ResolvedCase& test : report->run.cases) {
+        if (test.planned.suite == cell.suite && test.planned.backend == cell.backend) use(*report, test);
       }
-    });
-  }
-  const std::vector<std::string>* planned_ids() const {
-    if (plan == nullptr) return nullptr;
-    const auto found = plan->cases.find({cell.suite, cell.backend});
-    return found != plan->cases.end() ? &found->second : nullptr;
-  }
-  int planned() const {
-    if (plan != nullptr) return planned_ids() != nullptr ? static_cast<int>(planned_ids()->size()) : 0;
-    return count_cases([](const GateCase&) { return true; });
-  }
-  int executed() const { return count_cases(counts_as_executed); }
-
-  // Each case counts once, even if two runs that fill the cell have it.
-  template <typename Is>
-  int count_cases(const Is& is) const {
-    std::set<std::string_view> ids;
-    for_each_case([&](const auto&, const auto&, const GateCase& one) {
-      if (is(one)) ids.insert(one.id);
-    });
-    return static_cast<int>(ids.size());
+    }
   }
 
   Judging& all;
   const GateCell& cell;
   std::vector<const GateReport*> reports{};
+  std::vector<CellDevice> devices{};  // by report and id
   const GatePlan* plan = nullptr;
+
+ private:
+  // Each case counts once, even if two runs that fill the cell have it.
+  int count_cases(bool (*is)(const ResolvedCase&)) const;
 };
+std::vector<CellDevice> devices_of(const CellView& view);
 
 // A rule that is asked of each cell.
 struct CellRule {
@@ -102,15 +84,37 @@ struct CellRule {
   void (*ask)(const CellView& view, GateFinding& finding);
 };
 // In the order in which a verdict has them.
-std::span<const CellRule> cell_rules();
+std::span<const CellRule> run_rules();
+std::span<const CellRule> case_rules();
+std::span<const CellRule> machine_rules();
 
 void red(GateFinding& finding, std::string why);
+std::string listed(const std::set<std::string>& texts, std::string_view between = ", ");
 
-// Of the stack; "": unknown.
-std::string fact(const GateReport& report, std::string_view name);
+// Asks each run of the cell. Returns how many things are wrong with them: `why` returns a sentence for each.
+template <typename Why>
+std::size_t ask_each_run(const CellView& view, GateFinding& finding, const Why& why) {
+  const std::size_t before = finding.says.size();
+  for (const GateReport* report : view.reports) {
+    for (std::string& text : why(*report)) red(finding, std::move(text));
+  }
+  return finding.says.size() - before;
+}
+
+// ---- a case ----
+
+GateColour colour_of(const ResolvedCase& test);
+bool was_executed(const Verdict& verdict);
+bool counts_as_executed(const ResolvedCase& test);
+bool covers(const GateKnownFailure& entry, std::string_view id);
+
+// ---- a run ----
+
+bool has_suite(const GateReport& report, const std::string& suite, const std::string& backend);
+std::string fact(const GateReport& report, std::string_view name);  // of the stack; "": unknown
 const SubjectFact& subject_fact(const GateReport& report, const std::string& name);
 std::string models_in(const GateReport& report, const std::string& backend);
 bool has_model(const GateReport& report, const std::string& backend, const std::string& glob);
-bool covers(const GateKnownFailure& entry, std::string_view id);
+bool was_given(const RunPlanned& plan, std::string_view option);  // also a key of the configuration
 
 }  // namespace proctor::judging

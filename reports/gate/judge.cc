@@ -19,7 +19,7 @@ using namespace judging;
 // ---- the rules of all runs together ----
 
 bool asks_for(const GateCell& cell, const GateReport& report) {
-  if (report.group(cell.suite, cell.backend) == nullptr) return false;
+  if (!has_suite(report, cell.suite, cell.backend)) return false;
   if (!cell.stack.empty() && fact(report, "image.stack") != cell.stack) return false;
   return cell.device.empty() || has_model(report, cell.backend, cell.device);
 }
@@ -35,21 +35,18 @@ void claimed_rule(Judging& all, GateFinding& finding) {
   finding.limit = "every suite of every run belongs to a cell";
   std::size_t unclaimed = 0;
   for (const GateReport* report : all.reports) {
-    const bool empty = report->groups.empty() && !all.taken.contains(report);
+    const bool empty = report->run.suites.empty() && !all.taken.contains(report);
     if (empty) red(finding, fmt::format("{} contains no case, and belongs to no cell", report->name()));
     unclaimed += empty ? 1 : 0;
-    for (std::size_t i = 0; i < report->groups.size(); ++i) {
-      const GateGroup& group = report->groups[i];
+    for (const SuiteSum& sum : report->run.suites) {
       const bool claimed = std::ranges::any_of(all.inputs.policy.cells, [&](const GateCell& cell) {
-        return cell.suite == group.suite && cell.backend == group.backend && asks_for(cell, *report);
+        return cell.suite == sum.suite && cell.backend == sum.backend && asks_for(cell, *report);
       });
       if (claimed) continue;
       ++unclaimed;
-      std::size_t cases = 0;
-      report->cases.for_each([&](const GateCase& one) { cases += one.group == i ? 1 : 0; });
       red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell covers", report->name(),
-                               count_text(cases, "case"), group.suite, group.backend,
-                               group.backend == "none" ? "no device" : models_in(*report, group.backend)));
+                               count_text(sum.summary.planned(), "case"), sum.suite, sum.backend,
+                               sum.backend == "none" ? "no device" : models_in(*report, sum.backend)));
     }
   }
   finding.value = fmt::format("{} that no cell covers", count_text(unclaimed, "suite"));
@@ -67,9 +64,9 @@ void known_failures_rule(Judging& all, GateFinding& finding) {
     if (judged.hits > 0 || entry.mistakes.empty()) continue;  // else a cell says so
     red(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
     for (const GateReport* report : all.reports) {
-      report->cases.for_each([&](const GateCase& one) {
-        if (covers(entry, one.id)) finding.cases.emplace_back(one.id);
-      });
+      for (const ResolvedCase& test : report->run.cases) {
+        if (covers(entry, test.planned.id)) finding.cases.push_back(test.planned.id);
+      }
     }
   }
 }
@@ -99,8 +96,8 @@ std::vector<const GateReport*> sorted(const std::vector<GateReport>& reports, Te
   std::vector<const GateReport*> all;
   for (const GateReport& report : reports) all.push_back(&report);
   std::ranges::sort(all, {}, [](const GateReport* report) {
-    const int shard = report->plan.shard ? report->plan.shard->index : 0;
-    return std::tuple(report->plan.started, report->plan.run_id, shard, report->sha256);
+    const int shard = report->run.plan.shard ? report->run.plan.shard->index : 0;
+    return std::tuple(report->run.plan.started, report->run.plan.run_id, shard, report->sha256);
   });
   std::vector<const GateReport*> once;
   for (const GateReport* report : all) {
@@ -119,13 +116,14 @@ void fill(CellView& view) {
   // A shard without a case of the suite says so by being there.
   const auto with_cases = view.reports;
   for (const GateReport* report : view.all.reports) {
-    if (!report->plan.shard || report->group(view.cell.suite, view.cell.backend) != nullptr) continue;
+    if (!report->run.plan.shard || view.has_case_in(*report)) continue;
     const bool same_plan = std::ranges::any_of(with_cases, [&](const GateReport* other) {
-      return other->plan.shard && other->plan.shard->plan == report->plan.shard->plan;
+      return other->run.plan.shard && other->run.plan.shard->plan == report->run.plan.shard->plan;
     });
     if (same_plan) view.reports.push_back(report);
   }
   view.all.taken.insert(view.reports.begin(), view.reports.end());
+  view.devices = devices_of(view);
 }
 
 Error at_line(const GatePolicy& policy, int line, const std::string& message, const std::string& hint) {
@@ -137,11 +135,11 @@ Result<void> check_device(const CellView& view) {
   if (view.cell.device.empty() || !view.reports.empty()) return {};
   Texts models;
   for (const GateReport* report : view.all.reports) {
-    if (report->group(view.cell.suite, view.cell.backend) == nullptr) continue;
+    if (!view.has_case_in(*report)) continue;
     for (const GateCell& other : view.policy().cells) {
       if (asks_for(other, *report)) return {};
     }
-    for (const PlannedDevice& device : report->plan.devices) {
+    for (const PlannedDevice& device : report->run.plan.devices) {
       if (device.backend == view.cell.backend && glob_match(view.cell.device, device.name)) return {};
       if (device.backend == view.cell.backend) models.push_back(device.name);
     }
@@ -178,9 +176,9 @@ Result<void> check_least(const CellView& view) {
 Result<void> check_skips(const Judging& all) {
   Texts reasons;
   for (const GateReport* report : all.reports) {
-    report->cases.for_each([&](const GateCase& one) {
-      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason.text());
-    });
+    for (const ResolvedCase& test : report->run.cases) {
+      if (test.verdict.outcome == Outcome::kSkip) reasons.push_back(test.verdict.reason.text());
+    }
   }
   std::ranges::sort(reasons);
   reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
@@ -194,6 +192,20 @@ Result<void> check_skips(const Judging& all) {
   return {};
 }
 
+std::vector<CellRule> cell_rules() {
+  std::vector<CellRule> rules;
+  for (const auto& some : {run_rules(), case_rules(), machine_rules()})
+    rules.insert(rules.end(), some.begin(), some.end());
+  return rules;
+}
+
+template <typename Asked, typename Rule>
+void ask(Asked& asked, const Rule& rule, std::vector<GateFinding>& findings) {
+  GateFinding& finding = findings.emplace_back();
+  finding.rule = rule.name;
+  rule.ask(asked, finding);
+}
+
 GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& left_out) {
   GateCellVerdict verdict;
   verdict.cell = view.cell;
@@ -202,11 +214,9 @@ GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& le
   for (const GateReport* report : view.reports) verdict.runs.push_back(report->name());
   for (const CellRule& rule : cell_rules()) {
     if (left_out.contains(std::string(rule.name))) continue;
-    if (view.reports.empty() && rule.name != "report")
-      continue;  // there is nothing of which it could be asked
-    GateFinding& finding = verdict.rules.emplace_back();
-    finding.rule = rule.name;
-    rule.ask(view, finding);
+    // Without a run, there is nothing of which another rule could be asked.
+    if (view.reports.empty() && rule.name != "report") continue;
+    ask(view, rule, verdict.rules);
   }
   return verdict;
 }
@@ -214,8 +224,8 @@ GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& le
 void describe_inputs(const Judging& all, GateVerdict& verdict) {
   verdict.at = all.inputs.at;
   for (const GateReport* report : all.reports)
-    verdict.runs.push_back(
-        {report->name(), report->plan.hostname, report->sha256, report->plan.started, report->finished});
+    verdict.runs.push_back({report->name(), report->run.plan.hostname, report->sha256,
+                            report->run.plan.started, report->finished()});
   for (const std::string& name : all.inputs.policy.subject) {
     std::set<std::string> values;
     for (const GateReport* report : all.reports)
@@ -263,13 +273,7 @@ std::vector<std::string_view> gate_rules() {
 }
 
 Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>& left_out) {
-  Judging all{.inputs = inputs,
-              .at_ms = unix_ms(inputs.at),
-              .reports = {},
-              .repeated = {},
-              .entries = {},
-              .used_skips = {},
-              .taken = {}};
+  Judging all{.inputs = inputs, .at_ms = unix_ms(inputs.at)};
   all.reports = sorted(inputs.reports, all.repeated);
   if (inputs.known_failures) {
     for (const GateKnownFailure& entry : inputs.known_failures->entries) all.entries.push_back({&entry, 0});
@@ -284,9 +288,7 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
   }
   for (const CommonRule& rule : kCommonRules) {
     if (left_out.contains(std::string(rule.name))) continue;
-    GateFinding& finding = verdict.rules.emplace_back();
-    finding.rule = rule.name;
-    rule.ask(all, finding);
+    ask(all, rule, verdict.rules);
   }
   describe_inputs(all, verdict);
   // What a red verdict says is worth more than this.

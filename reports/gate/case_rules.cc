@@ -1,0 +1,240 @@
+// What is asked of the cases of a cell: how they ended, and which of their failures are known.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/count_text.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/gate/gate_rules.h"
+
+namespace proctor::judging {
+namespace {
+
+// A device of the run, and a stack of it, that the entry is about.
+bool holds_on(const GateKnownFailure& entry, const GateReport& report, const ResolvedCase& test,
+              const Attempt& attempt) {
+  if (!entry.backend.empty() && entry.backend != test.planned.backend) return false;
+  const auto is_named = [&](const std::string& model) { return glob_match(entry.device, model); };
+  if (!entry.device.empty() && std::ranges::none_of(models_of(report, attempt), is_named)) return false;
+  if (entry.driver.empty()) return true;
+  for (const auto& [name, value] : report.run.plan.stack) {
+    if (name != entry.driver) continue;
+    const auto version = Version::parse(value);
+    return version && entry.versions.contains(*version);
+  }
+  return false;
+}
+
+bool explains(const GateKnownFailure& entry, const Attempt& attempt) {
+  static const Verdict kRetried{Outcome::kFail, {}};
+  const Verdict& its = passed_after_retry(attempt) ? kRetried : verdict_of(attempt);
+  if (its.outcome == Outcome::kPass) return true;         // a failure is known, whatever it was
+  const bool by_marker = its.outcome == Outcome::kXfail;  // of a framework: it does not say as what
+  return (by_marker || its.outcome == entry.outcome) && glob_match(entry.reason, its.reason.text());
+}
+
+// Cases that one rule is against; `words` completes "3 cases ".
+template <typename Is>
+void no_case(const CellView& view, GateFinding& finding, const std::string& words, const Is& is) {
+  std::map<std::string, int> verdicts;
+  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+    if (!is(report, test)) return;
+    finding.cases.push_back(test.planned.id);
+    ++verdicts[to_string(test.verdict)];
+  });
+  finding.limit = "0 cases";
+  finding.value = count_text(finding.cases.size(), "case");
+  if (finding.cases.empty()) return;
+  std::string kinds;
+  for (const auto& [verdict, count] : verdicts)
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, verdict);
+  red(finding, fmt::format("{} {}: {}", finding.value, words, kinds));
+}
+
+std::string first_of(const Texts& ids) {
+  constexpr std::size_t kShown = 20;
+  const Texts shown(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), kShown)));
+  const std::string more = ids.size() > kShown ? fmt::format(" and {} more", ids.size() - kShown) : "";
+  return joined(shown, ", ") + more;
+}
+
+void failed_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "failed", [](const auto&, const ResolvedCase& test) {
+    return colour_of(test) == GateColour::kRed && test.verdict.outcome != Outcome::kNotrun &&
+           test.verdict.outcome != Outcome::kXpass;
+  });
+  if (!view.all.inputs.baseline || finding.held) return;
+  const GateBaseline& baseline = *view.all.inputs.baseline;
+  Texts newly;
+  Texts before;
+  for (const std::string& id : finding.cases) {
+    (baseline.failed.contains(id) ? before : newly).push_back(id);
+  }
+  if (!newly.empty())
+    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, first_of(newly)));
+  if (!before.empty()) red(finding, fmt::format("failed before, in {}: {}", baseline.name, first_of(before)));
+}
+
+bool was_unkillable(const ResolvedCase& test) {
+  return std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
+    return attempt.end && attempt.end->termination.unreapable;
+  });
+}
+
+void machine_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "hit a machine problem, which counts as not run",
+          [](const auto&, const ResolvedCase& test) {
+            return colour_of(test) == GateColour::kGrey || has_mark(test.marks, Mark::kDeviceSuspect) ||
+                   was_unkillable(test);
+          });
+  for (const GateReport* report : view.reports) {
+    for (const Warning& warning : report->run.warnings) {
+      if (is_machine_warning(warning.code) && warning.code != WarningCode::kStackChanged)
+        red(finding,
+            fmt::format("{}: {}: {}", report->name(), warning.code.text(), clean_text(warning.text)));
+    }
+    for (const DeviceHealth& health : report->run.health) {
+      if (health.what != HealthFact::kKernelLog) continue;
+      red(finding, fmt::format("{}: the kernel logged an error of {}{}: {}", report->name(), health.device,
+                               health.case_id.empty() ? "" : " at " + clean_text(health.case_id),
+                               clean_text(health.evidence)));
+    }
+  }
+}
+
+void unrun_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "did not run", [](const auto&, const ResolvedCase& test) {
+    return test.verdict.outcome == Outcome::kNotrun && colour_of(test) == GateColour::kRed;
+  });
+}
+
+void executed_rule(const CellView& view, GateFinding& finding) {
+  const int least = view.cell.min_executed.value_or(std::max(view.planned(), 1));
+  const int executed = view.executed();
+  finding.limit = fmt::format("at least {}", least);
+  finding.value = fmt::format("{} of {}", executed, view.planned());
+  if (executed >= least) return;
+  red(finding, executed == 0
+                   ? "nothing was executed"
+                   : fmt::format("only {} {} executed, and at least {} must be", count_text(executed, "case"),
+                                 plural(executed, "was", "were"), least));
+  view.for_each_case([&](const auto&, const ResolvedCase& test) {
+    if (!counts_as_executed(test)) finding.cases.push_back(test.planned.id);
+  });
+}
+
+// Whether the policy has the reason. Each entry that has it is used.
+bool accepts_skip(const CellView& view, const std::string& reason) {
+  bool accepted = false;
+  for (const GateSkip& skip : view.policy().skips) {
+    if (!glob_match(skip.reason, reason)) continue;
+    accepted = true;
+    view.all.used_skips.insert(skip.reason);
+  }
+  return accepted;
+}
+
+void skips_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.policy().skips.empty() ? "no skip" : "skips for a reason that the policy has";
+  int skipped = 0;
+  std::map<std::string, int> unknown;
+  view.for_each_case([&](const auto&, const ResolvedCase& test) {
+    if (test.verdict.outcome != Outcome::kSkip) return;
+    ++skipped;
+    if (accepts_skip(view, test.verdict.reason.text())) return;
+    ++unknown[test.verdict.reason.text()];
+    finding.cases.push_back(test.planned.id);
+  });
+  finding.value = count_text(skipped, "skip");
+  for (const auto& [reason, count] : unknown)
+    red(finding, fmt::format("{} skipped for a reason that the policy does not have: {}",
+                             count_text(count, "case"), clean_text(reason)));
+}
+
+// The first entry that is about the case, and about each attempt that tells how it ended; null.
+JudgedEntry* entry_about(const CellView& view, const GateReport& report, const ResolvedCase& test) {
+  const std::vector<const Attempt*> telling = telling_attempts(test);
+  if (telling.empty()) return nullptr;
+  for (JudgedEntry& judged : view.all.entries) {
+    const GateKnownFailure& entry = *judged.entry;
+    const bool about =
+        covers(entry, test.planned.id) && std::ranges::all_of(telling, [&](const Attempt* one) {
+          return holds_on(entry, report, test, *one) && explains(entry, *one);
+        });
+    if (about) return &judged;
+  }
+  return nullptr;
+}
+
+void flaky_rule(const CellView& view, GateFinding& finding) {
+  const double percent = view.policy().flaky_percent;
+  const int executed = view.executed();
+  Texts flaky;
+  Texts unlisted;
+  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+    if (!passed_after_failure(test)) return;
+    flaky.emplace_back(test.planned.id);
+    JudgedEntry* judged = entry_about(view, report, test);
+    if (judged != nullptr && judged->entry->mistakes.empty()) {
+      ++judged->hits;
+    } else {
+      unlisted.emplace_back(test.planned.id);
+    }
+  });
+  const double share = executed > 0 ? 100.0 * static_cast<double>(flaky.size()) / executed : 0;
+  finding.limit = fmt::format("{} % of the executed cases, each a known failure", percent);
+  finding.value = fmt::format("{} of {}, {:.3f} %", flaky.size(), executed, share);
+  if (share > percent) {
+    red(finding,
+        fmt::format("{} passed only after a failure, which is {:.3f} % of {} executed, and {} % are allowed",
+                    count_text(flaky.size(), "case"), share, executed, percent));
+    finding.cases = flaky;
+  } else if (!unlisted.empty()) {
+    red(finding, fmt::format("{} passed only after a failure, and no known failure covers it",
+                             count_text(unlisted.size(), "case")));
+    finding.cases = unlisted;
+  }
+}
+
+void expected_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "each failure that counts as expected has an entry that holds";
+  int expected = 0;
+  std::map<std::string, int> why;
+  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+    if (test.verdict.outcome != Outcome::kXfail) return;
+    ++expected;
+    JudgedEntry* judged = entry_about(view, report, test);
+    if (judged != nullptr) ++judged->hits;
+    if (judged != nullptr && judged->entry->mistakes.empty()) return;
+    finding.cases.push_back(test.planned.id);
+    ++why[judged == nullptr
+              ? "no known failure of the policy's list explains it"
+              : fmt::format("{}: {}", judged->entry->origin, joined(judged->entry->mistakes, "; "))];
+  });
+  finding.value = fmt::format("{} expected", count_text(expected, "failure"));
+  for (const auto& [text, count] : why)
+    red(finding, fmt::format("{} expected to fail: {}", count_text(count, "case"), text));
+}
+
+// Also where the run itself did not know the list. An entry with a mistake is red by itself.
+void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "passed although a failure is known: remove the entry or the marker",
+          [&](const GateReport& report, const ResolvedCase& test) {
+            if (test.verdict.outcome == Outcome::kXpass) return true;
+            if (test.verdict.outcome != Outcome::kPass || passed_after_failure(test)) return false;
+            const JudgedEntry* judged = entry_about(view, report, test);
+            return judged != nullptr && !judged->entry->predicted && judged->entry->mistakes.empty();
+          });
+}
+
+constexpr CellRule kCaseRules[] = {{"failed", failed_rule},     {"machine", machine_rule},
+                                   {"unrun", unrun_rule},       {"executed", executed_rule},
+                                   {"skips", skips_rule},       {"flaky", flaky_rule},
+                                   {"expected", expected_rule}, {"unexpected_pass", unexpected_pass_rule}};
+
+}  // namespace
+
+std::span<const CellRule> case_rules() { return kCaseRules; }
+
+}  // namespace proctor::judging

@@ -1,0 +1,203 @@
+// What is asked of the machines of a cell: their stacks and their devices.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/count_text.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/gate/gate_rules.h"
+#include "reports/gate/hardware_evidence.h"
+#include "reports/resolve/report_place.h"
+
+namespace proctor::judging {
+namespace {
+
+void stack_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "any stack";
+  finding.value = "not compared";
+  if (view.cell.stack.empty()) return;
+  const GateLock& lock = view.all.inputs.locks.at(view.cell.stack);
+  finding.limit = fmt::format("the stack {}, lock sha256:{}", view.cell.stack, lock.sha256);
+  std::set<std::string> values;
+  for (const GateReport* report : view.reports) {
+    const std::string its = fact(*report, "image.lock");
+    values.insert(its.empty() ? "unknown" : its);
+    if (its != "sha256:" + lock.sha256)
+      red(finding, fmt::format("{} ran in an image of the lock {}, but the lock is sha256:{}", report->name(),
+                               its.empty() ? "that is unknown" : its, lock.sha256));
+    if (was_given(report->run.plan, "stack_root"))
+      red(finding, report->name() + " read its stack below another directory: `stack_root`");
+    const auto differences = lock.differences.find(report->sha256);
+    if (differences == lock.differences.end()) continue;
+    for (const std::string& difference : differences->second)
+      red(finding, fmt::format("{}: {}", report->name(), difference));
+  }
+  finding.value = listed(values);
+}
+
+void stack_kept_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "no stack changed during a run";
+  const auto changed = ask_each_run(view, finding, [](const GateReport& report) {
+    Texts why;
+    for (const Warning& warning : report.run.warnings) {
+      if (warning.code == WarningCode::kStackChanged)
+        why.push_back(fmt::format("the stack of {} changed: {}", report.name(), clean_text(warning.text)));
+    }
+    return why;
+  });
+  finding.value = count_text(changed, "change");
+}
+
+// "": Level Zero's loader loaded the driver of the machine.
+std::string other_driver_of(const ResolvedRun& run, const ResolvedCase& test) {
+  for (const Attempt& attempt : test.attempts) {
+    if (std::string other = other_driver_in(run.environment(attempt)); !other.empty()) return other;
+    if (!attempt.end) continue;
+    for (const RankEnd& rank : attempt.end->ranks) {
+      if (std::string other = other_driver_in(rank.environment); !other.empty()) return other;
+    }
+  }
+  return "";
+}
+
+// Why runs of the cell are no evidence of hardware.
+std::set<std::string> simulated_in(const CellView& view) {
+  std::set<std::string> why;
+  std::set<const GateReport*> with_other_driver;
+  for (const GateReport* report : view.reports) {
+    if (!view.has_case_in(*report)) continue;
+    if (was_given(report->run.plan, "stack_root"))
+      why.insert(report->name() + " read its stack below another directory: `stack_root`");
+    if (report->run.plan.sim) why.insert(report->name() + " is simulated: " + report->run.plan.sim->topology);
+  }
+  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+    if (test.simulated) why.insert(report.name() + " is simulated");
+    const std::string other = with_other_driver.contains(&report) ? "" : other_driver_of(report.run, test);
+    if (other.empty()) return;
+    why.insert(fmt::format("{}: the loader loaded another driver, {}", report.name(), other));
+    with_other_driver.insert(&report);
+  });
+  return why;
+}
+
+bool was_probed(const ResolvedRun& run, const std::string& device) {
+  return std::ranges::any_of(run.health, [&](const DeviceHealth& health) {
+    return health.what == HealthFact::kL1Pass && health.device == device;
+  });
+}
+
+void hardware_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.cell.hardware ? "evidence of the kernel for each device" : "not asked for";
+  const std::set<std::string> simulated = simulated_in(view);
+  Texts missing;
+  for (const auto& [report, device, busy] : view.devices) {
+    const Texts facts = missing_evidence(device, report.run.hardware, was_probed(report.run, device.id));
+    if (facts.empty()) continue;
+    missing.push_back(
+        fmt::format("{}, {} ({}): {}", report.name(), device.id, device.name, joined(facts, "; ")));
+  }
+  finding.value = simulated.empty() ? fmt::format("{} of {}", view.devices.size() - missing.size(),
+                                                  count_text(view.devices.size(), "device"))
+                                    : "simulated";
+  if (!view.cell.hardware) return;
+  for (const std::string& why : simulated) red(finding, why);
+  for (std::string& why : missing) red(finding, std::move(why));
+}
+
+void model_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.cell.device.empty() ? "any model" : view.cell.device;
+  std::set<std::string> models;
+  for (const auto& [report, device, busy] : view.devices) {
+    models.insert(device.name);
+    if (!view.cell.device.empty() && !glob_match(view.cell.device, device.name))
+      red(finding, fmt::format("{} executed cases on {}, which is {}", report.name(), device.id,
+                               device.name.empty() ? "of no known model" : device.name));
+  }
+  finding.value = models.empty() ? "none" : listed(models);
+}
+
+// What is the same wherever the device is seen from: one card is one, under however many names of its machine.
+std::string identity(const GateReport& report, const PlannedDevice& device) {
+  if (!device.uuid.empty()) return device.uuid;
+  for (const HardwareEvidence& evidence : report.run.hardware) {
+    if (evidence.id == device.id && !evidence.boot_id.empty() && !evidence.pci.empty())
+      return evidence.boot_id + "/" + evidence.pci;
+  }
+  return report.run.plan.hostname + "/" + device.id;
+}
+
+void devices_rule(const CellView& view, GateFinding& finding) {
+  std::set<std::string> used;
+  for (const auto& [report, device, busy] : view.devices) {
+    if (view.cell.device.empty() || glob_match(view.cell.device, device.name))
+      used.insert(identity(report, device));
+  }
+  finding.limit = fmt::format("at least {}", view.cell.devices);
+  finding.value = std::to_string(used.size());
+  if (static_cast<int>(used.size()) >= view.cell.devices) return;
+  std::set<std::string> idle;
+  for (const GateReport* report : view.reports) {
+    for (const PlannedDevice& device : report->run.plan.devices) {
+      if (device.backend == view.cell.backend && !used.contains(identity(*report, device)))
+        idle.insert(report->run.plan.hostname + "/" + device.id);
+    }
+  }
+  red(finding, fmt::format("{} executed something, and {} must", count_text(used.size(), "device"),
+                           view.cell.devices) +
+                   (idle.empty() ? "" : "; these did not: " + listed(idle)));
+}
+
+// How long any of them lasted: what overlaps counts once.
+std::int64_t covered_ms(std::vector<GateSpan> spans) {
+  std::ranges::sort(spans, {}, &GateSpan::begin);
+  std::int64_t covered = 0;
+  std::int64_t until = 0;
+  for (const GateSpan& span : spans) {
+    covered += std::max<std::int64_t>(span.end - std::max(span.begin, until), 0);
+    until = std::max(until, span.end);
+  }
+  return covered;
+}
+
+// Of one card, however many runs had it at a time.
+std::int64_t busy_ms(const CellView& view) {
+  std::map<std::string, std::vector<GateSpan>> spans;
+  for (const CellDevice& one : view.devices) {
+    auto& its = spans[identity(one.report, one.device)];
+    its.insert(its.end(), one.busy.begin(), one.busy.end());
+  }
+  std::int64_t busy = 0;
+  for (auto& [device, its] : spans) busy += covered_ms(std::move(its));
+  return busy;
+}
+
+void soak_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "not asked for";
+  std::int64_t resets = 0;
+  for (const GateReport* report : view.reports)
+    resets += std::ranges::count_if(report->run.health, [](const DeviceHealth& health) {
+      return health.what == HealthFact::kReset || health.what == HealthFact::kLost ||
+             health.what == HealthFact::kDrained;
+    });
+  const double device_hours = static_cast<double>(busy_ms(view)) / kMsOfHour;
+  finding.value = fmt::format("{:.3f} device hours, {} resets", device_hours, resets);
+  if (!view.cell.soak) return;
+  const GateSoak& soak = *view.cell.soak;
+  finding.limit = fmt::format("at least {} device hours, at most {} resets", soak.device_hours, soak.resets);
+  if (device_hours < soak.device_hours)
+    red(finding, fmt::format("{:.3f} device hours, and {} are required", device_hours, soak.device_hours));
+  if (resets > soak.resets)
+    red(finding,
+        fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets, soak.resets));
+}
+
+constexpr CellRule kMachineRules[] = {{"stack", stack_rule},       {"stack_kept", stack_kept_rule},
+                                      {"hardware", hardware_rule}, {"model", model_rule},
+                                      {"devices", devices_rule},   {"soak", soak_rule}};
+
+}  // namespace
+
+std::span<const CellRule> machine_rules() { return kMachineRules; }
+
+}  // namespace proctor::judging

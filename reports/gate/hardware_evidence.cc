@@ -30,19 +30,21 @@ std::string gap_of(const HardwareEvidence& said, const std::string& fact) {
   return gap != said.gaps.end() ? *gap : fact + " is unknown";
 }
 
+constexpr std::pair<const char*, std::string HardwareEvidence::*> kFacts[] = {
+    {"pci", &HardwareEvidence::pci},
+    {"vendor", &HardwareEvidence::vendor},
+    {"device", &HardwareEvidence::device},
+    {"kernel_driver", &HardwareEvidence::kernel_driver},
+    {"driver_file", &HardwareEvidence::driver_file},
+    {"driver_build_id", &HardwareEvidence::driver_build_id},
+    {"boot_id", &HardwareEvidence::boot_id}};
+
 void check_facts(const PlannedDevice& device, const HardwareEvidence& said, Texts& missing) {
   const auto miss = [&](const std::string& what) {
     missing.push_back(fmt::format("{} (at the {})", what, said.when));
   };
-  const std::pair<const char*, const std::string*> facts[] = {{"pci", &said.pci},
-                                                              {"vendor", &said.vendor},
-                                                              {"device", &said.device},
-                                                              {"kernel_driver", &said.kernel_driver},
-                                                              {"driver_file", &said.driver_file},
-                                                              {"driver_build_id", &said.driver_build_id},
-                                                              {"boot_id", &said.boot_id}};
-  for (const auto& [name, value] : facts) {
-    if (value->empty()) miss(gap_of(said, name));
+  for (const auto& [name, fact] : kFacts) {
+    if ((said.*fact).empty()) miss(gap_of(said, name));
   }
   const std::string vendor = device.backend == "cuda" ? "10de" : "8086";
   if (!said.vendor.empty() && said.vendor != vendor)
@@ -56,17 +58,11 @@ void check_facts(const PlannedDevice& device, const HardwareEvidence& said, Text
 }
 
 void check_kept(const HardwareEvidence& start, const HardwareEvidence& end, Texts& missing) {
-  const auto kept = [&](const char* name, const std::string& before, const std::string& after) {
-    if (before != after)
-      missing.push_back(fmt::format("{} was {} at the start, and {} at the end", name, before, after));
-  };
-  kept("pci", start.pci, end.pci);
-  kept("vendor", start.vendor, end.vendor);
-  kept("device", start.device, end.device);
-  kept("kernel_driver", start.kernel_driver, end.kernel_driver);
-  kept("driver_file", start.driver_file, end.driver_file);
-  kept("driver_build_id", start.driver_build_id, end.driver_build_id);
-  kept("boot_id", start.boot_id, end.boot_id);
+  for (const auto& [name, fact] : kFacts) {
+    if (start.*fact != end.*fact)
+      missing.push_back(
+          fmt::format("{} was {} at the start, and {} at the end", name, start.*fact, end.*fact));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// What a gate asks of a file of `proctor plan`: which cases there are, and its digest. No tree is made
-// of the file: for 100,000 cases it would take more memory than all the rest of a gate.
+// What a gate asks of a file of `proctor plan`: which cases there are, and its digest.
 #pragma once
 
 #include <map>

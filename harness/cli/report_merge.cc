@@ -90,27 +90,27 @@ Result<void> copy_tree(const fs::path& from, const fs::path& to) {
 }
 
 // Logs and evidence, to where the merged journal says they are.
-Result<void> copy_files(const MergeInput& input, const fs::path& out) {
-  const auto directory = run_directory_of(input.name);
+Result<void> copy_files(const MergePart& part, const fs::path& out) {
+  const auto directory = run_directory_of(part.name);
   if (!directory) return directory.error();
   for (const char* name : {"logs", "evidence"}) {
     const fs::path from = fs::path(*directory) / name;
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(from, error)) || fs::is_empty(from, error)) continue;
-    if (auto copied = copy_tree(from, out / input.place / name); !copied) return copied;
+    if (auto copied = copy_tree(from, out / part.place / name); !copied) return copied;
   }
   return {};
 }
 
 // Writes the journal of the whole, and returns what it tells.
-Result<ResolvedRun> write_whole(const Merge& merged, const std::string& path) {
+Result<ResolvedRun> write_whole(std::vector<MergePart> parts, const std::string& path) {
   auto journal = Journal::open(path);
   if (!journal) return journal.error();
   RunResolver run;
   EventFanout both;
   both.add(**journal);
   both.add(run);
-  if (auto written = merged.write(both); !written) return written.error();
+  merge_parts(std::move(parts), both);
   if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
   return run.take();
 }
@@ -143,19 +143,19 @@ int merge(const MergeOptions& options) {
 Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out) {
   const bool again = is_merged_run(out);
   if (auto usable = again ? Result<void>() : check_run_directory(out); !usable) return usable.error();
-  const auto merged = Merge::of(again ? without(out, run_dirs) : run_dirs, load);
-  if (!merged) return merged.error();
+  auto parts = read_parts(again ? without(out, run_dirs) : run_dirs, load);
+  if (!parts) return parts.error();
   if (auto removed = again ? remove_tree(out) : Result<void>(); !removed) return removed.error();
   auto directory = create_run_directory(out, "");
   if (!directory) return directory.error();
-  for (const MergeInput& input : merged->inputs()) {
-    if (auto copied = copy_files(input, *directory); !copied) return copied.error();
+  for (const MergePart& part : *parts) {
+    if (auto copied = copy_files(part, *directory); !copied) return copied.error();
   }
-  auto run = write_whole(*merged, *directory + "/journal.jsonl");
+  const std::size_t count = parts->size();
+  auto run = write_whole(*std::move(parts), *directory + "/journal.jsonl");
   if (!run) return run.error();
   if (auto rendered = render(*run, *directory); !rendered) return rendered.error();
-  return MergedRun{
-      .directory = *std::move(directory), .run = *std::move(run), .runs = merged->inputs().size()};
+  return MergedRun{.directory = *std::move(directory), .run = *std::move(run), .runs = count};
 }
 
 void add_report_merge(CLI::App& report, Action& action) {

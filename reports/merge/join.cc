@@ -12,9 +12,9 @@
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/report_place.h"
 #include "reports/resolve/rerun.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -109,7 +109,7 @@ std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
   std::set<const JoinPart*> found;
   for (const JoinPart& part : parts) {
     if (part.run.cases.empty()) found.insert(&part);
-    for (const ResolvedCase& record : part.run.cases) last[record.planned.id] = &part;
+    for (const ResolvedCase& test : part.run.cases) last[test.planned.id] = &part;
   }
   for (const auto& [id, part] : last) found.insert(part);
   return found;
@@ -132,9 +132,9 @@ std::vector<Warning> shortages(const JoinPart& part) {
 void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   std::set<std::string> known;
   for (const JoinPart& part : parts) {
-    for (const ResolvedCase& record : part.run.cases) {
-      if (!known.insert(record.planned.suite).second) continue;
-      joined.stack.emplace_back(std::string(kCommandEntry) + record.planned.suite,
+    for (const ResolvedCase& test : part.run.cases) {
+      if (!known.insert(test.planned.suite).second) continue;
+      joined.stack.emplace_back(std::string(kCommandEntry) + test.planned.suite,
                                 command_of_part(part.run, joined.directory));
     }
   }
@@ -172,8 +172,8 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
       if (devices.insert(device.id).second) joined.devices.push_back(device);
     }
     filters.insert(plan.filters.begin(), plan.filters.end());
-    for (const ResolvedCase& record : part.run.cases) {
-      if (cases.emplace(record.planned.id, cases.size()).second) joined.cases.push_back(record.planned);
+    for (const ResolvedCase& test : part.run.cases) {
+      if (cases.emplace(test.planned.id, cases.size()).second) joined.cases.push_back(test.planned);
     }
     facts.add(part);
   }
@@ -224,17 +224,13 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
 
 std::vector<TestedPart> tested_parts(const std::vector<JoinPart>& parts) {
   std::vector<TestedPart> tested;
-  for (const JoinPart& part : parts) {
-    TestedPart& added = tested.emplace_back(TestedPart{part.place, &part.run.plan, {}});
-    for (const PlannedSuite& suite : added.plan->suites)
-      added.programs.push_back(part.run.program_read(suite));
-  }
+  for (const JoinPart& part : parts) tested.push_back({part.place, part.run});
   return tested;
 }
 
 struct Teller {
   const RunCopy* copy;
-  const ResolvedCase* record;
+  const ResolvedCase* test;
 };
 
 // One case, as all parts that have it tell of it.
@@ -242,20 +238,20 @@ void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
   int attempts = 0;
   bool was_bad = false;
   std::set<MarkWord> marks;
-  for (const auto& [copy, record] : tellers) {
-    copy->copy_attempts(*record, attempts, out);
+  for (const auto& [copy, test] : tellers) {
+    copy->copy_attempts(*test, attempts, out);
     int more = 0;
-    for (const Attempt& attempt : record->attempts) more = std::max(more, attempt.start.attempt);
+    for (const Attempt& attempt : test->attempts) more = std::max(more, attempt.start.attempt);
     attempts += more;
-    if (record->end) marks.insert(record->end->marks.begin(), record->end->marks.end());
-    if (record != tellers.back().record) was_bad = was_bad || record->bad;
+    if (test->end) marks.insert(test->end->marks.begin(), test->end->marks.end());
+    if (test != tellers.back().test) was_bad = was_bad || test->bad;
   }
   const Teller& last = tellers.back();
-  if (was_bad && !last.record->bad) marks.emplace(Mark::kFlaky);
-  CaseEnded end = last.copy->end_of(*last.record);
+  if (was_bad && !last.test->bad) marks.emplace(Mark::kFlaky);
+  CaseEnded end = last.copy->end_of(*last.test);
   end.marks.assign(marks.begin(), marks.end());
   out.emplace_back(std::move(end));
-  if (const CasePast* past = last.record->past) out.emplace_back(*past);
+  if (const CasePast* past = last.test->past) out.emplace_back(*past);
 }
 
 }  // namespace
@@ -282,8 +278,8 @@ std::vector<Event> join_runs(const JoinRequest& request) {
   for (const JoinPart& part : request.parts) {
     const std::int64_t later = zero_of(part) - began;
     copies.emplace_back(part.run, PartOrigin{.place = part.place + "/", .later_ms = later});
-    for (const ResolvedCase& record : part.run.cases)
-      tellers[record.planned.id].push_back({&copies.back(), &record});
+    for (const ResolvedCase& test : part.run.cases)
+      tellers[test.planned.id].push_back({&copies.back(), &test});
     ended.at_ms = std::max(ended.at_ms, later + part.run.elapsed_ms);
     if (part.run.ended) ended.finished = std::max(ended.finished, part.run.ended->finished);
   }

@@ -14,25 +14,11 @@
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/report_place.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
-
-// What is kept of a run between its two readings.
-struct MergePart {
-  MergeInput input{};
-  RunPlanned plan{};  // without its cases
-  WholePlan whole{};
-  std::vector<PlannedCase> cases{};
-  std::vector<bool> proven{};           // of each case: whether the run has an outcome of it
-  std::vector<ProgramRead> programs{};  // of plan.suites
-  int least_executed = 0;
-  int shell_code = 0;
-  std::int64_t elapsed_ms = 0;
-  std::string finished{};  // "" = it did not come to its end
-};
 
 using Inputs = std::vector<MergePart>;
 
@@ -47,7 +33,8 @@ struct ShardNumber {
 
 // A run of a whole plan is its only shard.
 ShardNumber shard_of(const MergePart& part) {
-  return part.plan.shard ? ShardNumber{part.plan.shard->index, part.plan.shard->count} : ShardNumber{};
+  return part.run.plan.shard ? ShardNumber{part.run.plan.shard->index, part.run.plan.shard->count}
+                             : ShardNumber{};
 }
 
 std::string shard_text(const MergePart& part) {
@@ -56,14 +43,13 @@ std::string shard_text(const MergePart& part) {
 
 // For warnings of the merged run.
 std::string name_of(const MergePart& part) {
-  return part.plan.rest ? "run " + part.plan.run_id : "shard " + shard_text(part);
+  return part.run.plan.rest ? "run " + part.run.plan.run_id : "shard " + shard_text(part);
 }
 
 // "host.kernel" differs: the two values.
 Error differ(const MergePart& a, const MergePart& b, const std::string& what, const std::string& of_a,
              const std::string& of_b, const std::string& hint) {
-  return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.input.name, of_b, b.input.name),
-                 hint);
+  return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.name, of_b, b.name), hint);
 }
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
@@ -84,8 +70,8 @@ std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
 
 Result<void> check_same_plan(const MergePart& a, const MergePart& b) {
   const std::string hint = "Give every shard the same file of `proctor plan -o FILE`.";
-  const WholePlan& one = a.whole;
-  const WholePlan& other = b.whole;
+  const WholePlan& one = a.run.whole_plan;
+  const WholePlan& other = b.run.whole_plan;
   if (one.shards != other.shards) {
     return differ(a, b, "they are parts of different plans", "shard " + shard_text(a),
                   "shard " + shard_text(b), "");
@@ -98,8 +84,8 @@ Result<void> check_same_plan(const MergePart& a, const MergePart& b) {
     return differ(a, b, "different plans: the same cases with other commands or limits", one.plan, other.plan,
                   hint);
   }
-  const auto rules = rules_of(b.plan);
-  for (const auto& [name, value] : rules_of(a.plan)) {
+  const auto rules = rules_of(b.run.plan);
+  for (const auto& [name, value] : rules_of(a.run.plan)) {
     if (rules.at(name) != value) return differ(a, b, "different rules: " + name, value, rules.at(name), "");
   }
   return {};
@@ -127,8 +113,8 @@ std::vector<StackFact> said_facts(const RunPlanned& plan) {
 
 Result<void> check_same_stack(const MergePart& a, const MergePart& b) {
   const std::string hint = "Merge the shards of each driver stack separately.";
-  const std::vector<StackFact> ours = said_facts(a.plan);
-  const std::vector<StackFact> others = said_facts(b.plan);
+  const std::vector<StackFact> ours = said_facts(a.run.plan);
+  const std::vector<StackFact> others = said_facts(b.run.plan);
   std::map<std::string, const StackFact*> theirs;
   for (const StackFact& fact : others) theirs[fact.name] = &fact;
   for (const StackFact& fact : ours) {
@@ -144,8 +130,8 @@ Result<void> check_same_stack(const MergePart& a, const MergePart& b) {
     return differ(a, b, "different stacks: " + theirs.begin()->first, "nothing",
                   fact_text(*theirs.begin()->second), hint);
   }
-  const auto probed = probed_stack(b.plan);
-  for (const auto& [name, value] : probed_stack(a.plan)) {
+  const auto probed = probed_stack(b.run.plan);
+  for (const auto& [name, value] : probed_stack(a.run.plan)) {
     const auto found = probed.find(name);
     if (found != probed.end() && found->second != value)
       return differ(a, b, "different stacks: " + name, value, found->second, hint);
@@ -153,18 +139,19 @@ Result<void> check_same_stack(const MergePart& a, const MergePart& b) {
   const auto sim = [](const RunPlanned& plan) {
     return plan.sim ? plan.sim->topology + " by " + plan.sim->driver : std::string("none");
   };
-  if (sim(a.plan) != sim(b.plan))
-    return differ(a, b, "different simulations", sim(a.plan), sim(b.plan), hint);
-  if (a.plan.proctor_version != b.plan.proctor_version) {
-    return differ(a, b, "different versions of Proctor", a.plan.proctor_version, b.plan.proctor_version, "");
+  if (sim(a.run.plan) != sim(b.run.plan))
+    return differ(a, b, "different simulations", sim(a.run.plan), sim(b.run.plan), hint);
+  if (a.run.plan.proctor_version != b.run.plan.proctor_version) {
+    return differ(a, b, "different versions of Proctor", a.run.plan.proctor_version,
+                  b.run.plan.proctor_version, "");
   }
   return {};
 }
 
 // Results of two commits are of no one state of the sources.
 Result<void> check_same_commit(const MergePart& a, const MergePart& b) {
-  const auto& one = a.plan.subject.commit.value;
-  const auto& other = b.plan.subject.commit.value;
+  const auto& one = a.run.plan.subject.commit.value;
+  const auto& other = b.run.plan.subject.commit.value;
   if (!one || !other || *one == *other) return {};
   return differ(a, b, "different commits", *one, *other,
                 "Run all shards on one commit. If it is not detected, set it with --subject commit=...");
@@ -175,13 +162,13 @@ Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
   const int count = shard_of(*shards.front()).count;
   std::map<int, const MergePart*> by_index;
   for (const MergePart* part : shards) {
-    if (part->plan.shard && !is_shard_number(*part->plan.shard))
+    if (part->run.plan.shard && !is_shard_number(*part->run.plan.shard))
       return refused(
-          fmt::format("shard {} of {} is not a valid shard number", shard_text(*part), part->input.name));
+          fmt::format("shard {} of {} is not a valid shard number", shard_text(*part), part->name));
     const auto [first, inserted] = by_index.emplace(shard_of(*part).index, part);
     if (inserted) continue;
-    return refused(fmt::format("shard {} is given twice: {} and {}", shard_text(*part),
-                               first->second->input.name, part->input.name));
+    return refused(fmt::format("shard {} is given twice: {} and {}", shard_text(*part), first->second->name,
+                               part->name));
   }
   std::string missing;
   for (int index = 1; index <= count; ++index) {
@@ -198,15 +185,15 @@ Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
 Result<void> check_machines(const Inputs& sorted) {
   std::map<std::pair<std::string, std::string>, std::pair<const MergePart*, std::string>> known;
   for (const MergePart& part : sorted) {
-    for (const PlannedDevice& device : part.plan.devices) {
+    for (const PlannedDevice& device : part.run.plan.devices) {
       if (device.uuid.empty()) continue;
       const auto [first, is_new] =
-          known.emplace(std::pair(part.plan.hostname, device.id), std::pair(&part, device.uuid));
+          known.emplace(std::pair(part.run.plan.hostname, device.id), std::pair(&part, device.uuid));
       const auto& [other, uuid] = first->second;
       if (is_new || uuid == device.uuid) continue;
       return differ(*other, part,
                     fmt::format("two machines have the name {}, or a device was replaced: {}",
-                                part.plan.hostname, device.id),
+                                part.run.plan.hostname, device.id),
                     uuid, device.uuid, "Give each machine a host name of its own.");
     }
   }
@@ -216,12 +203,12 @@ Result<void> check_machines(const Inputs& sorted) {
 // What a run left is told with that run, or nobody could tell what it proved.
 Result<void> check_runs_of_rest(const Inputs& sorted) {
   std::set<std::string> runs;
-  for (const MergePart& part : sorted) runs.insert(part.plan.run_id);
+  for (const MergePart& part : sorted) runs.insert(part.run.plan.run_id);
   for (const MergePart& part : sorted) {
-    if (!part.plan.rest) continue;
-    for (const std::string& run : part.plan.rest->runs) {
+    if (!part.run.plan.rest) continue;
+    for (const std::string& run : part.run.plan.rest->runs) {
       if (runs.contains(run)) continue;
-      return refused(fmt::format("{} has what run {} left, and that run is not given", part.input.name, run),
+      return refused(fmt::format("{} has what run {} left, and that run is not given", part.name, run),
                      "Give the run directories of both.");
     }
   }
@@ -231,10 +218,10 @@ Result<void> check_runs_of_rest(const Inputs& sorted) {
 // Without those that go on where another one of them was lost: they have its number.
 std::vector<const MergePart*> without_resumed(const std::vector<const MergePart*>& shards) {
   std::set<std::string> runs;
-  for (const MergePart* part : shards) runs.insert(part->plan.run_id);
+  for (const MergePart* part : shards) runs.insert(part->run.plan.run_id);
   std::vector<const MergePart*> first;
   for (const MergePart* part : shards) {
-    const auto& left_by = part->plan.rest->runs;
+    const auto& left_by = part->run.plan.rest->runs;
     if (std::ranges::none_of(left_by, [&](const std::string& run) { return runs.contains(run); }))
       first.push_back(part);
   }
@@ -246,10 +233,10 @@ Result<void> check_all_numbers(const Inputs& sorted) {
   std::vector<const MergePart*> whole;
   std::map<std::string, std::vector<const MergePart*>> of_rest;
   for (const MergePart& part : sorted) {
-    if (!part.plan.rest) {
+    if (!part.run.plan.rest) {
       whole.push_back(&part);
-    } else if (part.plan.shard && part.plan.shard->plan != part.whole.plan) {
-      of_rest[part.plan.shard->plan].push_back(&part);
+    } else if (part.run.plan.shard && part.run.plan.shard->plan != part.run.whole_plan.plan) {
+      of_rest[part.run.plan.shard->plan].push_back(&part);
     }
   }
   if (whole.empty()) return refused("there is no shard of the whole plan");
@@ -260,34 +247,34 @@ Result<void> check_all_numbers(const Inputs& sorted) {
   return check_runs_of_rest(sorted);
 }
 
-// Which part tells each case: the one that has an outcome of it, or else the last one.
-using Tellers = std::map<std::string_view, const MergePart*>;
-
-Result<Tellers> find_tellers(const Inputs& sorted) {
-  Tellers tellers;
-  std::set<std::string_view> proven;
-  for (const MergePart& part : sorted) {
-    for (std::size_t i = 0; i < part.cases.size(); ++i) {
-      const std::string& id = part.cases[i].id;
-      const auto [teller, is_new] = tellers.emplace(id, &part);
-      const bool overlaps = !is_new && (!part.plan.rest || (part.proven[i] && proven.contains(id)));
-      if (overlaps)
+// Sets MergePart::told: the part that has an outcome of a case has it, or else the last one.
+Result<void> share_cases(Inputs& sorted) {
+  struct Place {
+    MergePart* part = nullptr;
+    std::uint32_t index = 0;
+    bool proven = false;
+  };
+  std::map<std::string_view, Place> places;
+  for (MergePart& part : sorted) {
+    part.told.resize(part.run.cases.size());
+    for (const ResolvedCase& test : part.run.cases) {
+      const auto [found, is_new] = places.try_emplace(test.planned.id, Place{&part, test.index});
+      Place& place = found->second;
+      if (!is_new && (!part.run.plan.rest || (is_proven(test) && place.proven)))
         return refused(
-            fmt::format("the case {} is in both {} and {}", id, teller->second->input.name, part.input.name));
-      if (!proven.contains(id)) teller->second = &part;
-      if (part.proven[i]) proven.insert(id);
+            fmt::format("the case {} is in both {} and {}", test.planned.id, place.part->name, part.name));
+      if (!place.proven) place = {&part, test.index, is_proven(test)};
     }
   }
-  return tellers;
-}
-
-Result<void> check_cases(const Inputs& sorted, const Tellers& tellers) {
   std::vector<std::string> ids;
-  for (const auto& [id, part] : tellers) ids.emplace_back(id);
+  for (const auto& [id, place] : places) {
+    place.part->told[place.index] = true;
+    ids.emplace_back(id);
+  }
   const MergePart& first = sorted.front();
-  if (digest_of_plan(std::move(ids), first.plan.filters) == first.whole.plan_digest) return {};
-  return refused(fmt::format("the shards have {} cases, but not the {} of the plan", tellers.size(),
-                             first.whole.planned));
+  if (digest_of_plan(std::move(ids), first.run.plan.filters) == first.run.whole_plan.plan_digest) return {};
+  return refused(fmt::format("the shards have {} cases, but not the {} of the plan", places.size(),
+                             first.run.whole_plan.planned));
 }
 
 // What the whole has from all of its shards.
@@ -297,41 +284,40 @@ struct Whole {
 };
 
 Whole whole_of(const Inputs& sorted) {
-  Whole whole{.began = unix_ms(sorted.front().plan.started)};
+  Whole whole{.began = unix_ms(sorted.front().run.plan.started)};
   for (const MergePart& part : sorted) {
-    whole.several_hosts = whole.several_hosts || part.plan.hostname != sorted.front().plan.hostname;
-    whole.began = std::min(whole.began, unix_ms(part.plan.started));
+    whole.several_hosts = whole.several_hosts || part.run.plan.hostname != sorted.front().run.plan.hostname;
+    whole.began = std::min(whole.began, unix_ms(part.run.plan.started));
   }
   return whole;
 }
 
 std::int64_t later_ms(const MergePart& part, const Whole& whole) {
-  return unix_ms(part.plan.started) - whole.began;
+  return unix_ms(part.run.plan.started) - whole.began;
 }
 
 PartOrigin origin_of(const MergePart& part, const Whole& whole) {
-  return {.place = part.input.place,
-          .host = whole.several_hosts ? part.plan.hostname + "/" : "",
+  return {.place = part.place,
+          .host = whole.several_hosts ? part.run.plan.hostname + "/" : "",
           .later_ms = later_ms(part, whole)};
 }
 
 // One run's records, told apart from those of the others.
-void copy(const MergePart& part, const ResolvedRun& model, const Whole& whole, const Tellers& tellers,
-          EventSink& out) {
-  const RunCopy records(model, origin_of(part, whole));
-  const auto tells = [&](const PlannedCase& test) { return tellers.at(test.id) == &part; };
-  for (const Warning& warning : model.warnings)
+void copy(const MergePart& part, const Whole& whole, EventSink& out) {
+  const ResolvedRun& run = part.run;
+  const RunCopy records(run, origin_of(part, whole));
+  for (const Warning& warning : run.warnings)
     out.on(Warning{warning.code, name_of(part) + ": " + warning.text});
   // What others have executed in its place is no longer missing.
-  const bool all_told = part.cases.empty() || std::ranges::all_of(part.cases, tells);
+  const bool all_told = std::ranges::find(part.told, false) == part.told.end();
   if (const std::string why = records.cut_short(); !why.empty() && all_told)
     out.on(Warning{WarningCode::kPartIncomplete, name_of(part) + ": " + why});
   std::vector<Event> events;
-  for (const ResolvedCase& record : model.cases) {
-    if (!tells(record.planned)) continue;
-    records.copy_attempts(record, 0, events);
-    events.emplace_back(records.end_of(record));
-    if (const CasePast* past = record.past) events.emplace_back(*past);
+  for (const ResolvedCase& test : run.cases) {
+    if (!part.told[test.index]) continue;
+    records.copy_attempts(test, 0, events);
+    events.emplace_back(records.end_of(test));
+    if (const CasePast* past = test.past) events.emplace_back(*past);
     for (const Event& event : events) out.on(event);
     events.clear();
   }
@@ -342,16 +328,16 @@ void copy(const MergePart& part, const ResolvedRun& model, const Whole& whole, c
 
 std::vector<TestedPart> tested_parts(const Inputs& sorted) {
   std::vector<TestedPart> parts;
-  for (const MergePart& part : sorted) parts.push_back({name_of(part), &part.plan, part.programs});
+  for (const MergePart& part : sorted) parts.push_back({name_of(part), part.run});
   return parts;
 }
 
 // Of all of them: with another shard it is another run. Sorts with its first shard.
 std::string merged_id(const Inputs& sorted) {
-  const std::string& first = sorted.front().plan.run_id;
+  const std::string& first = sorted.front().run.plan.run_id;
   if (sorted.size() == 1) return first;
   std::string ids;
-  for (const MergePart& part : sorted) ids += part.plan.run_id + "\n";
+  for (const MergePart& part : sorted) ids += part.run.plan.run_id + "\n";
   constexpr std::size_t kDigits = 8;
   return first + "+" + sha256_hex(ids).substr(0, kDigits);
 }
@@ -361,11 +347,12 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
   int rests = 0;
   for (const MergePart& part : sorted) {
     const std::string number =
-        part.plan.rest ? fmt::format("rest.{}", ++rests) : std::to_string(shard_of(part).index);
-    const std::string left = part.plan.rest ? " left by " + joined(part.plan.rest->runs, ", ") : "";
-    merged.stack.emplace_back("shard." + number,
-                              fmt::format("run {} on {}, {} cases{}, exit code {}", part.plan.run_id,
-                                          part.plan.hostname, part.cases.size(), left, part.shell_code));
+        part.run.plan.rest ? fmt::format("rest.{}", ++rests) : std::to_string(shard_of(part).index);
+    const std::string left = part.run.plan.rest ? " left by " + joined(part.run.plan.rest->runs, ", ") : "";
+    merged.stack.emplace_back(
+        "shard." + number,
+        fmt::format("run {} on {}, {} cases{}, exit code {}", part.run.plan.run_id, part.run.plan.hostname,
+                    part.run.cases.size(), left, part.run.shell_exit_code));
   }
 }
 
@@ -386,8 +373,8 @@ void add_narrowing(const Narrowed& from, Narrowed& to) {
   add(from.variables, to.variables);
 }
 
-RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& tellers) {
-  RunPlanned merged = sorted.front().plan;
+RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
+  RunPlanned merged = sorted.front().run.plan;
   merged.run_id = merged_id(sorted);
   merged.shard.reset();
   merged.narrowed = {};
@@ -400,13 +387,13 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
   std::set<std::string> facts;
   for (const auto& [name, value] : merged.stack) facts.insert(name);
   for (const MergePart& part : sorted) {
-    const RunPlanned& plan = part.plan;
+    const RunPlanned& plan = part.run.plan;
     const PartOrigin origin = origin_of(part, whole);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
     add_narrowing(plan.narrowed, merged.narrowed);
-    least = std::max(least, part.least_executed);
+    least = std::max(least, part.run.least_executed);
     add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;
     if (std::ranges::find(hosts, plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
@@ -417,8 +404,8 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
     for (const auto& fact : plan.stack) {
       if (facts.insert(fact.first).second) merged.stack.push_back(fact);
     }
-    for (const PlannedCase& test : part.cases) {
-      if (tellers.at(test.id) == &part) merged.cases.push_back(test);
+    for (const ResolvedCase& test : part.run.cases) {
+      if (part.told[test.index]) merged.cases.push_back(test.planned);
     }
   }
   // That one shard may execute nothing does not hold for one that has devices.
@@ -428,40 +415,26 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole, const Tellers& 
   return merged;
 }
 
-MergePart part_of(const std::string& name, const ResolvedRun& model) {
-  MergePart part{.input = {name, ""}, .plan = model.plan, .whole = model.whole_plan};
-  for (const ResolvedCase& record : model.cases) {
-    part.cases.push_back(record.planned);
-    part.proven.push_back(is_proven(record));
-  }
-  for (const PlannedSuite& suite : part.plan.suites) part.programs.push_back(model.program_read(suite));
-  part.least_executed = model.least_executed;
-  part.shell_code = model.shell_exit_code;
-  part.elapsed_ms = model.elapsed_ms;
-  if (model.ended) part.finished = model.ended->finished;
-  return part;
-}
-
 // Shards of the whole by their number, then what others left.
 void sort(Inputs& parts) {
   std::ranges::stable_sort(parts, [](const MergePart& a, const MergePart& b) {
-    if (a.plan.rest.has_value() != b.plan.rest.has_value()) return b.plan.rest.has_value();
-    if (a.plan.rest) return a.plan.started < b.plan.started;
+    if (a.run.plan.rest.has_value() != b.run.plan.rest.has_value()) return b.run.plan.rest.has_value();
+    if (a.run.plan.rest) return a.run.plan.started < b.run.plan.started;
     return shard_of(a).index < shard_of(b).index;
   });
   int rests = 0;
   for (MergePart& part : parts)
-    part.input.place =
-        part.plan.rest ? fmt::format("rest-{}/", ++rests) : fmt::format("shard-{}/", shard_of(part).index);
+    part.place = part.run.plan.rest ? fmt::format("rest-{}/", ++rests)
+                                    : fmt::format("shard-{}/", shard_of(part).index);
 }
 
 // A run that has the whole plan is a part only beside one that has what it left.
 Result<void> check_kinds(const Inputs& parts) {
   const bool has_rest =
-      std::ranges::any_of(parts, [](const MergePart& part) { return part.plan.rest.has_value(); });
+      std::ranges::any_of(parts, [](const MergePart& part) { return part.run.plan.rest.has_value(); });
   for (const MergePart& part : parts) {
-    if (part.plan.shard || part.plan.rest || has_rest) continue;
-    return refused(part.input.name + " is not a shard of a plan",
+    if (part.run.plan.shard || part.run.plan.rest || has_rest) continue;
+    return refused(part.name + " is not a shard of a plan",
                    "Run it with --shard K/N, and give all shards the same --plan FILE.");
   }
   return {};
@@ -482,63 +455,40 @@ Result<void> check_all_same(const Inputs& sorted) {
 
 }  // namespace
 
-struct Merge::Parts {
-  Inputs sorted{};
-  Tellers tellers{};
-  std::vector<MergeInput> inputs{};
-  LoadRun load{};
-};
-
-Merge::Merge(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Merge::~Merge() = default;
-Merge::Merge(Merge&&) noexcept = default;
-Merge& Merge::operator=(Merge&&) noexcept = default;
-
-const std::vector<MergeInput>& Merge::inputs() const { return parts_->inputs; }
-
-Result<Merge> Merge::of(const std::vector<std::string>& names, LoadRun load) {
+Result<std::vector<MergePart>> read_parts(const std::vector<std::string>& names, const LoadRun& load) {
   if (names.empty()) return refused("there are none");
-  auto parts = std::make_unique<Parts>();
+  std::vector<MergePart> parts;
   for (const std::string& name : names) {
-    const auto model = load(name);
-    if (!model) return model.error();
-    parts->sorted.push_back(part_of(name, *model));
+    auto run = load(name);
+    if (!run) return run.error();
+    parts.push_back({.name = name, .place = "", .run = *std::move(run)});
   }
-  if (auto known = check_kinds(parts->sorted); !known) return known.error();
-  sort(parts->sorted);
-  if (auto same = check_all_same(parts->sorted); !same) return same.error();
-  auto tellers = find_tellers(parts->sorted);
-  if (!tellers) return tellers.error();
-  parts->tellers = *std::move(tellers);
-  if (auto complete = check_cases(parts->sorted, parts->tellers); !complete) return complete.error();
-  for (const MergePart& part : parts->sorted) parts->inputs.push_back(part.input);
-  parts->load = std::move(load);
-  return Merge(std::move(parts));
+  if (auto known = check_kinds(parts); !known) return known.error();
+  sort(parts);
+  if (auto same = check_all_same(parts); !same) return same.error();
+  if (auto shared = share_cases(parts); !shared) return shared.error();
+  return parts;
 }
 
-Result<void> Merge::write(EventSink& journal) const {
-  const Inputs& sorted = parts_->sorted;
-  const Whole whole = whole_of(sorted);
-  Tested tested = tested_by(tested_parts(sorted));
-  RunPlanned plan = merged_plan(sorted, whole, parts_->tellers);
+void merge_parts(std::vector<MergePart> parts, EventSink& journal) {
+  const Whole whole = whole_of(parts);
+  Tested tested = tested_by(tested_parts(parts));
+  RunPlanned plan = merged_plan(parts, whole);
+  RunEnded ended;
+  for (const MergePart& part : parts) {
+    ended.at_ms = std::max(ended.at_ms, later_ms(part, whole) + part.run.elapsed_ms);
+    if (part.run.ended) ended.finished = std::max(ended.finished, part.run.ended->finished);
+  }
+  if (ended.finished.empty()) ended.finished = parts.front().run.plan.started;  // none came to its end
   tested.move_into(plan);
   journal.on(std::move(plan));
   for (const ProgramRead& read : tested.programs) journal.on(read);
   for (const Warning& warning : tested.warnings) journal.on(warning);
-  RunEnded ended;
-  for (const MergePart& part : sorted) {
-    const auto model = parts_->load(part.input.name);
-    if (!model) return model.error();
-    if (const MergePart now = part_of(part.input.name, *model);
-        now.plan.run_id != part.plan.run_id || now.proven != part.proven || now.finished != part.finished)
-      return refused(part.input.name + " changed while it was read", "Merge runs that have ended.");
-    copy(part, *model, whole, parts_->tellers, journal);
-    ended.at_ms = std::max(ended.at_ms, later_ms(part, whole) + part.elapsed_ms);
-    ended.finished = std::max(ended.finished, part.finished);
+  for (MergePart& part : parts) {
+    copy(part, whole, journal);
+    part.run = {};  // its memory is for the whole
   }
-  if (ended.finished.empty()) ended.finished = sorted.front().plan.started;  // none came to its end
   journal.on(ended);
-  return {};
 }
 
 }  // namespace proctor

@@ -56,10 +56,10 @@ Result<std::vector<Event>> merged(const std::vector<Part>& parts) {
     events.insert(events.end(), one.events.begin(), one.events.end());
     return model_of(events);
   };
-  const auto merge = Merge::of(names, load);
-  if (!merge) return merge.error();
+  auto read = read_parts(names, load);
+  if (!read) return read.error();
   Collected whole;
-  if (auto written = merge->write(whole); !written) return written.error();
+  merge_parts(*std::move(read), whole);
   return whole.events;
 }
 
@@ -408,24 +408,6 @@ TEST(Merge, ARunAndWhatItLeft) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.cases.size(), 3u);
   EXPECT_THAT(refusal({lost}), HasSubstr("dir0 is not a shard of a plan"));
-}
-
-TEST(Merge, ARunThatGoesOnIsNotMerged) {
-  int reads = 0;
-  const auto load = [&reads](const std::string&) -> Result<ResolvedRun> {
-    Part one = part(1);
-    one.plan.shard = PlannedShard{1, 1, 1, "p1"};
-    one.plan.plan_digest = sha256_hex("s/a\n");
-    std::vector<Event> events = {one.plan};
-    if (++reads > 1) events.insert(events.end(), one.events.begin(), one.events.end());
-    return model_of(events);
-  };
-  const auto merge = Merge::of({"dir"}, load);
-  ASSERT_TRUE(merge) << merge.error().what;
-  Collected whole;
-  const auto written = merge->write(whole);
-  ASSERT_FALSE(written);
-  EXPECT_THAT(written.error().what, HasSubstr("dir changed while it was read"));
 }
 
 TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {

@@ -11,7 +11,7 @@
 namespace proctor {
 namespace {
 
-const Subject& subject_of(const TestedPart& part) { return part.plan->subject; }
+const Subject& subject_of(const TestedPart& part) { return part.run.plan.subject; }
 
 // The value on which all agree that have one.
 SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*fact, const std::string& name,
@@ -76,9 +76,8 @@ std::map<std::string, Known> known_programs(const std::vector<TestedPart>& parts
     path_of[name_of(suite)] = suite.program;
   }
   for (const TestedPart& part : parts) {
-    for (std::size_t i = 0; i < part.plan->suites.size(); ++i) {
-      const PlannedSuite& its = part.plan->suites[i];
-      const ProgramRead& read = part.programs[i];
+    for (const PlannedSuite& its : part.run.plan.suites) {
+      const ProgramRead read = part.run.program_read(its);
       std::set<std::string> paths;
       if (programs.contains(its.program)) paths.insert(its.program);
       if (const auto found = path_of.find(name_of(its)); found != path_of.end()) paths.insert(found->second);
@@ -104,9 +103,9 @@ template <class TextOf>
 std::string same_text(const std::vector<TestedPart>& parts, const std::string& name, const TextOf& text_of,
                       std::vector<Warning>& warnings) {
   const auto shown_text = [](const std::string& text) { return text.empty() ? "not given" : text; };
-  const std::string first = text_of(*parts.front().plan);
+  const std::string first = text_of(parts.front().run.plan);
   for (const TestedPart& part : parts) {
-    const std::string other = text_of(*part.plan);
+    const std::string other = text_of(part.run.plan);
     if (other == first) continue;
     warnings.push_back(
         {WarningCode::kPartsDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
@@ -123,7 +122,7 @@ std::optional<KnownFailuresFile> same_known_failures(const std::vector<TestedPar
     return plan.known_failures ? plan.known_failures->sha256 : std::string();
   };
   if (same_text(parts, "the SHA-256 of --known-failures", digest, warnings).empty()) return std::nullopt;
-  return parts.front().plan->known_failures;
+  return parts.front().run.plan.known_failures;
 }
 
 }  // namespace
@@ -149,7 +148,7 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   subject.checkout = subject_of(parts.front()).checkout;
   std::set<std::pair<std::string, std::string>> known;
   for (const TestedPart& part : parts) {
-    for (const PlannedSuite& suite : part.plan->suites) {
+    for (const PlannedSuite& suite : part.run.plan.suites) {
       if (known.emplace(suite.name, suite.backend).second) tested.suites.push_back(suite);
     }
   }
@@ -160,7 +159,7 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   const std::string seed = same_text(
       parts, "--suite-arg seed", [](const RunPlanned& plan) { return std::to_string(plan.seed); },
       tested.warnings);
-  tested.seed = seed.empty() ? 0 : parts.front().plan->seed;
+  tested.seed = seed.empty() ? 0 : parts.front().run.plan.seed;
   tested.profile = same_text(
       parts, "--profile", [](const RunPlanned& plan) { return plan.profile; }, tested.warnings);
   return tested;

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
 struct TestedPart {
   std::string name;  // for messages
-  const RunPlanned* plan;
-  std::vector<ProgramRead> programs;  // of the suites of the plan, in their order
+  const ResolvedRun& run;
 };
 
 struct Tested {

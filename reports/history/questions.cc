@@ -218,10 +218,7 @@ Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
     if (question.failing) answer.failing = failing_in(database, runs, question.since);
     if (question.flaky) answer.flaky = flaky_in(database, runs, question);
     if (question.outcomes) answer.outcomes = outcomes_in(database, runs, question.since);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const HistoryRun& run = runs[i];
-      answer.runs.push_back({run.run_id, run.started, run.commit, run.dirty, run.branch, runs.moved(i)});
-    }
+    for (std::size_t i = 0; i < runs.size(); ++i) answer.runs.push_back({runs[i], runs.moved(i)});
   });
   if (!done) return done.error();
   if (question.branch && !branches.contains(*question.branch))
@@ -319,21 +316,20 @@ Result<Past> past_of(History& history, const RunResults& run) {
   return past;
 }
 
-Result<std::optional<GreenRun>> last_green_run(History& history, const RunResults& run,
-                                               const std::string& host) {
-  std::optional<GreenRun> green;
+Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults& run,
+                                              const std::string& host) {
+  std::optional<SeenRun> green;
   const auto done = history.read([&](Database& database) {
     Statement row(
         database,
-        "SELECT run_id, started, subject_commit, stack FROM run WHERE verdict = 'green' AND simulated = ? "
+        "SELECT id FROM run WHERE verdict = 'green' AND simulated = ? "
         "AND (started, run_id) < (?, ?) AND EXISTS (SELECT 1 FROM used_device WHERE run = run.id AND "
         "host = ?) ORDER BY started DESC, run_id DESC LIMIT 1");
-    row.bind(run.simulated ? 1 : 0, run.started, run.run_id, host);
-    if (!row.step()) return;
-    green = GreenRun{.run_id = std::string(row.text(0)),
-                     .started = std::string(row.text(1)),
-                     .commit = row.is_null(2) ? "" : std::string(row.text(2)),
-                     .moved = moved_facts(read_stack(database, row.integer(3)), run.stack)};
+    if (!row.bind(run.simulated ? 1 : 0, run.started, run.run_id, host).step()) return;
+    for (const HistoryRun& seen : read_runs(database)) {
+      if (seen.id == row.integer(0))
+        green = SeenRun{seen, moved_facts(read_stack(database, seen.stack), run.stack)};
+    }
   });
   if (!done) return done.error();
   return green;

@@ -40,12 +40,7 @@ struct HistoryQuestion {
 
 std::string to_string(const std::vector<FactChange>& moved);  // "xpu.driver 26.31 -> 26.35, ..."; "" nothing
 
-struct SeenRun {
-  std::string run_id{};
-  std::string started{};
-  std::string commit{};  // "" unknown
-  bool dirty = false;
-  std::string branch{};  // "" unknown
+struct SeenRun : HistoryRun {
   // What moved in the stack against the run of such a variant before it. A fact that one of them does not know has not.
   std::vector<FactChange> moved{};
 };
@@ -97,15 +92,9 @@ Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question);
 // What was before the run, on its branch; where the history has none of it, on that of its newest run.
 Result<Past> past_of(History& history, const RunResults& run);
 
-// The newest green run before `run` that had devices of the host, whatever its branch: what moved in the stack since then.
-struct GreenRun {
-  std::string run_id{};
-  std::string started{};
-  std::string commit{};  // "" unknown
-  std::vector<FactChange> moved{};
-};
-Result<std::optional<GreenRun>> last_green_run(History& history, const RunResults& run,
-                                               const std::string& host);
+// The newest green run before `run` that had devices of the host, whatever its branch, with what moved in the stack since.
+Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults& run,
+                                              const std::string& host);
 
 // A run as it was at the commit whose name is so, or begins so and is the only one: that of its newest run, with the
 // other shards of the same plan on the same stack. Cases are in the order of their ids.

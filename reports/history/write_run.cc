@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,41 +15,6 @@
 
 namespace proctor {
 namespace {
-
-// Names to numbers, through a table that has each name once.
-class Numbers {
- public:
-  Numbers(Database& database, const std::string& table, const std::string& column)
-      : database_(database),
-        find_(database, "SELECT id FROM " + table + " WHERE " + column + " = ?"),
-        insert_(database, "INSERT INTO " + table + " (" + column + ") VALUES (?)") {}
-
-  std::int64_t of(const std::string& name) {
-    const auto [known, is_new] = known_.try_emplace(name, 0);
-    if (is_new) known->second = look_up(name);
-    return known->second;
-  }
-  // The same for a name that is asked for once.
-  std::int64_t look_up(std::string_view name) {
-    find_.bind(name);
-    if (find_.step()) {
-      const std::int64_t id = find_.integer(0);
-      find_.reset();
-      return id;
-    }
-    insert_.run(name);
-    return database_.last_id();
-  }
-  std::optional<std::int64_t> of_any(const std::string& name) {
-    return name.empty() ? std::nullopt : std::optional(of(name));
-  }
-
- private:
-  Database& database_;
-  Statement find_;
-  Statement insert_;
-  std::unordered_map<std::string, std::int64_t> known_;
-};
 
 std::string facts_text(const std::vector<StackFact>& facts) {
   std::string text;
@@ -70,30 +33,27 @@ std::string facts_text(const std::vector<StackFact>& facts) {
   return text;
 }
 
+// Of the row with these values, which is added where there is none.
 std::int64_t stack_number(Database& database, const std::vector<StackFact>& facts) {
   const std::string text = facts_text(facts);
   const std::string digest = sha256_hex(text);
+  Statement(database, "INSERT OR IGNORE INTO stack (digest, facts) VALUES (?, ?)").run(digest, text);
   Statement find(database, "SELECT id FROM stack WHERE digest = ?");
-  find.bind(digest);
-  if (find.step()) return find.integer(0);
-  Statement(database, "INSERT INTO stack (digest, facts) VALUES (?, ?)").run(digest, text);
-  return database.last_id();
+  find.bind(digest).step();
+  return find.integer(0);
 }
 
 std::int64_t variant_number(Database& database, const Variant& variant) {
-  Statement find(database,
-                 "SELECT id FROM variant WHERE suite = ? AND backend = ? AND stack_name = ? AND device_model "
-                 "= ? AND simulated = ?");
-  const auto give = [&](Statement& statement) {
+  const auto row_of = [&](const char* sql) {
+    Statement statement(database, sql);
     statement.bind(variant.suite, variant.backend, variant.stack, variant.device_model, variant.simulated);
-    return statement.step();
+    return statement.step() ? statement.integer(0) : 0;
   };
-  if (give(find)) return find.integer(0);
-  Statement insert(
-      database,
-      "INSERT INTO variant (suite, backend, stack_name, device_model, simulated) VALUES (?, ?, ?, ?, ?)");
-  give(insert);
-  return database.last_id();
+  row_of(
+      "INSERT OR IGNORE INTO variant (suite, backend, stack_name, device_model, simulated) "
+      "VALUES (?, ?, ?, ?, ?)");
+  return row_of(
+      "SELECT id FROM variant WHERE (suite, backend, stack_name, device_model, simulated) = (?, ?, ?, ?, ?)");
 }
 
 std::int64_t write_run_row(Database& database, const RunResults& run) {
@@ -114,23 +74,6 @@ std::int64_t write_run_row(Database& database, const RunResults& run) {
   return id;
 }
 
-// Every number of its cases in the file.
-struct Numbered {
-  std::vector<std::int64_t> tests{};  // by place in RunResults::cases, and so on
-  std::vector<std::int64_t> variants{};
-  std::vector<std::int64_t> causes{};
-};
-
-Numbered numbers_of(Database& database, const RunResults& run) {
-  Numbered numbered;
-  Numbers tests(database, "test", "case_id");
-  for (const CaseResult& result : run.cases) numbered.tests.push_back(tests.look_up(result.id));
-  for (const Variant& variant : run.variants) numbered.variants.push_back(variant_number(database, variant));
-  Numbers causes(database, "cause", "key");
-  for (const Cause& cause : run.causes) numbered.causes.push_back(causes.look_up(cause.key));
-  return numbered;
-}
-
 void write_summaries(Database& database, std::int64_t id, const std::vector<std::int64_t>& variants) {
   VariantSummaries counted = counted_summaries(database, id);
   Statement insert(database, "INSERT INTO run_variant VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
@@ -141,61 +84,87 @@ void write_summaries(Database& database, std::int64_t id, const std::vector<std:
   }
 }
 
-void write_measures(Database& database, std::int64_t id, const RunResults& run, const Numbered& numbered,
-                    const std::vector<std::size_t>& order) {
-  std::map<std::pair<std::string, std::string>, std::int64_t> metrics;
-  Statement find(database, "SELECT id FROM metric WHERE name = ? AND unit = ?");
-  Statement add(database, "INSERT INTO metric (name, unit) VALUES (?, ?)");
-  const auto number = [&](const Measure& measure) {
-    const auto [known, is_new] = metrics.try_emplace({measure.name, measure.unit}, 0);
-    if (!is_new) return known->second;
-    if (find.bind(measure.name, measure.unit).step()) return known->second = find.integer(0);
-    add.run(measure.name, measure.unit);
-    return known->second = database.last_id();
-  };
-  Statement insert(database, "INSERT INTO measure VALUES (?, ?, ?, ?, ?, ?, ?)");
-  for (const std::size_t at : order) {
+void write_measures(Database& database, std::int64_t id, const RunResults& run) {
+  Statement metric(database, "INSERT OR IGNORE INTO metric (name, unit) VALUES (?, ?)");
+  Statement insert(database,
+                   "INSERT INTO measure SELECT ?, test.id, ?, metric.id, ?, ?, ? FROM test, metric "
+                   "WHERE case_id = ? AND name = ? AND unit = ?");
+  for (const CaseResult& result : run.cases) {
     std::int64_t position = 0;
-    for (const Measure& measure : run.cases[at].measures) {
-      insert.run(id, numbered.tests[at], position++, number(measure), measure.value, measure.n,
-                 measure.spread);
+    for (const Measure& measure : result.measures) {
+      metric.run(measure.name, measure.unit);
+      insert.run(id, position++, measure.value, measure.n, measure.spread, result.id, measure.name,
+                 measure.unit);
     }
   }
 }
 
-void write_devices(Database& database, std::int64_t id, const RunResults& run, Numbers& devices) {
-  Statement insert(database, "INSERT OR IGNORE INTO used_device VALUES (?, ?, ?, ?, ?, ?, ?)");
+void write_devices(Database& database, std::int64_t id, const RunResults& run) {
+  Statement name(database, "INSERT OR IGNORE INTO device (name) VALUES (?)");
+  Statement insert(
+      database, "INSERT OR IGNORE INTO used_device SELECT ?, id, ?, ?, ?, ?, ? FROM device WHERE name = ?");
   for (const UsedDevice& device : run.devices) {
-    insert.run(id, devices.of(device.id), device.host, device.model, device.attempts, device.failed_attempts,
-               device.drained);
+    name.run(device.id);
+    insert.run(id, device.host, device.model, device.attempts, device.failed_attempts, device.drained,
+               device.id);
   }
 }
 
+void write_causes(Database& database, std::int64_t id, const RunResults& run) {
+  Statement key(database, "INSERT OR IGNORE INTO cause (key) VALUES (?)");
+  Statement insert(database, "INSERT INTO cause_of_run SELECT ?, id, ? FROM cause WHERE key = ?");
+  for (const Cause& cause : run.causes) {
+    key.run(cause.key);
+    insert.run(id, cause.text, cause.key);
+  }
+}
+
+// The results of the run as they were given, with names in place of numbers.
+constexpr const char* kGiven = R"(
+DROP TABLE IF EXISTS temp.given;
+CREATE TEMP TABLE given (
+  case_id TEXT, variant INTEGER, outcome INTEGER, standing INTEGER, reason TEXT, cause TEXT, attempts INTEGER,
+  flaky INTEGER, duration_ms INTEGER, device TEXT, text TEXT);
+)";
+constexpr const char* kNames = R"(
+INSERT OR IGNORE INTO test (case_id) SELECT case_id FROM given;
+INSERT OR IGNORE INTO reason (text) SELECT reason FROM given WHERE reason IS NOT NULL;
+INSERT OR IGNORE INTO device (name) SELECT device FROM given WHERE device IS NOT NULL;
+)";
+// By test, so that each row is put behind the last.
+constexpr const char* kResults = R"(
+INSERT INTO result
+SELECT ?, test.id, variant, outcome, standing, reason.id, cause.id, attempts, flaky, duration_ms, device.id
+  FROM given JOIN test USING (case_id) LEFT JOIN reason ON reason.text = given.reason
+  LEFT JOIN cause ON cause.key = given.cause LEFT JOIN device ON device.name = given.device
+ ORDER BY test.id
+)";
+constexpr const char* kWords =
+    "INSERT INTO words SELECT ?, test.id, text FROM given JOIN test USING (case_id) "
+    "WHERE text IS NOT NULL ORDER BY test.id";
+
+std::optional<std::string_view> if_any(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 void write_results(Database& database, std::int64_t id, const RunResults& run) {
-  const Numbered numbered = numbers_of(database, run);
-  std::vector<std::size_t> order(run.cases.size());  // by test, so that each row is put behind the last
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t at) { return numbered.tests[at]; });
-  Numbers reasons(database, "reason", "text");
-  Numbers devices(database, "device", "name");
-  Statement insert(database, "INSERT INTO result VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  for (const std::size_t at : order) {
-    const CaseResult& result = run.cases[at];
-    insert.run(id, numbered.tests[at], numbered.variants[result.variant],
-               static_cast<int>(result.verdict.outcome), static_cast<int>(result.standing),
-               reasons.of_any(result.verdict.reason.text()),
-               result.cause == kNoCause ? std::nullopt : std::optional(numbered.causes[result.cause]),
-               result.attempts, result.flaky, result.duration_ms, devices.of_any(result.device));
+  std::vector<std::int64_t> variants;
+  for (const Variant& variant : run.variants) variants.push_back(variant_number(database, variant));
+  write_causes(database, id, run);
+  database.execute(kGiven);
+  Statement insert(database, "INSERT INTO given VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const CaseResult& result : run.cases) {
+    insert.run(result.id, variants[result.variant], static_cast<int>(result.verdict.outcome),
+               static_cast<int>(result.standing), if_any(result.verdict.reason.text()),
+               result.cause == kNoCause ? std::nullopt : std::optional(run.causes[result.cause].key),
+               result.attempts, result.flaky, result.duration_ms, if_any(result.device), if_any(result.text));
   }
-  Statement words(database, "INSERT INTO words VALUES (?, ?, ?)");
-  for (const std::size_t at : order) {
-    if (!run.cases[at].text.empty()) words.run(id, numbered.tests[at], run.cases[at].text);
-  }
-  Statement cause(database, "INSERT INTO cause_of_run VALUES (?, ?, ?)");
-  for (std::size_t i = 0; i < run.causes.size(); ++i) cause.run(id, numbered.causes[i], run.causes[i].text);
-  write_devices(database, id, run, devices);
-  write_summaries(database, id, numbered.variants);
-  write_measures(database, id, run, numbered, order);
+  database.execute(kNames);
+  Statement(database, kResults).run(id);
+  Statement(database, kWords).run(id);
+  write_devices(database, id, run);
+  write_summaries(database, id, variants);
+  write_measures(database, id, run);
 }
 
 bool finds(Database& database, const char* sql, const std::string& name) {

@@ -23,7 +23,7 @@ bool is_new(const std::string& file) {
   return std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0;
 }
 
-std::string name_of(const GreenRun& run) {
+std::string name_of(const SeenRun& run) {
   constexpr std::size_t kCommitDigits = 12;
   const std::string commit = run.commit.substr(0, kCommitDigits);
   return fmt::format("{}, {}{}", run.run_id, run.started, commit.empty() ? "" : ", commit " + commit);

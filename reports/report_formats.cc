@@ -16,7 +16,6 @@
 #include "reports/formats/otlp.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
-#include "reports/resolve/run_results.h"
 #include "reports/page/page.h"
 
 namespace proctor {
@@ -47,11 +46,9 @@ void summary_file(const ReportSource& source, TextOutput& output, const UseRepor
 
 // The page shows ends of the logs in the run directory, and links to them.
 void page_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
-  const RunResults results = results_of(source.run);
   PageRequest request;
   request.files_beside = files_beside_page();
   request.runs.push_back({.resolved = source.run,
-                          .results = results,
                           .run_dir = source.run_dir,
                           .link = page_link(source.directory, source.run_dir),
                           .accept = find_accept_report(source.run_dir, source.run)});

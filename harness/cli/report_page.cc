@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // A run, and all that its part of the page is made of.
 struct Loaded {
   fs::path run_dir;
-  ResolvedRun resolved;
+  ResolvedRun run;
   RunResults results;
   std::optional<RunResults> before{};
   std::optional<Comparison> comparison{};
@@ -54,10 +54,10 @@ class PageMaker {
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();
     for (const Loaded& run : runs_) {
-      PageRun page{.resolved = run.resolved,
-                   .results = run.results,
+      PageRun page{.resolved = run.run,
                    .run_dir = run.run_dir,
-                   .accept = find_accept_report(run.run_dir, run.resolved)};
+                   .journal_sha256 = run.results.journal_sha256,
+                   .accept = find_accept_report(run.run_dir, run.run)};
       page.link = page_link(place.empty() ? "." : place, run.run_dir);
       if (run.comparison) page.changes.emplace(*run.before, *run.comparison);
       if (run.past) page.past = &*run.past;
@@ -85,7 +85,7 @@ class PageMaker {
       if (!digest) return digest.error();
       results.journal_sha256 = *std::move(digest);
     }
-    runs_.push_back({.run_dir = *run_dir, .resolved = *std::move(run), .results = std::move(results)});
+    runs_.push_back({.run_dir = *run_dir, .run = *std::move(run), .results = std::move(results)});
     return {};
   }
 

@@ -5,9 +5,8 @@
 // as text. The page allows its own style and its own script, by their digests, and nothing else. Example:
 //
 //   std::string page_of(const ResolvedRun& run) {
-//     const RunResults results = results_of(run);
 //     PageRequest request;
-//     request.runs.push_back({.resolved = run, .results = results, .run_dir = "proctor-out/latest", .link = ""});
+//     request.runs.push_back({.resolved = run, .run_dir = "proctor-out/latest", .link = ""});
 //     return text_of([&](TextOutput& output) { write_page(request, output); });
 //   }
 #pragma once

@@ -154,6 +154,12 @@
     return orders.get(name);
   }
 
+  function hasLook(i) {
+    if (state.look === "bad") return value("bad", i) && look(i) !== "unrun";
+    if (state.look === "flaky") return value("isFlaky", i);
+    return (state.look === "good" ? lookOfVerdict(i) : look(i)) === state.look;
+  }
+
   function select() {
     const terms = state.q.toLowerCase().split(/\s+/).filter(Boolean);
     const inMessage = terms.map((word) => hits(data.messages, word));
@@ -169,8 +175,7 @@
     const found = [];
     for (const i of order(state.sort)) {
       if (outcomes && !ofVerdict[value("verdict", i)]) continue;
-      if (state.look && (state.look === "bad" ? !value("bad", i) || look(i) === "unrun"
-        : state.look === "flaky" ? !value("isFlaky", i) : state.look === "good" ? lookOfVerdict(i) !== "good" : look(i) !== state.look)) continue;
+      if (state.look && !hasLook(i)) continue;
       if (state.suite && value("suite", i) !== suite) continue;
       if (state.variant && String(value("variant", i)) !== state.variant) continue;
       if (state.run && String(value("run", i)) !== state.run) continue;
@@ -274,20 +279,17 @@
     const markCounts = tally((i) => marks(i));
     const problems = tally((i) => data.problems[value("problem", i)], (i) => value("bad", i));
     const outcomes = tally(outcome);
-    list.chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" }, outcomes.map(([name, count]) => {
-      const shown = data.verdicts.find((v) => v[0] === name)[2];
-      return el("button", { type: "button", class: `chip ${shown}`, "data-outcome": name, "aria-pressed": "false",
-        onclick: () => {
-          const chosen = new Set(state.outcome.split(",").filter(Boolean));
-          if (!chosen.delete(name)) chosen.add(name);
-          go({ outcome: [...chosen].join(",") });
-        } },
+    const chip = (shown, name, count, filter, onclick) =>
+      el("button", { type: "button", class: `chip ${shown}`, "aria-pressed": "false", onclick, ...filter },
         el("span", { class: "sign", "aria-hidden": "true" }, data.signs[shown]), ` ${name} `, el("b", {}, number(count)));
-    }));
+    list.chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" }, outcomes.map(([name, count]) =>
+      chip(data.looks[name], name, count, { "data-outcome": name }, () => {
+        const chosen = new Set(state.outcome.split(",").filter(Boolean));
+        if (!chosen.delete(name)) chosen.add(name);
+        go({ outcome: [...chosen].join(",") });
+      })));
     const flaky = data.id.filter((_, i) => value("isFlaky", i)).length;
-    if (flaky) list.chips.append(el("button", { type: "button", class: "chip flaky", "data-look": "flaky", "aria-pressed": "false",
-      onclick: () => go({ look: state.look === "flaky" ? "" : "flaky" }) },
-      el("span", { class: "sign", "aria-hidden": "true" }, data.signs.flaky), ` ${words.flaky} `, el("b", {}, number(flaky))));
+    if (flaky) list.chips.append(chip("flaky", words.flaky, flaky, { "data-look": "flaky" }, () => go({ look: state.look === "flaky" ? "" : "flaky" })));
     const sorts = Object.entries(SORTS).filter(([name]) => (name !== "age" || has("age", 1)) &&
       (name !== "flaky" || has("flaky", -1) || has("isFlaky", 0)));
     const anyNew = has("isNew", 0);
@@ -351,20 +353,20 @@
   let shownCase = "";
   let before = null; // who had the keyboard
 
+  const stateOfCase = (i) => ({ case: data.id[i], of: data.runs.length > 1 ? String(value("run", i)) : "" });
+  const isShown = (i) => data.id[i] === state.case && (!state.of || String(value("run", i)) === state.of);
   function openCase(i) {
-    go({ case: data.id[i], of: data.runs.length > 1 ? String(value("run", i)) : "" }, true);
+    go(stateOfCase(i), true);
   }
   function closeCase() {
     if (!state.case) return;
     go({ case: "", of: "" }, true);
   }
   function step(by) {
-    const at = rows.findIndex((i) => data.id[i] === state.case && (!state.of || String(value("run", i)) === state.of));
-    const next = at + by;
+    const next = rows.findIndex(isShown) + by;
     if (next < 0 || next >= rows.length) return;
     moveTo(next);
-    const i = rows[next];
-    go({ case: data.id[i], of: data.runs.length > 1 ? String(value("run", i)) : "" });
+    go(stateOfCase(rows[next]));
   }
 
   async function showCase() {
@@ -388,7 +390,7 @@
       });
       document.body.append(dialog);
     }
-    const i = data.id.findIndex((id, at) => id === state.case && (!state.of || String(value("run", at)) === state.of));
+    const i = data.id.findIndex((_, at) => isShown(at));
     const content = i < 0
       ? [el("div", { class: "case-head" }, el("h2", { id: "case-id", class: "id" }, state.case), closeButton()),
         el("p", {}, "This page has no such case.")]
@@ -429,7 +431,7 @@
 
   const facts = (...pairs) => {
     const said = pairs.filter(([, text]) => text !== "" && text !== undefined && text !== null && text !== false);
-    return said.length ? el("dl", {}, said.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])) : null;
+    return said.length ? el("dl", {}, said.map(([name, text, href]) => [el("dt", {}, name), el("dd", {}, href ? el("a", { href }, text) : text)])) : null;
   };
   const part = (title, ...children) => {
     const inside = children.flat(9).filter((child) => child);
@@ -460,11 +462,7 @@
         value("isNew", i) ? badge("bad", words.fresh) : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts([words.whose_problem, value("bad", i) ? [data.problems[value("problem", i)], more && more.culprit ? ` (${more.culprit})` : "", more && more.cause ? ` · ${more.cause}` : ""] : ""],
-        [words.next, more && more.next], ["Where to look", more && more.where], ["Known failure", more && more.known],
-        ["Against the run before", value("change", i) ? data.changes[value("change", i) - 1].replaceAll("_", " ") : ""],
-        ["Bad", more && more.age ? more.age : value("age", i) > 1 ? counted(value("age", i), words.runs) : ""],
-        ["Before", more && more.flaky],
+      facts(...(more ? more.facts : [[words.whose_problem, value("bad", i) ? data.problems[value("problem", i)] : ""]]),
         ["On", data.variants[value("variant", i)]], [words.device, data.devices[value("device", i)]],
         ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), words.attempts)}` : "")],
         [words.run, data.runs.length > 1 ? run.id : ""]),
@@ -473,10 +471,10 @@
       place >= 0 && !more ? el("p", { class: "quiet" }, "Its attempts were left out of this page, which is full: report.json has them.") : null,
       more ? part(more.attempts.length === 1 ? "Attempt" : "Attempts", await Promise.all(more.attempts.map((one) => attemptView(run, one)))) : null,
       !more && value("log", i) ? part("Log", el("p", {}, link(run, fill(data.logs[value("log", i)], data.addresses[value("address", i)] || id.slice(id.indexOf("/") + 1)), "The whole log"))) : null,
-      more && more.measures ? part("Measures", el("table", {}, el("tbody", {}, more.measures.map(([name, one, unit, n, spread]) =>
+      more && more.measures.length ? part("Measures", el("table", {}, el("tbody", {}, more.measures.map(([name, one, unit, n, spread]) =>
         el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "n" }, `${one} ${unit}`),
           el("td", {}, n > 1 ? `of ${n}, spread ${spread}` : "")))))) : null,
-      more && more.properties ? part("What it recorded", facts(...more.properties)) : null,
+      more ? part("What it recorded", facts(...more.properties)) : null,
       await pastView(i, more),
       part("About it", facts([words.rule, rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
         [words.suite, data.suites[value("suite", i)]]),
@@ -495,23 +493,16 @@
 
   async function attemptView(run, one) {
     return el("article", { class: `attempt ${one.look}` },
-      el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `,
-        badge(one.look, one.reason ? `${one.outcome}(${one.reason})` : one.outcome), one.took ? ` ${one.took}` : ""),
-      facts([words.devices, (one.devices || []).join(", ")], ["Exit", one.exit], ["Marks", (one.marks || []).join(", ")],
-        ["Last step", one.step], ["Ended", one.ended], ["Left behind", one.left], ["Telemetry", one.telemetry],
-        ["Output lost", one.dropped ? `${number(one.dropped)} bytes` : ""],
-        ["Core", one.core ? link(run, one.core) : ""]),
-      (one.failures || []).map((failure) => el("div", { class: "failure" },
-        el("p", {}, failure.message || "failed"),
-        facts(["At", failure.atHref ? el("a", { href: failure.atHref }, failure.at) : failure.at], ["Expected", failure.expected], ["Got", failure.got], [words.rule, failure.rule], [words.device, failure.device]))),
+      el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `, badge(one.look, one.verdict), one.took ? ` ${one.took}` : ""),
+      facts(...one.facts),
+      (one.failures || []).map((failure) => el("div", { class: "failure" }, el("p", {}, failure.message), facts(...failure.facts))),
       one.moreFailures ? el("p", {}, counted(one.moreFailures, words.and_more)) : null,
-      one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence.join("\n")),
+      one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence),
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
       await logView(run, one),
       one.ranks ? el("div", { class: "ranks" }, el("h5", {}, "Ranks"), await Promise.all(one.ranks.map(async (rank) =>
-        el("details", { open: rank.look === "bad" }, el("summary", {}, `Rank ${rank.n} `, badge(rank.look, rank.outcome)),
-          facts([words.devices, (rank.devices || []).join(", ")], ["Exit", rank.exit], ["Last step", rank.step]),
-          await logView(run, rank))))) : null);
+        el("details", { open: rank.look === "bad" }, el("summary", {}, `Rank ${rank.n} `, badge(rank.look, rank.verdict)),
+          facts(...rank.facts), await logView(run, rank))))) : null);
   }
 
   // ---- Its past, and charts ----

@@ -46,12 +46,6 @@ std::string place_of_reason(std::size_t run, std::size_t device) {
   return fmt::format("why-{}-{}", run, device);
 }
 
-json said_lines(const std::vector<std::string>& lines) {
-  return first_of(lines, kMostOpenLines, [](const std::string& line) {
-    return json::object({{"said", line}});
-  });
-}
-
 // ---- Devices and steps ----
 
 json sign_fields(const AcceptedDevice& device, const std::vector<std::string>& steps,
@@ -173,7 +167,7 @@ json reason_fields(const AcceptedDevice& device, const std::string& place,
                               [&](const AcceptFinding& one) { return finding_fields(one, link); })},
         {"more", beyond(others.size(), kMostFindings)}};
   }
-  fields["gaps"] = said_lines(device.gaps);
+  fields["gaps"] = said_lines(device.gaps, kMostOpenLines);
   fields["action"] = device.action;
   const bool is_command = device.next.starts_with("proctor ");
   fields[is_command ? "command" : "next_step"] = device.next;
@@ -187,15 +181,14 @@ json reasons_fields(const PageRun& run, std::size_t number) {
     if (devices[i].verdict == AcceptVerdict::kAccepted) continue;
     list.push_back(reason_fields(devices[i], place_of_reason(number, i), run.link));
   }
-  return list.empty() ? json() : json::object({{"list", list}});
+  return listed(std::move(list));
 }
 
 json fact_fields(const AcceptReport& report) {
   PageTable table({words::device.one, "Fact", "Before the load", "After"}, 200'000);
   for (const AcceptedDevice& device : report.devices) {
     for (const ChangedFact& fact : changed_facts(device))
-      table.add(
-          {json::object({{"id", device.id}}), json::object({{"code", fact.name}}), fact.before, fact.after});
+      table.add({plain_id(device.id), code_cell(fact.name), fact.before, fact.after});
   }
   const json view = table.view();
   return view.is_null() ? json() : json::object({{"table", view}});
@@ -204,7 +197,7 @@ json fact_fields(const AcceptReport& report) {
 json open_fields(const AcceptReport& report) {
   std::vector<std::string> lines;
   for (const auto& [label, text] : open_points(report)) lines.push_back(fmt::format("{}: {}", label, text));
-  return lines.empty() ? json() : json::object({{"lines", said_lines(lines)}});
+  return lines.empty() ? json() : json::object({{"lines", said_lines(lines, kMostOpenLines)}});
 }
 
 json acceptance_of(const PageView& view, std::size_t number) {
@@ -222,7 +215,7 @@ json acceptance_section(const PageView& view) {
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
     if (view.request.runs[i].accept.report) list.push_back(acceptance_of(view, i));
   }
-  return list.empty() ? json() : json::object({{"list", list}});
+  return listed(std::move(list));
 }
 
 const AcceptReport* acceptance_of_page(const PageRequest& request) {

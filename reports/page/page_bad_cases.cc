@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "harness/core/words.h"
-#include "reports/resolve/resolved_run.h"
-#include "reports/resolve/rerun.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
@@ -23,14 +23,12 @@ constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
 constexpr int kFewDays = 14;             // that an entry still holds
 
-json plain_case(const PageRequest& request, const PageCase& test) {
-  const ResolvedCase& record = record_of(request, test);
-  const CaseResult& result = result_of(request, test);
-  const std::string_view look = look_of(result.verdict, result.standing);
-  return {{"id", record.planned.id},
-          {"badge", badge(look == "good" ? "bad" : look, to_string(result.verdict))},
-          {"message", message_of(request, test)},
-          {"command", record.rerun_command()}};
+json plain_case(const ResolvedCase& test) {
+  const std::string_view look = look_of(test);
+  return {{"id", test.planned.id},
+          {"badge", badge(look == "good" ? "bad" : look, to_string(test.verdict))},
+          {"message", message_line(test)},
+          {"command", test.rerun_command()}};
 }
 
 std::string left_out_text(const PageData& data) {
@@ -56,7 +54,7 @@ struct KnownKey {
 struct Known {
   std::string owner{};
   std::optional<int> days{};  // by the last of the runs
-  std::vector<const PageCase*> cases{};
+  std::vector<std::string> cases{};
 };
 
 std::map<KnownKey, Known> known_entries(const PageView& view) {
@@ -72,13 +70,13 @@ std::map<KnownKey, Known> known_entries(const PageView& view) {
       if (const auto& days = use.days_left) here.days = std::min(here.days.value_or(*days), *days);
     }
   }
-  for (const PageCase& test : view.cases) {
-    if (!test.odd || result_of(view.request, test).verdict.outcome != Outcome::kXfail) continue;
-    const ResolvedCase& record = record_of(view.request, test);
-    if (!record.end || record.end->known_failure.empty()) continue;
-    const KnownFailureEntry* entry = record.known_failure;
-    known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", record.end->known_failure}]
-        .cases.push_back(&test);
+  for (const PageCase& shown : view.cases) {
+    const ResolvedCase& test = shown.test;
+    const bool is_known = test.verdict.outcome == Outcome::kXfail && test.end;
+    if (!is_known || test.end->known_failure.empty()) continue;
+    const KnownFailureEntry* entry = test.known_failure;
+    known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", test.end->known_failure}]
+        .cases.push_back(test.planned.id);
   }
   return known;
 }
@@ -89,11 +87,11 @@ json cases_section(const PageView& view) {
   json plain = json::array();
   std::size_t bad = 0;
   std::size_t bytes = view.written;
-  for (const PageCase& test : view.cases) {
-    if (!test.bad) continue;
+  for (const PageCase& shown : view.cases) {
+    if (!shown.test.bad) continue;
     ++bad;
     if (plain.size() == kMostPlain || bytes > kMostPlainBytes) continue;
-    plain.push_back(plain_case(view.request, test));
+    plain.push_back(plain_case(shown.test));
     bytes += html_bytes(plain.back());
   }
   return {{"none", bad == 0},
@@ -110,16 +108,12 @@ json known_section(const PageView& view) {
   std::size_t shown = 0;
   for (const auto& [key, entry] : all) {
     if (++shown > kMostKnown) break;
-    const json which = {{"ids", first_of(entry.cases, kMostCasesOfEntry,
-                                         [&](const PageCase* test) {
-                                           return case_link(record_of(view.request, *test).planned.id);
-                                         })},
-                        {"more", beyond(entry.cases.size(), kMostCasesOfEntry)}};
-    table.add({entry.days ? json::object({{"badge", badge(*entry.days < kFewDays ? "bad" : "known",
-                                                          days_left_words(*entry.days))}})
-                          : json("unknown"),
-               key.until, key.at, key.source, entry.owner, entry.cases.size(),
-               entry.cases.empty() ? json("no case failed so") : json::object({{"which", which}})});
+    const std::string_view look = entry.days && *entry.days < kFewDays ? "bad" : "known";
+    table.add({entry.days ? badge_cell(look, days_left_words(*entry.days)) : json("unknown"), key.until,
+               key.at, key.source, entry.owner, entry.cases.size(),
+               entry.cases.empty()
+                   ? json("no case failed so")
+                   : json::object({{"which", ids_of(entry.cases, kMostCasesOfEntry, case_link)}})});
   }
   return {{"table", table.view()}, {"more", beyond(all.size(), kMostKnown)}};
 }

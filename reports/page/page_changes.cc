@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "reports/page/page_parts.h"
@@ -14,28 +15,25 @@ using nlohmann::json;
 
 constexpr std::size_t kMostChangesNamed = 25;
 
-json digest_cell(const std::string& digest) {
-  return digest.empty() ? json() : json::object({{"code", short_digest(digest)}});
-}
-
 json changed_facts(const Comparison& comparison) {
   PageTable table({"Stack", "Before", "Now"});
   for (const FactChange& fact : comparison.stack)
     table.add({fact.name, fact.before.value_or("not there"), fact.after.value_or("not there")});
   for (const ProgramChange& program : comparison.programs) {
-    table.add({"program of " + suite_name({program.suite, program.backend, {}, {}, false}),
-               digest_cell(program.before), digest_cell(program.after)});
+    table.add({"program of " + suite_name(program.suite, program.backend),
+               code_cell(short_digest(program.before)), code_cell(short_digest(program.after))});
   }
   return table.view();
 }
 
 json changed_case(const CaseChange& change, const PageChanges& changes, const PageRun& run) {
   const bool here = change.after != kNotThere;
-  const std::string& id = here ? run.results.cases[change.after].id : changes.before.cases[change.before].id;
+  const std::string& id =
+      here ? run.resolved.cases[change.after].planned.id : changes.before.cases[change.before].id;
   json view = {{"ids", json::array({here ? case_link(id) : plain_id(id)})}, {"measures", json::array()}};
   if (here && change.before != kNotThere) {
     view["before"] = to_string(changes.before.cases[change.before].verdict);
-    view["after"] = to_string(run.results.cases[change.after].verdict);
+    view["after"] = to_string(run.resolved.cases[change.after].verdict);
   }
   for (const MeasureChange& measure : change.measures) {
     view["measures"].push_back({{"measure", measure.name},
@@ -65,18 +63,17 @@ json changed_classes(const PageChanges& changes, const PageRun& run) {
 }
 
 // The variants that only one of the two runs has, each with its cases.
-void add_variants_only(std::string_view when, const std::vector<Variant>& found, const RunResults& of,
-                       json& only) {
+template <typename Cases, typename Id>
+void add_variants_only(std::string_view when, const std::vector<Variant>& found,
+                       const std::vector<Variant>& all, const Cases& cases, const Id& id_of, json& only) {
   for (const Variant& variant : found) {
     std::vector<std::string> ids;
-    for (const CaseResult& result : of.cases) {
-      if (of.variants[result.variant] == variant) ids.push_back(result.id);
+    for (const auto& one : cases) {
+      if (all[one.variant] == variant) ids.push_back(std::invoke(id_of, one));
     }
-    only.push_back({{"when", when},
-                    {"variant", to_string(variant)},
-                    {"count", counted(ids.size(), words::cases)},
-                    {"ids", first_of(ids, kMostChangesNamed, plain_id)},
-                    {"more", beyond(ids.size(), kMostChangesNamed)}});
+    only.push_back(ids_of(ids, kMostChangesNamed, plain_id));
+    only.back().update(
+        {{"when", when}, {"variant", to_string(variant)}, {"count", counted(ids.size(), words::cases)}});
   }
 }
 
@@ -93,11 +90,12 @@ json changes_of_run(const PageView& view, std::size_t number) {
   const PageRun& run = view.request.runs[number];
   const PageChanges& changes = *run.changes;
   const Comparison& comparison = changes.comparison;
+  const Subject& subject = run.resolved.plan.subject;
   json said = {{"id", changes.before.run_id},
                {"started", time_text(changes.before.started)},
                {"of_run", view.run_name(number)},
-               {"commits", commit_range(changes.before.subject, run.results.subject)},
-               {"commits_href", comparison_address(changes.before.subject, run.results.subject)}};
+               {"commits", commit_range(changes.before.subject, subject)},
+               {"commits_href", comparison_address(changes.before.subject, subject)}};
   const auto still = static_cast<std::size_t>(
       std::ranges::count(comparison.changes, Change::kStillFailing, &CaseChange::change));
   if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
@@ -109,8 +107,11 @@ json changes_of_run(const PageView& view, std::size_t number) {
   said["facts"] = changed_facts(comparison);
   said["classes"] = changed_classes(changes, run);
   said["only"] = json::array();
-  add_variants_only("Only before, not compared", comparison.only_before, changes.before, said["only"]);
-  add_variants_only("Only now, not compared", comparison.only_after, run.results, said["only"]);
+  add_variants_only("Only before, not compared", comparison.only_before, changes.before.variants,
+                    changes.before.cases, &CaseResult::id, said["only"]);
+  add_variants_only(
+      "Only now, not compared", comparison.only_after, run.resolved.variants, run.resolved.cases,
+      [](const ResolvedCase& test) { return test.planned.id; }, said["only"]);
   said["unchanged"] = counted(comparison.unchanged, words::cases);
   return said;
 }

@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
-#include <memory>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "harness/core/duration.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/formats/json_writer.h"
+#include "reports/page/page_logs.h"
+#include "reports/page/page_source.h"
+#include "reports/page/page_text.h"
+#include "reports/page/page_words.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/deflated.h"
 #include "reports/resolve/failure_text.h"
@@ -20,10 +26,6 @@
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/telemetry_text.h"
 #include "reports/resolve/truncate.h"
-#include "reports/page/page_logs.h"
-#include "reports/page/page_source.h"
-#include "reports/page/page_text.h"
-#include "reports/page/page_words.h"
 
 namespace proctor {
 namespace {
@@ -52,9 +54,11 @@ std::string around(const std::string& text, const std::string& part) {
   return text.substr(0, at) + kForEach + text.substr(at + part.size());
 }
 
-// Each text once, in the order in which they came.
+// The texts of a column: each once, in the order in which they came. "" is the first.
 class TextTable {
  public:
+  explicit TextTable(std::size_t limit) : limit_(limit) { place_of(""); }
+
   std::uint32_t place_of(std::string_view text) {
     const auto found = places_.find(text);
     if (found != places_.end()) return found->second;
@@ -62,19 +66,15 @@ class TextTable {
     texts_.push_back(&entry->first);
     return entry->second;
   }
-  void write(JsonWriter& json, std::string_view name, std::size_t limit = kDataTextBytes) const {
-    json.open_array(name);
-    for (const std::string* text : texts_) json.item(cut_text(*text, limit));
-    json.close();
-  }
-  // Each as what is before kForEach, and what follows it.
-  void write_around(JsonWriter& json, std::string_view name) const {
+  // A command or an address is written as what is before kForEach, and what follows it.
+  void write(JsonWriter& json, std::string_view name) const {
     json.open_array(name);
     for (const std::string* text : texts_) {
-      const std::size_t at = text->find(kForEach);
-      json.open_array().item(cut_text(text->substr(0, at), kCommandBytes));
-      if (at != std::string::npos) json.item(cut_text(text->substr(at + 1), kCommandBytes));
-      json.close();
+      const std::size_t at = limit_ == kCommandBytes ? text->find(kForEach) : std::string::npos;
+      if (limit_ == kCommandBytes) json.open_array();
+      json.item(cut_text(text->substr(0, at), limit_));
+      if (at != std::string::npos) json.item(cut_text(text->substr(at + 1), limit_));
+      if (limit_ == kCommandBytes) json.close();
     }
     json.close();
   }
@@ -86,23 +86,33 @@ class TextTable {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
+  std::size_t limit_;
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> places_;
   std::vector<const std::string*> texts_;
 };
 
-using Column = std::vector<std::int64_t>;
+// One number of each case, or one for all where they are equal.
+class Column {
+ public:
+  explicit Column(std::string_view name) : name_(name) {}
 
-// One number where all are equal.
-void write_column(JsonWriter& json, std::string_view name, const Column& column) {
-  const bool same = std::ranges::all_of(column, [&](std::int64_t value) { return value == column.front(); });
-  if (same) {
-    json.member(name, column.empty() ? 0 : column.front());
-    return;
+  void add(std::int64_t value) { values_.push_back(value); }
+  void write(JsonWriter& json) const {
+    const bool same =
+        std::ranges::all_of(values_, [this](std::int64_t one) { return one == values_.front(); });
+    if (same) {
+      json.member(name_, values_.empty() ? 0 : values_.front());
+      return;
+    }
+    json.open_array(name_);
+    for (const std::int64_t value : values_) json.item(value);
+    json.close();
   }
-  json.open_array(name);
-  for (const std::int64_t value : column) json.item(value);
-  json.close();
-}
+
+ private:
+  std::string_view name_;
+  std::vector<std::int64_t> values_;
+};
 
 std::string block_of(const std::function<void(JsonWriter&)>& write) {
   DeflatedText deflated(kQuickly);
@@ -119,44 +129,37 @@ class Blocks {
  public:
   Blocks(std::string name, std::size_t budget) : name_(std::move(name)), budget_(budget) {}
 
-  bool has_room() const { return done_bytes_ + (open_ ? open_->deflated.taken() : 0) < budget_; }
+  bool has_room() const { return done_bytes_ + text_.size() < budget_; }
 
   void add(const std::function<void(JsonWriter&)>& write) {
-    if (!open_) {
-      firsts_.push_back(count_);
-      open_ = std::make_unique<Open>();
-      open_->json.open_array();
-    }
-    write(open_->json);
-    open_->output.flush();
+    if (text_.empty()) firsts_.push_back(count_);
+    text_ += text_.empty() ? '[' : ',';
+    text_ += text_of([&write](TextOutput& output) {
+      JsonWriter json(output);
+      write(json);
+    });
     ++count_;
-    if (open_->deflated.taken() >= kBlockBytes) close();
+    if (text_.size() >= kBlockBytes) close();
   }
   void close() {
-    if (!open_) return;
-    open_->json.close();
-    open_->output.flush();
-    blocks_.push_back({name_ + std::to_string(blocks_.size()), base64(open_->deflated.finish())});
+    if (text_.empty()) return;
+    DeflatedText deflated(kQuickly);
+    deflated.add(text_ + ']');
+    blocks_.push_back({name_ + std::to_string(blocks_.size()), base64(deflated.finish())});
     done_bytes_ += blocks_.back().base64.size();
-    open_.reset();
+    text_.clear();
   }
   std::uint32_t count() const { return count_; }
   const std::vector<std::uint32_t>& firsts() const { return firsts_; }
-  std::vector<PageBlock> take() { return std::move(blocks_); }
+  const std::vector<PageBlock>& blocks() const { return blocks_; }
 
  private:
-  struct Open {
-    DeflatedText deflated{kQuickly};
-    TextOutput output{[this](std::string_view piece) { deflated.add(piece); }};
-    JsonWriter json{output};
-  };
-
   std::string name_;
   std::size_t budget_;
   std::size_t done_bytes_ = 0;
   std::uint32_t count_ = 0;
   std::vector<std::uint32_t> firsts_;
-  std::unique_ptr<Open> open_;
+  std::string text_;  // of the block that is not full yet
   std::vector<PageBlock> blocks_;
 };
 
@@ -164,144 +167,109 @@ std::string name_in_suite(const std::string& id) { return id.substr(id.find('/')
 
 // ---- The list ----
 
-struct Lists {
-  TextTable suites, variants, verdicts, messages, devices, marks, logs, reruns, rules, kinds, pasts,
-      durations, quoted, addresses;
-};
-
-std::string rule_text(const ResolvedCase& record) {
+// The newest attempt that has an end; null for none.
+const AttemptEnded* newest_end(const ResolvedCase& test) {
   const AttemptEnded* newest = nullptr;
-  for (const Attempt& attempt : record.attempts) {
+  for (const Attempt& attempt : test.attempts) {
     if (attempt.end) newest = &*attempt.end;
   }
-  if (newest == nullptr || (newest->rule.empty() && newest->source.empty())) return "";
-  return newest->rule + '\n' + newest->source;
+  return newest;
 }
+
+std::string rule_text(const ResolvedCase& test) {
+  const AttemptEnded* end = newest_end(test);
+  return end == nullptr || (end->rule + end->source).empty() ? "" : end->rule + '\n' + end->source;
+}
+
+std::string marks_text(const ResolvedCase& test) { return joined(texts_of(test.marks), "\n"); }
+
+std::string verdict_lines(const ResolvedCase& test) {
+  const Verdict& verdict = test.verdict;
+  return fmt::format("{}\n{}\n{}", to_string(verdict.outcome), verdict.reason.text(), look_of(test));
+}
+
+// The same line for many cases: how each of them is run again.
+std::string rerun_text(const RerunLine& line) {
+  return line.after ? line.before + kForEach + *line.after : line.before;
+}
+
+std::string log_text(const ResolvedCase& test) {
+  if (test.attempts.empty()) return "";
+  const std::string address = file_address(test.attempts.back().start.log);
+  return around(address, file_address(name_in_suite(test.planned.id)));
+}
+
+// The outcomes of a case in the runs before, as page.js reads them.
+std::string past_text(const Past& past, std::size_t index) {
+  std::string text;
+  if (index >= past.cases.size()) return text;
+  for (const PastOutcome& outcome : past.cases[index]) {
+    fmt::format_to(
+        std::back_inserter(text), "{}{}", text.empty() ? "" : ",",
+        outcome.run * 32 + static_cast<std::uint32_t>(outcome.outcome) * 2 + (outcome.flaky ? 1 : 0));
+  }
+  return text;
+}
+
+const Flakiness* flakiness_of(const PageRun& run, const ResolvedCase& test) {
+  if (run.past == nullptr || test.index >= run.past->flakiness.size()) return nullptr;
+  const auto& flakiness = run.past->flakiness[test.index];
+  return flakiness ? &*flakiness : nullptr;
+}
+
+// In thousandths; -1 where it is not known.
+std::int64_t flaky_share(const Flakiness* flaky) {
+  if (flaky == nullptr) return -1;
+  return flaky->runs == 0 ? 0 : 1000LL * flaky->disagreeing / flaky->runs;
+}
+
+// A text that stands for itself has no place of its own.
+std::string unless_same(std::string text, const std::string& as_is) { return text == as_is ? "" : text; }
 
 class ListWriter {
  public:
-  ListWriter(const PageRequest& request, const std::vector<PageCase>& cases,
-             const std::vector<std::uint32_t>& details)
-      : request_(request), cases_(cases), details_(details) {
-    lists_.messages.place_of("");
-    lists_.devices.place_of("");
-    lists_.marks.place_of("");
-    lists_.logs.place_of("");
-    lists_.rules.place_of("");
-    lists_.pasts.place_of("");
-    lists_.quoted.place_of("");
-    lists_.addresses.place_of("");
+  explicit ListWriter(const PageRequest& request) : request_(request) {}
+
+  // `detail`: its number, from 1, among those with details; 0 for none.
+  void add(const PageCase& shown, std::int64_t detail) {
+    const PageRun& run = request_.runs[shown.run];
+    const ResolvedCase& test = shown.test;
+    const PlannedCase& planned = test.planned;
+    ids_.push_back(&planned.id);
+    next_ = 0;
+    put("run", shown.run);
+    put_text("suite", "suites", suite_name(planned.suite, planned.backend));
+    put("variant", variant_number(request_, shown));
+    put_text("verdict", "verdicts", verdict_lines(test), kIdBytes);
+    const bool says = test.standing != Standing::kPassing || test.bad || test.moved || test.flaky;
+    put_text("message", "messages", says ? std::string_view(message_line(test)) : "");
+    put("cause", cause_number(request_, shown));
+    put_text("device", "devices", telling_devices(test), kIdBytes);
+    put_text("marks", "marksets", marks_text(test));
+    put("problem", test.bad ? static_cast<std::size_t>(test.problem) : 0);
+    put("bad", test.bad);
+    put("isNew", shown.is_new);
+    put("duration", test.duration_ms);
+    put_text("took", "durations", human_duration(Milliseconds(test.duration_ms)));
+    put("isFlaky", test.flaky);
+    put("attempts", attempt_count(test));
+    put("age", shown.failing_runs);
+    put("since", shown.since == kNotThere ? -1 : static_cast<std::int64_t>(shown.since));
+    put_text("log", "logs", log_text(test), kCommandBytes);
+    put_text("rerun", "reruns", rerun_text(*test.rerun), kCommandBytes);
+    put_text("rule", "rules", rule_text(test));
+    put_text("kind", "kinds", planned.kind);
+    put_text("quoted", "quotes", unless_same(shell_quote(planned.id), planned.id));
+    const std::string name = name_in_suite(planned.id);
+    put_text("address", "addresses", unless_same(file_address(name), name));
+    put("flaky", flaky_share(flakiness_of(run, test)));
+    put("detail", detail);
+    put("past", pasts_.place_of(run.past == nullptr ? "" : past_text(*run.past, test.index)));
   }
 
-  // The cases that `is_kept`, which is as long as all of them.
-  std::string write(const std::vector<bool>& is_kept) {
-    for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (is_kept[i]) add(cases_[i], details_[i]);
-    }
-    return block_of([this](JsonWriter& json) { write_all(json); });
-  }
-  std::string write_past() const {
-    return block_of([this](JsonWriter& json) { write_pasts(json); });
-  }
-  bool has_past() const { return lists_.pasts.texts().size() > 1; }
-
- private:
-  void add(const PageCase& test, std::uint32_t detail) {
-    const PageRun& run = request_.runs[test.run];
-    const ResolvedCase& record = record_of(request_, test);
-    const CaseResult& result = result_of(request_, test);
-    ids_.push_back(&record.planned.id);
-    run_.push_back(test.run);
-    suite_.push_back(lists_.suites.place_of(suite_name(run.results.variants[result.variant])));
-    variant_.push_back(static_cast<std::int64_t>(variant_number(request_, test.run, result.variant)));
-    verdict_.push_back(verdict_of_result(result));
-    const bool says = result.standing != Standing::kPassing || test.bad || test.moved || result.flaky;
-    message_.push_back(says ? lists_.messages.place_of(message_of(request_, test)) : 0);
-    const bool has_cause = (test.bad || test.moved || result.flaky) && result.cause != kNoCause;
-    cause_.push_back(has_cause ? static_cast<std::int64_t>(cause_number(request_, test.run, result.cause))
-                               : 0);
-    device_.push_back(lists_.devices.place_of(result.device));
-    marks_.push_back(test.odd ? marks_of(record) : 0);
-    problem_.push_back(test.bad ? static_cast<std::int64_t>(test.blame) : 0);
-    bad_.push_back(test.bad ? 1 : 0);
-    new_.push_back(test.is_new ? 1 : 0);
-    change_.push_back(test.change ? static_cast<std::int64_t>(*test.change) + 1 : 0);
-    duration_.push_back(result.duration_ms);
-    took_.push_back(lists_.durations.place_of(human_duration(Milliseconds(result.duration_ms))));
-    is_flaky_.push_back(result.flaky ? 1 : 0);
-    attempts_.push_back(result.attempts);
-    age_.push_back(test.failing_runs);
-    since_.push_back(test.since == kNotThere ? -1 : static_cast<std::int64_t>(test.since));
-    log_.push_back(record.attempts.empty() ? 0 : log_of(record));
-    rerun_.push_back(rerun_of(record));
-    rule_.push_back(lists_.rules.place_of(rule_text(record)));
-    kind_.push_back(lists_.kinds.place_of(record.planned.kind));
-    quoted_.push_back(unless_same(lists_.quoted, shell_quote(record.planned.id), record.planned.id));
-    const std::string name = name_in_suite(record.planned.id);
-    address_.push_back(unless_same(lists_.addresses, file_address(name), name));
-    detail_.push_back(detail == kNotThere ? 0 : static_cast<std::int64_t>(detail) + 1);
-    add_past(run, test);
-  }
-
-  // Most texts are written as they are: no place of its own.
-  static std::int64_t unless_same(TextTable& table, const std::string& text, const std::string& as_is) {
-    return text == as_is ? 0 : table.place_of(text);
-  }
-
-  std::int64_t verdict_of_result(const CaseResult& result) {
-    const auto text = fmt::format("{}\n{}\n{}", to_string(result.verdict.outcome),
-                                  result.verdict.reason.text(), look_of(result.verdict, result.standing));
-    return lists_.verdicts.place_of(text);
-  }
-
-  std::int64_t marks_of(const ResolvedCase& record) {
-    std::string text;
-    for (const MarkWord& mark : record.marks) text += (text.empty() ? "" : "\n") + mark.text();
-    return lists_.marks.place_of(text);
-  }
-
-  // The same line for many cases: how each of them is run again.
-  std::int64_t rerun_of(const ResolvedCase& record) {
-    const RerunLine& line = *record.rerun;
-    const auto [found, is_new] = reruns_.try_emplace(&line);
-    if (is_new) found->second = lists_.reruns.place_of(line.after ? line.before + kForEach + *line.after : line.before);
-    return found->second;
-  }
-
-  std::int64_t log_of(const ResolvedCase& record) {
-    const std::string& log = record.attempts.back().start.log;
-    const std::string address = file_address(log);
-    return address.empty()
-               ? 0
-               : lists_.logs.place_of(around(address, file_address(name_in_suite(record.planned.id))));
-  }
-
-  void add_past(const PageRun& run, const PageCase& test) {
-    const Past* past = run.past;
-    const bool known = past != nullptr && test.index < past->cases.size();
-    std::int64_t rate = -1;
-    if (past != nullptr && test.index < past->flakiness.size() && past->flakiness[test.index]) {
-      const Flakiness& flaky = *past->flakiness[test.index];
-      rate = flaky.runs == 0 ? 0 : 1000LL * flaky.disagreeing / flaky.runs;
-    }
-    flaky_.push_back(rate);
-    std::string text;
-    if (known) {
-      for (const PastOutcome& outcome : past->cases[test.index]) {
-        fmt::format_to(
-            std::back_inserter(text), "{}{}", text.empty() ? "" : ",",
-            outcome.run * 32 + static_cast<std::uint32_t>(outcome.outcome) * 2 + (outcome.flaky ? 1 : 0));
-      }
-    }
-    past_.push_back(lists_.pasts.place_of(text));
-  }
-
-  void write_all(JsonWriter& json) {
+  void write(JsonWriter& json) const {
     json.open_object().member("version", 1).open_array("runs");
     for (const PageRun& run : request_.runs) write_run(json, run);
-    json.close().open_array("changes");
-    for (int change = 0; change <= static_cast<int>(Change::kFaster); ++change)
-      json.item(to_string(static_cast<Change>(change)));
     json.close().open_object("signs");
     for (const Look& look : all_looks()) json.member(look.name, look.sign);
     json.close().open_object("looks");
@@ -311,25 +279,40 @@ class ListWriter {
     json.close().open_array("problems");
     for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
       json.item(to_string(blame));
-    json.close();
-    write_variants(json);
-    lists_.suites.write(json, "suites");
-    lists_.verdicts.write(json, "verdicts", kIdBytes);
-    lists_.messages.write(json, "messages");
-    lists_.devices.write(json, "devices", kIdBytes);
-    lists_.marks.write(json, "marksets");
-    lists_.logs.write_around(json, "logs");
-    lists_.reruns.write_around(json, "reruns");
-    lists_.rules.write(json, "rules");
-    lists_.kinds.write(json, "kinds");
-    lists_.durations.write(json, "durations");
-    lists_.quoted.write(json, "quotes");
-    lists_.addresses.write(json, "addresses");
-    json.open_array("id");
+    json.close().open_array("variants");
+    for (const PageRun& run : request_.runs) {
+      for (const Variant& variant : run.resolved.variants) json.item(cut_text(to_string(variant)));
+    }
+    json.close().open_array("id");
     for (const std::string* id : ids_) json.item(cut_text(*id, kIdBytes));
     json.close();
-    write_columns(json);
+    for (const auto& [name, table] : tables_) table.write(json, name);
+    for (const Column& column : columns_) column.write(json);
     json.close();
+  }
+
+  bool has_past() const { return pasts_.texts().size() > 1; }
+  void write_past(JsonWriter& json) const {
+    json.open_object().open_array("runs");
+    for (const PageRun& run : request_.runs) write_past_runs(json, run.past);
+    json.close().open_array("bad");
+    for (const PageRun& run : request_.runs) write_bad_counts(json, run.past);
+    json.close().open_array("outcomes");
+    for (const Outcome outcome : kAllOutcomes) json.item(to_string(outcome));
+    json.close().open_array("cases");
+    for (const std::string* text : pasts_.texts()) json.item(*text);
+    json.close().close();
+  }
+
+ private:
+  // Every case puts the same columns in the same order; the first one makes them.
+  void put(std::string_view name, std::int64_t value) {
+    if (next_ == columns_.size()) columns_.emplace_back(name);
+    columns_[next_++].add(value);
+  }
+  void put_text(std::string_view name, std::string_view table, std::string_view text,
+                std::size_t limit = kDataTextBytes) {
+    put(name, tables_.try_emplace(table, limit).first->second.place_of(text));
   }
 
   static void write_word(JsonWriter& json, const PageWord& word) {
@@ -339,33 +322,26 @@ class ListWriter {
       json.open_array(word.name).item(word.one).item(word.several).close();
   }
 
-  void write_run(JsonWriter& json, const PageRun& run) const {
+  static void write_run(JsonWriter& json, const PageRun& run) {
     const RunPlanned& plan = run.resolved.plan;
     json.open_object()
         .member("id", cut_text(plan.run_id, kIdBytes))
-        .member("started", cut_text(plan.started, kIdBytes));
-    json.member("directory", cut_text(plan.directory)).member("link", run.link);
-    json.member("exec", plan.exec).close();
+        .member("started", cut_text(plan.started, kIdBytes))
+        .member("directory", cut_text(plan.directory))
+        .member("link", run.link)
+        .close();
   }
 
-  void write_variants(JsonWriter& json) const {
-    json.open_array("variants");
-    for (const PageRun& run : request_.runs) {
-      for (const Variant& variant : run.results.variants) json.item(cut_text(to_string(variant)));
+  static void write_past_runs(JsonWriter& json, const Past* past) {
+    json.open_array();
+    for (std::size_t i = 0; past != nullptr && i < past->runs.size(); ++i) {
+      const PastRun& run = past->runs[i];
+      json.open_array();
+      for (const std::string* text : {&run.run_id, &run.started, &run.commit, &run.branch, &run.stack})
+        json.item(cut_text(*text, kIdBytes));
+      json.close();
     }
     json.close();
-  }
-
-  void write_columns(JsonWriter& json) const {
-    const std::initializer_list<std::pair<std::string_view, const Column*>> columns = {
-        {"run", &run_},           {"suite", &suite_},   {"variant", &variant_}, {"verdict", &verdict_},
-        {"message", &message_},   {"cause", &cause_},   {"device", &device_},   {"marks", &marks_},
-        {"problem", &problem_},   {"bad", &bad_},       {"isNew", &new_},       {"change", &change_},
-        {"duration", &duration_}, {"took", &took_},     {"quoted", &quoted_},   {"address", &address_},
-        {"attempts", &attempts_}, {"age", &age_},       {"since", &since_},     {"flaky", &flaky_},
-        {"past", &past_},         {"log", &log_},       {"rerun", &rerun_},     {"rule", &rule_},
-        {"kind", &kind_},         {"detail", &detail_}, {"isFlaky", &is_flaky_}};
-    for (const auto& [name, column] : columns) write_column(json, name, *column);
   }
 
   // How many cases failed in each run before.
@@ -381,39 +357,12 @@ class ListWriter {
     json.close();
   }
 
-  void write_pasts(JsonWriter& json) const {
-    json.open_object().open_array("runs");
-    for (const PageRun& run : request_.runs) {
-      json.open_array();
-      if (run.past != nullptr) {
-        for (const PastRun& past : run.past->runs) {
-          json.open_array().item(cut_text(past.run_id, kIdBytes)).item(cut_text(past.started, kIdBytes));
-          json.item(cut_text(past.commit, kIdBytes))
-              .item(cut_text(past.branch, kIdBytes))
-              .item(cut_text(past.stack));
-          json.close();
-        }
-      }
-      json.close();
-    }
-    json.close().open_array("bad");
-    for (const PageRun& run : request_.runs) write_bad_counts(json, run.past);
-    json.close().open_array("outcomes");
-    for (const Outcome outcome : kAllOutcomes) json.item(to_string(outcome));
-    json.close().open_array("cases");
-    for (const std::string* text : lists_.pasts.texts()) json.item(*text);
-    json.close().close();
-  }
-
   const PageRequest& request_;
-  const std::vector<PageCase>& cases_;
-  const std::vector<std::uint32_t>& details_;
-  Lists lists_;
-  std::unordered_map<const RerunLine*, std::uint32_t> reruns_;
   std::vector<const std::string*> ids_;
-  Column run_, suite_, variant_, verdict_, message_, cause_, device_, marks_, problem_, bad_, new_, change_,
-      duration_, took_, quoted_, address_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_,
-      detail_, is_flaky_;
+  std::map<std::string_view, TextTable> tables_;
+  std::vector<Column> columns_;
+  std::size_t next_ = 0;  // of `columns_`, of the case that is added
+  TextTable pasts_{kDataTextBytes};
 };
 
 // ---- The logs of bad attempts ----
@@ -426,13 +375,13 @@ class Logs {
     for (const PageRun& run : request.runs) files_.emplace_back(run.run_dir);
   }
 
-  void add(const PageCase& test) {
-    for (const Attempt& attempt : record_of(request_, test).attempts) {
-      if (!is_bad(proctor::verdict_of(attempt).outcome)) continue;
-      add(test.run, attempt.start.log, attempt.end ? &attempt.end->output : nullptr);
+  void add(const PageCase& shown) {
+    for (const Attempt& attempt : shown.test.attempts) {
+      if (!is_bad(verdict_of(attempt).outcome)) continue;
+      add(shown.run, attempt.start.log, attempt.end ? &attempt.end->output : nullptr);
       if (!attempt.end) continue;
       for (const RankEnd& rank : attempt.end->ranks) {
-        if (rank.log != attempt.start.log) add(test.run, rank.log, nullptr);
+        if (rank.log != attempt.start.log) add(shown.run, rank.log, nullptr);
       }
     }
   }
@@ -479,61 +428,111 @@ class Logs {
 
 // ---- What is said of one case alone ----
 
+// A label, its text, and where that leads. Nothing where there is no text.
+void write_fact(JsonWriter& json, std::string_view label, std::string_view text,
+                const std::string& href = "") {
+  if (text.empty()) return;
+  json.open_array().item(label).item(cut_text(text));
+  if (!href.empty()) json.item(href);
+  json.close();
+}
+
+std::string exit_text(const std::optional<int>& code, const std::optional<int>& signal) {
+  if (signal) return fmt::format("signal {}", *signal);
+  return code ? fmt::format("code {}", *code) : "";
+}
+
+std::string termination_text(const Termination& termination) {
+  if (termination.signal_sent == 0) return "";
+  std::string text = fmt::format("by us, signal {}", termination.signal_sent);
+  if (termination.forced)
+    text += fmt::format(", then SIGKILL; gone after {} ms", termination.kill_to_empty_ms);
+  return termination.unreapable ? text + "; a process could not be killed" : text;
+}
+
+// "code (the stack under test: Level Zero driver 26.31) · oom: out of memory"
+std::string whose_problem(const ResolvedCase& test) {
+  if (!test.bad && !test.moved) return "";
+  std::string text(to_string(test.problem));
+  if (const std::string culprit = culprit_of(test); !culprit.empty()) text += " (" + culprit + ")";
+  const std::string cause = cause_text(test.diagnosis);
+  return cause.empty() ? text : text + " · " + cause;
+}
+
+// What the page shows of one odd case. The script renders it; every label is made here.
 class Details {
  public:
   Details(const PageRequest& request, const Logs& logs) : request_(request), logs_(logs) {}
 
-  void write(JsonWriter& json, const PageCase& test) const {
-    const PageRun& run = request_.runs[test.run];
-    const ResolvedCase& record = record_of(request_, test);
-    json.open_object();
-    if (record.end) {
-      json.member_if_any("note", cut_text(record.end->note));
-      json.member_if_any("known", cut_text(record.end->known_failure));
+  void write(JsonWriter& json, const PageCase& shown) const {
+    const ResolvedCase& test = shown.test;
+    json.open_object().member_if_any("note", test.end ? cut_text(test.end->note) : "");
+    write_facts(json, shown);
+    if (const Diagnosis* diagnosis = test.diagnosis; diagnosis != nullptr && diagnosis->where != "outcome") {
+      json.member_if_any("diagnosis", cut_text(diagnosis->rule));
+      json.member("explain", cut_text(shell_quote(diagnosis->rule)));
     }
-    if (test.bad) json.member_if_any("where", page_text(where_to_look(record)));
-    if (const auto past = past_of(request_, test)) {
-      if (test.bad && past->failing_runs > 0) json.member("age", page_text(age_text(*past)));
-      json.member_if_any("flaky", flaky_text(*past));
-    }
-    write_diagnosis(json, test);
     json.open_array("attempts");
-    for (const Attempt& attempt : record.attempts) write_attempt(json, test, attempt);
+    for (const Attempt& attempt : test.attempts) write_attempt(json, shown.run, attempt);
     json.close();
-    write_measures(json, record);
-    write_durations(json, run, test);
+    if (const AttemptEnded* end = newest_end(test)) write_measures(json, *end);
+    write_durations(json, request_.runs[shown.run], test);
     json.close();
   }
 
  private:
-  void write_diagnosis(JsonWriter& json, const PageCase& test) const {
-    const Diagnosis* diagnosis = record_of(request_, test).diagnosis;
-    if (diagnosis == nullptr) return;
-    json.member_if_any("culprit", page_text(culprit_of(request_, test)));
-    json.member_if_any("cause", page_text(cause_text(diagnosis)));
-    json.member_if_any("next", page_text(next_text(diagnosis)));
-    if (diagnosis->where == "outcome") return;
-    json.member_if_any("diagnosis", cut_text(diagnosis->rule));
-    json.member("explain", cut_text(shell_quote(diagnosis->rule)));
-  }
-
-  void write_attempt(JsonWriter& json, const PageCase& test, const Attempt& attempt) const {
-    const Verdict verdict = proctor::verdict_of(attempt);
-    json.open_object().member("n", attempt.start.attempt);
-    if (attempt.start.repeat != 1) json.member("repeat", attempt.start.repeat);
-    json.member("outcome", to_string(verdict.outcome))
-        .member_if_any("reason", cut_text(verdict.reason.text(), kIdBytes));
-    json.member("look", look_of(verdict, proctor::meaning_of(verdict).standing));
-    if (!attempt.start.devices.empty()) write_texts(json, "devices", attempt.start.devices);
-    write_log(json, test.run, attempt.start.log);
-    if (attempt.end) write_end(json, test, attempt);
+  void write_facts(JsonWriter& json, const PageCase& shown) const {
+    const ResolvedCase& test = shown.test;
+    const auto past = past_of(request_.runs[shown.run], test);
+    std::string change(shown.change ? to_string(*shown.change) : "");
+    std::ranges::replace(change, '_', ' ');
+    json.open_array("facts");
+    write_fact(json, words::whose_problem.one, whose_problem(test));
+    write_fact(json, words::next.one, next_text(test.diagnosis));
+    write_fact(json, "Where to look", test.bad ? where_to_look(test) : "");
+    write_fact(json, "Known failure", test.end ? test.end->known_failure : "");
+    write_fact(json, "Against the run before", change);
+    write_fact(json, "Bad", test.bad && past && past->failing_runs > 0 ? age_text(*past) : "");
+    write_fact(json, "Before", past ? flaky_text(*past) : "");
     json.close();
   }
 
-  static void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
-    if (texts.empty()) return;
-    json.open_array(name);
-    for (const std::string& text : texts) json.item(cut_text(text));
+  void write_attempt(JsonWriter& json, std::uint32_t run, const Attempt& attempt) const {
+    const Verdict& verdict = verdict_of(attempt);
+    json.open_object().member("n", attempt.start.attempt);
+    if (attempt.start.repeat != 1) json.member("repeat", attempt.start.repeat);
+    json.member("verdict", cut_text(to_string(verdict), kIdBytes)).member("look", look_of(verdict));
+    write_log(json, run, attempt.start.log);
+    json.open_array("facts");
+    write_fact(json, words::devices.one, joined(attempt.start.devices, ", "));
+    if (attempt.end) write_end_facts(json, request_.runs[run], attempt);
+    json.close();
+    if (attempt.end) write_end(json, run, *attempt.end);
+    json.close();
+  }
+
+  static void write_end_facts(JsonWriter& json, const PageRun& run, const Attempt& attempt) {
+    const AttemptEnded& end = *attempt.end;
+    const std::int64_t lost = end.output.dropped_bytes;
+    const std::string core = file_address(end.evidence.core.file);
+    write_fact(json, "Exit", exit_text(end.exit_code, end.exit_signal));
+    write_fact(json, "Marks", joined(texts_of(end.marks), ", "));
+    write_fact(json, "Last step", end.last_step);
+    write_fact(json, "Ended", termination_text(end.termination));
+    write_fact(json, "Left behind", leak_text(end.termination));
+    write_fact(json, "Telemetry", telemetry_text(run.resolved.telemetry(attempt)));
+    write_fact(json, "Output lost", lost > 0 ? thousands(static_cast<std::size_t>(lost)) + " bytes" : "");
+    write_fact(json, "Core", core, run.link ? *run.link + core : "");
+  }
+
+  void write_end(JsonWriter& json, std::uint32_t run, const AttemptEnded& end) const {
+    json.member("took", human_duration(Milliseconds(end.duration_ms)));
+    json.member_if_any("evidence", cut_text(joined(end.evidence.lines, "\n"), kCommandBytes));
+    json.member_if_any("evidenceFile", file_address(end.evidence.file));
+    write_failures(json, request_.runs[run].resolved.plan, end.failures);
+    if (end.ranks.empty()) return;
+    json.open_array("ranks");
+    for (const RankEnd& rank : end.ranks) write_rank(json, run, rank);
     json.close();
   }
 
@@ -542,53 +541,20 @@ class Details {
     if (const auto place = logs_.place_of(run, log)) json.member("tail", *place);
   }
 
-  void write_end(JsonWriter& json, const PageCase& test, const Attempt& attempt) const {
-    const AttemptEnded& end = *attempt.end;
-    json.member("took", human_duration(Milliseconds(end.duration_ms)))
-        .member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
-    write_texts(json, "marks", texts_of(end.marks));
-    json.member_if_any("step", cut_text(end.last_step))
-        .member_if_any("ended", termination_text(end.termination));
-    json.member_if_any("left", cut_text(leak_text(end.termination)));
-    json.member_if_any("telemetry", cut_text(telemetry_text(request_.runs[test.run].resolved.telemetry(attempt))));
-    if (end.output.dropped_bytes > 0) json.member("dropped", end.output.dropped_bytes);
-    write_texts(json, "evidence", end.evidence.lines);
-    json.member_if_any("evidenceFile", file_address(end.evidence.file));
-    json.member_if_any("core", file_address(end.evidence.core.file));
-    write_failures(json, request_.runs[test.run].resolved.plan, end.failures);
-    if (end.ranks.empty()) return;
-    json.open_array("ranks");
-    for (const RankEnd& rank : end.ranks) write_rank(json, test.run, rank);
-    json.close();
-  }
-
-  static std::string exit_text(const std::optional<int>& code, const std::optional<int>& signal) {
-    if (signal) return fmt::format("signal {}", *signal);
-    return code ? fmt::format("code {}", *code) : "";
-  }
-
-  static std::string termination_text(const Termination& termination) {
-    if (termination.signal_sent == 0) return "";
-    std::string text = fmt::format("by us, signal {}", termination.signal_sent);
-    if (termination.forced)
-      text += fmt::format(", then SIGKILL; gone after {} ms", termination.kill_to_empty_ms);
-    return termination.unreapable ? text + "; a process could not be killed" : text;
-  }
-
   static void write_failures(JsonWriter& json, const RunPlanned& plan, const std::vector<Failure>& failures) {
     if (failures.empty()) return;
     json.open_array("failures");
     for (std::size_t i = 0; i < std::min(failures.size(), kMostFailures); ++i) {
       const Failure& failure = failures[i];
       const std::string place = failure.file.empty() ? "" : fmt::format("{}:{}", failure.file, failure.line);
-      json.open_object()
-          .member_if_any("message", cut_text(failure.message))
-          .member_if_any("at", cut_text(place))
-          .member_if_any("atHref", source_address(plan, failure.file, failure.line));
-      json.member_if_any("expected", cut_text(failure.expected)).member_if_any("got", cut_text(failure.got));
-      json.member_if_any("rule", cut_text(failure.rule))
-          .member_if_any("device", cut_text(failure.device))
-          .close();
+      json.open_object().member("message", failure.message.empty() ? "failed" : cut_text(failure.message));
+      json.open_array("facts");
+      write_fact(json, "At", place, source_address(plan, failure.file, failure.line));
+      write_fact(json, "Expected", failure.expected);
+      write_fact(json, "Got", failure.got);
+      write_fact(json, words::rule.one, failure.rule);
+      write_fact(json, words::device.one, failure.device);
+      json.close().close();
     }
     json.close();
     if (failures.size() > kMostFailures) json.member("moreFailures", failures.size() - kMostFailures);
@@ -596,42 +562,31 @@ class Details {
 
   void write_rank(JsonWriter& json, std::uint32_t run, const RankEnd& rank) const {
     json.open_object().member("n", rank.rank);
-    const Verdict verdict = rank.verdict.value_or(Verdict{});
-    json.member("outcome", rank.verdict ? cut_text(to_string(verdict), kIdBytes) : "no result");
-    json.member("look", rank.verdict ? look_of(verdict, proctor::meaning_of(verdict).standing) : "unrun");
-    write_texts(json, "devices", rank.devices);
-    std::string exit = exit_text(rank.exit_code, rank.exit_signal);
-    if (rank.ended_by_runner) exit += ", ended by us";
-    json.member_if_any("exit", exit).member_if_any("step", cut_text(rank.last_step));
+    json.member("verdict", rank.verdict ? cut_text(to_string(*rank.verdict), kIdBytes) : "no result");
+    json.member("look", rank.verdict ? look_of(*rank.verdict) : "unrun");
     write_log(json, run, rank.log);
+    json.open_array("facts");
+    write_fact(json, words::devices.one, joined(rank.devices, ", "));
+    write_fact(json, "Exit",
+               exit_text(rank.exit_code, rank.exit_signal) + (rank.ended_by_runner ? ", ended by us" : ""));
+    write_fact(json, "Last step", rank.last_step);
+    json.close().close();
+  }
+
+  static void write_measures(JsonWriter& json, const AttemptEnded& end) {
+    json.open_array("measures");
+    for (std::size_t i = 0; i < std::min(end.measures.size(), kMostMeasures); ++i) {
+      const Measure& measure = end.measures[i];
+      json.open_array().item(cut_text(measure.name)).item(measure.value).item(cut_text(measure.unit));
+      json.item(measure.n).item(measure.spread).close();
+    }
+    json.close().open_array("properties");
+    for (std::size_t i = 0; i < std::min(end.properties.size(), kMostMeasures); ++i)
+      write_fact(json, end.properties[i].first, end.properties[i].second);
     json.close();
   }
 
-  static void write_measures(JsonWriter& json, const ResolvedCase& record) {
-    const AttemptEnded* newest = nullptr;
-    for (const Attempt& attempt : record.attempts) {
-      if (attempt.end) newest = &*attempt.end;
-    }
-    if (newest == nullptr) return;
-    if (!newest->measures.empty()) {
-      json.open_array("measures");
-      for (std::size_t i = 0; i < std::min(newest->measures.size(), kMostMeasures); ++i) {
-        const Measure& measure = newest->measures[i];
-        json.open_array().item(cut_text(measure.name)).item(measure.value).item(cut_text(measure.unit));
-        json.item(measure.n).item(measure.spread).close();
-      }
-      json.close();
-    }
-    if (newest->properties.empty()) return;
-    json.open_array("properties");
-    for (std::size_t i = 0; i < std::min(newest->properties.size(), kMostMeasures); ++i) {
-      const auto& [name, value] = newest->properties[i];
-      json.open_array().item(cut_text(name)).item(cut_text(value)).close();
-    }
-    json.close();
-  }
-
-  static void write_durations(JsonWriter& json, const PageRun& run, const PageCase& test) {
+  static void write_durations(JsonWriter& json, const PageRun& run, const ResolvedCase& test) {
     if (run.past == nullptr || test.index >= run.past->cases.size()) return;
     json.open_array("pastMs");
     for (const PastOutcome& outcome : run.past->cases[test.index]) json.item(outcome.duration_ms);
@@ -639,14 +594,10 @@ class Details {
     for (const PastOutcome& outcome : run.past->cases[test.index])
       json.item(human_duration(Milliseconds(outcome.duration_ms)));
     json.close();
-    if (test.index >= run.past->flakiness.size() || !run.past->flakiness[test.index]) return;
-    const Flakiness& flaky = *run.past->flakiness[test.index];
-    json.open_array("flakiness")
-        .item(flaky.runs)
-        .item(flaky.disagreeing)
-        .item(flaky.low)
-        .item(flaky.high)
-        .close();
+    const Flakiness* flaky = flakiness_of(run, test);
+    if (flaky == nullptr) return;
+    json.open_array("flakiness").item(flaky->runs).item(flaky->disagreeing);
+    json.item(flaky->low).item(flaky->high).close();
   }
 
   const PageRequest& request_;
@@ -657,12 +608,10 @@ class Details {
 
 // The first case of each cause before the second ones, so that each cause has a log.
 std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector<PageCase>& cases) {
-  std::unordered_map<std::uint64_t, std::uint32_t> seen;
+  std::unordered_map<std::size_t, std::uint32_t> seen;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> turns;
   for (std::uint32_t i = 0; i < cases.size(); ++i) {
-    if (!cases[i].odd) continue;
-    const std::uint64_t cause = result_of(request, cases[i]).cause;
-    turns.emplace_back(seen[cause << 32 | cases[i].run]++, i);
+    if (cases[i].odd) turns.emplace_back(seen[cause_number(request, cases[i])]++, i);
   }
   std::ranges::stable_sort(turns, {}, [](const auto& turn) { return turn.first; });
   std::vector<std::uint32_t> order;
@@ -670,35 +619,24 @@ std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector
   return order;
 }
 
-// What has details: bad cases before others.
-std::vector<std::uint32_t> odd_first_bad(const std::vector<PageCase>& cases) {
-  std::vector<std::uint32_t> order;
-  for (const bool bad : {true, false}) {
-    for (std::uint32_t i = 0; i < cases.size(); ++i) {
-      if (cases[i].odd && cases[i].bad == bad) order.push_back(i);
-    }
-  }
+// All cases: bad ones first, then other odd ones.
+std::vector<std::uint32_t> odd_first(const std::vector<PageCase>& cases) {
+  std::vector<std::uint32_t> order(cases.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&cases](std::uint32_t i) {
+    return cases[i].test.bad ? 0 : cases[i].odd ? 1 : 2;
+  });
   return order;
-}
-
-std::vector<bool> first_of(const std::vector<PageCase>& cases, std::size_t most) {
-  std::vector<bool> kept(cases.size());
-  std::size_t count = 0;
-  for (const int rank : {0, 1, 2}) {
-    for (std::size_t i = 0; i < cases.size() && count < most; ++i) {
-      const int of_this = cases[i].bad ? 0 : (cases[i].odd ? 1 : 2);
-      if (of_this != rank) continue;
-      kept[i] = true;
-      ++count;
-    }
-  }
-  return kept;
 }
 
 void write_numbers(JsonWriter& json, std::string_view name, const std::vector<std::uint32_t>& numbers) {
   json.open_array(name);
   for (const std::uint32_t number : numbers) json.item(number);
   json.close();
+}
+
+void append(const Blocks& blocks, PageData& data) {
+  data.blocks.insert(data.blocks.end(), blocks.blocks().begin(), blocks.blocks().end());
 }
 
 }  // namespace
@@ -712,15 +650,21 @@ std::size_t PageData::bytes() const {
 
 PageData page_data(const PageRequest& request, const std::vector<PageCase>& cases, std::size_t budget) {
   PageData data;
-  const std::vector<std::uint32_t> odd = odd_first_bad(cases);
-  std::vector<std::uint32_t> details(cases.size(), kNotThere);
-  for (std::uint32_t place = 0; place < odd.size(); ++place) details[odd[place]] = place;
+  const std::vector<std::uint32_t> order = odd_first(cases);
+  const auto odd = static_cast<std::size_t>(std::ranges::count(cases, true, &PageCase::odd));
 
   // Half of the room is the list's, where it needs that much.
   for (std::size_t most = cases.size();; most /= 2) {
-    ListWriter list(request, cases, details);
-    data.blocks = {{"list", list.write(first_of(cases, most))}};
-    if (list.has_past()) data.blocks.push_back({"past", list.write_past()});
+    std::vector<std::int64_t> details(cases.size(), -1);  // -1: not in the list
+    for (std::size_t place = 0; place < most; ++place)
+      details[order[place]] = place < odd ? static_cast<std::int64_t>(place) + 1 : 0;
+    ListWriter list(request);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (details[i] >= 0) list.add(cases[i], details[i]);
+    }
+    data.blocks = {{"list", block_of([&](JsonWriter& json) { list.write(json); })}};
+    if (list.has_past())
+      data.blocks.push_back({"past", block_of([&](JsonWriter& json) { list.write_past(json); })});
     data.cases_left_out = cases.size() - most;
     if (data.bytes() <= budget / 2 || most == 0) break;
   }
@@ -729,22 +673,16 @@ PageData page_data(const PageRequest& request, const std::vector<PageCase>& case
   for (const std::uint32_t i : in_turn(request, cases)) logs.add(cases[i]);
   logs.blocks().close();
   data.logs_left_out = logs.left_out();
-  std::vector<PageBlock> log_blocks = logs.blocks().take();
-  data.blocks.insert(data.blocks.end(), std::make_move_iterator(log_blocks.begin()),
-                     std::make_move_iterator(log_blocks.end()));
+  append(logs.blocks(), data);
 
   const std::size_t taken = data.bytes() + kIndexBytes + 2 * kBlockBytes;
   Blocks blocks("details", budget > taken ? budget - taken : 0);
   const Details writer(request, logs);
-  for (const std::uint32_t i : odd) {
-    if (!blocks.has_room()) break;
-    blocks.add([&](JsonWriter& json) { writer.write(json, cases[i]); });
-  }
+  for (std::size_t place = 0; place < odd && blocks.has_room(); ++place)
+    blocks.add([&](JsonWriter& json) { writer.write(json, cases[order[place]]); });
   blocks.close();
-  data.details_left_out = odd.size() - blocks.count();
-  std::vector<PageBlock> detail_blocks = blocks.take();
-  data.blocks.insert(data.blocks.end(), std::make_move_iterator(detail_blocks.begin()),
-                     std::make_move_iterator(detail_blocks.end()));
+  data.details_left_out = odd - blocks.count();
+  append(blocks, data);
 
   data.blocks.push_back({"index", block_of([&](JsonWriter& json) {
                            json.open_object().member("details", blocks.count());

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "reports/formats/text_output.h"
-#include "reports/resolve/test_journal.h"
 #include "reports/page/page.h"
 #include "reports/page/page_source.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -57,8 +57,7 @@ std::string html_of(const PageRequest& request) {
 
 std::string html_of(const std::vector<Event>& events) {
   const ResolvedRun model = model_of(events);
-  const RunResults results = results_of(model);
-  return html_of(PageRequest{.runs = {{.resolved = model, .results = results, .link = ""}}});
+  return html_of(PageRequest{.runs = {{.resolved = model, .link = ""}}});
 }
 
 std::string section_of(const std::string& html, const std::string& id) {
@@ -102,6 +101,17 @@ TEST(PageCauses, NewOnesComeFirstAndSaySinceWhen) {
   EXPECT_THAT(causes, HasSubstr("first failed in aaaa (3 runs)"));
 }
 
+// What stopped the run explains a case that was not started. The console counts no cause for it either.
+TEST(PageCauses, AreThoseOfTheRun) {
+  std::vector<Event> events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}, {"m.xpu/b", "y", "y.cc", 1}});
+  std::get<RunPlanned>(events.front()).cases.push_back(planned("m.xpu/not-started"));
+  events.emplace_back(StopRequested{2, StopCause::kSignal, 5});
+  const std::string html = html_of(events);
+  EXPECT_THAT(html, HasSubstr("<a href=\"#causes\">Causes <strong>2</strong></a>"));
+  EXPECT_EQ(model_of(events).causes.size(), 2U);
+  EXPECT_THAT(section_of(html, "causes"), Not(HasSubstr("not-started")));
+}
+
 TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
   const auto events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}});
   std::vector<Event> passing = {events.front(), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
@@ -112,8 +122,8 @@ TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
   const RunResults old = results_of(before);
   const RunResults now = results_of(after);
   const Comparison comparison = compare(old, now);
-  const std::string html = html_of(
-      PageRequest{.runs = {{.resolved = after, .results = now, .changes = PageChanges{old, comparison}}}});
+  const std::string html =
+      html_of(PageRequest{.runs = {{.resolved = after, .changes = PageChanges{old, comparison}}}});
   EXPECT_THAT(section_of(html, "causes"), HasSubstr("NEW: passed in ffffffffffff"));
   EXPECT_THAT(section_of(html, "changes"), HasSubstr("ffffffffffff → 0123456789ab"));
   EXPECT_THAT(section_of(html, "changes"),

@@ -32,15 +32,15 @@ constexpr std::size_t kMatrixValueBytes = 80;
 
 // ---- The gate ----
 
-std::unordered_set<std::string_view> ids_of(const PageRequest& request) {
+std::unordered_set<std::string_view> case_ids(const PageRequest& request) {
   std::unordered_set<std::string_view> ids;
   for (const PageRun& run : request.runs) {
-    for (const CaseResult& result : run.results.cases) ids.insert(result.id);
+    for (const ResolvedCase& test : run.resolved.cases) ids.insert(test.planned.id);
   }
   return ids;
 }
 
-json green_badge(bool green) { return badge(green ? "good" : "bad", green ? "green" : "red"); }
+json green_badge(bool green) { return badge_cell(green ? "good" : "bad", green ? "green" : "red"); }
 
 // Cases that the page has are links into its list.
 json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
@@ -48,18 +48,14 @@ json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_v
   const std::span<const std::string> all = rule.cases;
   const std::size_t named = std::min(all.size(), kMostCasesNamed);
   json cases = json::object({{"ids", first_of(all, named, view)}});
-  if (all.size() > named) {
-    cases["others"] = {{"ids", first_of(all.subspan(named), kMostCasesFolded, view)},
-                       {"more", beyond(all.size() - named, kMostCasesFolded)}};
-  }
+  if (all.size() > named) cases["others"] = ids_of(all.subspan(named), kMostCasesFolded, view);
   return cases;
 }
 
 json red_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
-  const auto said = [](const std::string& text) { return json::object({{"said", text}}); };
-  json says = first_of(rule.says, kMostSaid, said);
+  json says = said_lines(rule.says, kMostSaid);
   if (rule.says.size() > kMostSaid)
-    says.push_back(said(counted(rule.says.size() - kMostSaid, words::and_more)));
+    says.push_back({{"said", counted(rule.says.size() - kMostSaid, words::and_more)}});
   const GateRemedy remedy = remedy_of(rule);
   json view = {{"badge", badge("bad", rule.rule)},
                {"cell", rule.cell.empty() ? "all runs" : rule.cell},
@@ -116,8 +112,7 @@ json gate_matrix(const PageGate& gate) {
 json gate_cells(const PageGate& gate) {
   PageTable table({"Cell", "Verdict", "#Executed", "#Planned", "Runs"}, kMostRowBytes);
   for (const PageGateCell& cell : gate.cells)
-    table.add({cell.name, json::object({{"badge", green_badge(cell.green)}}), cell.executed, cell.planned,
-               joined(cell.runs, ", ")});
+    table.add({cell.name, green_badge(cell.green), cell.executed, cell.planned, joined(cell.runs, ", ")});
   return table.view();
 }
 
@@ -161,11 +156,10 @@ std::string_view words_of(std::string_view look) {
   return look == "skip" ? "skipped" : words::not_run.one;
 }
 
-std::string_view look_of_case(const PageRequest& request, const PageCase& test) {
-  const CaseResult& result = result_of(request, test);
-  if (test.bad && result.standing != Standing::kUnrun) return "bad";
-  const std::string_view look = look_of(result.verdict, result.standing);
-  return result.flaky && look == "good" ? "flaky" : look;
+std::string_view shown_look(const ResolvedCase& test) {
+  if (test.bad && test.standing != Standing::kUnrun) return "bad";
+  const std::string_view look = look_of(test);
+  return test.flaky && look == "good" ? "flaky" : look;
 }
 
 // "memory.xpu/Copy.All" of "memory.xpu/Copy.All/Size4096".
@@ -176,11 +170,11 @@ std::string_view check_of(std::string_view id) {
 
 using FaredByCheck = std::map<std::string_view, Fared>;
 
-FaredByCheck fared_by_check(const PageRequest& request, const std::vector<PageCase>& cases) {
+FaredByCheck fared_by_check(const std::vector<PageCase>& cases) {
   FaredByCheck checks;
-  for (const PageCase& test : cases) {
-    const std::string& id = result_of(request, test).id;
-    checks[check_of(id)].add(look_of_case(request, test), id);
+  for (const PageCase& shown : cases) {
+    const std::string& id = shown.test.planned.id;
+    checks[check_of(id)].add(shown_look(shown.test), id);
   }
   return checks;
 }
@@ -200,9 +194,9 @@ Fared fared_of(const PageRule& rule, const FaredByCheck& checks) {
 constexpr std::string_view kNotHere = "not in this run";
 
 json fared_cell(const Fared& fared) {
-  if (fared.cases == 0) return json::object({{"badge", badge("unrun", kNotHere)}});
+  if (fared.cases == 0) return badge_cell("unrun", kNotHere);
   const std::string_view look = worst_look(fared);
-  json cell = json::object({{"badge", badge(look, words_of(look))}});
+  json cell = badge_cell(look, words_of(look));
   if (look == "bad") {
     cell["cases"] = {{"ids", first_of(fared.bad, fared.bad.size(), case_link)},
                      {"more", beyond(fared.looks.at("bad"), fared.bad.size())}};
@@ -211,7 +205,7 @@ json fared_cell(const Fared& fared) {
 }
 
 json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
-  if (rule.checks.empty()) return json::object({{"badge", badge("unrun", "no check")}});
+  if (rule.checks.empty()) return badge_cell("unrun", "no check");
   const auto view = [&checks](const PageCheck& check) {
     return json{{"sign", sign_of(worst_look(fared_in(checks, check)))},
                 {"check", check.id},
@@ -242,7 +236,7 @@ json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   }
   json summary = json::array();
   const auto add = [&summary](std::string_view look, std::size_t count, std::string_view what) {
-    summary.push_back(json::object({{"badge", badge(look, fmt::format("{} {}", thousands(count), what))}}));
+    summary.push_back(badge_cell(look, fmt::format("{} {}", thousands(count), what)));
   };
   for (const auto& [look, count] : looks) add(look, count, words_of(look));
   if (not_here > 0) add("unrun", not_here, kNotHere);
@@ -262,9 +256,9 @@ std::string_view interface_of(const std::string& backend) {
 }
 
 json names_view(const std::vector<std::string>& names, const std::string& reason = "") {
-  return {{"reason", reason},
-          {"ids", first_of(names, kMostListed, plain_id)},
-          {"more", beyond(names.size(), kMostListed)}};
+  json view = ids_of(names, kMostListed, plain_id);
+  view["reason"] = reason;
+  return view;
 }
 
 json folded_lists(const std::string& title, json lists) {
@@ -326,10 +320,10 @@ json gate_section(const PageView& view) {
   if (request.gate == nullptr) return nullptr;
   const PageGate& gate = *request.gate;
   const auto judged = static_cast<std::size_t>(std::ranges::count_if(
-      request.runs, [&](const PageRun& run) { return gate.journals.contains(run.results.journal_sha256); }));
+      request.runs, [&](const PageRun& run) { return gate.journals.contains(run.journal_sha256); }));
   const std::size_t other = request.runs.size() - judged;
   const std::size_t elsewhere = gate.journals.size() - std::min(judged, gate.journals.size());
-  return {{"badge", green_badge(gate.green)},
+  return {{"badge", green_badge(gate.green)["badge"]},
           {"policy", gate.policy},
           {"digest", short_digest(gate.policy_sha256)},
           {"at", time_text(gate.at)},
@@ -338,7 +332,7 @@ json gate_section(const PageView& view) {
                                                 : counted(other, words::runs)},
           {"elsewhere", elsewhere == 0 ? "" : counted(elsewhere, words::runs_elsewhere)},
           {"cells", gate_cells(gate)},
-          {"red", red_rules(gate, ids_of(request))},
+          {"red", red_rules(gate, case_ids(request))},
           {"matrix", gate_matrix(gate)},
           {"weakened", !gate.weakenings.empty()},
           {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
@@ -348,7 +342,7 @@ json gate_section(const PageView& view) {
 json coverage_section(const PageView& view) {
   if (view.request.coverage == nullptr) return nullptr;
   const PageCoverage& coverage = *view.request.coverage;
-  json said = rule_fields(coverage, fared_by_check(view.request, view.cases));
+  json said = rule_fields(coverage, fared_by_check(view.cases));
   said["uncovered"] = uncovered_lists(coverage);
   return said;
 }

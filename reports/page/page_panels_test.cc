@@ -6,9 +6,9 @@
 
 #include "harness/core/temp_dir.h"
 #include "reports/formats/text_output.h"
-#include "reports/resolve/test_journal.h"
 #include "reports/page/page.h"
 #include "reports/page/panel_files.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -79,9 +79,8 @@ ResolvedRun a_run() {
 
 std::string page_with(const PageGate* gate, const PageCoverage* coverage) {
   const ResolvedRun run = a_run();
-  RunResults results = results_of(run);
-  results.journal_sha256 = "this one";
-  PageRequest request{.runs = {{.resolved = run, .results = results}}, .gate = gate, .coverage = coverage};
+  PageRequest request{
+      .runs = {{.resolved = run, .journal_sha256 = "this one"}}, .gate = gate, .coverage = coverage};
   return text_of([&](TextOutput& output) { write_page(request, output); });
 }
 

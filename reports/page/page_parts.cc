@@ -1,12 +1,10 @@
 #include "reports/page/page_parts.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
-#include "reports/resolve/report_place.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor {
 namespace {
@@ -15,19 +13,9 @@ using nlohmann::json;
 
 constexpr std::size_t kTagBytes = 32;  // what stands around a text
 
-bool stands_in_state(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         std::string_view("-._~/").find(c) != std::string_view::npos;
-}
-
 }  // namespace
 
-std::string state_value(std::string_view text) {
-  std::string out;
-  for (const char c : page_text(text))
-    out += stands_in_state(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  return out;
-}
+std::string state_value(std::string_view text) { return in_address(page_text(text)); }
 
 json linked(std::size_t number, const std::string& state) {
   return {{"text", number}, {"href", "#" + state}};
@@ -41,6 +29,16 @@ json badge(std::string_view look, std::string_view text) {
   return {{"look", look}, {"sign", sign_of(look)}, {"text", text}};
 }
 
+json badge_cell(std::string_view look, std::string_view text) {
+  return json::object({{"badge", badge(look, text)}});
+}
+
+json code_cell(const std::string& text) { return text.empty() ? json() : json::object({{"code", text}}); }
+
+json case_cell(const std::string& id) {
+  return json::object({{"which", {{"ids", json::array({case_link(id)})}}}});
+}
+
 std::string time_text(const std::string& stamp) {
   if (!is_utc_stamp(stamp)) return stamp;
   return stamp.substr(0, 10) + " " + stamp.substr(11, 8) + " UTC";
@@ -49,6 +47,12 @@ std::string time_text(const std::string& stamp) {
 std::string short_digest(const std::string& digest) { return digest.substr(0, 12); }
 
 json beyond(std::size_t all, std::size_t most) { return all > most ? json(all - most) : json(); }
+
+json listed(json list) { return list.empty() ? json() : json::object({{"list", std::move(list)}}); }
+
+json said_lines(const std::vector<std::string>& lines, std::size_t most) {
+  return first_of(lines, most, [](const std::string& line) { return json::object({{"said", line}}); });
+}
 
 std::size_t html_bytes(const json& value) {
   if (value.is_string()) return html_escaped(value.get_ref<const std::string&>()).size() + kTagBytes;

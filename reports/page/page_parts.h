@@ -30,8 +30,16 @@ std::string time_text(const std::string& stamp);
 // The beginning, by which people know it.
 std::string short_digest(const std::string& digest);
 
+// Cells of a table: null for an empty text.
+nlohmann::json badge_cell(std::string_view look, std::string_view text);
+nlohmann::json code_cell(const std::string& text);
+nlohmann::json case_cell(const std::string& id);  // with its link
+
 // How many are not among the first `most`: null for none.
 nlohmann::json beyond(std::size_t all, std::size_t most);
+// Null for an empty list, which the template would show else with its title.
+nlohmann::json listed(nlohmann::json list);
+nlohmann::json said_lines(const std::vector<std::string>& lines, std::size_t most = std::string::npos);
 
 // The first `most` items as `view` gives them.
 template <typename Items, typename View>
@@ -42,6 +50,12 @@ nlohmann::json first_of(const Items& items, std::size_t most, const View& view) 
     list.push_back(view(item));
   }
   return list;
+}
+
+// The first `most` ids for ids.html, and how many follow.
+template <typename Items, typename View>
+nlohmann::json ids_of(const Items& items, std::size_t most, const View& view) {
+  return {{"ids", first_of(items, most, view)}, {"more", beyond(items.size(), most)}};
 }
 
 // About how much HTML its texts become.

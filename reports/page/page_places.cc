@@ -8,11 +8,11 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_sections.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/headline.h"
 #include "reports/resolve/telemetry_text.h"
-#include "reports/page/page_parts.h"
-#include "reports/page/page_sections.h"
 
 namespace proctor {
 namespace {
@@ -29,20 +29,19 @@ struct MatrixCell {
   const PastRun* since = nullptr;  // the first of them
 };
 
-void count_case(std::map<std::size_t, MatrixCell>& cells, const PageRequest& request, const PageCase& test) {
-  const CaseResult& result = result_of(request, test);
-  MatrixCell& cell = cells[variant_number(request, test.run, result.variant)];
+void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& cell) {
+  const ResolvedCase& test = shown.test;
   ++cell.all;
-  if (result.flaky) ++cell.flaky;
-  if (test.bad && result.standing != Standing::kUnrun) {
+  if (test.flaky) ++cell.flaky;
+  if (test.bad && test.standing != Standing::kUnrun) {
     ++cell.bad;
-    if (test.failing_runs > cell.oldest) {
-      cell.oldest = test.failing_runs;
-      cell.since = test.since == kNotThere ? nullptr : &request.runs[test.run].past->runs[test.since];
+    if (shown.failing_runs > cell.oldest) {
+      cell.oldest = shown.failing_runs;
+      cell.since = shown.since == kNotThere ? nullptr : &request.runs[shown.run].past->runs[shown.since];
     }
     return;
   }
-  const std::string_view look = look_of(result.verdict, result.standing);
+  const std::string_view look = look_of(test);
   ++(look == "good" ? cell.good : look == "known" ? cell.known : look == "skip" ? cell.skip : cell.unrun);
 }
 
@@ -52,10 +51,6 @@ std::pair<std::string_view, std::string_view> matrix_state(const MatrixCell& cel
   if (cell.good == 0 && cell.known == 0) return {"skip", "skipped"};
   if (cell.flaky > 0) return {"flaky", words::flaky.one};
   return {"good", "good"};
-}
-
-json badge_cell(std::string_view look, std::string_view text) {
-  return json::object({{"badge", badge(look, text)}});
 }
 
 // A number that is a link, or nothing.
@@ -97,16 +92,12 @@ std::vector<json> matrix_row(std::size_t place, const Variant& variant, const Ma
 
 // ---- Devices ----
 
-struct DeviceUse {
-  std::size_t attempts = 0;
-  std::size_t bad = 0;
-  std::map<std::string, TelemetryFigure> peaks{};
-};
+using Figures = std::map<std::string, TelemetryFigure>;
 
-void add_figures(const std::vector<TelemetryFigure>& figures, DeviceUse& use) {
+void add_figures(const std::vector<TelemetryFigure>& figures, Figures& peaks) {
   for (const TelemetryFigure& figure : figures) {
     if (!figure.peak && !figure.delta && figure.seen.empty()) continue;
-    const auto [found, is_new] = use.peaks.try_emplace(figure.name, figure);
+    const auto [found, is_new] = peaks.try_emplace(figure.name, figure);
     if (is_new) continue;
     TelemetryFigure& peak = found->second;
     if (figure.peak) peak.peak = std::max(peak.peak.value_or(*figure.peak), *figure.peak);
@@ -118,85 +109,70 @@ void add_figures(const std::vector<TelemetryFigure>& figures, DeviceUse& use) {
   }
 }
 
-std::map<std::string, DeviceUse, std::less<>> device_uses(const ResolvedRun& model) {
-  std::map<std::string, DeviceUse, std::less<>> uses;
-  for (const ResolvedCase& record : model.cases) {
-    for (const Attempt& attempt : record.attempts) {
-      const bool bad = is_bad(verdict_of(attempt).outcome);
-      for (const std::string& device : attempt.start.devices) {
-        DeviceUse& use = uses[device];
-        ++use.attempts;
-        if (bad) ++use.bad;
-      }
-      if (!attempt.end) continue;
-      for (const DeviceTelemetry& device : attempt.end->telemetry.devices)
-        add_figures(device.figures, uses[device.device]);
+// The highest figures of each device, over all attempts.
+std::map<std::string, Figures> device_peaks(const ResolvedRun& run) {
+  std::map<std::string, Figures> peaks;
+  for (const ResolvedCase& test : run.cases) {
+    for (const Attempt& attempt : test.attempts) {
+      for (const DeviceTelemetry& device : run.telemetry(attempt).devices)
+        add_figures(device.figures, peaks[device.device]);
     }
   }
-  return uses;
+  return peaks;
 }
 
-std::string peaks_text(const std::string& device, const DeviceUse& use) {
+std::string peaks_text(const std::string& device, const Figures& peaks) {
   TelemetryInfo info;
   info.devices.push_back({device, {}});
-  for (const auto& [name, figure] : use.peaks) info.devices.front().figures.push_back(figure);
+  for (const auto& [name, figure] : peaks) info.devices.front().figures.push_back(figure);
   const std::string text = telemetry_text(info);
   return text.size() > device.size() + 2 ? text.substr(device.size() + 2) : "";
 }
 
-// What makes the device stand out among those of the run; of none: "".
-struct DeviceMark {
+// Whether the device can be used, and what makes it stand out among those of the run.
+struct DeviceState {
   std::string_view look{};
   std::string_view state{};
-  std::string sentence{};
+  std::string evidence{};
 };
 
-std::map<std::string, DeviceMark> device_marks(const ResolvedRun& model) {
-  std::set<std::string> outstanding;
-  for (const DeviceShare& share : model.device_shares) {
-    if (share.stands_out) outstanding.insert(share.device);
+DeviceState state_of(const ResolvedRun& run, const std::string& device, const DeviceShare& share) {
+  DeviceState state = share.all == 0 ? DeviceState{"skip", "unused"} : DeviceState{"good", "in use"};
+  for (const DeviceDoubtText& doubt : run.device_doubts) {
+    if (doubt.device != device) continue;
+    state = share.stands_out ? DeviceState{"bad", "fails more often", doubt.sentence}
+                             : DeviceState{"flaky", "all failures", doubt.sentence};
   }
-  std::map<std::string, DeviceMark> marks;
-  for (const DeviceDoubtText& doubt : model.device_doubts) {
-    const bool stands_out = outstanding.contains(doubt.device);
-    marks[doubt.device] = {.look = stands_out ? "bad" : "flaky",
-                           .state = stands_out ? "fails more often" : "all failures",
-                           .sentence = doubt.sentence};
+  for (const DeviceHealth& health : run.health) {
+    if (health.device != device) continue;
+    if (health.what == HealthFact::kDrained)
+      state = {"bad", "drained", health.evidence};
+    else if (health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
+             health.what == HealthFact::kKernelLog)
+      state = {"bad", "suspect", health.evidence};
   }
-  return marks;
+  return state;
 }
 
-std::vector<json> device_cells(const ResolvedRun& model, const PlannedDevice& device, const DeviceUse& use,
-                               const DeviceMark& mark) {
-  std::string_view look = "good";
-  std::string_view state = "in use";
-  std::string evidence;
-  for (const DeviceHealth& health : model.health) {
-    if (health.device != device.id) continue;
-    const bool sick = health.what == HealthFact::kDrained || health.what == HealthFact::kLost ||
-                      health.what == HealthFact::kL1Fail || health.what == HealthFact::kKernelLog;
-    if (!sick) continue;
-    look = "bad";
-    state = health.what == HealthFact::kDrained ? "drained" : "suspect";
-    evidence = health.evidence;
-  }
-  if (use.attempts == 0 && look == "good") look = "skip", state = "unused";
-  if (look == "good" && !mark.state.empty()) look = mark.look, state = mark.state, evidence = mark.sentence;
+std::vector<json> device_cells(const ResolvedRun& run, const PlannedDevice& device, const Figures& peaks) {
+  const auto found = std::ranges::find(run.device_shares, device.id, &DeviceShare::device);
+  const DeviceShare share = found == run.device_shares.end() ? DeviceShare{} : *found;
+  const DeviceState state = state_of(run, device.id, share);
   const std::string address = "device=" + state_value(device.id);
-  return {json::object({{"id", device.id}}),
+  return {plain_id(device.id),
           model_cell(model_text(device), device.simulated),
-          {{"badge", badge(look, state)}, {"small", evidence}},
-          count_cell(use.attempts, address),
-          count_cell(use.bad, address + "&look=bad"),
-          peaks_text(device.id, use)};
+          {{"badge", badge(state.look, state.state)}, {"small", state.evidence}},
+          count_cell(static_cast<std::size_t>(share.all), address),
+          count_cell(static_cast<std::size_t>(share.bad), address + "&look=bad"),
+          peaks_text(device.id, peaks)};
 }
 
 // A row for each case of a run with --each-device that failed somewhere: how often it failed on each device, and what
 // follows.
-json each_device_table(const ResolvedRun& model) {
-  if (!model.plan.each_device) return nullptr;
+json each_device_table(const ResolvedRun& run) {
+  if (!run.plan.each_device) return nullptr;
   PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
-  for (const ResolvedCase& test : model.cases) {
+  for (const ResolvedCase& test : run.cases) {
     if (!test.by_device || test.by_device->counts.size() < 2) continue;
     const DeviceRow& row = *test.by_device;
     std::string counts;
@@ -205,7 +181,7 @@ json each_device_table(const ResolvedRun& model) {
                             count.bad + count.good);
     }
     const std::string_view look = row.suspect == Suspect::kUnclear ? "unrun" : "bad";
-    table.add({json::object({{"which", {{"ids", json::array({case_link(test.planned.id)})}}}}),
+    table.add({case_cell(test.planned.id),
                {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
                counts});
   }
@@ -226,14 +202,13 @@ std::string devices_of(const PlannedSuite& suite) {
   return std::to_string(suite.devices) + (suite.devices_reason.empty() ? "" : ": " + suite.devices_reason);
 }
 
-json programs_table(const ResolvedRun& model) {
+json programs_table(const ResolvedRun& run) {
   PageTable table({words::suite.one, "Kind", "Devices", "Command", "Program"});
-  for (const PlannedSuite& suite : model.plan.suites) {
-    const ProgramRead read = model.program_read(suite);
-    table.add(
-        {suite_name({suite.name, suite.backend, {}, {}, false}), suite.kind, devices_of(suite),
-         json::object({{"code", quoted_line(suite.command)}}),
-         read.sha256.empty() ? json(read.reason) : json::object({{"code", short_digest(read.sha256)}})});
+  for (const PlannedSuite& suite : run.plan.suites) {
+    const ProgramRead read = run.program_read(suite);
+    table.add({suite_name(suite.name, suite.backend), suite.kind, devices_of(suite),
+               json::object({{"code", quoted_line(suite.command)}}),
+               read.sha256.empty() ? json(read.reason) : code_cell(short_digest(read.sha256))});
   }
   return table.view();
 }
@@ -256,8 +231,6 @@ json stack_table(const RunPlanned& plan) {
 json surroundings_of(const PageView& view, std::size_t number) {
   const PageRun& run = view.request.runs[number];
   const RunPlanned& plan = run.resolved.plan;
-  json gaps = json::array();
-  for (const std::string& gap : plan.containment.not_guaranteed) gaps.push_back(json::object({{"gap", gap}}));
   json files = json::array();
   for (const std::string_view file : view.request.files_beside)
     if (run.link) files.push_back({{"file", file}, {"href", *run.link + std::string(file)}});
@@ -270,7 +243,7 @@ json surroundings_of(const PageView& view, std::size_t number) {
                                : quoted_line(plan.command_line)},
                {"directory", plan.directory},
                {"containment", plan.containment.layer},
-               {"gaps", gaps},
+               {"gaps", said_lines(plan.containment.not_guaranteed)},
                {"repository", plan.subject.repository.value.value_or("")},
                {"build", plan.subject.build.value.value_or("")},
                {"plan", short_digest(plan.plan_digest)},
@@ -291,16 +264,16 @@ json surroundings_of(const PageView& view, std::size_t number) {
 
 json matrix_section(const PageView& view) {
   std::map<std::size_t, MatrixCell> cells;
-  for (const PageCase& test : view.cases) count_case(cells, view.request, test);
+  for (const PageCase& shown : view.cases)
+    count_case(view.request, shown, cells[variant_number(view.request, shown)]);
   const bool has_past =
       std::ranges::any_of(view.request.runs, [](const PageRun& run) { return run.past != nullptr; });
   PageTable table({words::suite.one, "Backend", "Stack", words::devices.one, "State", "#Cases", "#Good",
                    "#Bad", "#Flaky", "#Known", "#Skipped", "#Not run", "First failed"});
   std::size_t place = 0;
   for (const PageRun& run : view.request.runs) {
-    for (const Variant& variant : run.results.variants) {
-      const auto cell = cells.find(place);
-      if (cell != cells.end()) table.add(matrix_row(place, variant, cell->second, has_past));
+    for (const Variant& variant : run.resolved.variants) {
+      table.add(matrix_row(place, variant, cells[place], has_past));
       ++place;
     }
   }
@@ -310,18 +283,16 @@ json matrix_section(const PageView& view) {
 json devices_section(const PageView& view) {
   json list = json::array();
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
-    const ResolvedRun& model = view.request.runs[i].resolved;
-    if (model.plan.devices.empty()) continue;
+    const ResolvedRun& run = view.request.runs[i].resolved;
+    if (run.plan.devices.empty()) continue;
     PageTable table({words::device.one, "Model", "State", "#Attempts", "#Bad", "Peaks"});
-    auto uses = device_uses(model);
-    auto marks = device_marks(model);
-    for (const PlannedDevice& device : model.plan.devices)
-      table.add(device_cells(model, device, uses[device.id], marks[device.id]));
+    auto peaks = device_peaks(run);
+    for (const PlannedDevice& device : run.plan.devices)
+      table.add(device_cells(run, device, peaks[device.id]));
     list.push_back(
-        {{"name", view.run_name(i)}, {"table", table.view()}, {"each_device", each_device_table(model)}});
+        {{"name", view.run_name(i)}, {"table", table.view()}, {"each_device", each_device_table(run)}});
   }
-  if (list.empty()) return nullptr;
-  return json::object({{"list", list}});
+  return listed(std::move(list));
 }
 
 json where_section(const PageView& view) {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "reports/resolve/failure_rates.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/resolve/failure_rates.h"
 
 namespace proctor {
 namespace {
@@ -35,8 +35,7 @@ json rates_table(const ResolvedRun& run) {
       add_rate_parts("on ", rates.by_device, parts);
       add_rate_parts("", rates.by_order, parts);
     }
-    table.add({json::object({{"which", {{"ids", json::array({case_link(test->planned.id)})}}}}),
-               rates.all.runs, rates.all.failures, rates.text, parts});
+    table.add({case_cell(test->planned.id), rates.all.runs, rates.all.failures, rates.text, parts});
   }
   return table.view();
 }
@@ -49,8 +48,7 @@ json rates_section(const PageView& view) {
     const json table = rates_table(view.request.runs[i].resolved);
     if (!table.is_null()) list.push_back({{"name", view.run_name(i)}, {"table", table}});
   }
-  if (list.empty()) return nullptr;
-  return json::object({{"list", list}});
+  return listed(std::move(list));
 }
 
 }  // namespace proctor

@@ -10,10 +10,10 @@
 
 #include "reports/accept/accept_words.h"
 #include "reports/compare/comparison.h"
+#include "reports/page/panel_files.h"
 #include "reports/resolve/past.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_results.h"
-#include "reports/page/panel_files.h"
 
 namespace proctor {
 
@@ -28,13 +28,13 @@ struct PageChanges {
 
 struct PageRun {
   const ResolvedRun& resolved;
-  const RunResults& results;        // of the model
   std::filesystem::path run_dir{};  // where its logs are read; "": they are not
   std::optional<std::string>
       link{};  // from the page to the run directory: "" or "../run/"; none: there is no way
   std::optional<PageChanges> changes{};
   const Past* past = nullptr;
-  FoundAcceptReport accept{};  // in its directory; empty: it is not a run of `proctor accept`
+  std::string journal_sha256{};  // where a gate is shown
+  FoundAcceptReport accept{};    // in its directory; empty: it is not a run of `proctor accept`
 };
 
 struct PageRequest {

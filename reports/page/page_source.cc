@@ -15,11 +15,6 @@ constexpr std::size_t kLongestAddress = 1000;
 constexpr std::size_t kShortestCommit = 7;
 constexpr std::size_t kLongestCommit = 64;
 
-bool is_part_of_address(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         std::string_view("-._~/").find(c) != std::string_view::npos;
-}
-
 bool is_commit(std::string_view text) {
   return text.size() >= kShortestCommit && text.size() <= kLongestCommit &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -41,7 +36,7 @@ Site site_of(const Subject& subject) {
   const std::size_t host_ends = path.find('/');
   const bool has_name =
       host_ends != std::string_view::npos && path.find('/', host_ends + 1) < path.size() - 1;
-  if (!has_name || !std::ranges::all_of(path, is_part_of_address) || path.find("..") != path.npos) return {};
+  if (!has_name || !std::ranges::all_of(path, stands_in_address) || path.find("..") != path.npos) return {};
   const std::string_view host = path.substr(0, host_ends);
   if (host.find("github") != host.npos) return {address, ""};
   return host.find("gitlab") != host.npos ? Site{address, "/-"} : Site{};

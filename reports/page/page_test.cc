@@ -16,7 +16,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/temp_dir.h"
-#include "reports/resolve/test_journal.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_logs.h"
@@ -24,6 +23,7 @@
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
+#include "reports/resolve/test_journal.h"
 
 namespace proctor {
 namespace {
@@ -39,9 +39,8 @@ std::string page_of(const PageRequest& request) {
 }
 
 std::string page_of(const ResolvedRun& model, const fs::path& run_dir = {}) {
-  const RunResults results = results_of(model);
   PageRequest request;
-  request.runs.push_back({.resolved = model, .results = results, .run_dir = run_dir, .link = ""});
+  request.runs.push_back({.resolved = model, .run_dir = run_dir, .link = ""});
   return page_of(request);
 }
 
@@ -186,8 +185,9 @@ TEST(Page, GivesTheAttemptsOfWhatIsBad) {
   ASSERT_EQ(details.size(), 1U);
   const json& attempt = details[0]["attempts"][0];
   EXPECT_EQ(attempt["failures"][0]["message"], "the bytes differ");
-  EXPECT_EQ(attempt["failures"][0]["at"], "copy.cc:7");
-  EXPECT_EQ(attempt["devices"][0], "xpu:0000:03:00.0");
+  EXPECT_EQ(attempt["failures"][0]["facts"][0], json({"At", "copy.cc:7"}));
+  EXPECT_EQ(attempt["facts"][0], json({"Devices", "xpu:0000:03:00.0"}));
+  EXPECT_EQ(details[0]["facts"][0], json({"Whose problem", "code"}));
 }
 
 TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
@@ -214,8 +214,7 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
   }
   events.front() = plan_of(cases);
   const ResolvedRun model = model_of(events);
-  const RunResults results = results_of(model);
-  PageRequest request{.runs = {{.resolved = model, .results = results}}, .budget = 3'200'000};
+  PageRequest request{.runs = {{.resolved = model}}, .budget = 3'200'000};
   const std::string page = page_of(request);
   EXPECT_LE(page.size(), request.budget);
   EXPECT_THAT(between(page, "id=\"left-out\">", "</p>"), HasSubstr("cases are not in the list"));
@@ -238,7 +237,7 @@ TEST(Page, SaysWhatChanged) {
   const RunResults now = results_of(after);
   const Comparison comparison = compare(old, now);
   PageRequest request;
-  request.runs.push_back({.resolved = after, .results = now, .changes = PageChanges{old, comparison}});
+  request.runs.push_back({.resolved = after, .changes = PageChanges{old, comparison}});
   const std::string page = page_of(request);
   const std::string changes = between(page, "What changed</h2>", "</section>");
   EXPECT_THAT(changes, HasSubstr("regression: 1</summary>"));
@@ -253,13 +252,12 @@ TEST(Page, SaysInOneLineThatNothingChanged) {
   const RunResults results = results_of(model);
   const Comparison nothing = compare(results, results);
   PageRequest request;
-  request.runs.push_back({.resolved = model, .results = results, .changes = PageChanges{results, nothing}});
+  request.runs.push_back({.resolved = model, .changes = PageChanges{results, nothing}});
   EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before, 1 of them bad.</p>"));
 }
 
 TEST(Page, SaysSinceWhenACaseIsBad) {
   const ResolvedRun model = model_of(one_bad());
-  const RunResults results = results_of(model);
   Past past;
   past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
                {.run_id = "b", .started = "2026-01-02T00:00:00Z", .stack = "xpu.driver 1 -> 2"},
@@ -270,7 +268,7 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
   past.cases = {{pass}, {pass, fail, skip}};
   past.flakiness = {std::nullopt, Flakiness{.runs = 10, .disagreeing = 2, .low = 0.05, .high = 0.5}};
   PageRequest request;
-  request.runs.push_back({.resolved = model, .results = results, .past = &past});
+  request.runs.push_back({.resolved = model, .past = &past});
   const std::string page = page_of(request);
   EXPECT_THAT(page, HasSubstr("2026-01-02 00:00:00 UTC <small>2 runs</small>"));
   const json list = block_of(page, "list");
@@ -279,6 +277,17 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
   EXPECT_EQ(at(list, "flaky", 1), 200);
   EXPECT_EQ(at(list, "flaky", 0), -1);
   EXPECT_EQ(block_of(page, "past")["runs"][0][1][4], "xpu.driver 1 -> 2");
+}
+
+TEST(Page, ShowsTheHighestFiguresOfADevice) {
+  std::vector<Event> events = one_bad();
+  for (const std::size_t at : {std::size_t{2}, std::size_t{5}}) {
+    auto& end = std::get<AttemptEnded>(events[at]);
+    end.telemetry.devices = {
+        {"xpu:0000:03:00.0", {{.name = "temperature", .peak = 60.0 + static_cast<double>(at)}}}};
+  }
+  const std::string devices = between(page_of(model_of(events)), "Devices</h2>", "</section>");
+  EXPECT_THAT(devices, HasSubstr("data-label=\"Peaks\">65 C</td>"));
 }
 
 TEST(Page, ShowsSeveralRunsAsOne) {
@@ -291,11 +300,9 @@ TEST(Page, ShowsSeveralRunsAsOne) {
     return events;
   }());
   const ResolvedRun bad = model_of(one_bad());
-  const RunResults of_good = results_of(good);
-  const RunResults of_bad = results_of(bad);
   PageRequest request;
-  request.runs.push_back({.resolved = good, .results = of_good, .link = "../a/"});
-  request.runs.push_back({.resolved = bad, .results = of_bad});
+  request.runs.push_back({.resolved = good, .link = "../a/"});
+  request.runs.push_back({.resolved = bad});
   const std::string page = page_of(request);
   EXPECT_THAT(page, HasSubstr("Red: 1 of 3 cases not good</h1>"));
   EXPECT_THAT(page, HasSubstr("href=\"../a/index.html\""));
@@ -468,19 +475,19 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
                       .red = {{.says = {"x"}, .cases = std::vector<std::string>(20)}}};
   const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
   PageNames names;
-  names.add({.runs = {{.resolved = rich, .results = now, .changes = PageChanges{old, changed}}},
+  names.add({.runs = {{.resolved = rich, .changes = PageChanges{old, changed}}},
              .gate = &gate,
              .coverage = &coverage});
-  names.add({.runs = {{.resolved = before, .results = old, .past = &past}}});
-  names.add({.runs = {{.resolved = before, .results = old, .link = "", .changes = PageChanges{old, same}},
-                      {.resolved = rich, .results = now}},
-             .files_beside = {"report.json"}});
+  names.add({.runs = {{.resolved = before, .past = &past}}});
+  names.add(
+      {.runs = {{.resolved = before, .link = "", .changes = PageChanges{old, same}}, {.resolved = rich}},
+       .files_beside = {"report.json"}});
   AcceptReport accept{.devices = {{.id = "a", .verdict = AcceptVerdict::kRejected, .next = "proctor accept"},
                                   {.id = "b", .next = "Ask the vendor."}}};
   accept.devices.front().findings.resize(2);
   accept.devices.front().steps.resize(1);
   accept.devices.front().figures.resize(1);
-  names.add({.runs = {{.resolved = before, .results = old, .accept = {.report = accept, .warning = "x"}}}});
+  names.add({.runs = {{.resolved = before, .accept = {.report = accept, .warning = "x"}}}});
   const std::set<std::string> shown = names_in(page_template(), R"(\{\{[#^/{]?(\w+)\}\})");
   EXPECT_THAT(only_in(shown, names.given()), testing::IsEmpty());
   EXPECT_THAT(only_in(names.given(), shown), testing::IsEmpty());

@@ -3,23 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 #include "harness/core/digest.h"
+#include "harness/core/hex.h"
 #include "harness/core/text.h"
 #include "reports/formats/text_output.h"
 #include "reports/resolve/log_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
-namespace {
-
-int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
-
-}  // namespace
-
 std::string page_text(std::string_view bytes) {
   if (stands_for_itself<>(bytes)) return std::string(bytes);
   return without_hidden_controls(clean_text(bytes));
@@ -32,47 +28,40 @@ std::string page_line(std::string_view bytes, std::size_t limit) {
 
 std::string html_escaped(std::string_view text) {
   if (stands_for_itself<'&', '<', '>', '"', '\''>(text)) return std::string(text);
+  constexpr std::array<std::pair<char, std::string_view>, 5> kEntities = {
+      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}}};
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
+    const auto* entity = std::ranges::find(kEntities, c, &std::pair<char, std::string_view>::first);
+    if (entity == kEntities.end())
+      out += c;
+    else
+      out += entity->second;
+  }
+  return out;
+}
+
+bool stands_in_address(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         std::string_view("-._~/").find(c) != std::string_view::npos;
+}
+
+std::string in_address(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (stands_in_address(c)) {
+      out += c;
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
     }
   }
   return out;
 }
 
 std::string file_address(const std::string& file) {
-  if (!is_below_run_directory(file)) return "";
-  std::string out;
-  out.reserve(file.size());
-  for (const char c : file) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool stands =
-        (byte < 0x80 && std::isalnum(byte) != 0) || c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
-    if (stands) {
-      out += c;
-    } else {
-      fmt::format_to(std::back_inserter(out), "%{:02X}", byte);
-    }
-  }
-  return out;
+  return is_below_run_directory(file) ? in_address(file) : "";
 }
 
 std::string base64(std::string_view bytes) {
@@ -90,11 +79,9 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string policy_digest(std::string_view text) {
-  const std::string hex = sha256_hex(text);
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes += static_cast<char>(digit_of(hex[i]) * 16 + digit_of(hex[i + 1]));
-  return "'sha256-" + base64(bytes) + "'";
+  std::array<char, 32> bytes{};
+  from_hex(sha256_hex(text), bytes);
+  return "'sha256-" + base64({bytes.data(), bytes.size()}) + "'";
 }
 
 }  // namespace proctor

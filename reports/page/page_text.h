@@ -14,6 +14,10 @@ std::string page_line(std::string_view bytes, std::size_t limit = 400);
 // A text as that of an element, or within quotes as the value of an attribute.
 std::string html_escaped(std::string_view text);
 
+// A text as a part of an address, and whether a character of it stands for itself.
+std::string in_address(std::string_view text);
+bool stands_in_address(char c);
+
 // A file below a run directory as a part of a relative address; "" for a file that is not below it.
 std::string file_address(const std::string& file);
 

@@ -11,13 +11,13 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/resolve/devices.h"
-#include "reports/resolve/device_verdict.h"
-#include "reports/resolve/run_end.h"
-#include "reports/resolve/rerun.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_source.h"
+#include "reports/resolve/device_verdict.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/rerun.h"
+#include "reports/resolve/run_end.h"
 
 namespace proctor {
 namespace {
@@ -26,26 +26,23 @@ using nlohmann::json;
 
 // A run of `proctor accept` exits with the code of its acceptance.
 int code_of_run(const PageRun& run) {
-  return run.accept.report ? run.accept.report->exit_code : run.results.exit_code;
+  return run.accept.report ? run.accept.report->exit_code : run.resolved.shell_exit_code;
 }
 
-// The exit code that says most, as ./dev and CI systems take it of several runs.
-int worst_code(const PageRequest& request) {
-  constexpr std::array kOrder = {kExitUsage, kExitRed, kExitMachine, kExitIncomplete};
-  std::set<int> codes;
-  for (const PageRun& run : request.runs) codes.insert(code_of_run(run));
-  for (const int code : kOrder) {
-    if (codes.contains(code)) return code;
-  }
-  return codes.empty() ? kExitGreen : *codes.rbegin();
-}
-
+// The run whose exit code says most, as ./dev and CI systems take it of several runs; null of a page without runs.
 const PageRun* worst_run(const PageRequest& request) {
-  const int code = worst_code(request);
-  for (const PageRun& run : request.runs) {
-    if (code_of_run(run) == code) return &run;
+  constexpr std::array kOrder = {kExitUsage, kExitRed, kExitMachine, kExitIncomplete};
+  for (const int code : kOrder) {
+    const auto found = std::ranges::find(request.runs, code, code_of_run);
+    if (found != request.runs.end()) return &*found;
   }
-  return nullptr;
+  const auto last = std::ranges::max_element(request.runs, {}, code_of_run);
+  return last == request.runs.end() ? nullptr : &*last;
+}
+
+std::string_view verdict_of_page(const PageRequest& request) {
+  const PageRun* worst = worst_run(request);
+  return worst == nullptr ? "green" : worst->resolved.verdict;
 }
 
 std::string_view code_meaning(int code, std::string_view verdict, const Tally& tally) {
@@ -79,20 +76,32 @@ std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
              : std::nullopt;
 }
 
-// ", 3 flaky"
-std::string flaky_count(const Tally& tally) {
-  return tally.flaky == 0 ? "" : fmt::format(", {} {}", thousands(tally.flaky), words::flaky.one);
+std::size_t count_of(const Tally& tally, Outcome outcome) {
+  return static_cast<std::size_t>(tally.summary[outcome]);
 }
+
+std::size_t planned_of(const Tally& tally) { return static_cast<std::size_t>(tally.summary.planned()); }
+
+// ", 3 skipped"; "" for none.
+std::string and_count(std::size_t count, std::string_view words) {
+  return count == 0 ? "" : fmt::format(", {} {}", thousands(count), words);
+}
+
+std::string flaky_count(const Tally& tally) { return and_count(tally.flaky, words::flaky.one); }
 
 // Beside what is wrong with a device: "233 of 235 cases passed, 2 failed".
 std::string counts_sentence(const Tally& tally) {
-  const auto count = [&](Outcome outcome) { return static_cast<std::size_t>(tally.summary[outcome]); };
-  const std::size_t unrun = count(Outcome::kNotrun);
-  std::string text = fmt::format("{} of {} passed", thousands(count(Outcome::kPass)),
-                                 counted(static_cast<std::size_t>(tally.summary.planned()), words::cases));
-  if (tally.bad > unrun) text += fmt::format(", {} failed", thousands(tally.bad - unrun));
-  if (unrun > 0) text += fmt::format(", {} {}", thousands(unrun), words::not_run.one);
-  return text + flaky_count(tally);
+  const std::size_t unrun = count_of(tally, Outcome::kNotrun);
+  const std::size_t failed = tally.bad - std::min(tally.bad, unrun);
+  return fmt::format("{} of {} passed", thousands(count_of(tally, Outcome::kPass)),
+                     counted(planned_of(tally), words::cases)) +
+         and_count(failed, "failed") + and_count(unrun, words::not_run.one) + flaky_count(tally);
+}
+
+std::string capitalised(std::string_view text) {
+  std::string word(text);
+  if (!word.empty()) word.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
+  return word;
 }
 
 std::string_view look_of_run(std::string_view verdict) {
@@ -101,42 +110,32 @@ std::string_view look_of_run(std::string_view verdict) {
 }
 
 std::string good_sentence(const Tally& tally) {
-  std::string text =
-      fmt::format("Good: {} passed", thousands(static_cast<std::size_t>(tally.summary[Outcome::kPass])));
-  const auto add = [&](Outcome outcome, std::string_view words) {
-    if (const int count = tally.summary[outcome]; count > 0)
-      text += fmt::format(", {} {}", thousands(static_cast<std::size_t>(count)), words);
-  };
-  add(Outcome::kXfail, "failed as known");
-  add(Outcome::kXpass, "passed unexpectedly");
-  add(Outcome::kSkip, "skipped");
-  return text + flaky_count(tally);
+  return fmt::format("Good: {} passed", thousands(count_of(tally, Outcome::kPass))) +
+         and_count(count_of(tally, Outcome::kXfail), "failed as known") +
+         and_count(count_of(tally, Outcome::kXpass), "passed unexpectedly") +
+         and_count(count_of(tally, Outcome::kSkip), "skipped") + flaky_count(tally);
+}
+
+// "37 of 10,000 cases"
+std::string share_of_cases(std::size_t count, const Tally& tally) {
+  return thousands(count) + " of " + counted(planned_of(tally), words::cases);
 }
 
 std::string sentence(const PageRequest& request, const Tally& tally) {
-  const auto planned = static_cast<std::size_t>(tally.summary.planned());
-  const PageRun* worst = worst_run(request);
-  const std::string_view verdict = worst == nullptr ? "green" : std::string_view(worst->results.verdict);
-  const std::string bad = fmt::format("{} of {} not good{}", thousands(tally.bad),
-                                      counted(planned, words::cases), flaky_count(tally));
-  const auto unrun = static_cast<std::size_t>(tally.summary[Outcome::kNotrun]);
+  const std::string_view verdict = verdict_of_page(request);
   if (verdict == "green") return good_sentence(tally);
+  const auto& problems = worst_run(request)->resolved.problems;
   if (verdict == "incomplete" || verdict == "interrupted") {
-    const std::string what = verdict == "incomplete" ? "Incomplete" : "Interrupted";
-    if (unrun == 0 && worst != nullptr) {
-      const auto& problems = worst->resolved.problems;
-      return what + ": " + (problems.empty() ? good_sentence(tally) : problems.front().title);
-    }
-    return fmt::format("{}: {} of {} {}", what, thousands(unrun), counted(planned, words::cases),
-                       words::not_run.one);
+    const std::size_t unrun = count_of(tally, Outcome::kNotrun);
+    const std::string what = capitalised(verdict) + ": ";
+    if (unrun > 0) return fmt::format("{}{} {}", what, share_of_cases(unrun, tally), words::not_run.one);
+    return what + (problems.empty() ? good_sentence(tally) : problems.front().title);
   }
-  const std::string who = verdict == "machine" ? "The machine is red" : "Red";
-  if (tally.bad > 0) return who + ": " + bad;
-  const auto& problems = worst->resolved.problems;
-  if (!problems.empty() && problems.front().name == "flaky")
-    return fmt::format("{}: {} of {} {}", who, thousands(tally.flaky), counted(planned, words::cases),
-                       words::flaky.one);
-  return who + ": " + (problems.empty() ? "no case of its own explains it" : problems.front().title);
+  const std::string who = verdict == "machine" ? "The machine is red: " : "Red: ";
+  if (tally.bad > 0) return who + share_of_cases(tally.bad, tally) + " not good" + flaky_count(tally);
+  if (problems.empty()) return who + "no case of its own explains it";
+  if (problems.front().name != kFlakyProblem) return who + problems.front().title;
+  return fmt::format("{}{} {}", who, share_of_cases(tally.flaky, tally), words::flaky.one);
 }
 
 json about_run(const PageRun& run) {
@@ -168,21 +167,18 @@ json simulated_notice(const PageRequest& request) {
 
 json outcome_counts(const Tally& tally) {
   json counts = json::array();
-  const auto add = [&counts](std::size_t count, json badge_fields, const std::string& state) {
+  const auto add = [&counts](std::size_t count, std::string_view look, std::string_view text,
+                             const std::string& state) {
     if (count == 0) return;
-    badge_fields["href"] = "#" + state;
-    counts.push_back(std::move(badge_fields));
+    counts.push_back(badge(look, text));
+    counts.back().update({{"href", "#" + state}, {"strong", count}});
   };
   for (const Outcome outcome : kAllOutcomes) {
-    const auto count = static_cast<std::size_t>(tally.summary[outcome]);
     const std::string name(to_string(outcome));
-    json shown = badge(look_of(outcome), name);
-    shown["strong"] = count;
-    add(count, std::move(shown), "outcome=" + name);
+    add(count_of(tally, outcome), look_of(outcome), name, "outcome=" + name);
   }
-  add(tally.flaky, badge("flaky", fmt::format("{} {}", thousands(tally.flaky), words::flaky.one)),
-      "look=flaky");
-  add(tally.fresh, badge("bad", fmt::format("{} {}", thousands(tally.fresh), words::fresh.one)), "new=1");
+  add(tally.flaky, "flaky", words::flaky.one, "look=flaky");
+  add(tally.fresh, "bad", words::fresh.one, "new=1");
   return counts;
 }
 
@@ -211,15 +207,7 @@ json share_of_looks(const Tally& tally) {
 std::string_view look_of_page(const PageRequest& request) {
   if (const PageGate* gate = gate_of_page(request)) return gate->green ? "good" : "bad";
   if (const AcceptReport* accept = acceptance_of_page(request)) return look_of_acceptance(*accept);
-  const PageRun* worst = worst_run(request);
-  return look_of_run(worst == nullptr ? "green" : std::string_view(worst->results.verdict));
-}
-
-std::string word_of_run(const std::string& verdict) {
-  if (verdict.empty()) return "";
-  std::string word = verdict;
-  word.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
-  return word;
+  return look_of_run(verdict_of_page(request));
 }
 
 // What is the matter with a run beside its cases.
@@ -254,7 +242,7 @@ json doubts_of_devices(const PageRequest& request) {
             {{"sentence", devices->sentence}, {"ask", devices->advice}, {"command", devices->command}});
       continue;
     }
-    const auto doubts = run.resolved.device_doubts;
+    const auto& doubts = run.resolved.device_doubts;
     for (std::size_t i = 0; i < doubts.size(); ++i) {
       const bool is_last = i + 1 == doubts.size();
       list.push_back({{"sentence", doubts[i].sentence},
@@ -275,9 +263,7 @@ json ignored_files(const PageRequest& request) {
 }
 
 json device_fields(const DeviceVerdict& verdict) {
-  json more = json::array();
-  for (const std::string& sentence : verdict.more) more.push_back({{"said", sentence}});
-  return {{"more", more}, {"ask", verdict.advice}, {"command", verdict.command}};
+  return {{"more", said_lines(verdict.more)}, {"ask", verdict.advice}, {"command", verdict.command}};
 }
 
 // A title is no sentence.
@@ -330,9 +316,8 @@ json problem_tile(const Tally& tally, Blame blame, std::string_view what) {
 
 const PageGate* gate_of_page(const PageRequest& request) {
   if (request.gate == nullptr) return nullptr;
-  const bool is_judged = std::ranges::any_of(request.runs, [&](const PageRun& run) {
-    return request.gate->journals.contains(run.results.journal_sha256);
-  });
+  const bool is_judged = std::ranges::any_of(
+      request.runs, [&](const PageRun& run) { return request.gate->journals.contains(run.journal_sha256); });
   return is_judged ? request.gate : nullptr;
 }
 
@@ -341,16 +326,16 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
   Tally tally;
   for (std::size_t i = 0; i < request.runs.size(); ++i) {
     if (run && i != *run) continue;
-    const Summary summary = request.runs[i].resolved.summary;
+    const Summary& summary = request.runs[i].resolved.summary;
     for (const Outcome outcome : kAllOutcomes) tally.summary[outcome] += summary[outcome];
   }
-  for (const PageCase& test : cases) {
-    if (run && test.run != *run) continue;
-    if (test.odd && result_of(request, test).flaky) ++tally.flaky;
-    if (test.is_new) ++tally.fresh;
-    if (!test.bad) continue;
+  for (const PageCase& shown : cases) {
+    if (run && shown.run != *run) continue;
+    if (shown.test.flaky) ++tally.flaky;
+    if (shown.is_new) ++tally.fresh;
+    if (!shown.test.bad) continue;
     ++tally.bad;
-    ++tally.blames.at(static_cast<std::size_t>(test.blame));
+    ++tally.blames.at(static_cast<std::size_t>(shown.test.problem));
   }
   return tally;
 }
@@ -366,10 +351,9 @@ json title_section(const PageView& view) {
 json verdict_section(const PageView& view) {
   const PageRequest& request = view.request;
   const PageRun* worst = worst_run(request);
-  const std::string verdict = worst == nullptr ? "green" : worst->results.verdict;
   const PageGate* gate = gate_of_page(request);
   const std::string_view look = look_of_page(request);
-  const int code = worst_code(request);
+  const int code = worst == nullptr ? kExitGreen : code_of_run(*worst);
   const auto devices = devices_of_page(request);
   const AcceptReport* accept = acceptance_of_page(request);
   return {{"look", look},
@@ -382,23 +366,22 @@ json verdict_section(const PageView& view) {
           {"device", devices ? device_fields(*devices) : json()},
           {"whys", gate == nullptr ? json() : red_sentences(*gate)},
           {"code", std::to_string(code)},
-          {"meaning", accept != nullptr ? exit_words(*accept) : code_meaning(code, verdict, view.tally)},
+          {"meaning", accept != nullptr ? exit_words(*accept)
+                                        : code_meaning(code, verdict_of_page(request), view.tally)},
           {"accept_command", accept != nullptr ? accept->command_line : ""},
           {"ignored", ignored_files(request)},
           {"of_runs", problems_of_runs(view)},
           {"doubts", doubts_of_devices(request)},
           {"run", view.several() || worst == nullptr ? json() : about_run(*worst)},
           {"runs", view.several() ? counted(request.runs.size(), words::runs) : ""},
-          {"cases", counted(static_cast<std::size_t>(view.tally.summary.planned()), words::cases)},
+          {"cases", counted(planned_of(view.tally), words::cases)},
           {"simulated", simulated_notice(request)},
-          {"counts", accept != nullptr ? json() : json::object({{"list", outcome_counts(view.tally)}})},
+          {"counts", accept != nullptr ? json() : listed(outcome_counts(view.tally))},
           {"share", accept != nullptr ? json() : share_of_looks(view.tally)}};
 }
 
 json bar_section(const PageView& view) {
-  const PageRun* worst = worst_run(view.request);
   const PageGate* gate = gate_of_page(view.request);
-  const std::string verdict = worst == nullptr ? "green" : worst->results.verdict;
   const AcceptReport* accept = acceptance_of_page(view.request);
   const std::string_view look = look_of_page(view.request);
   json links = json::array();
@@ -406,8 +389,8 @@ json bar_section(const PageView& view) {
                    {"look", look},
                    {"sign", sign_of(look)},
                    {"text", gate != nullptr     ? gate_word(*gate)
-                            : accept != nullptr ? word_of_run(std::string(to_string(accept->verdict)))
-                                                : word_of_run(verdict)}});
+                            : accept != nullptr ? capitalised(to_string(accept->verdict))
+                                                : capitalised(verdict_of_page(view.request))}});
   const auto add = [&links](const char* href, std::string_view text, std::size_t count) {
     if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
   };
@@ -417,11 +400,11 @@ json bar_section(const PageView& view) {
   }
   if (accept != nullptr) {
     add("#acceptance", words::devices.one, accept->devices.size());
-    add("#details", "Details", static_cast<std::size_t>(view.tally.summary.planned()));
+    add("#details", "Details", planned_of(view.tally));
     return json::object({{"links", links}});
   }
   add("#causes", "Causes", cause_count(view));
-  add("#cases", words::cases_heading.one, static_cast<std::size_t>(view.tally.summary.planned()));
+  add("#cases", words::cases_heading.one, planned_of(view.tally));
   add("#devices", words::devices.one, devices.size());
   return json::object({{"links", links}});
 }
@@ -434,15 +417,13 @@ json reports_section(const PageView& view) {
     const Tally tally = tally_of(view.request, view.cases, i);
     const RunPlanned& plan = run.resolved.plan;
     std::set<std::string> stacks;
-    for (const Variant& variant : run.results.variants) stacks.insert(variant.stack);
+    for (const Variant& variant : run.resolved.variants) stacks.insert(variant.stack);
     const auto& accept = run.accept.report;
     const std::string verdict = fmt::format(
-        "{} (exit {})", accept ? to_string(accept->verdict) : run.results.verdict, code_of_run(run));
+        "{} (exit {})", accept ? to_string(accept->verdict) : run.resolved.verdict, code_of_run(run));
     table.add({{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
-               json::object(
-                   {{"badge", badge(accept ? look_of_acceptance(*accept) : look_of_run(run.results.verdict),
-                                    verdict)}}),
-               linked(static_cast<std::size_t>(tally.summary.planned()), "run=" + std::to_string(i)),
+               badge_cell(accept ? look_of_acceptance(*accept) : look_of_run(run.resolved.verdict), verdict),
+               linked(planned_of(tally), "run=" + std::to_string(i)),
                tally.bad,
                time_text(plan.started),
                plan.hostname,

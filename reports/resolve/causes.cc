@@ -115,7 +115,8 @@ std::string cause_key(const ResolvedCase& test) {
 void resolve_causes(ResolvedRun& run) {
   std::vector<CauseGroup> groups;
   std::map<std::string, std::size_t> known;
-  for (const ResolvedCase& test : run.cases) {
+  for (ResolvedCase& test : run.cases) {
+    test.cause = kNoCause;
     const bool failed = test.bad || test.moved;
     if (!failed && !test.flaky) continue;
     if (test.attempts.empty() && test.verdict.outcome == Outcome::kNotrun) continue;
@@ -131,6 +132,9 @@ void resolve_causes(ResolvedRun& run) {
     return std::tuple(group.is_flaky, group.is_moved, !group.is_new,
                       -static_cast<std::int64_t>(group.cases.size()));
   });
+  for (std::uint32_t number = 0; number < groups.size(); ++number) {
+    for (const ResolvedCase* test : groups[number].cases) run.cases[test->index].cause = number;
+  }
   run.failures = count_failures(groups);
   run.causes = std::move(groups);
 }
@@ -160,7 +164,7 @@ std::string whole_message(const ResolvedCase& test) {
     }
   }
   if (std::string words = words_of_listing(test); !words.empty()) return words;
-  return test.flaky && attempt != nullptr ? attempt->headline : test.headline;
+  return message_line(test);
 }
 
 std::string message_beyond_headline(const ResolvedCase& test, std::size_t limit) {

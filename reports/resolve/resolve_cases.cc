@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "harness/core/day.h"
 #include "harness/core/outcome_meaning.h"
+#include "harness/core/words.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/headline.h"
@@ -153,6 +156,7 @@ bool simply_passed(const ResolvedCase& test) {
 void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.marks = marks_of(test);
   test.verdict = verdict_of_case(run, test);
+  test.standing = meaning_of(test.verdict, test.planned.kind).standing;
   test.bad = is_bad(test.verdict.outcome, test.planned.kind);
   test.moved = !test.bad && has_mark(test.marks, Mark::kDeviceSuspect);
   test.flaky = !test.bad && has_mark(test.marks, Mark::kFlaky);
@@ -172,6 +176,36 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.problem = problem_of(run.plan, test);
   test.culprit = culprit_of(run.plan, test);
   if (!simply_passed(test)) resolve_headlines(run, test);
+}
+
+// ---- the variants ----
+
+std::string known_fact(const RunPlanned& plan, std::string_view name) {
+  const auto fact = std::ranges::find(plan.fingerprint, name, &StackFact::name);
+  return fact != plan.fingerprint.end() ? fact->value.value_or("") : "";
+}
+
+std::string models_of(const RunPlanned& plan, const std::string& backend) {
+  std::set<std::string> models;
+  for (const PlannedDevice& device : plan.devices) {
+    if (device.backend == backend) models.insert(device.name);
+  }
+  return joined({models.begin(), models.end()}, " + ");
+}
+
+void resolve_variants(ResolvedRun& run) {
+  const std::string stack = known_fact(run.plan, "image.stack");
+  std::map<std::tuple<std::string_view, std::string_view, bool>, std::uint32_t> numbers;
+  run.variants.clear();
+  for (ResolvedCase& test : run.cases) {
+    const PlannedCase& planned = test.planned;
+    const auto [found, is_first] =
+        numbers.try_emplace({planned.suite, planned.backend, test.simulated}, numbers.size());
+    test.variant = found->second;
+    if (!is_first) continue;
+    run.variants.push_back(
+        {planned.suite, planned.backend, stack, models_of(run.plan, planned.backend), test.simulated});
+  }
 }
 
 // ---- the sums ----
@@ -242,6 +276,7 @@ void resolve_cases(ResolvedRun& run) {
     resolve_case(run, test);
     ++run.summary[test.verdict.outcome];
   }
+  resolve_variants(run);
   run.suites = suite_sums(run);
   run.known_failures = known_failures_of(run);
   run.whole_plan = whole_plan_of(run);

@@ -1,6 +1,9 @@
 #include "reports/resolve/resolved_case.h"
 
+#include <algorithm>
+
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
@@ -24,6 +27,18 @@ bool passed_after_retry(const Attempt& attempt) {
 }
 
 bool is_proven(const ResolvedCase& test) { return test.verdict.outcome != Outcome::kNotrun; }
+
+int attempt_count(const ResolvedCase& test) {
+  return static_cast<int>(std::ranges::count(test.attempts, false, &Attempt::confirmed_alone));
+}
+
+std::string telling_devices(const ResolvedCase& test) {
+  return test.telling == nullptr ? "" : joined(test.telling->start.devices, "+");
+}
+
+const std::string& message_line(const ResolvedCase& test) {
+  return test.flaky && test.telling != nullptr ? test.telling->headline : test.headline;
+}
 
 std::string RerunLine::of(const std::string& case_id) const {
   return after ? before + shell_quote(case_id) + *after : before;

@@ -97,6 +97,8 @@ struct RerunLine {
   std::string of(const std::string& case_id) const;
 };
 
+inline constexpr std::uint32_t kNoCause = UINT32_MAX;
+
 // The first four members are recorded. The others follow from them and from the run. Pointers lead into the run.
 struct ResolvedCase {
   PlannedCase planned{};
@@ -104,7 +106,11 @@ struct ResolvedCase {
   std::optional<CaseEnded> end{};   // without `case_id`
   std::uint32_t index = 0;          // in ResolvedRun::cases
 
+  std::uint32_t variant = 0;       // in ResolvedRun::variants
+  std::uint32_t cause = kNoCause;  // in ResolvedRun::causes
+
   Verdict verdict{};
+  Standing standing = Standing::kUnrun;
   Marks marks{};                  // of its end and its attempts: sorted, each once
   bool bad = false;               // its verdict is, for a case of its kind
   bool flaky = false;             // bad first and then good, and no device is to blame
@@ -140,5 +146,11 @@ struct ResolvedCase {
 
 // Whether the run has an outcome of the case. What is notrun is left for others.
 bool is_proven(const ResolvedCase& test);
+// Returns the number of its attempts, without those that an attempt alone replaces.
+int attempt_count(const ResolvedCase& test);
+// Returns the ids of the devices of ResolvedCase::telling, joined by '+'.
+std::string telling_devices(const ResolvedCase& test);
+// Returns the headline of a bad case, or of the bad attempt of a flaky one.
+const std::string& message_line(const ResolvedCase& test);
 
 }  // namespace proctor

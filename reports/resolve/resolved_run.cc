@@ -21,6 +21,14 @@ std::string DeviceVerdict::command_in(const std::string& run_dir) const {
   return command.substr(0, at) + shell_quote(run_dir) + command.substr(at + kRunDirectory.size());
 }
 
+std::string to_string(const Variant& variant) {
+  std::string text = variant.suite;
+  if (variant.backend != "none" && !variant.backend.empty()) text += "." + variant.backend;
+  if (!variant.device_model.empty()) text += " on " + variant.device_model;
+  if (!variant.stack.empty()) text += ", stack " + variant.stack;
+  return text + (variant.simulated ? ", simulated" : "");
+}
+
 std::string days_left_words(int days) {
   if (days == 0) return "the last day";
   const int count = std::abs(days);

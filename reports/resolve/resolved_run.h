@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,20 @@ struct Summary {
   // All cases except those that are skip or notrun.
   int executed() const;
 };
+
+// Where a suite ran, as far as it makes a result another one.
+struct Variant {
+  std::string suite{};
+  std::string backend{};
+  std::string stack{};  // the name of the stack of the image; "" outside of one
+  // The models of the backend's devices that the run had, sorted, each once, with " + " between. Which of them a case got
+  // is chance, and would make it another variant in each run.
+  std::string device_model{};
+  bool simulated = false;
+
+  friend auto operator<=>(const Variant&, const Variant&) = default;
+};
+std::string to_string(const Variant& variant);  // "memory.xpu on Intel Data Center GPU Max 1550, simulated"
 
 // The cases of one suite on one backend.
 struct SuiteSum {
@@ -152,7 +167,8 @@ struct ResolvedRun {
   // ---- what follows ----
   bool simulated = false;  // the run proves nothing about hardware
   Summary summary{};
-  std::vector<SuiteSum> suites{};  // by suite and backend
+  std::vector<SuiteSum> suites{};    // by suite and backend
+  std::vector<Variant> variants{};  // in the order of their first cases
   // Of failures and of flaky cases. The ones that decide come first: failures before flaky cases, new ones before old ones,
   // then those with the most cases.
   std::vector<CauseGroup> causes{};

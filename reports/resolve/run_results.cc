@@ -7,7 +7,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "harness/core/digest.h"
@@ -18,19 +17,6 @@
 
 namespace proctor {
 namespace {
-
-std::string known_fact(const RunPlanned& plan, std::string_view name) {
-  const auto fact = std::ranges::find(plan.fingerprint, name, &StackFact::name);
-  return fact != plan.fingerprint.end() ? fact->value.value_or("") : "";
-}
-
-std::string models_of(const RunPlanned& plan, const std::string& backend) {
-  std::set<std::string> models;
-  for (const PlannedDevice& device : plan.devices) {
-    if (device.backend == backend) models.insert(device.name);
-  }
-  return joined({models.begin(), models.end()}, " + ");
-}
 
 // What the files of the machine say, what drivers say of themselves, and of simulated devices what was made of them. That a
 // run has no faults is known, so that one which has some differs by them.
@@ -87,71 +73,33 @@ std::vector<UsedDevice> used_devices(const ResolvedRun& run) {
   return devices;
 }
 
-class Collector {
- public:
-  Collector(const ResolvedRun& run, RunResults& results) : run_(run), results_(results) {
-    stack_ = known_fact(run.plan, "image.stack");
-  }
+CaseResult result_of(const ResolvedCase& test) {
+  CaseResult result{.id = test.planned.id,
+                    .variant = test.variant,
+                    .verdict = test.verdict,
+                    .standing = test.standing,
+                    .attempts = attempt_count(test),
+                    .flaky = test.flaky,
+                    .duration_ms = test.duration_ms,
+                    .device = telling_devices(test)};
+  if (test.telling != nullptr && test.telling->end) result.measures = test.telling->end->measures;
+  return result;
+}
 
-  void add(const ResolvedCase& test) {
-    CaseResult result;
-    result.id = test.planned.id;
-    result.variant = variant_of(test);
-    result.verdict = test.verdict;
-    result.standing = meaning_of(result.verdict, test.planned.kind).standing;
-    result.attempts = static_cast<int>(std::ranges::count(test.attempts, false, &Attempt::confirmed_alone));
-    result.flaky = test.flaky;
-    const bool failed = result.standing != Standing::kPassing || test.moved;
-    if (failed || result.flaky) add_cause(test, result);
-    result.duration_ms = test.duration_ms;
-    if (const Attempt* attempt = test.telling) {
-      result.device = joined(attempt->start.devices, "+");
-      if (attempt->end) result.measures = attempt->end->measures;
-    }
-    results_.cases.push_back(std::move(result));
-  }
-
- private:
-  std::uint32_t variant_of(const ResolvedCase& test) {
-    const PlannedCase& planned = test.planned;
-    const Variant variant{planned.suite, planned.backend, stack_, models(planned.backend), test.simulated};
+void add_cases(const ResolvedRun& run, RunResults& results) {
+  std::map<std::string, std::uint32_t> causes;
+  results.cases.reserve(run.cases.size());
+  for (const ResolvedCase& test : run.cases) {
+    CaseResult& result = results.cases.emplace_back(result_of(test));
+    if (test.standing == Standing::kPassing && !test.moved && !test.flaky) continue;
     const auto [found, is_new] =
-        variants_.try_emplace(variant, static_cast<std::uint32_t>(results_.variants.size()));
-    if (is_new) results_.variants.push_back(variant);
-    return found->second;
+        causes.try_emplace(cause_key(test), static_cast<std::uint32_t>(results.causes.size()));
+    if (is_new) results.causes.push_back({found->first, test.headline});
+    set_cause(results, found->second, test.headline, result);
   }
-
-  const std::string& models(const std::string& backend) {
-    const auto [found, is_new] = models_.try_emplace(backend);
-    if (is_new) found->second = models_of(run_.plan, backend);
-    return found->second;
-  }
-
-  void add_cause(const ResolvedCase& test, CaseResult& result) {
-    const auto [found, is_new] =
-        causes_.try_emplace(cause_key(test), static_cast<std::uint32_t>(results_.causes.size()));
-    std::string text = test.headline;
-    if (is_new) results_.causes.push_back({found->first, text});
-    set_cause(results_, found->second, std::move(text), result);
-  }
-
-  const ResolvedRun& run_;
-  RunResults& results_;
-  std::string stack_;
-  std::map<std::string, std::string> models_;
-  std::map<Variant, std::uint32_t> variants_;
-  std::map<std::string, std::uint32_t> causes_;
-};
+}
 
 }  // namespace
-
-std::string to_string(const Variant& variant) {
-  std::string text = variant.suite;
-  if (variant.backend != "none" && !variant.backend.empty()) text += "." + variant.backend;
-  if (!variant.device_model.empty()) text += " on " + variant.device_model;
-  if (!variant.stack.empty()) text += ", stack " + variant.stack;
-  return text + (variant.simulated ? ", simulated" : "");
-}
 
 std::string words_of(const RunResults& results, const CaseResult& result) {
   if (!result.text.empty() || result.cause == kNoCause) return result.text;
@@ -180,9 +128,8 @@ RunResults results_of(const ResolvedRun& run) {
   results.verdict = run.verdict;
   results.simulated = run.simulated;
   results.complete = run.ended.has_value();
-  results.cases.reserve(run.cases.size());
-  Collector collector(run, results);
-  for (const ResolvedCase& test : run.cases) collector.add(test);
+  results.variants = run.variants;
+  add_cases(run, results);
   return results;
 }
 

@@ -5,7 +5,6 @@
 // variant, so a simulated one never stands beside one of hardware.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,27 +18,11 @@
 
 namespace proctor {
 
-// Where a suite ran, as far as it makes a result another one.
-struct Variant {
-  std::string suite{};
-  std::string backend{};
-  std::string stack{};  // the name of the stack of the image; "" outside of one
-  // The models of the backend's devices that the run had, sorted, each once, with " + " between. Which of them a case got
-  // is chance, and would make it another variant in each run.
-  std::string device_model{};
-  bool simulated = false;
-
-  friend auto operator<=>(const Variant&, const Variant&) = default;
-};
-std::string to_string(const Variant& variant);  // "memory.xpu on Intel Data Center GPU Max 1550, simulated"
-
 // Cases with equal keys ended alike (cause_key()). The text is the headline of the first of them.
 struct Cause {
   std::string key{};
   std::string text{};
 };
-
-inline constexpr std::uint32_t kNoCause = UINT32_MAX;
 
 struct CaseResult {
   std::string id{};

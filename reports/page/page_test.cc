@@ -281,10 +281,11 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
 
 TEST(Page, ShowsTheHighestFiguresOfADevice) {
   std::vector<Event> events = one_bad();
-  for (const std::size_t at : {std::size_t{2}, std::size_t{5}}) {
-    auto& end = std::get<AttemptEnded>(events[at]);
-    end.telemetry.devices = {
-        {"xpu:0000:03:00.0", {{.name = "temperature", .peak = 60.0 + static_cast<double>(at)}}}};
+  TelemetryFigure figure{};
+  figure.name = "temperature";
+  for (const std::size_t at : {2, 5}) {
+    figure.peak = 60.0 + static_cast<double>(at);
+    std::get<AttemptEnded>(events[at]).telemetry.devices = {{"xpu:0000:03:00.0", {figure}}};
   }
   const std::string devices = between(page_of(model_of(events)), "Devices</h2>", "</section>");
   EXPECT_THAT(devices, HasSubstr("data-label=\"Peaks\">65 C</td>"));

@@ -19,8 +19,8 @@
 
   const number = (value) => value.toLocaleString("en");
   const counted = (count, [one, several]) => (count === 1 ? one : several).replace("{}", number(count));
-  const badge = (look, ...text) =>
-    el("span", { class: `badge ${look}` }, el("span", { class: "sign", "aria-hidden": "true" }, data.signs[look]), " ", text);
+  const sign = (look) => el("span", { class: "sign", "aria-hidden": "true" }, data.signs[look]);
+  const badge = (look, ...text) => el("span", { class: `badge ${look}` }, sign(look), " ", text);
 
   // ---- Data ----
 
@@ -281,7 +281,7 @@
     const outcomes = tally(outcome);
     const chip = (shown, name, count, filter, onclick) =>
       el("button", { type: "button", class: `chip ${shown}`, "aria-pressed": "false", onclick, ...filter },
-        el("span", { class: "sign", "aria-hidden": "true" }, data.signs[shown]), ` ${name} `, el("b", {}, number(count)));
+        sign(shown), ` ${name} `, el("b", {}, number(count)));
     list.chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" }, outcomes.map(([name, count]) =>
       chip(data.looks[name], name, count, { "data-outcome": name }, () => {
         const chosen = new Set(state.outcome.split(",").filter(Boolean));

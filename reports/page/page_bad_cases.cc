@@ -24,9 +24,8 @@ constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
 constexpr int kFewDays = 14;             // that an entry still holds
 
 json plain_case(const ResolvedCase& test) {
-  const std::string_view look = look_of(test);
   return {{"id", test.planned.id},
-          {"badge", badge(look == "good" ? "bad" : look, to_string(test.verdict))},
+          {"badge", badge(look_of(test), to_string(test.verdict))},
           {"message", message_line(test)},
           {"command", test.rerun_command()}};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/page/page_words.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/resolved_run.h"
@@ -130,6 +131,19 @@ std::span<const Look> all_looks() { return kLooks; }
 std::string_view sign_of(std::string_view look) {
   const auto found = std::ranges::find(kLooks, look, &Look::name);
   return found == kLooks.end() ? "?" : found->sign;
+}
+
+std::string_view worst_look(const LookCounts& counts) {
+  for (const std::string_view look : {"bad", "unrun", "flaky", "known", "good", "skip"}) {
+    if (counts.contains(look)) return look;
+  }
+  return "unrun";
+}
+
+std::string_view words_of_look(std::string_view look) {
+  if (look == "flaky") return words::flaky.one;
+  if (look == "unrun") return words::not_run.one;
+  return look == "skip" ? "skipped" : look;
 }
 
 }  // namespace proctor

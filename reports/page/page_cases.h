@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,5 +50,11 @@ std::string_view look_of(const ResolvedCase& test);
 std::string_view look_of(const Verdict& verdict);  // of an attempt
 std::string_view look_of(Outcome outcome);         // of a case that ended so
 std::string_view sign_of(std::string_view look);
+
+// How many cases have each look.
+using LookCounts = std::map<std::string_view, std::size_t>;
+// That of most weight: skipped cases show nothing of the others.
+std::string_view worst_look(const LookCounts& counts);
+std::string_view words_of_look(std::string_view look);  // "bad", "not run"
 
 }  // namespace proctor

@@ -158,10 +158,7 @@ std::string age_of(const PageRun& run, const CauseCases& cause) {
 
 json badge_of_cause(const ResolvedCase& test) {
   if (test.moved) return badge("flaky", "moved");
-  if (!test.bad) return badge("flaky", words::flaky.one);
-  const std::string_view look = look_of(test);
-  const bool is_good = look == "good" && test.telling != nullptr;
-  return badge(look == "good" ? "bad" : look, to_string(is_good ? verdict_of(*test.telling) : test.verdict));
+  return test.bad ? badge(look_of(test), to_string(test.verdict)) : badge("flaky", words::flaky.one);
 }
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {

@@ -567,8 +567,10 @@ class Details {
     write_log(json, run, rank.log);
     json.open_array("facts");
     write_fact(json, words::devices.one, joined(rank.devices, ", "));
-    write_fact(json, "Exit",
-               exit_text(rank.exit_code, rank.exit_signal) + (rank.ended_by_runner ? ", ended by us" : ""));
+    std::vector<std::string> exit = {exit_text(rank.exit_code, rank.exit_signal)};
+    if (rank.ended_by_runner) exit.emplace_back("ended by us");
+    std::erase(exit, "");
+    write_fact(json, "Exit", joined(exit, ", "));
     write_fact(json, "Last step", rank.last_step);
     json.close().close();
   }

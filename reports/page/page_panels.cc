@@ -124,7 +124,7 @@ json weakening(const PageWeakening& one) {
 
 // How the cases of a check ended, or those of all checks of a rule: how many by their looks.
 struct Fared {
-  std::map<std::string_view, std::size_t> looks{};
+  LookCounts looks{};
   std::size_t cases = 0;
   std::vector<std::string> bad{};  // the first ids
 
@@ -141,20 +141,6 @@ struct Fared {
     }
   }
 };
-
-// The worst of them; that some were skipped says nothing of the others.
-std::string_view worst_look(const Fared& fared) {
-  for (const std::string_view look : {"bad", "unrun", "flaky", "known", "good", "skip"}) {
-    if (fared.looks.contains(look)) return look;
-  }
-  return "unrun";
-}
-
-std::string_view words_of(std::string_view look) {
-  if (look == "good" || look == "bad" || look == "known") return look;
-  if (look == "flaky") return words::flaky.one;
-  return look == "skip" ? "skipped" : words::not_run.one;
-}
 
 std::string_view shown_look(const ResolvedCase& test) {
   if (test.bad && test.standing != Standing::kUnrun) return "bad";
@@ -195,8 +181,8 @@ constexpr std::string_view kNotHere = "not in this run";
 
 json fared_cell(const Fared& fared) {
   if (fared.cases == 0) return badge_cell("unrun", kNotHere);
-  const std::string_view look = worst_look(fared);
-  json cell = badge_cell(look, words_of(look));
+  const std::string_view look = worst_look(fared.looks);
+  json cell = badge_cell(look, words_of_look(look));
   if (look == "bad") {
     cell["cases"] = {{"ids", first_of(fared.bad, fared.bad.size(), case_link)},
                      {"more", beyond(fared.looks.at("bad"), fared.bad.size())}};
@@ -207,7 +193,7 @@ json fared_cell(const Fared& fared) {
 json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
   if (rule.checks.empty()) return badge_cell("unrun", "no check");
   const auto view = [&checks](const PageCheck& check) {
-    return json{{"sign", sign_of(worst_look(fared_in(checks, check)))},
+    return json{{"sign", sign_of(worst_look(fared_in(checks, check).looks))},
                 {"check", check.id},
                 {"faults", check.faults.empty() ? "no fault" : joined(check.faults, "; ")}};
   };
@@ -219,14 +205,14 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
 
 // The rules that are bad, the others, and how many there are of each look.
 json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
-  std::map<std::string_view, std::size_t> looks;
+  LookCounts looks;
   PageTable bad({words::rule.one, "In this run", "#Cases", "Checks, and the faults that kill them"},
                 kMostRowBytes);
   PageTable others = bad;
   std::size_t not_here = 0;
   for (const PageRule& rule : coverage.rules) {
     const Fared fared = fared_of(rule, checks);
-    const std::string_view look = worst_look(fared);
+    const std::string_view look = worst_look(fared.looks);
     ++(fared.cases == 0 ? not_here : looks[look]);
     (look == "bad" ? bad : others)
         .add({{{"text", rule.id}, {"small", page_line(joined(rule.sources, "; "), kSourcesBytes)}},
@@ -238,7 +224,7 @@ json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   const auto add = [&summary](std::string_view look, std::size_t count, std::string_view what) {
     summary.push_back(badge_cell(look, fmt::format("{} {}", thousands(count), what)));
   };
-  for (const auto& [look, count] : looks) add(look, count, words_of(look));
+  for (const auto& [look, count] : looks) add(look, count, words_of_look(look));
   if (not_here > 0) add("unrun", not_here, kNotHere);
   const json rest = others.view();
   return {{"rules", counted(coverage.rules.size(), words::rules)},

@@ -24,33 +24,28 @@ constexpr std::size_t kMostEachDeviceBytes = 100'000;
 // ---- Suites ----
 
 struct MatrixCell {
-  std::size_t all = 0, good = 0, bad = 0, flaky = 0, known = 0, skip = 0, unrun = 0;
+  std::size_t all = 0;
+  LookCounts looks{};              // a case that failed and then passed has two
   std::uint32_t oldest = 0;        // the most runs in a row that one of its cases fails
   const PastRun* since = nullptr;  // the first of them
 };
 
 void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& cell) {
   const ResolvedCase& test = shown.test;
+  const bool is_bad = test.bad && test.standing != Standing::kUnrun;
   ++cell.all;
-  if (test.flaky) ++cell.flaky;
-  if (test.bad && test.standing != Standing::kUnrun) {
-    ++cell.bad;
-    if (shown.failing_runs > cell.oldest) {
-      cell.oldest = shown.failing_runs;
-      cell.since = shown.since == kNotThere ? nullptr : &request.runs[shown.run].past->runs[shown.since];
-    }
-    return;
-  }
-  const std::string_view look = look_of(test);
-  ++(look == "good" ? cell.good : look == "known" ? cell.known : look == "skip" ? cell.skip : cell.unrun);
+  ++cell.looks[is_bad ? "bad" : look_of(test)];
+  if (test.flaky) ++cell.looks["flaky"];
+  if (!is_bad || shown.failing_runs <= cell.oldest) return;
+  cell.oldest = shown.failing_runs;
+  cell.since = shown.since == kNotThere ? nullptr : &request.runs[shown.run].past->runs[shown.since];
 }
 
-std::pair<std::string_view, std::string_view> matrix_state(const MatrixCell& cell) {
-  if (cell.bad > 0) return {"bad", "bad"};
-  if (cell.unrun > 0) return {"unrun", words::not_run.one};
-  if (cell.good == 0 && cell.known == 0) return {"skip", "skipped"};
-  if (cell.flaky > 0) return {"flaky", words::flaky.one};
-  return {"good", "good"};
+// Known failures leave a suite good.
+json state_cell(const MatrixCell& cell) {
+  const std::string_view worst = worst_look(cell.looks);
+  const std::string_view look = worst == "known" ? "good" : worst;
+  return badge_cell(look, words_of_look(look));
 }
 
 // A number that is a link, or nothing.
@@ -59,7 +54,7 @@ json count_cell(std::size_t count, const std::string& state) {
 }
 
 json first_failed(const MatrixCell& cell) {
-  if (cell.bad == 0) return nullptr;
+  if (cell.oldest == 0) return nullptr;
   if (cell.since == nullptr) return "this run";
   return {{"text", time_text(cell.since->started)}, {"small", fmt::format("{} runs", cell.oldest)}};
 }
@@ -69,25 +64,15 @@ json model_cell(const std::string& model, bool is_simulated) {
   return model.empty() ? json("simulated") : json{{"text", model}, {"small", "simulated"}};
 }
 
-std::vector<json> matrix_row(std::size_t place, const Variant& variant, const MatrixCell& cell,
-                             bool has_past) {
-  const auto count = [place](std::size_t value, std::string_view state) {
-    return count_cell(value, fmt::format("variant={}{}", place, state));
-  };
-  const auto [look, state] = matrix_state(cell);
-  return {variant.suite,
-          variant.backend == "none" ? "" : variant.backend,
-          variant.stack,
-          model_cell(variant.device_model, variant.simulated),
-          badge_cell(look, state),
-          count(cell.all, ""),
-          count(cell.good, "&look=good"),
-          count(cell.bad, "&look=bad"),
-          count(cell.flaky, "&look=flaky"),
-          count(cell.known, "&look=known"),
-          count(cell.skip, "&look=skip"),
-          count(cell.unrun, "&look=unrun"),
-          has_past ? first_failed(cell) : json()};
+std::vector<json> matrix_row(std::size_t place, const Variant& variant, MatrixCell& cell, bool has_past) {
+  const std::string state = fmt::format("variant={}", place);
+  std::vector<json> cells = {variant.suite,    variant.backend == "none" ? "" : variant.backend,
+                             variant.stack,    model_cell(variant.device_model, variant.simulated),
+                             state_cell(cell), count_cell(cell.all, state)};
+  for (const std::string_view look : {"good", "bad", "flaky", "known", "skip", "unrun"})
+    cells.push_back(count_cell(cell.looks[look], fmt::format("{}&look={}", state, look)));
+  cells.push_back(has_past ? first_failed(cell) : json());
+  return cells;
 }
 
 // ---- Devices ----

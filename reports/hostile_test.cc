@@ -10,13 +10,13 @@
 #include <random>
 #include <span>
 
-#include "harness/core/outcome_meaning.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
 #include "reports/compare/diff.h"
 #include "reports/formats/junit.h"
+#include "reports/formats/outcome_formats.h"
 #include "reports/formats/read_by_others.h"
 #include "reports/formats/text_output.h"
 #include "reports/gate/gate_formats.h"
@@ -235,7 +235,7 @@ TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
       std::map<std::string, std::size_t> expected = {
           {"tests", model.cases.size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
       for (const ResolvedCase& record : model.cases) {
-        const JunitElement element = meaning_of(record.verdict, record.planned.kind).junit;
+        const JunitElement element = formats_of(record).junit;
         if (element == JunitElement::kFailure) ++expected["failures"];
         if (element == JunitElement::kError) ++expected["errors"];
         if (element == JunitElement::kSkipped) ++expected["skipped"];

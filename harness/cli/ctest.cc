@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/console/console.h"
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
@@ -35,6 +34,7 @@
 #include "reports/merge/join.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_text.h"
 
 namespace proctor::cli {
 namespace {

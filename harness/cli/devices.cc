@@ -14,7 +14,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/end_run.h"
 #include "harness/cli/text_table.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/replace_file.h"

@@ -19,7 +19,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/cli/text_table.h"
 #include "harness/core/clock.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"

@@ -17,7 +17,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/backend.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/named_file.h"
 #include "harness/core/text.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "harness/cli/known_failures.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_text.h"
 #include "harness/plan/known_failures_check.h"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/console/console.h"
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
@@ -20,6 +19,7 @@
 #include "reports/pack/packed_run.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
+#include "reports/resolve/run_text.h"
 
 namespace proctor::cli {
 

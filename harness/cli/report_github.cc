@@ -60,12 +60,9 @@ std::string report_file(const std::string& run_dir, const char* name) {
 // A case that was not run has not failed: it is counted in `total` alone.
 std::string count_outputs(const ResolvedRun& run) {
   const Summary& summary = run.summary;
-  const auto failed =
-      std::count_if(run.cases.begin(), run.cases.end(), [&](const ResolvedCase& test) {
-        return test.bad && test.verdict.outcome != Outcome::kNotrun;
-      });
   return fmt::format("total={}\npassed={}\nfailed={}\nskipped={}\nflaky={}\n", summary.planned(),
-                     summary[Outcome::kPass], failed, summary[Outcome::kSkip], run.flaky_cases.count);
+                     summary[Outcome::kPass], run.failures.failed, summary[Outcome::kSkip],
+                     run.failures.flaky);
 }
 
 // A value of several lines would be outputs of its own.

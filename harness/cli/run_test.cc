@@ -213,7 +213,7 @@ TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {
   const Ended ended = run({"--retries", "2"});
   EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
   EXPECT_THAT(ended.out, testing::HasSubstr(
-                             "flaky: 1 of 1 executed, over the policy (fail): --flaky pass:1% allows them"));
+                             "flaky: 1 of 1 executed case, over the policy (fail): --flaky pass:1% allows them"));
   const json entry = report()["cases"][0];
   EXPECT_EQ(entry["outcome"], "pass");
   EXPECT_EQ(entry["marks"], json::array({"flaky"}));

@@ -17,7 +17,7 @@
 #include "harness/cli/slurm_script.h"
 #include "harness/cli/slurm_shards.h"
 #include "harness/cli/slurm_watch.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/named_file.h"
 #include "harness/core/read_file.h"

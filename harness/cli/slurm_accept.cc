@@ -10,7 +10,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/text_table.h"
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/outside_program.h"
 #include "harness/core/read_file.h"
 #include "harness/core/slurm_job.h"

@@ -1,12 +1,13 @@
-// What an outcome means to everybody who reads results: one table, which each writer of a format, the exit codes, the
-// console and the care of devices read in place of a `switch` of their own. A new outcome is a new row, and a new
-// format a new column; docs/reference/outcomes.md shows the table, and a test holds the page to it.
+// What an outcome means: one table, which the exit codes, the console, the history and the care of devices read in place
+// of a `switch` of their own. The table of the report formats is reports/formats/outcome_formats.h. A new outcome is a
+// new row in both; docs/reference/outcomes.md shows them, and a test compares it with them.
 //
-// Nothing shows `notrun` or `xpass` as good: neither is a pass in any column.
+// No column shows `notrun` or `xpass` as good.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "harness/core/outcome.h"
@@ -22,15 +23,8 @@ enum class MeaningOf {
   kForeign,    // of a case of other suites
 };
 
-enum class JunitElement { kNone, kFailure, kError, kSkipped };
-enum class CtrfStatus { kPassed, kFailed, kSkipped, kOther };
-enum class AnnotationLevel { kNone, kNotice, kWarning, kError };
-// What a gate makes of it: yellow needs an entry of the policy that allows it, grey is a machine's trouble and counts as
-// not there.
-enum class GateColour { kGreen, kYellow, kRed, kGrey };
 // As which of these a comparison of two runs takes it; its classes are pairs of them (regression: passing, failing).
 enum class Standing { kPassing, kFailing, kExpected, kUnrun };
-enum class SpanStatus { kOk, kError, kUnset };
 // Whose exit code it is. Nobody's: the run stays green.
 enum class RunCode { kGreen, kRed, kMachine, kIncomplete };
 // Whose code `exec` ends with: its command's own, that of a limit, the machine's, or that of a failure of ours.
@@ -47,12 +41,7 @@ enum class DeviceDoubt {
 struct OutcomeMeaning {
   Outcome outcome;
   MeaningOf of;
-  JunitElement junit;
-  CtrfStatus ctrf;
-  AnnotationLevel github;
-  GateColour gate;
   Standing standing;
-  SpanStatus span;
   RunCode run;
   ExecCode exec;
   Shade shade;
@@ -61,26 +50,43 @@ struct OutcomeMeaning {
   std::string_view words;  // what happened, for people, where nothing more is known
 };
 
+// Whether a row of that kind is for the verdict. `kind`: of the suite of the case, as in the configuration. Only an
+// unexpected pass depends on it.
+bool is_row_for(MeaningOf of, const Verdict& verdict, std::string_view kind);
+
+// Whether the rows are for every verdict: of each outcome one row for all, or two that together are for all.
+template <typename Rows>
+constexpr bool cover_every_verdict(const Rows& rows) {
+  return std::ranges::all_of(kAllOutcomes, [&](Outcome outcome) {
+    const auto has = [&](MeaningOf of) {
+      return std::ranges::any_of(rows,
+                                 [=](const auto& row) { return row.outcome == outcome && row.of == of; });
+    };
+    return has(MeaningOf::kAll) || (has(MeaningOf::kMachine) && has(MeaningOf::kElsewhere)) ||
+           (has(MeaningOf::kOurs) && has(MeaningOf::kForeign));
+  });
+}
+
+template <typename Rows>
+const auto& row_for(const Rows& rows, const Verdict& verdict, std::string_view kind) {
+  return *std::ranges::find_if(rows, [&](const auto& row) {
+    return row.outcome == verdict.outcome && is_row_for(row.of, verdict, kind);
+  });
+}
+
+// Returns the name of a value of an enumeration that begins with 0.
+template <std::size_t N, typename Enum>
+std::string_view name_in(const std::string_view (&names)[N], Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
 // In the order of the outcomes.
 std::span<const OutcomeMeaning> outcome_meanings();
 
-// `kind`: of the case's suite, as in the configuration. Only an unexpected pass depends on it.
 const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind = {});
 
-// "failure", "error", "skipped"; "" for none.
-std::string_view to_string(JunitElement element);
-std::string_view to_string(CtrfStatus status);
-std::string_view to_string(AnnotationLevel level);  // "error"; "" for none
-std::string_view to_string(GateColour colour);
 std::string_view to_string(Standing standing);
-std::string_view to_string(SpanStatus status);
 std::string_view to_string(MeaningOf of);  // "the machine's"; "" for all
-
-// "proctor.crash": the `type` of a JUnit element, and what the message of `skipped` begins with.
-std::string junit_type(Outcome outcome);
-
-// The attribute test.case.result.status: `pass` and `fail` are OpenTelemetry's own words, the others are ours.
-std::string_view span_result(const Verdict& verdict, std::string_view kind = {});
 
 // The code of `proctor run` (harness/core/exit_code.h).
 int exit_code_of(RunCode code);

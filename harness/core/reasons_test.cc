@@ -1,12 +1,7 @@
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "harness/core/events.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/read_file.h"
 
 namespace proctor {
 namespace {
@@ -18,39 +13,6 @@ Verdict verdict_in(const ReasonMeaning& row, Outcome outcome) {
   std::string text(row.spelling);
   if (text.ends_with('*')) text.back() = '7';
   return {outcome, reason_in_words(text)};
-}
-
-std::string said_of(const ReasonMeaning& row) {
-  const OutcomeMeaning& outcome = meaning_of(verdict_in(row, row.outcomes[0]));
-  if (row.words.empty()) return std::string(outcome.words);
-  return fmt::format(fmt::runtime(row.words), "…");
-}
-
-// As docs/reference/outcomes.md has it.
-std::string reason_row(const ReasonMeaning& row) {
-  const OutcomeMeaning& outcome = meaning_of(verdict_in(row, row.outcomes[0]));
-  const std::string also = row.outcomes[0] == row.outcomes[1]
-                               ? ""
-                               : fmt::format(", `{}({})`", to_string(row.outcomes[1]), row.spelling);
-  const std::string exec = row.exec == 0 ? "" : fmt::format(", `exec`: {}", row.exec);
-  return fmt::format("| `{}({})`{} | {} | {}{} | {} | {} |\n", to_string(row.outcomes[0]), row.spelling, also,
-                     row.problem == Blame::kNobody ? "" : to_string(row.problem), exit_code_of(outcome.run),
-                     exec, to_string(outcome.gate), said_of(row));
-}
-
-std::string reason_table() {
-  std::string text =
-      "| reason | cause | exit code | gate | what a report says |\n| --- | --- | --- | --- | --- |\n";
-  for (const ReasonMeaning& row : reason_meanings()) text += reason_row(row);
-  return text;
-}
-
-TEST(Reasons, ThePageShowsTheTable) {
-  const std::string sources = PROCTOR_SOURCE_DIR;
-  if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
-  const std::string page = read_file_or_empty(sources + "/docs/reference/outcomes.md");
-  EXPECT_THAT(page, HasSubstr(reason_table())) << "docs/reference/outcomes.md should have this table:\n"
-                                               << reason_table();
 }
 
 // A row is found again by what it is spelled like, with each of its outcomes and with no other.

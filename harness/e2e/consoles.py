@@ -89,7 +89,7 @@ REPLACED = [
     (r"\d{8}T\d{6}Z-[0-9a-f]{6}", "RUN"),
     (r"proctor \d+\.\d+\.\d+ ", "proctor VERSION "),
     (r"(?m)^(  containment  ).*$", r"\1LAYER"),
-    (r" +\d+\.\d{3}s ", "   S.SSSs "),
+    (r" +(?:\d+ ms|\d+\.\d s|\d+ min \d\d s) (?= )", "   S.SSSs "),
     (r"\d+\.\d{6} (out|err)", r"0.SSSSSS \1"),
     (r"(?m)· (\d+ ms|\d+\.\d s)(?= ·|$)", "· TIME"),
     (r"pid \d+", "pid PID"),

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 

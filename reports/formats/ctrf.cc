@@ -9,13 +9,13 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
-#include "reports/resolve/run_end.h"
-#include "reports/resolve/resolved_run.h"
+#include "reports/formats/outcome_formats.h"
 #include "reports/resolve/report_place.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_end.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -38,20 +38,12 @@ std::string name_or_mark(const std::string& text) {
   return clean.empty() ? "?" : clean;
 }
 
-CtrfStatus status_of(const ResolvedCase& test) {
-  return meaning_of(test.verdict, test.planned.kind).ctrf;
-}
-
-CtrfStatus status_of(const Attempt& attempt, const ResolvedCase& test) {
-  return meaning_of(verdict_of(attempt), test.planned.kind).ctrf;
-}
-
 void write_summary(JsonWriter& json, const ResolvedRun& run, const std::vector<RunProblem>& problems) {
   std::array<std::size_t, 4> counts{};
   std::set<std::string> suites;
   std::size_t flaky = 0;
   for (const ResolvedCase& test : run.cases) {
-    ++counts[static_cast<std::size_t>(status_of(test))];
+    ++counts[static_cast<std::size_t>(formats_of(test).ctrf)];
     flaky += test.flaky ? 1 : 0;
     suites.insert(test.planned.suite + "." + test.planned.backend);
   }
@@ -64,9 +56,7 @@ void write_summary(JsonWriter& json, const ResolvedRun& run, const std::vector<R
       .member("pending", 0)
       .member("other", count(CtrfStatus::kOther));
   json.member("flaky", flaky).member("suites", suites.size() + (problems.empty() ? 0 : 1));
-  json.member("start", start)
-      .member("stop", start + run.elapsed_ms)
-      .member("duration", run.elapsed_ms);
+  json.member("start", start).member("stop", start + run.elapsed_ms).member("duration", run.elapsed_ms);
   json.open_object("extra").open_object("proctor");
   const Summary& summary = run.summary;
   json.member("planned", summary.planned());
@@ -125,7 +115,9 @@ void write_retries(JsonWriter& json, const ResolvedCase& test) {
   for (std::size_t i = 0; i + 1 < test.attempts.size(); ++i) {
     const Attempt& attempt = test.attempts[i];
     const Verdict verdict = verdict_of(attempt);
-    json.open_object().member("attempt", i + 1).member("status", to_string(status_of(attempt, test)));
+    json.open_object()
+        .member("attempt", i + 1)
+        .member("status", to_string(formats_of(verdict, test.planned.kind).ctrf));
     json.member("duration", attempt.end ? std::max<std::int64_t>(attempt.end->duration_ms, 0) : 0);
     if (verdict.outcome != Outcome::kPass) json.member("message", attempt.headline);
     write_attachments(json, attempt);
@@ -151,8 +143,7 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
   const auto marks = test.marks;
   json.open_object("extra").open_object("proctor").member("kind", test.planned.kind);
   json.member_if_any("reason", verdict.reason.text());
-  if (const Blame blame = test.problem; blame != Blame::kNobody)
-    json.member("problem", to_string(blame));
+  if (const Blame blame = test.problem; blame != Blame::kNobody) json.member("problem", to_string(blame));
   if (const auto& culprit = test.culprit) {
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();
@@ -188,7 +179,7 @@ void write_test(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& te
   const Verdict verdict = test.verdict;
   const Attempt* last = test.attempts.empty() ? nullptr : &test.attempts.back();
   json.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
-  json.member("status", to_string(status_of(test))).member("rawStatus", to_string(verdict.outcome));
+  json.member("status", to_string(formats_of(test).ctrf)).member("rawStatus", to_string(verdict.outcome));
   json.member("duration", test.duration_ms);
   if (last != nullptr) {
     const std::int64_t start = unix_ms(run.plan.started);

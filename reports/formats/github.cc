@@ -6,15 +6,15 @@
 #include <map>
 #include <string>
 
-#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/failure_text.h"
+#include "reports/resolve/run_end.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -55,8 +55,7 @@ int rank_of(const ResolvedCase& test) {
 }
 
 // Where it went wrong, if that lies in the workspace.
-void add_location(const ResolvedCase& test, const std::string& workspace,
-                  Annotation& annotation) {
+void add_location(const ResolvedCase& test, const std::string& workspace, Annotation& annotation) {
   const Place place = place_of(test);
   std::string_view file = place.file;
   const bool below =
@@ -73,10 +72,6 @@ std::string ids_text(const std::vector<const ResolvedCase*>& records) {
     text += "\n" + one_line(clean_text(records[i]->planned.id), kTitleBytes);
   if (records.size() > kMostIds) text += fmt::format("\nand {} more", records.size() - kMostIds);
   return text;
-}
-
-Level level_of(const ResolvedCase& test) {
-  return meaning_of(test.verdict, test.planned.kind).github;
 }
 
 using Groups = std::map<std::string, std::vector<const ResolvedCase*>>;
@@ -96,8 +91,7 @@ std::string annotation_message(const CauseGroup& group) {
   std::string text =
       fmt::format("{}\n{}{}", first.planned.id, message_beyond_headline(first, kWholeMessageBytes),
                   summarize_failure(first));
-  if (const std::string age = age_of(group); !age.empty())
-    text += fmt::format("history:       {}\n", age);
+  if (const std::string age = age_of(group); !age.empty()) text += fmt::format("history:       {}\n", age);
   if (group.cases.size() > 1) text += "all with this cause:" + ids_text(group.cases);
   return text;
 }
@@ -110,14 +104,12 @@ std::vector<RankedCause> case_causes(const ResolvedRun& run, const std::string& 
     const ResolvedCase& first = *group.cases.front();
     if (first.moved) continue;
     RankedCause cause{.rank = rank_of(first), .is_new = group.is_new, .cases = group.cases.size()};
-    cause.annotation = {.level = level_of(first),
-                        .title = title_of(group),
-                        .message = annotation_message(group)};
+    cause.annotation = {
+        .level = formats_of(first).github, .title = title_of(group), .message = annotation_message(group)};
     if (group.is_flaky) {
       cause.rank = kRankOfFlaky;
       cause.annotation.level = flaky.allowed ? Level::kWarning : Level::kError;
-      if (!flaky.allowed)
-        cause.annotation.message += fmt::format("\n{} allows flaky cases.", flaky.option);
+      if (!flaky.allowed) cause.annotation.message += fmt::format("\n{} allows flaky cases.", flaky.option);
     }
     add_location(first, workspace, cause.annotation);
     causes.push_back(std::move(cause));
@@ -139,7 +131,7 @@ void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
     if (records.size() > 1) message += "all with this cause:" + ids_text(records);
     causes.push_back({.rank = rank_of(first),
                       .cases = records.size(),
-                      .annotation = {.level = level_of(first),
+                      .annotation = {.level = formats_of(first).github,
                                      .title = who + ": " + to_string(first.verdict),
                                      .message = std::move(message)}});
   }
@@ -201,14 +193,13 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
 void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups quiet;
   for (const ResolvedCase& test : run.cases) {
-    if (!test.bad && level_of(test) != Level::kNone)
-      quiet[to_string(test.verdict)].push_back(&test);
+    if (!test.bad && formats_of(test).github != Level::kNone) quiet[to_string(test.verdict)].push_back(&test);
   }
   for (const auto& [verdict, records] : quiet) {
     causes.push_back(
         {.rank = 1,
          .cases = records.size(),
-         .annotation = {.level = level_of(*records.front()),
+         .annotation = {.level = formats_of(*records.front()).github,
                         .title = fmt::format("{}: {}", count_text(records.size(), "case"), verdict),
                         .message = verdict + ":" + ids_text(records)}});
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/outcome_meaning.h"
+#include "reports/formats/outcome_formats.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

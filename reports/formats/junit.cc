@@ -8,9 +8,9 @@
 #include <set>
 
 #include "harness/core/digest.h"
-#include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "reports/formats/outcome_formats.h"
 #include "reports/formats/xml.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
@@ -31,10 +31,6 @@ constexpr std::size_t kMaxNameBytes = 1000;
 constexpr std::size_t kMostCasesOfAFile = 4'500;
 constexpr std::size_t kMostBytesOfCases = 20'000'000;
 constexpr std::size_t kDepthOfCases = 2;  // in testsuites and testsuite
-
-const OutcomeMeaning& meaning_in(const ResolvedCase& record) {
-  return meaning_of(record.verdict, record.planned.kind);
-}
 
 // Seconds with three decimals and a point, whatever the locale.
 std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
@@ -106,7 +102,7 @@ struct Totals {
   std::int64_t ms = 0;
 
   void add(const ResolvedCase& record) {
-    const JunitElement element = meaning_in(record).junit;
+    const JunitElement element = formats_of(record).junit;
     ++tests;
     failures += element == JunitElement::kFailure;
     errors += element == JunitElement::kError;
@@ -183,8 +179,7 @@ std::string case_text(const ResolvedRun& model, const ResolvedCase& record) {
   const Diagnosis* diagnosis = record.diagnosis;
   const std::string cause = cause_text(diagnosis);
   const std::string next = next_text(diagnosis);
-  text +=
-      fmt::format("whose problem: {}{}{}\n", problem_text(record), cause.empty() ? "" : " · ", cause);
+  text += fmt::format("whose problem: {}{}{}\n", problem_text(record), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
   if (const auto& row = record.by_device) text += "devices: " + conclusion(*row) + '\n';
   if (const CasePast* past = record.past) text += "history: " + age_text(*past) + '\n';
@@ -195,8 +190,8 @@ std::string case_text(const ResolvedRun& model, const ResolvedCase& record) {
 std::string message_of(const ResolvedCase& record) {
   const Diagnosis* diagnosis = record.diagnosis;
   if (cause_text(diagnosis).empty()) return record.headline;
-  return clean_text(fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class,
-                                record.headline));
+  return clean_text(
+      fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class, record.headline));
 }
 
 // GitLab takes a file whose name a test prints in this way for an attachment.
@@ -250,7 +245,7 @@ class SuiteWriter {
       write_place(record);
       write_case_properties(record, verdict);
     }
-    const JunitElement element = meaning_in(record).junit;
+    const JunitElement element = formats_of(record).junit;
     if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
     if (record.bad) write_other_attempts("rerunFailure", record);
     if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record);
@@ -306,8 +301,7 @@ class SuiteWriter {
     property("proctor.plan_digest", plan.plan_digest);
     if (const auto& commit = plan.subject.commit.value) property("proctor.commit", *commit);
     if (const auto& dirty = plan.subject.dirty.value) property("proctor.dirty", *dirty);
-    if (!group.cases.empty())
-      property("proctor.backend", model_.cases[group.cases.front()].planned.backend);
+    if (!group.cases.empty()) property("proctor.backend", model_.cases[group.cases.front()].planned.backend);
     property("proctor.containment", plan.containment.layer);
     if (plan.sim) {
       property("proctor.sim.topology", plan.sim->topology);
@@ -367,8 +361,7 @@ class SuiteWriter {
     xml_.open("properties");
     write_property("proctor.id", record.planned.id);
     write_property("proctor.outcome", to_string(verdict));
-    if (const auto& row = record.by_device)
-      write_property("proctor.by_device", conclusion(*row));
+    if (const auto& row = record.by_device) write_property("proctor.by_device", conclusion(*row));
     if (const CasePast* past = record.past) write_property("proctor.history", age_text(*past));
     for (const MarkWord& mark : record.marks) write_property("proctor.mark." + mark.text(), "true");
     const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();

@@ -6,29 +6,17 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
-#include "reports/resolve/resolved_run.h"
+#include "reports/formats/outcome_formats.h"
 #include "reports/resolve/report_place.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {
 
-// trace.proto: SpanKind, Status.StatusCode.
+// trace.proto: SpanKind.
 constexpr int kInternal = 1;
-
-int code_of(SpanStatus status) {
-  switch (status) {
-    case SpanStatus::kUnset:
-      return 0;
-    case SpanStatus::kOk:
-      return 1;
-    case SpanStatus::kError:
-      return 2;
-  }
-  return 2;
-}
 
 class Attributes {
  public:
@@ -111,8 +99,7 @@ class Trace {
 
  private:
   std::string hash(const std::string& what, std::size_t digits) const {
-    return sha256_hex(model_.plan.run_id + "\n" + model_.plan.plan_digest + "\n" + what)
-        .substr(0, digits);
+    return sha256_hex(model_.plan.run_id + "\n" + model_.plan.plan_digest + "\n" + what).substr(0, digits);
   }
 
   std::string nanoseconds(std::int64_t ms) const { return std::to_string((start_ms_ + ms) * 1'000'000); }
@@ -126,7 +113,7 @@ class Trace {
 
   void close(SpanStatus status, const std::string& message) {
     json_.open_object("status")
-        .member("code", code_of(status))
+        .member("code", static_cast<int>(status))
         .member_if_any("message", message)
         .close()
         .close();
@@ -148,7 +135,7 @@ class Trace {
       Attributes attributes(json_);
       add_case(attributes, test, verdict);
     }
-    close(meaning_of(verdict, test.planned.kind).span, test.headline);
+    close(formats_of(verdict, test.planned.kind).span, test.headline);
   }
 
   void write_attempt(const ResolvedCase& test, const Attempt& attempt, const Verdict& verdict) {
@@ -167,7 +154,7 @@ class Trace {
         attributes.add("proctor.marks", texts_of(attempt.end->marks));
     }
     write_failures(attempt, end);
-    const SpanStatus status = meaning_of(verdict, test.planned.kind).span;
+    const SpanStatus status = formats_of(verdict, test.planned.kind).span;
     close(status, status == SpanStatus::kOk ? "" : attempt.headline);
   }
 

@@ -7,19 +7,19 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/count_text.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/markdown.h"
 #include "reports/resolve/causes.h"
-#include "reports/resolve/devices.h"
 #include "reports/resolve/device_verdict.h"
-#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/headline.h"
+#include "reports/resolve/run_text.h"
 #include "reports/resolve/telemetry_text.h"
 #include "reports/resolve/truncate.h"
 
@@ -47,37 +47,14 @@ std::string_view light(const ResolvedRun& run) {
   }
 }
 
-// "45 of 2000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky."; "" where none is to be named.
+// What failed, with what would allow flaky cases. "" where nothing failed.
 std::string verdict_line(const ResolvedRun& run) {
-  const auto [failed, flaky, causes, fresh] = run.failures;
-  std::string text;
-  if (failed > 0) {
-    text = fmt::format("{} of {} failed, with {}", failed, count_text(run.summary.planned(), "case"),
-                       count_text(causes, "cause"));
-    if (fresh > 0) text += fmt::format(", {} of them new", fresh);
-  }
-  if (flaky > 0) {
-    text += fmt::format("{}{} {} flaky: failed, then passed", text.empty() ? "" : "; ",
-                        count_text(flaky, "case"), flaky == 1 ? "was" : "were");
-  }
+  std::string text = failures_text(run);
   if (text.empty()) return "";
   text = "**" + text + ".**";
   if (const FlakyCases& found = run.flaky_cases; !found.allowed)
     text += fmt::format(" {} allows flaky cases.", markdown_code(found.option));
   return text + "\n";
-}
-
-// "2000 planned: 1953 pass, 40 fail, 5 crash"
-std::string counts_line(const ResolvedRun& run) {
-  const Summary& summary = run.summary;
-  std::string text = fmt::format("{} planned", summary.planned());
-  std::string_view before = ": ";
-  for (const Outcome outcome : kAllOutcomes) {
-    if (summary[outcome] == 0) continue;
-    text += fmt::format("{}{} {}", before, summary[outcome], to_string(outcome));
-    before = ", ";
-  }
-  return text + ".\n";
 }
 
 // "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" when nobody knows.
@@ -97,16 +74,17 @@ std::string device_lines(const DeviceVerdict& verdict) {
   for (const std::string& sentence : verdict.more) text += "- " + markdown_prose(sentence) + "\n";
   if (!verdict.exit.empty()) text += "- " + markdown_prose(verdict.exit) + "\n";
   if (!verdict.advice.empty())
-    text += fmt::format("- {} {}\n", markdown_prose(verdict.advice), markdown_code(verdict.command_in("RUN_DIR")));
+    text += fmt::format("- {} {}\n", markdown_prose(verdict.advice),
+                        markdown_code(verdict.command_in("RUN_DIR")));
   return text.empty() ? text : text + "\n";
 }
 
 // The title, and what is wrong with a device.
 void add_verdict(std::string& out, const ResolvedRun& run, const std::optional<DeviceVerdict>& devices) {
   const RunPlanned& plan = run.plan;
-  out += fmt::format("# Proctor: {} (exit code {})\n\n",
-                     devices ? markdown_prose(devices->sentence) : std::string(light(run)),
-                     run.shell_exit_code);
+  out +=
+      fmt::format("# Proctor: {} (exit code {})\n\n",
+                  devices ? markdown_prose(devices->sentence) : std::string(light(run)), run.shell_exit_code);
   if (run.simulated) {
     out += "> **SIMULATED.** These results were obtained without hardware";
     if (plan.sim)
@@ -122,7 +100,7 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
   const std::optional<DeviceVerdict>& devices = run.device_verdict;
   if (has_verdict) add_verdict(out, run, devices);
   out += verdict_line(run);
-  out += counts_line(run);
+  out += outcomes_text(run.summary) + ".\n";
   const std::string command = code_or_device_command(run.plan, "RUN_DIR");
   for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : run.device_doubts) {
     out += markdown_prose(doubt.sentence);
@@ -139,18 +117,15 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
     out += fmt::format("**{}.**\n", markdown_prose(text));
   for (const std::string& sentence : run.open_skips)
     out += fmt::format("**{}.**\n", markdown_prose(sentence));
-  const int executed = run.summary.executed();
-  if (executed < run.least_executed) {
-    out += fmt::format("**{} executed, at least {} wanted.**\n", executed, run.least_executed);
-  }
+  if (const auto text = shortage_text(run); !text.empty()) out += fmt::format("**{}.**\n", text);
   if (plan.shard) {
     out += fmt::format("Shard {} of {}: {} of {} planned cases.\n", plan.shard->index, plan.shard->count,
                        run.summary.planned(), plan.shard->planned);
   }
   if (plan.rest) {
-    out += fmt::format("The rest of run {}: {} of {} planned cases.\n",
-                       markdown_prose(joined(plan.rest->runs, ", ")), run.summary.planned(),
-                       plan.rest->planned);
+    out +=
+        fmt::format("The rest of run {}: {} of {} planned cases.\n",
+                    markdown_prose(joined(plan.rest->runs, ", ")), run.summary.planned(), plan.rest->planned);
   }
 }
 
@@ -226,9 +201,8 @@ void add_first_causes(MarkdownPage& page, const std::vector<CauseGroup>& groups)
   for (std::size_t i = 0; i < std::min(groups.size(), kFirstCauses); ++i) {
     const ResolvedCase& first = *groups[i].cases.front();
     const std::string message = one_line(whole_message(first), kSummaryLineBytes);
-    page.add(fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                         markdown_cell(outcome_of_cause(groups[i])), markdown_prose(message),
-                         or_dash(to_string(place_of(first))),
+    page.add(fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(outcome_of_cause(groups[i])),
+                         markdown_prose(message), or_dash(to_string(place_of(first))),
                          or_dash(devices_of_cause(groups[i])), cases_cell(groups[i]),
                          or_dash(age_of(groups[i]))));
   }
@@ -257,8 +231,8 @@ std::string cause_entry(const ResolvedRun& run, const CauseGroup& group) {
   title += group.cases.size() == 1 ? fmt::format(": <code>{}</code>", summary_html_line(first.planned.id))
                                    : ": " + count_text(group.cases.size(), "case");
   if (const std::string age = age_of(group); !age.empty()) title += ", " + summary_html_line(age);
-  const std::string text = message_beyond_headline(first, kSummaryMessageBytes) +
-                           summarize_failure(first) + telemetry_line(run, first);
+  const std::string text = message_beyond_headline(first, kSummaryMessageBytes) + summarize_failure(first) +
+                           telemetry_line(run, first);
   return fmt::format("<details><summary>{}</summary>{}\n<pre>{}</pre></details>\n", title,
                      case_list_html(group.cases), summary_html(text));
 }
@@ -304,9 +278,8 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, records] = sorted[i];
     const std::string name = reason.empty() ? "no reason" : markdown_code(reason);
-    page.add(is_device_gone(records.front()->verdict)
-                 ? fmt::format("- {} × {}\n", records.size(), name)
-                 : group_entry(name, records));
+    page.add(is_device_gone(records.front()->verdict) ? fmt::format("- {} × {}\n", records.size(), name)
+                                                      : group_entry(name, records));
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"

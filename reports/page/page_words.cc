@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "harness/core/count_text.h"
-
 namespace proctor {
 namespace {
 
@@ -18,12 +16,6 @@ constexpr std::array kWords = {
 }  // namespace
 
 std::span<const PageWord> all_words() { return kWords; }
-
-std::string thousands(std::size_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
 
 std::string counted(std::size_t count, const PageWord& word) {
   return fmt::format(fmt::runtime(plural(count, word.one, word.several)), thousands(count));

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/number_text.h"
+
 namespace proctor {
 
 struct PageWord {
@@ -23,7 +25,6 @@ namespace words {
 
 std::span<const PageWord> all_words();
 
-std::string thousands(std::size_t number);                     // "12,345"
 std::string counted(std::size_t count, const PageWord& word);  // "1 case", "12,345 cases"
 
 }  // namespace proctor

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 
 namespace proctor {

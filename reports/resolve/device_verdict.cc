@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"

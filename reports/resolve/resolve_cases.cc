@@ -159,7 +159,7 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.standing = meaning_of(test.verdict, test.planned.kind).standing;
   test.bad = is_bad(test.verdict.outcome, test.planned.kind);
   test.moved = !test.bad && has_mark(test.marks, Mark::kDeviceSuspect);
-  test.flaky = !test.bad && has_mark(test.marks, Mark::kFlaky);
+  test.flaky = !test.bad && !test.moved && has_mark(test.marks, Mark::kFlaky);
   test.changes_device = test.moved && !run.plan.each_device;
   test.simulated = is_simulated(run, test);
   test.of_exec = run.plan.exec;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 
 namespace proctor {

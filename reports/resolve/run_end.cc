@@ -6,10 +6,11 @@
 #include <array>
 #include <string_view>
 
-#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
+#include "reports/resolve/run_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -70,11 +71,11 @@ std::string open_skips_of(const ResolvedRun& run, const PlannedSuite& suite) {
   const SuiteSkips skips = skips_of(run, suite);
   if (skips.skipped == 0 || suite.devices_declined || suite.kind == kOurKind) return {};
   if (has_devices(run.plan, suite) && skips.skipped == skips.cases)
-    return fmt::format("suite `{}` uses devices, and {} ({}). To run without the suite, add --exclude '{}/*'",
-                       suite.name,
-                       skips.cases == 1 ? "its only case was skipped"
-                                        : fmt::format("all of its {} cases were skipped", skips.cases),
-                       skips.why, suite.name);
+    return fmt::format(
+        "suite `{}` uses devices, and {} ({}). To run without the suite, add --exclude '{}/*'", suite.name,
+        skips.cases == 1 ? "its only case was skipped"
+                         : fmt::format("all of its {} were skipped", count_text(skips.cases, "case")),
+        skips.why, suite.name);
   if (suite.devices > 0 || run.plan.vendors_here.empty()) return {};
   return fmt::format(
       "suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
@@ -92,7 +93,7 @@ std::string forbidden_skips(const ResolvedRun& run) {
   if (count == 0) return {};
   const auto first = std::ranges::find_if(run.cases, is_forbidden);
   return fmt::format("--fail-on-skip={} was given, and {} skipped, first {} ({})", clean_text(reasons),
-                     count == 1 ? "1 case was" : fmt::format("{} cases were", count),
+                     count_text(count, "case").append(plural(count, " was", " were")),
                      clean_text(first->planned.id), clean_text(first->verdict.reason.text()));
 }
 
@@ -255,13 +256,8 @@ void add_shortage(const ResolvedRun& run, std::vector<RunProblem>& problems) {
     problems.push_back({"no_device", "No device", text + "."});
   for (const std::string& sentence : run.open_skips)
     problems.push_back({"skipped", "Skipped tests", sentence + "."});
-  const int executed = run.summary.executed();
-  const int wanted = run.least_executed;
-  if (!run.plan.exec && executed < wanted) {
-    problems.push_back({"min_executed", "Too little was executed",
-                        fmt::format("{} of {} planned cases were executed, at least {} wanted.", executed,
-                                    run.summary.planned(), wanted)});
-  }
+  if (const auto text = shortage_text(run); !text.empty() && !run.plan.exec)
+    problems.push_back({"min_executed", "Too little was executed", text + "."});
 }
 
 void add_chance(const ResolvedRun& run, std::vector<RunProblem>& problems) {
@@ -270,9 +266,7 @@ void add_chance(const ResolvedRun& run, std::vector<RunProblem>& problems) {
   problems.push_back(
       {std::string(kFlakyProblem), "Flaky cases",
        fmt::format("{} failed and then passed, more than the policy of the run allows. {} allows them:{}",
-                   count_text(flaky.count, "case"), flaky.option, named(run, [&](const ResolvedCase& test) {
-                     return has_mark(test.marks, Mark::kFlaky);
-                   }))});
+                   count_text(flaky.count, "case"), flaky.option, named(run, [](const ResolvedCase& test) { return test.flaky; }))});
 }
 
 struct ProblemWarning {
@@ -333,7 +327,7 @@ RunProblem interruption(const ResolvedRun& run) {
   return {"interrupted", "The run was interrupted",
           fmt::format("{}; {} of {} cases have no result.",
                       run.stop ? "It was stopped: " + run.stop->reason.text() : "Its runner was killed",
-                      run.summary[Outcome::kNotrun], run.summary.planned())};
+                      thousands(run.summary[Outcome::kNotrun]), thousands(run.summary.planned()))};
 }
 
 void resolve_problems(ResolvedRun& run) {

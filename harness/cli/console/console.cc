@@ -12,18 +12,18 @@
 
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/failure_text.h"
-#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/headline.h"
 #include "reports/resolve/log_text.h"
+#include "reports/resolve/run_text.h"
 
 namespace proctor::cli {
 namespace {
@@ -89,10 +89,9 @@ int width(const std::string& text) {
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
 }
 
-std::string seconds(std::int64_t ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%8.3fs", static_cast<double>(ms) / 1000);
-  return text;
+// In a column of ten characters.
+std::string duration_column(std::int64_t ms) {
+  return fmt::format("{:>10}", human_duration(Milliduration_column(ms)));
 }
 
 std::string reason_in_brackets(const Verdict& verdict) {
@@ -106,25 +105,14 @@ std::string containment_text(const ContainmentInfo& containment) {
 
 }  // namespace
 
-std::string summary_line(const Summary& summary) {
-  std::string text = std::to_string(summary.planned()) + " planned";
-  const char* separator = ": ";
-  for (const auto outcome : kAllOutcomes) {
-    if (summary[outcome] == 0) continue;
-    text += separator + std::to_string(summary[outcome]) + " " + std::string(to_string(outcome));
-    separator = ", ";
-  }
-  return text;
-}
-
 std::string flaky_line(const ResolvedRun& run, const FlakyCases& flaky) {
   const std::string policy = run.plan.flaky_passes
                                  ? fmt::format("pass, up to {} %{}", run.plan.flaky_budget,
                                                run.plan.flaky_budget > 0 ? ", at least one" : "")
                                  : "fail";
-  return fmt::format("flaky: {} of {} executed, {} the policy ({}){}", flaky.count,
-                     run.summary.executed(), flaky.allowed ? "within" : "over", policy,
-                     flaky.allowed ? "" : fmt::format(": {} allows them", flaky.option));
+  return fmt::format("flaky: {} of {}, {} the policy ({}){}", thousands(flaky.count),
+                     count_text(run.summary.executed(), "executed case"), flaky.allowed ? "within" : "over",
+                     policy, flaky.allowed ? "" : fmt::format(": {} allows them", flaky.option));
 }
 
 Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
@@ -228,9 +216,8 @@ std::string signals_text(const std::string& signals) {
 void Console::show_containment(const ContainmentInfo& containment) {
   const std::size_t caveats = containment.not_guaranteed.size();
   if (!options_.verbose) {
-    const std::string more = caveats == 0 ? ""
-                                          : fmt::format(" ({} {}: -v, or `proctor doctor`)", caveats,
-                                                        caveats == 1 ? "caveat" : "caveats");
+    const std::string more =
+        caveats == 0 ? "" : fmt::format(" ({}: -v, or `proctor doctor`)", count_text(caveats, "caveat"));
     return print(labelled("containment", containment_text(containment) + more));
   }
   print(labelled("containment", containment_text(containment)));
@@ -263,8 +250,8 @@ void Console::show(const CaseEnded& ended) {
   const bool moved = !bad && !each_device_ && !from.empty() && has_mark(ended.marks, Mark::kDeviceSuspect);
   std::string word = moved ? "MOVED" : upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
-  std::string line = (moved ? paint(kYellow, word) : painted(ended.verdict, word)) + seconds(spent) + "  " +
-                     clean_text(ended.case_id);
+  std::string line = (moved ? paint(kYellow, word) : painted(ended.verdict, word)) + duration_column(spent) +
+                     "  " + clean_text(ended.case_id);
   line += reason_in_brackets(ended.verdict);
   if (moved)
     line += fmt::format("  {} -> {}", clean_text(from), clean_text(planned_[ended.case_id].passed_on));
@@ -292,7 +279,7 @@ void Console::show_retried(const AttemptStarted& next) {
   } else {
     word = fmt::format("{} {}, retrying", upper_case(to_string(last.verdict.outcome)), count_retry(next));
   }
-  print(paint(kYellow, word) + seconds(last.duration_ms) + "  " + clean_text(next.case_id) +
+  print(paint(kYellow, word) + duration_column(last.duration_ms) + "  " + clean_text(next.case_id) +
         reason_in_brackets(last.verdict));
 }
 
@@ -356,8 +343,8 @@ void Console::show_rest_of_lines(const std::string& case_id) {
 
 void Console::tell_not_shown() {
   if (const std::size_t lines = std::exchange(lines_not_shown_, 0); lines > 0)
-    print(fmt::format("-- {} lines of output are not shown: their reader was too slow; the logs have them --",
-                      lines));
+    print(fmt::format("-- {} of output not shown: the reader was too slow; the logs have them --",
+                      count_text(lines, "line")));
 }
 
 LastLines Console::output_of(const std::string& log, std::size_t lines, std::size_t bytes) const {
@@ -378,7 +365,7 @@ void Console::show_skipped() {
   if (options_.quiet) return;
   for (const auto& [what, skipped] : skipped_) {
     const auto& [suite, reason] = what;
-    print(paint(kDim, "SKIP       ") + "          " +
+    print(paint(kDim, "SKIP       ") + "            " +
           clean_text(skipped.count == 1 ? skipped.first : suite + ": " + count_text(skipped.count, "case")) +
           (reason.empty() ? "" : "  (" + clean_text(reason) + ")"));
   }
@@ -405,8 +392,8 @@ void Console::tell_running() {
     if (running.age_ms < kTellRunningMs) continue;
     std::string limit;
     if (running.timeout_ms > 0)
-      limit = "  (its limit is " + human_duration(Milliseconds(running.timeout_ms)) + ")";
-    print("running    " + seconds(running.age_ms) + "  " + running.id + limit);
+      limit = "  (its limit is " + human_duration(Milliduration_column(running.timeout_ms)) + ")";
+    print("running    " + duration_column(running.age_ms) + "  " + running.id + limit);
   }
 }
 
@@ -442,8 +429,8 @@ void Console::show_causes(const std::vector<CauseGroup>& groups) {
   }
   if (left == 0) return;
   print("");
-  print(fmt::format("{} more with {} other causes: -v, or {}", count_text(left, "case"),
-                    groups.size() - kMaxExplained, from_here("summary.md")));
+  print(fmt::format("{} with {}: -v, or {}", count_text(left, "more case"),
+                    count_text(groups.size() - kMaxExplained, "other cause"), from_here("summary.md")));
 }
 
 void Console::show_block(const CauseGroup& group) {
@@ -491,7 +478,7 @@ void Console::show_durations(const ResolvedRun& run) {
   print("");
   print(cases.size() == 1 ? "the slowest case" : fmt::format("the {} slowest cases", cases.size()));
   for (const auto& [duration, record] : cases)
-    print(seconds(duration) + "  " + clean_text(record->planned.id));
+    print(duration_column(duration) + "  " + clean_text(record->planned.id));
 }
 
 // Each case in a line, and how to run them again.
@@ -502,7 +489,7 @@ void Console::show_failed(const ResolvedRun& run, const std::vector<CauseGroup>&
   const std::vector<FailedLine> lines = failed_lines(run, groups);
   for (const FailedLine& line : lines) show(line);
   if (all > lines.size())
-    print(fmt::format("and {} more: {}", count_text(all - lines.size(), "case"), from_here("summary.md")));
+    print(fmt::format("and {}: {}", count_text(all - lines.size(), "more case"), from_here("summary.md")));
   print("rerun all: proctor rerun " + clean_text(shell_quote(run_dir_from_here_)) + " --failed");
 }
 
@@ -540,8 +527,8 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
     print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
   if (options_.ending) show_failed(run, groups);
   if (const auto& flaky = run.flaky_cases; flaky.count > 0) print(flaky_line(run, flaky));
-  print(summary_line(run.summary) + repeats_text(run) + " · " +
-        human_duration(Milliseconds(run.elapsed_ms)) +
+  print(outcomes_text(run.summary) + repeats_text(run) + " · " +
+        human_duration(Milliduration_column(run.elapsed_ms)) +
         (run.simulated ? " · simulated: no evidence about hardware" : ""));
   const std::string reports = options_.page ? "page: " + from_here("index.html")
                                             : "results: " + clean_text(run_dir_from_here_) +

@@ -17,7 +17,6 @@ namespace proctor {
 struct ResolvedCase;
 struct CauseGroup;
 struct LastLines;
-struct Summary;
 }  // namespace proctor
 
 namespace proctor::cli {
@@ -131,8 +130,5 @@ class Console : public RunDisplay {
   std::map<std::pair<std::string, bool>, std::string> open_lines_;  // of a case's two streams
   std::size_t lines_not_shown_ = 0;                                 // for which the reader was too slow
 };
-
-// "42 planned: 40 pass, 1 fail, 1 skip".
-std::string summary_line(const Summary& summary);
 
 }  // namespace proctor::cli

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 
-#include "harness/core/count_text.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/resolve/case_past.h"
-#include "reports/resolve/devices.h"
 #include "reports/resolve/device_verdict.h"
-#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/devices.h"
+#include "reports/resolve/run_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
@@ -28,8 +27,7 @@ std::string listed_devices(const ResolvedRun& run, const ResolvedCase& test) {
   if (attempt == nullptr || attempt->start.devices.empty() || run.plan.devices.size() < 2) return "";
   if (const Move move = move_of(test); !move.from.empty())
     return fmt::format(" from {} to {}", move.from, move.to);
-  return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"),
-                     test.moved ? " only" : "");
+  return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"), test.moved ? " only" : "");
 }
 
 std::string word_of(const ResolvedCase& test, const Verdict& verdict) {
@@ -54,32 +52,24 @@ FailedLine failed_line(const ResolvedRun& run, const ResolvedCase& test) {
   const std::string place = to_string(place_of(test));
   std::string past = past_text(test);
   if (line.is_new && past.starts_with(kNew)) past = past.substr(std::min(past.size(), kNew.size() + 2));
-  line.head =
-      one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", test.planned.id,
-                                      listed_devices(run, test), past.empty() ? "" : ", " + past)),
-               kListedHead);
+  line.head = one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", test.planned.id,
+                                              listed_devices(run, test), past.empty() ? "" : ", " + past)),
+                       kListedHead);
   line.message = one_line(first_words(whole_message(test)), kListedMessage);
   return line;
 }
 
 std::string incomplete_words(const ResolvedRun& run) {
   if (!run.open_skips.empty()) return "INCOMPLETE: tests were skipped, see above";
-  std::string words = "INCOMPLETE: something planned was not run, or nothing was";
-  const int wanted = run.plan.min_executed;
-  const int executed = run.summary.executed();
-  if (executed < wanted) words += fmt::format("; {} executed, --min-executed {}", executed, wanted);
-  return words;
+  const std::string shortage = shortage_text(run);
+  return "INCOMPLETE: something planned was not run, or nothing was" +
+         (shortage.empty() ? "" : "; " + shortage);
 }
 
 std::string red_words(const ResolvedRun& run) {
-  const FailureCount count = run.failures;
-  const std::string of_all = fmt::format(" of {}", count_text(run.cases.size(), "case"));
-  if (count.failed == 0 && count.flaky > 0)
-    return fmt::format("FLAKY: {}{} failed and then passed", count.flaky, of_all);
-  if (count.failed == 0)
-    return run.exit_code == kExitIncomplete ? incomplete_words(run) : std::string("FAILED");
-  return fmt::format("FAILED: {}{}, {}{}", count.failed, of_all, count_text(count.causes, "cause"),
-                     count.flaky > 0 ? fmt::format(", and {} flaky", count.flaky) : "");
+  const std::string text = failures_text(run);
+  if (!text.empty()) return text;
+  return run.exit_code == kExitIncomplete ? incomplete_words(run) : "FAILED";
 }
 
 // The kernel logged an error of a device.
@@ -92,8 +82,7 @@ bool has_logged_errors(const ResolvedRun& run) {
 
 std::vector<CauseGroup> failing_groups(const ResolvedRun& run) {
   std::vector<CauseGroup> groups = run.causes;
-  if (run.flaky_cases.allowed)
-    std::erase_if(groups, [](const CauseGroup& group) { return group.is_flaky; });
+  if (run.flaky_cases.allowed) std::erase_if(groups, [](const CauseGroup& group) { return group.is_flaky; });
   return groups;
 }
 
@@ -101,9 +90,8 @@ std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<C
   std::vector<const ResolvedCase*> cases;
   for (const bool wants_new : {true, false}) {
     for (const CauseGroup& group : groups) {
-      std::ranges::copy_if(group.cases, std::back_inserter(cases), [&](const ResolvedCase* test) {
-        return test->is_new == wants_new;
-      });
+      std::ranges::copy_if(group.cases, std::back_inserter(cases),
+                           [&](const ResolvedCase* test) { return test->is_new == wants_new; });
     }
   }
   cases.resize(std::min(cases.size(), kMaxListed));
@@ -126,7 +114,8 @@ std::vector<std::string> device_lines(const ResolvedRun& run, const std::string&
     lines.push_back(verdict->sentence);
     for (const std::string& sentence : verdict->more) lines.push_back("  " + sentence);
     if (!verdict->exit.empty()) lines.push_back("  " + verdict->exit);
-    if (!verdict->advice.empty()) lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command_in(run_dir)));
+    if (!verdict->advice.empty())
+      lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command_in(run_dir)));
     return lines;
   }
   for (const DeviceDoubtText& doubt : run.device_doubts) lines.push_back(doubt.sentence);

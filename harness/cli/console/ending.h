@@ -35,7 +35,7 @@ std::string past_text(const ResolvedCase& test);
 // the command that shows it; empty if nothing points to one. The first lines of the end.
 std::vector<std::string> device_lines(const ResolvedRun& run, const std::string& run_dir);
 
-// What the exit code means for this run: "FAILED: 45 of 2000 cases, 10 causes".
+// What the exit code means for this run: "45 of 2,000 cases failed, with 10 causes".
 std::string verdict_words(const ResolvedRun& run, int shell_code);
 
 }  // namespace proctor::cli

@@ -96,7 +96,7 @@ TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
 
 TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
   const ResolvedRun run = model_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
-                                   StopRequested{.signal = 2, .reason = StopCause::kSignal}});
+                                    StopRequested{.signal = 2, .reason = StopCause::kSignal}});
   const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "INTERRUPTED");
@@ -167,7 +167,7 @@ TEST(VerdictWords, CountFailuresAndCauses) {
   add_failing(events, "s/b", "bad", "a.cc", 1);
   add_failing(events, "s/c", "bad", "a.cc", 2);
   events.push_back(started("s/d"));
-  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "FAILED: 3 of 4 cases, 2 causes")
+  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "3 of 4 cases failed, with 2 causes")
       << "s/d was cut short";
   EXPECT_THAT(verdict_words(model_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
   EXPECT_EQ(verdict_words(model_of(events), kExitGreen), "all good");
@@ -181,7 +181,7 @@ TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   events.push_back(ended("s/a", {Outcome::kPass, ""}, 2));
   events.push_back(concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}));
   const ResolvedRun run = model_of(events);
-  EXPECT_EQ(verdict_words(run, kExitRed), "FLAKY: 1 of 2 cases failed and then passed");
+  EXPECT_EQ(verdict_words(run, kExitRed), "1 case was flaky: failed, then passed");
   const auto lines = failed_lines(run, failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "FLAKY");

@@ -112,8 +112,7 @@ Lines message_lines(const ResolvedCase& test) {
   }
   const Attempt* attempt = test.telling;
   if (attempt != nullptr && attempt->end) add_failures(lines, attempt->end->failures);
-  if (const std::string said = test.headline; test.moved && said != message)
-    lines.push_back(said);
+  if (const std::string said = test.headline; test.moved && said != message) lines.push_back(said);
   const std::string attempts = flaky_attempts_text(test);
   if (!attempts.empty()) lines.push_back(attempts);
   if (const std::string note = note_text(test); !note.empty()) lines.push_back(note);

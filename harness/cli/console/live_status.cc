@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "harness/core/duration.h"
+#include "harness/core/number_text.h"
 
 namespace proctor::cli {
 namespace {
@@ -54,8 +55,8 @@ std::string elide(const std::string& text, int columns) {
 }
 
 std::string progress_text(const LiveState& state) {
-  std::string text = fmt::format("[{}/{}]", state.ended, state.planned);
-  if (state.bad > 0) text += fmt::format(" {} failed", state.bad);
+  std::string text = fmt::format("[{}/{}]", thousands(state.ended), thousands(state.planned));
+  if (state.bad > 0) text += fmt::format(" {} failed", thousands(state.bad));
   const auto eta = eta_ms(state);
   if (eta >= 0) text += (state.bad > 0 ? ", ETA " : " ETA ") + rounded(eta);
   return text;

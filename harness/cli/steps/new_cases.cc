@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/words.h"
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/record/program_digests.h"

@@ -91,7 +91,7 @@ int width(const std::string& text) {
 
 // In a column of ten characters.
 std::string duration_column(std::int64_t ms) {
-  return fmt::format("{:>10}", human_duration(Milliduration_column(ms)));
+  return fmt::format("{:>10}", human_duration(Milliseconds(ms)));
 }
 
 std::string reason_in_brackets(const Verdict& verdict) {
@@ -392,7 +392,7 @@ void Console::tell_running() {
     if (running.age_ms < kTellRunningMs) continue;
     std::string limit;
     if (running.timeout_ms > 0)
-      limit = "  (its limit is " + human_duration(Milliduration_column(running.timeout_ms)) + ")";
+      limit = "  (its limit is " + human_duration(Milliseconds(running.timeout_ms)) + ")";
     print("running    " + duration_column(running.age_ms) + "  " + running.id + limit);
   }
 }
@@ -528,7 +528,7 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
   if (options_.ending) show_failed(run, groups);
   if (const auto& flaky = run.flaky_cases; flaky.count > 0) print(flaky_line(run, flaky));
   print(outcomes_text(run.summary) + repeats_text(run) + " · " +
-        human_duration(Milliduration_column(run.elapsed_ms)) +
+        human_duration(Milliseconds(run.elapsed_ms)) +
         (run.simulated ? " · simulated: no evidence about hardware" : ""));
   const std::string reports = options_.page ? "page: " + from_here("index.html")
                                             : "results: " + clean_text(run_dir_from_here_) +

@@ -12,9 +12,9 @@
 #include "reports/formats/read_by_others.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
+#include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {
@@ -96,7 +96,7 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   end.evidence.file = "evidence/x.txt";
   end.output = {end.output.log, 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
   const ResolvedRun run = model_of({plan, started("memory.xpu/A.B"), end,
-                                   concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
+                                    concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
   const std::string xml = written(write_junit_extended, run);
   EXPECT_THAT(xml, HasSubstr("file=\"suites/copy.cc\" line=\"112\""));
   EXPECT_THAT(
@@ -322,10 +322,10 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
 // A failure that is known is none in any of its repeats, and a repeat is no retry.
 TEST_F(Formats, RepeatsOfAKnownFailure) {
   const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
-                                   started("s/a", 1, 2), ended("s/a", crash, 1, 2),
-                                   concluded("s/a", {Outcome::kXfail, {Reason::kSignal, 11}}),
-                                   RunEnded{"2026-01-31T12:00:09Z", 9000}});
+  const ResolvedRun run = model_of(
+      {plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1), started("s/a", 1, 2),
+       ended("s/a", crash, 1, 2), concluded("s/a", {Outcome::kXfail, {Reason::kSignal, 11}}),
+       RunEnded{"2026-01-31T12:00:09Z", 9000}});
   EXPECT_THAT(written(write_otlp, run), Not(HasSubstr("\"fail\"")));
   const json report = json::parse(written(write_ctrf, run));
   const json& test = report["results"]["tests"][0];

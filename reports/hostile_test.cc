@@ -21,9 +21,9 @@
 #include "reports/formats/text_output.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/history/history.h"
+#include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {

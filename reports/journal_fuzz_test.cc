@@ -9,10 +9,10 @@
 #include "reports/formats/junit.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
+#include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {

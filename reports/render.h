@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/report_formats.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 

@@ -6,9 +6,9 @@
 
 #include "harness/core/json.h"
 #include "reports/formats/report_json.h"
+#include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {

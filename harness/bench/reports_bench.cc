@@ -19,9 +19,9 @@
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "reports/gate/journal_proof.h"
+#include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/run_results.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_text.h"
 #include "harness/machine/discovery.h"

@@ -48,7 +48,7 @@ void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& abo
 }
 
 Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id,
-                                    const std::string& run_dir) {
+                                      const std::string& run_dir) {
   if (const ResolvedCase* test = run.find(id)) return test;
   std::vector<const ResolvedCase*> fitting;
   std::vector<std::string> ids;

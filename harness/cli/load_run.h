@@ -24,7 +24,8 @@ Result<void> put_in_order(CaseOfRun& typed);
 void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case);
 
 // By its id, or by what follows the suite in it, where one case has that.
-Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id, const std::string& run_dir);
+Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id,
+                                      const std::string& run_dir);
 
 // Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.
 // Any other file may be another runner's, wherever it lies.

@@ -18,8 +18,8 @@
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
 #include "harness/run/record/run_record.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/log_text.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 namespace {
@@ -35,8 +35,7 @@ struct LogOptions : CaseOfRun {
   bool times = false;
 };
 
-Result<const Attempt*> find_attempt(const ResolvedCase& test,
-                                    const LogOptions& options) {
+Result<const Attempt*> find_attempt(const ResolvedCase& test, const LogOptions& options) {
   const std::string what = "show the log of " + test.planned.id;
   if (test.attempts.empty()) return Error::usage(what + ": it was not started");
   if (!options.attempt && options.repeat == 0) {

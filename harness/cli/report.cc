@@ -54,7 +54,7 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
   for (const Warning& warning : run->warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%s\n", summary_line(run->summary).c_str());
+  std::printf("%s\n", outcomes_text(run->summary).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*run, code).c_str());
   std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;

@@ -7,8 +7,8 @@
 #include "harness/cli/commands.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/render.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 

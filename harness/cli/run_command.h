@@ -1,5 +1,5 @@
 // `proctor run` and `proctor exec`: steps that take and return values (harness/cli/steps), in the order that their types
-// force. The exit code of the run itself is a function of the journal (reports/resolve/exit_code.h).
+// force. The exit code of the run itself is a function of the journal (reports/resolve/run_end.h).
 #pragma once
 
 #include <string>

@@ -212,8 +212,9 @@ TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {
   write_commands({{"flaky", "test -e seen || { touch seen; exit 1; }"}});
   const Ended ended = run({"--retries", "2"});
   EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
-  EXPECT_THAT(ended.out, testing::HasSubstr(
-                             "flaky: 1 of 1 executed case, over the policy (fail): --flaky pass:1% allows them"));
+  EXPECT_THAT(
+      ended.out,
+      testing::HasSubstr("flaky: 1 of 1 executed case, over the policy (fail): --flaky pass:1% allows them"));
   const json entry = report()["cases"][0];
   EXPECT_EQ(entry["outcome"], "pass");
   EXPECT_EQ(entry["marks"], json::array({"flaky"}));

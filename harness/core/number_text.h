@@ -1,9 +1,9 @@
 // Counts as people read them: "1 case", "20,000 cases". Formats for machines have plain digits. Durations are
 // human_duration() (duration.h), shares are percent_text() (failure_rate.h). Example:
 //
-//   fmt::format("{} removed", count_text(3, "run"));  // "3 runs removed"
-//   fmt::format("{} suite{}", 2, plural(2));          // "2 suites"
-//   thousands(20'000);                                // "20,000"
+//   const std::string runs = count_text(3, "run");  // "3 runs"
+//   const std::string_view end = plural(2);         // "s"
+//   const std::string cases = thousands(20'000);    // "20,000"
 #pragma once
 
 #include <string>

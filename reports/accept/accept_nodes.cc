@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/core/json.h"
 #include "reports/accept/accept_parts.h"
 
 namespace proctor {
@@ -25,12 +26,15 @@ void add_device(const AcceptedDevice& device, bool simulated, AcceptedNode& node
 }  // namespace
 
 Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_view json) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{ErrorKind::kSystem, fmt::format("read the verdict of node {}: it {}", name, why), {}, 0};
+  };
   const auto report = parse_accept_report(json);
-  if (!report)
-    return Error{ErrorKind::kSystem,
-                 fmt::format("read the verdict of node {}: it {}", name, report.error().what),
-                 {},
-                 0};
+  if (!report) return refuse(report.error().what);
+  // A simulated speed must not be compared with one of hardware.
+  if (const auto document = parse_json(json);
+      !document.contains("simulated") || !document["simulated"].is_boolean())
+    return refuse("does not state whether it is simulated");
   AcceptedNode node{.name = name, .devices = static_cast<int>(report->devices.size())};
   if (report->devices.empty()) {
     node.reason = "it has no device";

@@ -43,14 +43,14 @@ TEST(AcceptNodes, SimulatedNodesAreNotComparedBySpeed) {
 }
 
 TEST(AcceptNodes, ANodeWithoutDevicesIsIncomplete) {
-  const auto nodes = nodes_of({R"({"verdict":"accepted","devices":[]})"});
+  const auto nodes = nodes_of({R"({"verdict":"accepted","simulated":false,"devices":[]})"});
   EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
   EXPECT_EQ(nodes[0].reason, "it has no device");
 }
 
 TEST(AcceptNodes, ANodeThatIsNotAcceptedAlthoughItsDevicesAreHasTheReasonOfItsMachine) {
   const auto nodes = nodes_of(
-      {R"({"verdict":"incomplete","gaps":["one is too many"],"devices":[{"id":"a","verdict":"accepted"}]})"});
+      {R"({"verdict":"incomplete","simulated":false,"gaps":["one is too many"],"devices":[{"id":"a","verdict":"accepted"}]})"});
   EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
   EXPECT_EQ(nodes[0].reason, "one is too many");
 }
@@ -58,6 +58,17 @@ TEST(AcceptNodes, ANodeThatIsNotAcceptedAlthoughItsDevicesAreHasTheReasonOfItsMa
 TEST(AcceptNodes, WhatIsNoVerdictIsAnError) {
   EXPECT_FALSE(read_accepted_node("n1", "{}"));
   EXPECT_FALSE(read_accepted_node("n1", "no json"));
+}
+
+TEST(AcceptNodes, VerdictWithoutAWordOnSimulationOrASpeedIsAnError) {
+  const std::string good = json_of("accepted", 2700);
+  const auto without = [&](const std::string& part) {
+    std::string text = good;
+    return text.erase(text.find(part), part.size());
+  };
+  EXPECT_TRUE(read_accepted_node("n1", good));
+  EXPECT_FALSE(read_accepted_node("n1", without("\"simulated\":false,")));
+  EXPECT_FALSE(read_accepted_node("n1", without("\"value\":2700,")));
 }
 
 }  // namespace

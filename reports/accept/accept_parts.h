@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/accept/judge_acceptance.h"
+#include "reports/accept/accept_question.h"
 
 namespace proctor {
 

@@ -265,6 +265,11 @@ Result<AcceptReport> parse_accept_report(std::string_view text) {
         one.is_object() ? named<AcceptVerdict>(kVerdicts, text_member(one, "verdict")) : std::nullopt;
     if (!of_device || text_member(one, "id").empty())
       return not_usable("has a device without an id or a verdict");
+    const auto is_figure = [](const json& figure) {
+      return figure.is_object() && !text_member(figure, "name").empty() && number_member(figure, "value");
+    };
+    if (const json& all = member_of(one, "figures"); all.is_array() && !std::ranges::all_of(all, is_figure))
+      return not_usable("has a figure without a name or a value");
     report.devices.push_back(read_device(one, *of_device));
     for (const AcceptStepResult& step : report.devices.back().steps) steps.insert(step.name);
     for (const AcceptFigure& figure : report.devices.back().figures) figures.insert(figure.name);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "harness/core/duration.h"
 #include "harness/core/words.h"
@@ -13,7 +15,7 @@ namespace {
 // These bound each list; accept.json is complete.
 constexpr std::size_t kMostTableRows = 256;
 constexpr std::size_t kMostSummaryLines = 20;
-constexpr std::size_t kMostOpenPoints = 60;
+constexpr std::size_t kMostOpenPoints = 20;  // of each label
 
 std::string cell_text(const std::string& text) { return text.empty() ? "-" : markdown_prose(text); }
 
@@ -94,9 +96,10 @@ std::string accept_summary(const AcceptReport& report) {
   }
   if (reasons > kMostSummaryLines)
     out += fmt::format("And {} more devices, see `accept.json`.\n\n", reasons - kMostSummaryLines);
-  const OpenPoints points = open_points(report);
-  for (std::size_t i = 0; i < std::min(points.size(), kMostOpenPoints); ++i)
-    out += fmt::format("- {}: {}\n", points[i].first, markdown_prose(points[i].second));
+  std::map<std::string_view, std::size_t> shown;  // of each label
+  for (const auto& [label, text] : open_points(report)) {
+    if (++shown[label] <= kMostOpenPoints) out += fmt::format("- {}: {}\n", label, markdown_prose(text));
+  }
   return out + "\n";
 }
 

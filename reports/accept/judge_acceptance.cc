@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "reports/accept/accept_parts.h"
 

@@ -139,8 +139,9 @@ TEST(Junit, EachOutcomeHasItsElement) {
 
 TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
   for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
-    const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}),
-                                     concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
+    const ResolvedRun run =
+        model_of({plan_of({planned("memory.xpu/A.B")}),
+                  concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
     expect_valid(run);
     EXPECT_THAT(junit_run(run), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
   }

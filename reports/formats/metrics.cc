@@ -70,8 +70,7 @@ void write_run(Metrics& metrics, const ResolvedRun& run) {
   metrics.sample("proctor_duration_seconds", {}, static_cast<double>(run.elapsed_ms) / 1000);
   metrics.family("proctor_problems", "gauge", "What reddens the run and is no case.");
   metrics.sample("proctor_problems", {}, run.problems.size());
-  const auto drained =
-      std::ranges::count(run.health, HealthWord(HealthFact::kDrained), &DeviceHealth::what);
+  const auto drained = std::ranges::count(run.health, HealthWord(HealthFact::kDrained), &DeviceHealth::what);
   metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");
   metrics.sample("proctor_devices_drained", {}, drained);
   metrics.family("proctor_warnings", "gauge", "Warnings of the run.");

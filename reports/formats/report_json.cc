@@ -10,8 +10,8 @@
 #include "harness/core/text.h"
 #include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/failure_rates.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 namespace {

@@ -88,7 +88,7 @@ TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
   events[0] = plan;
   const std::string text = summary_markdown(model_of(events));
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << text;
-  EXPECT_THAT(text, HasSubstr("**45 of 2000 cases failed, with 10 causes, 1 of them new.**\n"));
+  EXPECT_THAT(text, HasSubstr("**45 of 2,000 cases failed, with 10 causes, 1 of them new.**\n"));
   EXPECT_THAT(text,
               HasSubstr("| --- |\n| `fail` | the sum is wrong in \\<row\\> 7 | `src/k.cc:27` | `xpu-sim:1, "
                         "xpu-sim:3` | `s/Case.7` and 3 more | `NEW: passed in 4567def` |\n"));
@@ -156,7 +156,7 @@ TEST(Summary, NothingExecutedIsSaid) {
   const std::string text = summary_markdown(model_of({plan}));
   EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
   EXPECT_THAT(text, HasSubstr("**no cuda device was found here;"));
-  EXPECT_THAT(text, HasSubstr("**0 executed, at least 1 wanted.**"));
+  EXPECT_THAT(text, HasSubstr("**0 of 0 planned cases executed, at least 1 wanted.**"));
 }
 
 TEST(Summary, WhatLeavesNoDeviceIsNamed) {

@@ -12,9 +12,9 @@
 #include "harness/core/read_file.h"
 #include "harness/core/words.h"
 #include "reports/gate/gate_formats.h"
+#include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"
-#include "reports/render.h"
 
 namespace proctor::testing_support {
 namespace {

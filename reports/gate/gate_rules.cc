@@ -62,7 +62,9 @@ std::string listed(const std::set<std::string>& texts, std::string_view between)
 
 // ---- a case ----
 
-GateColour colour_of(const ResolvedCase& test) { return meaning_of(test.verdict, test.planned.kind).gate; }
+GateColour colour_of(const ResolvedCase& test) {
+  return gate_colour(meaning_of(test.verdict, test.planned.kind));
+}
 
 bool was_executed(const Verdict& verdict) {
   return verdict.outcome != Outcome::kSkip && verdict.outcome != Outcome::kNotrun;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reports/gate/gate.h"
+#include "reports/gate/gate_colour.h"
 
 namespace proctor::judging {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/core/count_text.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/gate/gate_rules.h"

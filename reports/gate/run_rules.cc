@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "harness/core/count_text.h"
 #include "harness/core/digest.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"

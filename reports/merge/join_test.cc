@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/rerun.h"
+#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_results.h"
 #include "reports/resolve/test_journal.h"
 

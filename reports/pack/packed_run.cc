@@ -15,8 +15,8 @@
 #include "harness/core/regular_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/words.h"
-#include "reports/resolve/report_place.h"
 #include "reports/pack/tar_gz.h"
+#include "reports/resolve/report_place.h"
 
 namespace proctor {
 namespace {

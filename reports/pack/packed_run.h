@@ -13,8 +13,8 @@
 #include <string>
 
 #include "harness/core/result.h"
-#include "reports/resolve/resolved_run.h"
 #include "reports/pack/private_text.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 

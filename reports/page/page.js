@@ -283,7 +283,7 @@
       el("button", { type: "button", class: `chip ${shown}`, "aria-pressed": "false", onclick, ...filter },
         sign(shown), ` ${name} `, el("b", {}, number(count)));
     list.chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" }, outcomes.map(([name, count]) =>
-      chip(data.looks[name], name, count, { "data-outcome": name }, () => {
+      chip(data.verdicts.find((v) => v[0] === name)[2], name, count, { "data-outcome": name }, () => {
         const chosen = new Set(state.outcome.split(",").filter(Boolean));
         if (!chosen.delete(name)) chosen.add(name);
         go({ outcome: [...chosen].join(",") });
@@ -462,7 +462,8 @@
         value("isNew", i) ? badge("bad", words.fresh) : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts(...(more ? more.facts : [[words.whose_problem, value("bad", i) ? data.problems[value("problem", i)] : ""]]),
+      facts(...(more ? more.facts : [[words.whose_problem, value("bad", i) ? data.problems[value("problem", i)] : ""],
+        ["Bad", value("age", i) > 1 ? counted(value("age", i), words.runs) : ""]]),
         ["On", data.variants[value("variant", i)]], [words.device, data.devices[value("device", i)]],
         ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), words.attempts)}` : "")],
         [words.run, data.runs.length > 1 ? run.id : ""]),

@@ -68,6 +68,7 @@ void add_changes(const Comparison& comparison, std::span<PageCase> cases) {
     if (change.after == kNotThere) continue;
     PageCase& shown = cases[change.after];
     if (!shown.change) shown.change = change.change;
+    shown.odd = true;
   }
 }
 

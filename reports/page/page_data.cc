@@ -259,7 +259,7 @@ class ListWriter {
     put_text("rerun", "reruns", rerun_text(*test.rerun), kCommandBytes);
     put_text("rule", "rules", rule_text(test));
     put_text("kind", "kinds", planned.kind);
-    put_text("quoted", "quotes", unless_same(shell_quote(planned.id), planned.id));
+    put_text("quoted", "quotes", unless_same(quoted_word(planned.id), planned.id));
     const std::string name = name_in_suite(planned.id);
     put_text("address", "addresses", unless_same(file_address(name), name));
     put("flaky", flaky_share(flakiness_of(run, test)));
@@ -286,6 +286,7 @@ class ListWriter {
     json.close().open_array("id");
     for (const std::string* id : ids_) json.item(cut_text(*id, kIdBytes));
     json.close();
+    if (ids_.empty()) write_nothing(json);
     for (const auto& [name, table] : tables_) table.write(json, name);
     for (const Column& column : columns_) column.write(json);
     json.close();
@@ -315,6 +316,18 @@ class ListWriter {
     put(name, tables_.try_emplace(table, limit).first->second.place_of(text));
   }
 
+  // Of a page without cases: what the cases of another page make.
+  static void write_nothing(JsonWriter& json) {
+    for (const std::string_view table : {"suites", "verdicts", "messages", "devices", "marksets", "durations",
+                                         "logs", "reruns", "rules", "kinds", "quotes", "addresses"})
+      json.open_array(table).close();
+    for (const std::string_view column :
+         {"run",   "suite", "variant",  "verdict", "message", "cause",    "device", "marks", "problem",
+          "bad",   "isNew", "duration", "took",    "isFlaky", "attempts", "age",    "since", "log",
+          "rerun", "rule",  "kind",     "quoted",  "address", "flaky",    "detail", "past"})
+      json.member(column, 0);
+  }
+
   static void write_word(JsonWriter& json, const PageWord& word) {
     if (word.several.empty())
       json.member(word.name, word.one);
@@ -337,9 +350,9 @@ class ListWriter {
     for (std::size_t i = 0; past != nullptr && i < past->runs.size(); ++i) {
       const PastRun& run = past->runs[i];
       json.open_array();
-      for (const std::string* text : {&run.run_id, &run.started, &run.commit, &run.branch, &run.stack})
+      for (const std::string* text : {&run.run_id, &run.started, &run.commit, &run.branch})
         json.item(cut_text(*text, kIdBytes));
-      json.close();
+      json.item(cut_text(run.stack)).close();
     }
     json.close();
   }
@@ -432,7 +445,7 @@ class Logs {
 void write_fact(JsonWriter& json, std::string_view label, std::string_view text,
                 const std::string& href = "") {
   if (text.empty()) return;
-  json.open_array().item(label).item(cut_text(text));
+  json.open_array().item(cut_text(label)).item(cut_text(text));
   if (!href.empty()) json.item(href);
   json.close();
 }
@@ -527,7 +540,10 @@ class Details {
 
   void write_end(JsonWriter& json, std::uint32_t run, const AttemptEnded& end) const {
     json.member("took", human_duration(Milliseconds(end.duration_ms)));
-    json.member_if_any("evidence", cut_text(joined(end.evidence.lines, "\n"), kCommandBytes));
+    std::string evidence;
+    for (const std::string& line : end.evidence.lines)
+      evidence += (evidence.empty() ? "" : "\n") + cut_text(line);
+    json.member_if_any("evidence", evidence);
     json.member_if_any("evidenceFile", file_address(end.evidence.file));
     write_failures(json, request_.runs[run].resolved.plan, end.failures);
     if (end.ranks.empty()) return;

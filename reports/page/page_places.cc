@@ -122,7 +122,13 @@ struct DeviceState {
 };
 
 DeviceState state_of(const ResolvedRun& run, const std::string& device, const DeviceShare& share) {
-  DeviceState state = share.all == 0 ? DeviceState{"skip", "unused"} : DeviceState{"good", "in use"};
+  const auto had_it = [&](const Attempt& attempt) {
+    return std::ranges::find(attempt.start.devices, device) != attempt.start.devices.end();
+  };
+  const bool is_used = share.all > 0 || std::ranges::any_of(run.cases, [&](const ResolvedCase& test) {
+                         return std::ranges::any_of(test.attempts, had_it);
+                       });
+  DeviceState state = is_used ? DeviceState{"good", "in use"} : DeviceState{"skip", "unused"};
   for (const DeviceDoubtText& doubt : run.device_doubts) {
     if (doubt.device != device) continue;
     state = share.stands_out ? DeviceState{"bad", "fails more often", doubt.sentence}

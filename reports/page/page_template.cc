@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "reports/resolve/truncate.h"
 #include "reports/page/page_files.h"
 #include "reports/page/page_text.h"
 #include "reports/page/page_words.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -44,13 +44,14 @@ std::string words_of_listing(const ResolvedCase& test) {
   return at == std::string::npos ? "" : clean_text(test.end->note.substr(at + kBefore.size()));
 }
 
-// A case that was cut short (notrun), or moved from a bad device, did not fail.
-FailureCount count_failures(const std::vector<CauseGroup>& groups) {
+// A case that was cut short (notrun), or moved from a bad device, did not fail. A case can both move and be flaky.
+FailureCount count_failures(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
   FailureCount count;
+  count.flaky = static_cast<std::size_t>(std::ranges::count(run.cases, true, &ResolvedCase::flaky));
   for (const CauseGroup& group : groups) {
-    if (group.is_moved || group.cases.front()->verdict.outcome == Outcome::kNotrun) continue;
-    (group.is_flaky ? count.flaky : count.failed) += group.cases.size();
-    if (group.is_flaky) continue;
+    if (group.is_moved || group.is_flaky || group.cases.front()->verdict.outcome == Outcome::kNotrun)
+      continue;
+    count.failed += group.cases.size();
     ++count.causes;
     count.fresh += group.is_new ? 1 : 0;
   }
@@ -135,7 +136,7 @@ void resolve_causes(ResolvedRun& run) {
   for (std::uint32_t number = 0; number < groups.size(); ++number) {
     for (const ResolvedCase* test : groups[number].cases) run.cases[test->index].cause = number;
   }
-  run.failures = count_failures(groups);
+  run.failures = count_failures(run, groups);
   run.causes = std::move(groups);
 }
 

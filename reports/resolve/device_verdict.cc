@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/number_text.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/resolve/devices.h"

@@ -230,17 +230,6 @@ std::vector<std::string> variables_of(const ResolvedRun& run, const std::vector<
   return environment;
 }
 
-// A word with control characters, or bytes that are not UTF-8, needs a shell with $'...', such as bash.
-std::string quoted_word(const std::string& word) {
-  if (clean_text(word) == word) return shell_quote(word);
-  std::string text = "$'";
-  for (const char byte : word) {
-    const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '\\' && byte != '\'';
-    text += is_plain ? std::string(1, byte) : fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
-  }
-  return text + '\'';
-}
-
 RerunCommand command_of(const std::string& text, const std::string& directory) {
   RerunCommand command{.environment = {}, .words = {}, .directory = directory};
   auto words = shell_words(text);
@@ -258,19 +247,20 @@ RerunCommand command_of(const std::string& text, const std::string& directory) {
 
 // The suites of a run that was joined from parts were started one by one; nullopt: it is no such run.
 std::optional<RerunCommand> joined_again(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
-  std::map<std::string, std::string> commands;
-  for (const auto& [name, value] : run.plan.stack) {
-    if (name.starts_with(kCommandEntry)) commands.emplace(name.substr(kCommandEntry.size()), value);
-  }
-  if (commands.empty()) return std::nullopt;
+  const auto& stack = run.plan.stack;
+  const auto is_command = [](const auto& entry) { return entry.first.starts_with(kCommandEntry); };
+  if (std::ranges::none_of(stack, is_command)) return std::nullopt;
   std::set<std::string> wanted;
-  for (const auto& [suite, command] : commands) {
-    if (case_ids.empty()) wanted.insert(command);
+  for (const auto& [name, value] : stack) {
+    if (case_ids.empty() && name.starts_with(kCommandEntry)) wanted.insert(value);
   }
   for (const auto& id : case_ids) {
     const ResolvedCase* test = run.find(id);
-    const auto found = test == nullptr ? commands.end() : commands.find(test->planned.suite);
-    wanted.insert(found == commands.end() ? "" : found->second);
+    const auto found = std::ranges::find_if(stack, [&](const auto& entry) {
+      return test != nullptr && is_command(entry) &&
+             std::string_view(entry.first).substr(kCommandEntry.size()) == test->planned.suite;
+    });
+    wanted.insert(found == stack.end() ? "" : found->second);
   }
   if (wanted.size() != 1) return RerunCommand{.environment = {}, .words = {}, .directory = {}};
   RerunCommand command = command_of(*wanted.begin(), run.plan.directory);
@@ -374,7 +364,7 @@ constexpr std::string_view kBisect = " --bisect ";
 std::string bisect_command(const ResolvedRun& run, const ResolvedCase& test) {
   const Words& words = run.plan.command_line;
   return shell_quote(words.empty() ? "proctor" : words.front()) + " rerun " +
-         shell_quote(directory_of_run(run.plan)) + std::string(kBisect) + shell_quote(test.planned.id);
+         shell_quote(directory_of_run(run.plan)) + std::string(kBisect) + quoted_word(test.planned.id);
 }
 
 RerunLine line_of(const ResolvedRun& run, const ResolvedCase& test) {
@@ -384,7 +374,7 @@ RerunLine line_of(const ResolvedRun& run, const ResolvedCase& test) {
   line.before = bisects ? bisect_command(run, test) : command_text(again, run.plan.directory);
   line.left_out = joined(again.left_out, ", ");
   const std::string selection(bisects ? kBisect : kCaseOption);
-  const std::string id = shell_quote(test.planned.id);
+  const std::string id = quoted_word(test.planned.id);
   const std::size_t at = line.before.find(selection + id);
   if (at == std::string::npos || run.plan.exec) return line;
   line.after = line.before.substr(at + selection.size() + id.size());
@@ -395,7 +385,7 @@ RerunLine line_of(const ResolvedRun& run, const ResolvedCase& test) {
 // Cases with the same key have the same line.
 std::string key_of_line(const ResolvedCase& test) {
   if (test.fails_only_after_others) return "bisect";
-  return joined(devices_of(test), ",") + '\n' + test.planned.suite;
+  return joined(devices_of(test), ",") + '\n' + (test.attempts.empty() ? "\n" : "") + test.planned.suite;
 }
 
 }  // namespace

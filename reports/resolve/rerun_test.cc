@@ -251,8 +251,10 @@ TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
 
 // Of many cases as of each.
 TEST(RerunCommand, IsMadeOnceForASuite) {
-  RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a")});
+  RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a"),
+                             planned("m/\x1b[31mred"), planned("t/\xff"), planned("t/a")});
   plan.cases[2].suite = plan.cases[3].suite = "s";
+  plan.cases[5].suite = plan.cases[6].suite = "t";
   for (const bool exec : {false, true}) {
     for (const char* subcommand : {"run", "rerun"}) {
       plan.exec = exec;

@@ -150,7 +150,15 @@ const KnownFailureEntry* known_failure_of(const RunPlanned& plan, const Resolved
 }
 
 bool simply_passed(const ResolvedCase& test) {
-  return test.verdict.outcome == Outcome::kPass && test.attempts.size() == 1 && test.marks.empty();
+  return test.verdict.outcome == Outcome::kPass && test.attempts.size() == 1 && test.marks.empty() &&
+         verdict_of(test.attempts.front()).outcome == Outcome::kPass;
+}
+
+// An earlier call may have set them: the attempt was still running then.
+void clear_headlines(ResolvedCase& test) {
+  test.headline.clear();
+  test.devices_text.clear();
+  test.attempts.front().headline.clear();
 }
 
 void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
@@ -159,7 +167,7 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.standing = meaning_of(test.verdict, test.planned.kind).standing;
   test.bad = is_bad(test.verdict.outcome, test.planned.kind);
   test.moved = !test.bad && has_mark(test.marks, Mark::kDeviceSuspect);
-  test.flaky = !test.bad && !test.moved && has_mark(test.marks, Mark::kFlaky);
+  test.flaky = !test.bad && has_mark(test.marks, Mark::kFlaky);
   test.changes_device = test.moved && !run.plan.each_device;
   test.simulated = is_simulated(run, test);
   test.of_exec = run.plan.exec;
@@ -175,7 +183,11 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   resolve_device_row(run.plan, test);
   test.problem = problem_of(run.plan, test);
   test.culprit = culprit_of(run.plan, test);
-  if (!simply_passed(test)) resolve_headlines(run, test);
+  if (simply_passed(test)) {
+    clear_headlines(test);
+  } else {
+    resolve_headlines(run, test);
+  }
 }
 
 // ---- the variants ----

@@ -1,5 +1,7 @@
 #include "reports/resolve/resolved_case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/core/text.h"
@@ -40,8 +42,19 @@ const std::string& message_line(const ResolvedCase& test) {
   return test.flaky && test.telling != nullptr ? test.telling->headline : test.headline;
 }
 
+// A word with control characters, or bytes that are not UTF-8, needs a shell with $'...', such as bash.
+std::string quoted_word(const std::string& word) {
+  if (clean_text(word) == word) return shell_quote(word);
+  std::string text = "$'";
+  for (const char byte : word) {
+    const bool is_plain = byte >= 0x20 && byte < 0x7f && byte != '\\' && byte != '\'';
+    text += is_plain ? std::string(1, byte) : fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
+  }
+  return text + '\'';
+}
+
 std::string RerunLine::of(const std::string& case_id) const {
-  return after ? before + shell_quote(case_id) + *after : before;
+  return after ? before + quoted_word(case_id) + *after : before;
 }
 
 std::string_view to_string(Suspect suspect) {

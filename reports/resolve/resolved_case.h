@@ -31,13 +31,13 @@ struct Attempt {
   std::string headline{};
 };
 
-// Returns the verdict of an attempt. Without an end record it is notrun(interrupted).
+// Returns the verdict of an attempt. An attempt without an end record is notrun(interrupted).
 const Verdict& verdict_of(const Attempt& attempt);
-// Whether its device was found unhealthy after it, so that it proves nothing about the code.
+// Returns whether its device was unhealthy after it. Such an attempt proves nothing about the code.
 bool is_suspect(const Attempt& attempt);
-// Whether it proves something about the code: its device was healthy, and its program can be believed.
+// Returns whether it proves something about the code: its device was healthy, and its result is reliable.
 bool counts(const Attempt& attempt);
-// Whether its framework ran the case again after a failure, and it passed then.
+// Returns whether its framework ran the case again after a failure, and it passed then.
 bool passed_after_retry(const Attempt& attempt);
 
 struct DeviceCount {
@@ -49,16 +49,16 @@ enum class Suspect {
   kNone,     // no attempt was bad
   kCode,     // bad wherever it ran, on two devices or more
   kDevice,   // bad on `devices`, by more than chance
-  kUnclear,  // bad somewhere, but too few attempts, or devices, to decide
+  kUnclear,  // bad somewhere, with too few attempts or devices for a result
 };
 std::string_view to_string(Suspect suspect);  // "none", "code", "device", "unclear"
 
-// How often a case failed on each device, and whether the code or a device is to blame (devices.h).
+// How often a case failed on each device, and whether the code or a device is the cause (devices.h).
 struct DeviceRow {
   std::map<std::string, DeviceCount> counts{};  // device, or devices joined by '+', -> attempts
   std::set<std::string> sick{};  // of them: those that were found unhealthy after a bad attempt
   Suspect suspect = Suspect::kNone;
-  std::vector<std::string> devices{};  // kDevice: the blamed ones
+  std::vector<std::string> devices{};  // kDevice: those that cause it
   double p = 1;                        // kDevice, kUnclear: the smallest probability that it is chance
 };
 
@@ -70,7 +70,7 @@ struct FailureRate {
   double rate() const { return runs > 0 ? static_cast<double>(failures) / runs : 0; }
 };
 
-// What its runs have in common: the id of their devices, joined by '+', or a place in their process.
+// Runs with the same devices (their ids, joined by '+'), or at the same place in their process.
 struct RatePart {
   std::string of{};
   FailureRate rate{};
@@ -81,12 +81,16 @@ struct CaseRates {
   FailureRate all{};
   std::optional<Claim> claim{};  // of a rate to exclude
   int needed = 0;                // for the claim: runs without a failure
-  // Of turns. By device: where it used any. By order: where it shared a process; "alone", "first in its process", or
-  // "after CASE", the case just before it.
+  // `by_device` is empty if the case used none. `by_order` is empty if it always had a process of its own. Its parts are
+  // "alone", "first in its process", and "after CASE".
   std::vector<RatePart> by_device{};
   std::vector<RatePart> by_order{};
   std::string text{};  // the claim, or the rate, in words
 };
+
+// Quotes a word of a command for a shell. A word with control characters, or with bytes that are not UTF-8, needs a shell
+// with $'...', such as bash.
+std::string quoted_word(const std::string& word);
 
 // The command that runs a case again. All but its id depends on its suite and devices alone.
 struct RerunLine {
@@ -113,8 +117,8 @@ struct ResolvedCase {
   Standing standing = Standing::kUnrun;
   Marks marks{};                  // of its end and its attempts: sorted, each once
   bool bad = false;               // its verdict is, for a case of its kind
-  bool flaky = false;             // bad first and then good, and no device is to blame
-  bool moved = false;             // bad on one device, and good on another: its first device is to blame
+  bool flaky = false;             // bad first and then good, with the mark `flaky`
+  bool moved = false;             // bad on one device, and good on another: its first device is the cause
   bool simulated = false;         // it proves nothing about hardware
   bool is_new = false;            // the history has no earlier failure of it
   bool fault_of_devices = false;  // it fails on some devices, beyond chance, and nowhere else
@@ -123,19 +127,19 @@ struct ResolvedCase {
   bool changes_device = false;           // `moved`, and not a case of --each-device, which has all devices
   Blame problem = Blame::kNobody;        // whose problem it is
   std::int64_t duration_ms = 0;          // of all its attempts
-  // The attempt that shows the verdict best: the last one with its outcome, else the last bad one, else the last one. Null
-  // where nothing was started.
+  // The attempt that shows the verdict: the last one with its outcome, else the last bad one, else the last one. It is null
+  // if nothing was started.
   const Attempt* deciding = nullptr;
-  // The attempt that explains the case best: `deciding`, or the bad one of a case that was good in the end.
+  // The attempt that explains the case: `deciding`, or the bad one of a case that was good in the end.
   const Attempt* telling = nullptr;
   const Diagnosis* diagnosis = nullptr;  // of `deciding`, where it has the verdict of the case
-  // What a history knows of it; null where the run had none, or the case passed at once.
+  // Its earlier results in the history. It is null if the run had no history, or the case passed at once.
   const CasePast* past = nullptr;
-  // The entry of --known-failures that expected how it ended; null where there is none.
+  // The entry of --known-failures that expected its end, or null.
   const KnownFailureEntry* known_failure = nullptr;
   const RerunLine* rerun = nullptr;
   std::string headline{};                  // as of an attempt
-  std::unique_ptr<Culprit> culprit{};      // who made the failure; null where nobody is known
+  std::unique_ptr<Culprit> culprit{};      // what caused the failure; null: unknown
   std::unique_ptr<DeviceRow> by_device{};  // with --each-device, of a case that was bad somewhere; else null
   std::unique_ptr<CaseRates> rates{};      // of a run that repeated its cases; else null
   std::vector<std::string> not_tried{};    // devices of --each-device that did not get it
@@ -144,7 +148,7 @@ struct ResolvedCase {
   std::string rerun_command() const { return rerun == nullptr ? "" : rerun->of(planned.id); }
 };
 
-// Whether the run has an outcome of the case. What is notrun is left for others.
+// Returns whether the run has an outcome of the case. Other runs can take a case that is notrun.
 bool is_proven(const ResolvedCase& test);
 // Returns the number of its attempts, without those that an attempt alone replaces.
 int attempt_count(const ResolvedCase& test);

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/core/exit_code.h"
 #include "reports/resolve/packed.h"
 #include "reports/resolve/resolved_case.h"
 
 namespace proctor {
 
-// How many cases had each outcome. `planned` is always the sum of the others.
+// The number of cases with each outcome. `planned` is the sum of the others.
 struct Summary {
   std::array<int, kAllOutcomes.size()> counts{};
 
@@ -29,7 +30,7 @@ struct Summary {
   int executed() const;
 };
 
-// Where a suite ran, as far as it makes a result another one.
+// The circumstances of a suite by which results differ.
 struct Variant {
   std::string suite{};
   std::string backend{};
@@ -68,7 +69,7 @@ struct FailureCount {
   std::size_t fresh = 0;   // of `causes`: those without an earlier failure
 };
 
-// Of one device, over all cases.
+// The failures on one device, over all cases.
 struct DeviceShare {
   std::string device{};
   int bad = 0;  // attempts that failed there
@@ -87,26 +88,26 @@ struct DeviceDoubtText {
 // The place of the run directory in DeviceVerdict::command.
 inline constexpr std::string_view kRunDirectory = "RUN_DIRECTORY";
 
-// What a run shows about its devices: the first line of console, page and summary (device_verdict.h).
+// The result about the devices of the run: the first line of console, page and summary (device_verdict.h).
 struct DeviceVerdict {
   // "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3."
   std::string sentence{};
   std::vector<std::string> more{};  // one sentence each: evidence, what moved, what was not run
   std::string exit{};               // what the exit code means
   std::string advice{};             // "Drain the node, then test the device:"
-  std::string command{};            // "" none; kRunDirectory stands for the run directory
+  std::string command{};            // "": none. kRunDirectory is replaced by the run directory.
 
   std::string command_in(const std::string& run_dir) const;
 };
 
-// Cases that were bad first and then good, where no device is to blame.
+// Cases that were bad first and then good, with the mark `flaky`.
 struct FlakyCases {
   int count = 0;
   bool allowed = true;   // the policy of the run allows that many
   std::string option{};  // with which the policy would allow them: "--flaky pass:4%"
 };
 
-// What makes a run something else than green and is no case (run_end.h).
+// A problem of the run that is not the failure of a case (run_end.h).
 struct RunProblem {
   std::string name{};  // "flaky": of its testcase
   std::string title{};
@@ -123,7 +124,7 @@ struct ExecEnd {
 struct KnownFailureUse {
   const KnownFailureEntry* entry = nullptr;
   int hits = 0;                    // cases that failed as it expects
-  std::optional<int> days_left{};  // after the start of the run; below 0: it had expired. None: unknown
+  std::optional<int> days_left{};  // from the start of the run; below 0: expired; none: unknown
 };
 
 std::string days_left_words(int days);  // "3 days left", "the last day", "expired 1 day before"
@@ -139,7 +140,7 @@ struct WholePlan {
   friend bool operator==(const WholePlan&, const WholePlan&) = default;
 };
 
-// It is moved and never copied: its members point at each other.
+// A run can be moved and not copied, because its members point at each other.
 struct ResolvedRun {
   ResolvedRun() = default;
   ResolvedRun(ResolvedRun&&) = default;
@@ -157,7 +158,7 @@ struct ResolvedRun {
   std::map<std::string, std::uint64_t> device_baseline{};
   std::optional<StopRequested> stop{};  // the first one
   std::optional<RunEnded> ended{};
-  int stop_signal = 0;                      // that asked the run to stop; 0: none
+  int stop_signal = 0;                      // the signal that stopped the run; 0: none
   std::int64_t elapsed_ms = 0;              // from the start of the run to the newest record
   std::map<std::string, CasePast> pasts{};  // by case; empty: the run had no history
   std::map<std::string, ProgramRead> programs{};
@@ -167,15 +168,15 @@ struct ResolvedRun {
   // ---- what follows ----
   bool simulated = false;  // the run proves nothing about hardware
   Summary summary{};
-  std::vector<SuiteSum> suites{};    // by suite and backend
+  std::vector<SuiteSum> suites{};   // by suite and backend
   std::vector<Variant> variants{};  // in the order of their first cases
-  // Of failures and of flaky cases. The ones that decide come first: failures before flaky cases, new ones before old ones,
-  // then those with the most cases.
+  // The causes of failures and of flaky cases. Failures come before flaky cases, new causes before old ones, and then causes
+  // with many cases before causes with few.
   std::vector<CauseGroup> causes{};
   FailureCount failures{};
   std::vector<DeviceShare> device_shares{};
   std::vector<DeviceDoubtText> device_doubts{};
-  // None where no device is bad or suspect, and --each-device has nothing to compare.
+  // It is empty if no device is bad or suspect, and --each-device has nothing to compare.
   std::optional<DeviceVerdict> device_verdict{};
   std::vector<KnownFailureUse> known_failures{};  // as long as the list
   WholePlan whole_plan{};
@@ -186,16 +187,16 @@ struct ResolvedRun {
   std::vector<std::string> open_skips{};
   int least_executed = 0;  // cases that had to be executed (run_end.h)
   ExecEnd exec_end{};      // of `proctor exec`
-  int exit_code = 0;
-  int exit_code_so_far = 0;    // as if the run ended now
-  int ending_signal = 0;       // by which the runner ends itself after the reports; 0: none
-  int shell_exit_code = 0;     // what a shell sees
-  std::string_view verdict{};  // "green", "red", "machine", "incomplete" or "interrupted"
+  int exit_code = kExitIncomplete;
+  int exit_code_so_far = kExitIncomplete;   // as if the run ended now
+  int ending_signal = 0;                    // by which the runner ends itself after the reports; 0: none
+  int shell_exit_code = kExitIncomplete;    // the status that a shell gets
+  std::string_view verdict = "incomplete";  // "green", "red", "machine", "incomplete" or "interrupted"
   std::vector<RunProblem> problems{};
   std::map<std::string, RerunLine> rerun_lines{};
 
   const ResolvedCase* find(std::string_view case_id) const;
-  // Returns the digest of a suite's program, or why there is none.
+  // Returns the digest of a suite's program, or the reason why it is unknown.
   ProgramRead program_read(const PlannedSuite& suite) const;
   bool warned_of(WarningCode code) const;
   bool warned_of_machine() const;  // by a warning for which is_machine_warning()

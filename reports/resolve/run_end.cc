@@ -266,7 +266,8 @@ void add_chance(const ResolvedRun& run, std::vector<RunProblem>& problems) {
   problems.push_back(
       {std::string(kFlakyProblem), "Flaky cases",
        fmt::format("{} failed and then passed, more than the policy of the run allows. {} allows them:{}",
-                   count_text(flaky.count, "case"), flaky.option, named(run, [](const ResolvedCase& test) { return test.flaky; }))});
+                   count_text(flaky.count, "case"), flaky.option,
+                   named(run, [](const ResolvedCase& test) { return test.flaky; }))});
 }
 
 struct ProblemWarning {

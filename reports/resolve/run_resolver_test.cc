@@ -1,7 +1,8 @@
+#include "reports/resolve/run_resolver.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
@@ -210,6 +211,26 @@ TEST(ResolvedRun, ACaseHasTheCoreOfItsLastCrash) {
     for (const Attempt& attempt : test.attempts) cores.push_back(attempt.end->evidence.core.file);
   }
   EXPECT_THAT(cores, testing::ElementsAre("", "a/x2.core", "", "a/y1.core"));
+}
+
+TEST(RunResolver, ResolvesAgainWhatHappenedSince) {
+  RunResolver resolver;
+  resolver.on(plan_of({planned("s/a")}));
+  resolver.on(started("s/a"));
+  EXPECT_EQ(resolver.resolve().cases[0].verdict, kInterrupted);
+  EXPECT_EQ(resolver.resolve().cases[0].headline, "cut short: the runner was killed");
+  resolver.on(ended("s/a", kPass));
+  resolver.on(concluded("s/a", kPass));
+  const ResolvedCase& test = resolver.resolve().cases[0];
+  EXPECT_EQ(test.verdict, kPass);
+  EXPECT_EQ(test.headline, "");
+  EXPECT_EQ(test.attempts[0].headline, "");
+  EXPECT_TRUE(resolver.resolve().causes.empty());
+}
+
+TEST(ResolvedRun, ThatWasNeverResolvedIsNotGreen) {
+  EXPECT_EQ(ResolvedRun().exit_code, 3);
+  EXPECT_EQ(ResolvedRun().shell_exit_code, 3);
 }
 
 TEST(ResolvedRun, SimulatedIsWhatDidNotRunOnHardware) {

@@ -61,14 +61,13 @@ FailedLine failed_line(const ResolvedRun& run, const ResolvedCase& test) {
 
 std::string incomplete_words(const ResolvedRun& run) {
   if (!run.open_skips.empty()) return "INCOMPLETE: tests were skipped, see above";
-  const std::string shortage = shortage_text(run);
+  const bool is_short = run.summary.executed() < run.plan.min_executed;
   return "INCOMPLETE: something planned was not run, or nothing was" +
-         (shortage.empty() ? "" : "; " + shortage);
+         (is_short ? "; " + shortage_text(run) : "");
 }
 
 std::string red_words(const ResolvedRun& run) {
-  const std::string text = failures_text(run);
-  if (!text.empty()) return text;
+  if (run.failures.failed > 0 || !run.flaky_cases.allowed) return failures_text(run);
   return run.exit_code == kExitIncomplete ? incomplete_words(run) : "FAILED";
 }
 

@@ -46,7 +46,7 @@ TEST(ProgressText, CountsAndGuesses) {
                            .executed_ms = 1050 * 720,
                            .jobs = 4,
                            .running = {}}),
-            "[1050/1994] 12 failed, ETA 3 min");
+            "[1,050/1,994] 12 failed, ETA 3 min");
 }
 
 TEST(StatusLine, FitsTheTerminalWhateverTheIdsAre) {

@@ -31,8 +31,7 @@ bool is_in_trouble(const ResolvedRun& run, std::string_view backend) {
                              [&](const auto& health) { return is_loss(health) && is_of_backend(health); }) ||
          std::ranges::any_of(run.cases, [&](const ResolvedCase& test) {
            const bool skipped = test.verdict.outcome == Outcome::kSkip;  // it found no device
-           return test.planned.backend == backend && test.planned.devices > 0 &&
-                  (skipped || test.bad);
+           return test.planned.backend == backend && test.planned.devices > 0 && (skipped || test.bad);
          });
 }
 

@@ -11,7 +11,7 @@
 #include "harness/doctor/examine_host.h"
 
 namespace proctor {
-class ResolvedRun;
+struct ResolvedRun;
 }
 
 namespace proctor::cli {

@@ -41,7 +41,7 @@ std::string other_driver_in(const std::vector<EnvironmentVariable>& environment)
 
 // An error, with its line: a journal that is none, is empty, ends within a record, has a line that is no record or a second
 // plan, is of a newer version, or is not what its runner wrote. `place` is for messages. Unless `whole`, what no rule asks is
-// left out of the run, which then takes a third of the memory.
+// left out of the run, to save memory.
 Result<GateReport> read_strictly(const std::filesystem::path& journal, const std::string& place,
                                  const std::optional<JournalSeal>& seal, bool whole);
 

@@ -254,7 +254,6 @@ class ListWriter {
     put("isFlaky", test.flaky);
     put("attempts", attempt_count(test));
     put("age", shown.failing_runs);
-    put("since", shown.since == kNotThere ? -1 : static_cast<std::int64_t>(shown.since));
     put_text("log", "logs", log_text(test), kCommandBytes);
     put_text("rerun", "reruns", rerun_text(*test.rerun), kCommandBytes);
     put_text("rule", "rules", rule_text(test));
@@ -322,9 +321,9 @@ class ListWriter {
                                          "logs", "reruns", "rules", "kinds", "quotes", "addresses"})
       json.open_array(table).close();
     for (const std::string_view column :
-         {"run",   "suite", "variant",  "verdict", "message", "cause",    "device", "marks", "problem",
-          "bad",   "isNew", "duration", "took",    "isFlaky", "attempts", "age",    "since", "log",
-          "rerun", "rule",  "kind",     "quoted",  "address", "flaky",    "detail", "past"})
+         {"run",  "suite", "variant",  "verdict", "message", "cause",    "device", "marks", "problem",
+          "bad",  "isNew", "duration", "took",    "isFlaky", "attempts", "age",    "log",   "rerun",
+          "rule", "kind",  "quoted",   "address", "flaky",   "detail",   "past"})
       json.member(column, 0);
   }
 

@@ -273,7 +273,6 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
   EXPECT_THAT(page, HasSubstr("2026-01-02 00:00:00 UTC <small>2 runs</small>"));
   const json list = block_of(page, "list");
   EXPECT_EQ(at(list, "age", 1), 2);
-  EXPECT_EQ(at(list, "since", 1), 1);
   EXPECT_EQ(at(list, "flaky", 1), 200);
   EXPECT_EQ(at(list, "flaky", 0), -1);
   EXPECT_EQ(block_of(page, "past")["runs"][0][1][4], "xpu.driver 1 -> 2");

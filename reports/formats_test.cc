@@ -40,9 +40,9 @@ std::vector<ResolvedRun> models() {
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   plan.started = plan.run_id = awkward_text();
   std::vector<ResolvedRun> all;
-  all.push_back(model_of(rich_journal()));
-  all.push_back(model_of({plan_of({})}));
-  all.push_back(model_of({plan, started("s/a")}));
+  all.push_back(resolved_of(rich_journal()));
+  all.push_back(resolved_of({plan_of({})}));
+  all.push_back(resolved_of({plan, started("s/a")}));
   return all;
 }
 
@@ -95,8 +95,8 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
   end.measures = {{"bandwidth", 12.5, "GB/s", 3, 0.1}};
   end.evidence.file = "evidence/x.txt";
   end.output = {end.output.log, 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
-  const ResolvedRun run = model_of({plan, started("memory.xpu/A.B"), end,
-                                    concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
+  const ResolvedRun run = resolved_of({plan, started("memory.xpu/A.B"), end,
+                                       concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {Mark::kLeaky})});
   const std::string xml = written(write_junit_extended, run);
   EXPECT_THAT(xml, HasSubstr("file=\"suites/copy.cc\" line=\"112\""));
   EXPECT_THAT(
@@ -126,7 +126,7 @@ TEST_F(Formats, AFileOfASuiteHasAsManyCasesAsReadersTake) {
   cases.push_back(other);
   events.push_back(concluded(other.id, {Outcome::kPass, ""}));
   events.front() = plan_of(std::move(cases));
-  const auto files = junit_suites(model_of(events));
+  const auto files = junit_suites(resolved_of(events));
   std::vector<std::string> names;
   for (const JunitFile& file : files) names.push_back(file.name);
   EXPECT_THAT(names,
@@ -152,7 +152,7 @@ TEST_F(Formats, AFileOfASuiteIsNotLargerThanReadersTake) {
   events.front() = plan_of(std::move(cases));
   std::size_t all = 0;
   std::size_t files = 0;
-  for (const JunitFile& file : junit_suites(model_of(events))) {
+  for (const JunitFile& file : junit_suites(resolved_of(events))) {
     EXPECT_LE(file.text.size(), 25'000'000u) << file.name;
     all += file.text.size();
     ++files;
@@ -177,9 +177,9 @@ TEST_F(Formats, CtrfIsValidAndCountsWhatTheRunHas) {
 }
 
 TEST_F(Formats, OurSchemaOfCtrfCanFail) {
-  const fs::path good = write("good.json", written(write_ctrf, model_of(rich_journal())));
+  const fs::path good = write("good.json", written(write_ctrf, resolved_of(rich_journal())));
   if (!counts("ctrf", {good}, our_schema("ctrf.schema.json"))) GTEST_SKIP() << "jsonschema is not installed";
-  json report = json::parse(written(write_ctrf, model_of(rich_journal())));
+  json report = json::parse(written(write_ctrf, resolved_of(rich_journal())));
   for (const auto& [pointer, value] :
        std::vector<std::pair<std::string, json>>{{"/results/tests/0/status", "green"},
                                                  {"/results/tests/0/duration", 1.5},
@@ -196,10 +196,10 @@ TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
   const ResolvedRun run =
-      model_of({plan, started("memory.xpu/A.B", 1),
-                ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}}, 1),
-                started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
-                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})});
+      resolved_of({plan, started("memory.xpu/A.B", 1),
+                   ended("memory.xpu/A.B", {Outcome::kCrash, {Reason::kSignal, 11}}, 1),
+                   started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
+                   concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})});
   const json report = json::parse(written(write_ctrf, run));
   const json& results = report["results"];
   EXPECT_EQ(results["environment"]["commit"], "0123abc");
@@ -236,7 +236,7 @@ ResolvedRun each_device_model() {
   events.push_back(CasePast{"s/bad", 9, 0, 0, "", "0123abc"});
   events.push_back(CasePast{"s/both", 9, 2, 0, "4567def", ""});
   events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-  return model_of(events);
+  return resolved_of(events);
 }
 
 TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
@@ -294,7 +294,7 @@ TEST_F(Formats, OpenTelemetryReadsTheTrace) {
   const std::vector<ResolvedRun> runs = models();
   const ResolvedRun& rich = runs[0];
   std::size_t spans = 1;
-  for (const ResolvedCase& record : rich.cases) spans += std::max<std::size_t>(record.attempts.size(), 1);
+  for (const ResolvedCase& test : rich.cases) spans += std::max<std::size_t>(test.attempts.size(), 1);
   EXPECT_EQ((*found)[0]["spans"], spans);
   EXPECT_EQ((*found)[1], json({{"spans", 1}, {"ERROR", 1}}));
 }
@@ -302,8 +302,8 @@ TEST_F(Formats, OpenTelemetryReadsTheTrace) {
 TEST_F(Formats, ASpanIsWhatItsCaseIs) {
   const std::string id = "memory.xpu/A.B";
   const ResolvedRun run =
-      model_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
-                concluded(id, {Outcome::kXfail, reason_in_words("fail")}), RunEnded{"x", 2000}});
+      resolved_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
+                   concluded(id, {Outcome::kXfail, reason_in_words("fail")}), RunEnded{"x", 2000}});
   const json trace = json::parse(written(write_otlp, run));
   const json& spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"];
   ASSERT_EQ(spans.size(), 2u);
@@ -322,7 +322,7 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
 // A failure that is known is none in any of its repeats, and a repeat is no retry.
 TEST_F(Formats, RepeatsOfAKnownFailure) {
   const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
-  const ResolvedRun run = model_of(
+  const ResolvedRun run = resolved_of(
       {plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1), started("s/a", 1, 2),
        ended("s/a", crash, 1, 2), concluded("s/a", {Outcome::kXfail, {Reason::kSignal, 11}}),
        RunEnded{"2026-01-31T12:00:09Z", 9000}});
@@ -337,8 +337,8 @@ TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
   AttemptEnded end = ended("s/a", {Outcome::kFail, ""});
   end.properties = {{"proctor.outcome", "pass"}, {"dd_tags[simulated]", "no"}, {"mode", "fast"}};
   const ResolvedRun run =
-      model_of({plan_of({planned("s/a")}), started("s/a"), end, concluded("s/a", {Outcome::kFail, ""}),
-                RunEnded{"2026-01-31T12:00:09Z", 9000}});
+      resolved_of({plan_of({planned("s/a")}), started("s/a"), end, concluded("s/a", {Outcome::kFail, ""}),
+                   RunEnded{"2026-01-31T12:00:09Z", 9000}});
   const std::string xml = written(write_junit_extended, run);
   EXPECT_THAT(xml, AllOf(HasSubstr("\"mode\""), HasSubstr("name=\"proctor.outcome\" value=\"fail\"")));
   EXPECT_THAT(xml, Not(HasSubstr("value=\"pass\"")));
@@ -346,7 +346,7 @@ TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
 }
 
 TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
-  const std::string rich = written(write_metrics, model_of(rich_journal()));
+  const std::string rich = written(write_metrics, resolved_of(rich_journal()));
   EXPECT_THAT(rich, HasSubstr("proctor_cases{suite=\"memory\",backend=\"xpu\",outcome=\"crash\"} 2\n"));
   EXPECT_THAT(rich, HasSubstr("proctor_cases_flaky{suite=\"memory\",backend=\"xpu\"} 1\n"));
   EXPECT_THAT(rich, Not(HasSubstr("Every.")));
@@ -390,7 +390,7 @@ TEST(ReportFormats, EachIsInTheTableOfItsPage) {
 
 TEST(ReportFormats, OnlyThoseThatAreAskedForAreWritten) {
   TempDir directory;
-  const ResolvedRun run = model_of(rich_journal());
+  const ResolvedRun run = resolved_of(rich_journal());
   const auto there = [&] {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(directory.path()))

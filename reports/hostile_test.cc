@@ -58,7 +58,7 @@ class Generator {
     events.front() = std::move(plan);
     if (chance(3)) events.push_back(Warning{WarningWord::in_text(text()), text()});
     if (chance(2)) events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-    return model_of(events);
+    return resolved_of(events);
   }
 
  private:
@@ -117,11 +117,11 @@ class Hostile : public testing::Test {
     for (std::uint32_t seed = 1; seed <= journals(); ++seed) {
       runs_.push_back({Generator(seed).run(), directory_.path() / std::to_string(seed)});
       fs::create_directories(runs_.back().place);
-      ASSERT_TRUE(render(runs_.back().model, runs_.back().place, *all));
+      ASSERT_TRUE(render(runs_.back().resolved, runs_.back().place, *all));
     }
   }
   struct Run {
-    ResolvedRun model;
+    ResolvedRun resolved;
     fs::path place;
   };
   std::vector<fs::path> files(const std::string& name) const {
@@ -185,8 +185,8 @@ TEST_F(Hostile, NoFileHoldsWhatAnEditorOrATerminalObeys) {
 
 TEST_F(Hostile, NoComparisonHoldsWhatAnEditorOrATerminalObeys) {
   for (std::size_t i = 1; i < runs_.size(); ++i) {
-    const RunResults before = results_of(runs_[i - 1].model);
-    const RunResults after = results_of(runs_[i].model);
+    const RunResults before = results_of(runs_[i - 1].resolved);
+    const RunResults after = results_of(runs_[i].resolved);
     const Comparison comparison = compare(before, after);
     const Diff diff{before, after, comparison};
     expect_nothing_to_obey(diff_markdown(diff), "diff.md");
@@ -209,7 +209,7 @@ GateInputs gate_inputs(ResolvedRun run) {
 
 TEST_F(Hostile, NoVerdictHoldsWhatAnEditorOrATerminalObeys) {
   for (Run& run : runs_) {
-    const GateInputs inputs = gate_inputs(std::move(run.model));
+    const GateInputs inputs = gate_inputs(std::move(run.resolved));
     const auto verdict = judge(inputs);
     ASSERT_TRUE(verdict) << verdict.error().what;
     EXPECT_FALSE(verdict->green());
@@ -230,12 +230,12 @@ TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
     if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
     ASSERT_EQ(found->size(), runs_.size());
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const ResolvedRun& model = runs_[i].model;
-      const std::size_t problems = model.problems.size();
+      const ResolvedRun& resolved = runs_[i].resolved;
+      const std::size_t problems = resolved.problems.size();
       std::map<std::string, std::size_t> expected = {
-          {"tests", model.cases.size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
-      for (const ResolvedCase& record : model.cases) {
-        const JunitElement element = formats_of(record).junit;
+          {"tests", resolved.cases.size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
+      for (const ResolvedCase& test : resolved.cases) {
+        const JunitElement element = formats_of(test).junit;
         if (element == JunitElement::kFailure) ++expected["failures"];
         if (element == JunitElement::kError) ++expected["errors"];
         if (element == JunitElement::kSkipped) ++expected["skipped"];
@@ -251,9 +251,9 @@ TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
     if (!found) GTEST_SKIP() << "jsonschema is not installed";
     ASSERT_EQ(found->size(), runs_.size());
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const ResolvedRun& model = runs_[i].model;
-      EXPECT_EQ((*found)[i]["tests"], model.cases.size() + model.problems.size());
-      EXPECT_EQ((*found)[i]["passed"], model.summary[Outcome::kPass]);
+      const ResolvedRun& resolved = runs_[i].resolved;
+      EXPECT_EQ((*found)[i]["tests"], resolved.cases.size() + resolved.problems.size());
+      EXPECT_EQ((*found)[i]["passed"], resolved.summary[Outcome::kPass]);
     }
   }
 }
@@ -263,7 +263,7 @@ TEST_F(Hostile, NoPageHasMarkupOfARun) {
   ASSERT_TRUE(found && found->size() == runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::map<std::string, int> expected;
-    const Summary summary = runs_[i].model.summary;
+    const Summary summary = runs_[i].resolved.summary;
     for (const Outcome outcome : kAllOutcomes) {
       if (summary[outcome] > 0) expected[std::string(to_string(outcome))] = summary[outcome];
     }
@@ -277,8 +277,8 @@ TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
   ASSERT_EQ(found->size(), runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     std::size_t spans = 1;
-    for (const ResolvedCase& record : runs_[i].model.cases)
-      spans += std::max<std::size_t>(record.attempts.size(), 1);
+    for (const ResolvedCase& test : runs_[i].resolved.cases)
+      spans += std::max<std::size_t>(test.attempts.size(), 1);
     EXPECT_EQ((*found)[i]["spans"], spans) << runs_[i].place;
   }
 }
@@ -302,7 +302,7 @@ TEST_F(Hostile, SqlitesOwnShellCountsInAHistoryWhatTheRunsHave) {
   std::size_t measures = 0;
   const auto done = history->change([&]() -> Result<void> {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      RunResults run = results_of(runs_[i].model);
+      RunResults run = results_of(runs_[i].resolved);
       run.run_id += std::to_string(i);
       run.journal_sha256 = std::to_string(i);
       if (const auto added = history->add(run); !added) return added.error();

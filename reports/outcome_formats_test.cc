@@ -41,10 +41,10 @@ struct Shown {
 // A second case passes, so that the run is not red for having executed nothing.
 ResolvedRun run_of(const Shown& row) {
   const std::string id = "s/a";
-  return model_of({plan_of({planned(id, row.kind), planned("s/good", row.kind)}), started(id),
-                   ended(id, row.verdict), concluded(id, row.verdict), started("s/good"),
-                   ended("s/good", {Outcome::kPass, ""}), concluded("s/good", {Outcome::kPass, ""}),
-                   RunEnded{"2026-01-31T12:00:09Z", 9000}});
+  return resolved_of({plan_of({planned(id, row.kind), planned("s/good", row.kind)}), started(id),
+                      ended(id, row.verdict), concluded(id, row.verdict), started("s/good"),
+                      ended("s/good", {Outcome::kPass, ""}), concluded("s/good", {Outcome::kPass, ""}),
+                      RunEnded{"2026-01-31T12:00:09Z", 9000}});
 }
 
 std::string junit_shown(const ResolvedRun& run) {

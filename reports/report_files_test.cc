@@ -26,19 +26,19 @@ TEST(ReportJson, IsValidAndTheSchemaNamesEveryKey) {
       end->measures.push_back({"none", std::numeric_limits<double>::quiet_NaN(), "", 1, 0});
     }
   }
-  write_file(dir.path() / "report.json", report_json(model_of(events)));
+  write_file(dir.path() / "report.json", report_json(resolved_of(events)));
   EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
   std::get<RunPlanned>(events[0]).sim = SimInfo{"xpu:2x2", "intel"};
-  write_file(dir.path() / "report.json", report_json(model_of(events)));
+  write_file(dir.path() / "report.json", report_json(resolved_of(events)));
   EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
-  write_file(dir.path() / "report.json", report_json(model_of({plan_of({})})));
+  write_file(dir.path() / "report.json", report_json(resolved_of({plan_of({})})));
   EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
 }
 
 TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
   TempDir dir;
   const auto file = dir.path() / "report.json";
-  json report = json::parse(report_json(model_of(rich_journal())));
+  json report = json::parse(report_json(resolved_of(rich_journal())));
   report["cases"][0]["new_key"] = 1;
   report["run"]["new_key"] = 1;
   write_file(file, report.dump());
@@ -76,7 +76,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   end.rule = "M-1";
   end.severity = Severity::kGate;
   const json report = json::parse(report_json(
-      model_of({plan, started("memory.xpu/A.B"), end, Warning{WarningWord::in_text("code"), "text"}})));
+      resolved_of({plan, started("memory.xpu/A.B"), end, Warning{WarningWord::in_text("code"), "text"}})));
   EXPECT_EQ(report["schema_version"], 1);
   EXPECT_EQ(report["run"]["simulated"], true);
   EXPECT_EQ(report["run"]["sim"]["driver"], "intel");
@@ -125,7 +125,7 @@ TEST(ReportJson, SaysWhatWasTested) {
                  {"gone", "none", "command", {"gone"}, "", 0, "no such file"}};
   plan.known_failures = KnownFailuresFile{"known.toml", "ff"};
   plan.size = "full";
-  const json report = json::parse(report_json(model_of({plan, ProgramRead{"/b/a", "aa", ""}})));
+  const json report = json::parse(report_json(resolved_of({plan, ProgramRead{"/b/a", "aa", ""}})));
   const json& subject = report["run"]["subject"];
   EXPECT_EQ(subject["commit"], json({{"value", "0123abc"}, {"source", "GITHUB_SHA"}, {"reason", nullptr}}));
   EXPECT_EQ(subject["dirty"]["value"], false);
@@ -145,7 +145,7 @@ TEST(ReportJson, SaysWhatWasTested) {
   EXPECT_EQ(suites[1]["reason"], "the run ended before it was read");
   EXPECT_EQ(suites[2]["program"], nullptr);
   EXPECT_EQ(suites[2]["reason"], "no such file");
-  const json old = json::parse(report_json(model_of({plan_of({})})));
+  const json old = json::parse(report_json(resolved_of({plan_of({})})));
   EXPECT_EQ(old["run"]["known_failures"], nullptr);
   EXPECT_EQ(old["suites"].size(), 0u);
 }
@@ -160,7 +160,7 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
   CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, reason_in_words("M-1")});
   CaseEnded passed = concluded("memory.xpu/B", {Outcome::kXpass, ""});
   failed.known_failure_at = passed.known_failure_at = "known.toml:1";
-  const ResolvedRun run = model_of({plan, failed, passed});
+  const ResolvedRun run = resolved_of({plan, failed, passed});
   const json report = json::parse(report_json(run));
   EXPECT_EQ(report["run"]["known_failures"]["entries"],
             json::parse(
@@ -170,7 +170,7 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
                              "added":null,"expires":"2026-01-30","days_left":-1,"hits":0}])"));
   EXPECT_EQ(report["cases"][0]["known_failure_at"], "known.toml:1");
   EXPECT_EQ(run.cases[0].known_failure->owner, "us");
-  EXPECT_EQ((*model_of({plan}).find("memory.xpu/A")).known_failure, nullptr);
+  EXPECT_EQ((*resolved_of({plan}).find("memory.xpu/A")).known_failure, nullptr);
 }
 
 TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
@@ -184,7 +184,7 @@ TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
                                   .driver_build_id = "ab12",
                                   .gaps = {"boot_id: unreadable"},
                                   .at_ms = 7};
-  const ResolvedRun run = model_of({plan_of({}), evidence});
+  const ResolvedRun run = resolved_of({plan_of({}), evidence});
   ASSERT_EQ(run.hardware.size(), 1u);
   EXPECT_EQ(
       json::parse(report_json(run))["hardware"],
@@ -192,7 +192,7 @@ TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
           R"([{"id":"xpu:0000:03:00.0","when":"start","pci":"0000:03:00.0","vendor":"8086","device":"e20b",
                              "kernel_driver":"xe","driver_file":"/usr/lib/libze_intel_gpu.so.1","driver_build_id":"ab12",
                              "boot_id":"","simulator":false,"gaps":["boot_id: unreadable"],"at_ms":7}])"));
-  EXPECT_EQ(json::parse(report_json(model_of({plan_of({})})))["hardware"], json::array());
+  EXPECT_EQ(json::parse(report_json(resolved_of({plan_of({})})))["hardware"], json::array());
 }
 
 // Of 20,000 cases no more is held at once than of one.
@@ -207,7 +207,7 @@ TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
     events.push_back(ended(id, {Outcome::kPass, ""}));
   }
   events.front() = plan_of(std::move(cases));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   std::size_t largest = 0;
   std::size_t all = 0;
   {
@@ -234,7 +234,7 @@ TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
     events.push_back(started(id));
     events.push_back(end);
   }
-  const json report = json::parse(report_json(model_of(events)));
+  const json report = json::parse(report_json(resolved_of(events)));
   const json& telemetry = report["cases"][1]["attempts"][0]["telemetry"];
   EXPECT_EQ(telemetry["host"].size(), 1u);
   EXPECT_EQ(telemetry["devices"][0]["figures"].size(), 0u);
@@ -244,7 +244,7 @@ TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
 
 TEST(Render, WritesAllFilesAndTheSameBytesAgain) {
   TempDir first, second;
-  const ResolvedRun live = model_of(rich_journal());
+  const ResolvedRun live = resolved_of(rich_journal());
   write_file(first.path() / "journal.jsonl", journal_text(rich_journal()));
   const auto loaded = load_journal(first.path() / "journal.jsonl");
   ASSERT_TRUE(loaded);
@@ -264,7 +264,7 @@ TEST(Render, AFileThatCannotBeWrittenIsNamedAndTheOthersAreWritten) {
   TempDir dir;
   std::filesystem::create_directories(dir.path() / "report.json" / "in the way");
   write_file(dir.path() / "junit", "not a directory");
-  const auto result = render(model_of(rich_journal()), dir.path());
+  const auto result = render(resolved_of(rich_journal()), dir.path());
   ASSERT_FALSE(result);
   const std::string& what = result.error().what;
   EXPECT_THAT(what, HasSubstr("write report.json in " + dir.path().string() + ": Is a directory (EISDIR)"));

@@ -24,33 +24,6 @@ using Cases = std::vector<std::string>;
 
 constexpr Milliseconds kLongestTry{std::chrono::hours(1)};
 
-// The attempt of the case that shared its process, and the cases that began in it before.
-struct Company {
-  bool was_bad = false;
-  Cases before{};
-};
-
-// Of the first attempt that shared its process with other cases.
-Result<Company> company_of(const ResolvedCase& test, const std::vector<ResolvedCase>& cases) {
-  const std::string& id = test.planned.id;
-  for (const Attempt& attempt : test.attempts) {
-    if (!attempt.end || attempt.start.log.empty()) continue;
-    bool is_shared = false;
-    Company company{.was_bad = is_bad(verdict_of(attempt).outcome)};
-    for (const ResolvedCase& other : cases) {
-      const auto beside = std::ranges::find(other.attempts, attempt.start.log,
-                                            [](const Attempt& each) { return each.start.log; });
-      if (&other == &test || beside == other.attempts.end()) continue;
-      is_shared = true;
-      if (beside->start.at_ms <= attempt.start.at_ms) company.before.push_back(other.planned.id);
-    }
-    if (!company.before.empty()) return company;
-    if (is_shared) return Error::refused(id + " was the first case of its process: nothing ran before it");
-  }
-  return Error::refused(id + " shared no process with another case in this run",
-                        "Only cases that share a process depend on others.");
-}
-
 class Bisection {
  public:
   Bisection(const ResolvedRun& run, std::string case_id, std::string directory)
@@ -106,30 +79,33 @@ int say_that_it_does_not_depend(const std::string& id, bool bad_alone) {
 
 }  // namespace
 
-int bisect(const ResolvedRun& run, const ResolvedCase& test) {
-  const std::string& id = test.planned.id;
-  const auto company = company_of(test, run.cases);
-  if (!company) return fail(company.error());
+int bisect(const ResolvedRun& run, const std::string& id) {
+  const auto shared = shared_process_of(run, id);
+  if (!shared)
+    return fail(Error::refused(id + " shared no process with another case in this run",
+                               "Only cases that share a process depend on others."));
+  if (shared->before.empty())
+    return fail(Error::refused(id + " was the first case of its process: nothing ran before it"));
   const TempDir directory;
   Bisection bisection(run, id, directory.string());
 
   const auto alone = bisection.is_bad_after({});
   if (!alone) return fail(alone.error());
-  if (*alone == company->was_bad) return say_that_it_does_not_depend(id, *alone);
+  if (*alone == shared->was_bad) return say_that_it_does_not_depend(id, *alone);
   const auto turns = [&](const Cases& part) -> Result<bool> {
     const auto bad = bisection.is_bad_after(part);
-    return bad ? Result<bool>(*bad == company->was_bad) : bad;
+    return bad ? Result<bool>(*bad == shared->was_bad) : bad;
   };
-  const auto all = turns(company->before);
+  const auto all = turns(shared->before);
   if (!all) return fail(all.error());
   if (!*all) {
     std::printf("%s %s after the %zu cases before it, unlike in the run: it is flaky\n", shown(id).c_str(),
-                *alone ? "fails" : "passes", company->before.size());
+                *alone ? "fails" : "passes", shared->before.size());
     return kExitRed;
   }
-  const auto found = minimal_subset<std::string>(company->before, turns);
+  const auto found = minimal_subset<std::string>(shared->before, turns);
   if (!found) return fail(found.error());
-  std::printf("%s %s after:\n", shown(id).c_str(), company->was_bad ? "fails" : "passes only");
+  std::printf("%s %s after:\n", shown(id).c_str(), shared->was_bad ? "fails" : "passes only");
   for (const std::string& before : *found) std::printf("  %s\n", shown(before).c_str());
   std::printf("found in %d runs\n", bisection.tries());
   std::printf("again: %s\n", shown(command_text(bisection.command(*found), "")).c_str());

@@ -59,13 +59,13 @@ std::vector<std::string> completion_words(std::string_view kind, const std::stri
     for (const Rule& rule : rules()) words.push_back(rule.id);
   }
   if (kind != "cases" && kind != "devices") return words;
-  const auto model =
+  const auto resolved =
       load_journal((run.empty() ? fs::path(kRuns) / "latest" : fs::path(run)) / "journal.jsonl");
-  if (!model) return words;
-  for (const ResolvedCase& test : model->cases) {
+  if (!resolved) return words;
+  for (const ResolvedCase& test : resolved->cases) {
     if (kind == "cases") words.push_back(test.planned.id);
   }
-  for (const PlannedDevice& device : model->plan.devices) {
+  for (const PlannedDevice& device : resolved->plan.devices) {
     if (kind == "devices") words.push_back(device.id);
   }
   return words;

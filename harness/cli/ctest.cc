@@ -180,7 +180,7 @@ int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
 
 // Prints the failures, the counts, the page and the verdict, as `proctor run` does.
 void print_end(const ResolvedRun& run, const fs::path& run_dir, std::size_t parts) {
-  for (const FailedLine& line : failed_lines(run, failing_groups(run)))
+  for (const FailedLine& line : failed_lines(failing_groups(run)))
     std::printf("%s %s: %s\n", line.word.c_str(), line.head.c_str(), clean_text(line.message).c_str());
   const int code = run.shell_exit_code;
   const char* simulated = run.simulated ? " · simulated: no evidence about hardware" : "";

@@ -187,9 +187,7 @@ int prune(const HistoryOptions& options) {
   if (!history) return fail(history.error());
   std::int64_t count = 0;
   const auto done = history->change([&]() -> Result<void> {
-    const auto removed = runs ? history->keep_newest(*runs) : history->keep_since(*since);
-    if (!removed) return removed.error();
-    count = *removed;
+    count = runs ? history->keep_newest(*runs) : history->keep_since(*since);
     return {};
   });
   if (!done) return fail(done.error());

@@ -48,12 +48,10 @@ std::optional<std::string> common(const Cases& cases, const Of& of) {
 }
 
 // The model of the devices that the case had; "" if they are of several.
-std::string model_of_devices(const std::vector<PlannedDevice>& devices, const ResolvedCase& test) {
-  const Attempt* attempt = test.telling;
+std::string model_of_devices(const ResolvedCase& test) {
   std::set<std::string> names;
-  for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
-    const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
-    if (device != devices.end()) names.insert(device->name);
+  if (test.telling != nullptr) {
+    for (const PlannedDevice* device : test.telling->devices()) names.insert(device->name);
   }
   return names.size() == 1 ? *names.begin() : "";
 }
@@ -82,8 +80,7 @@ std::string entry_of(const ResolvedRun& run, const Cases& cases, const SuggestRe
   const ResolvedCase& first = *cases.front();
   const std::string what = first.headline;
   const auto backend = common(cases, [](const ResolvedCase& test) { return test.planned.backend; });
-  const auto device =
-      common(cases, [&](const ResolvedCase& test) { return model_of_devices(run.plan.devices, test); });
+  const auto device = common(cases, model_of_devices);
   const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
   std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", cases.size(),
                                  plural(cases.size()), to_string(first.problem));

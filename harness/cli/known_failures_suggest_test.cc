@@ -24,7 +24,7 @@ struct Ended {
   std::string suite = "memory";
 };
 
-ResolvedRun model_of(const std::vector<Ended>& cases) {
+ResolvedRun resolved_of(const std::vector<Ended>& cases) {
   RunPlanned plan;
   plan.run_id = "run1";
   plan.devices = {{"xpu:0", "xpu", "Arc B580"}, {"xpu:1", "xpu", "Arc A770"}};
@@ -49,7 +49,7 @@ ResolvedRun model_of(const std::vector<Ended>& cases) {
 }
 
 SuggestedFailures suggested(const std::vector<Ended>& cases) {
-  return suggest_known_failures(model_of(cases),
+  return suggest_known_failures(resolved_of(cases),
                                 {.owner = "us", .issue = "i/1", .added = kToday, .days = 30});
 }
 

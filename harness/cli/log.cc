@@ -58,9 +58,7 @@ bool had_the_terminal(const ResolvedRun& run) {
 }
 
 // "": it printed nothing.
-Result<std::string> find_log(const ResolvedRun& run, const Attempt& attempt, const LogOptions& options) {
-  if (!options.rank && attempt.start.log.empty() && had_the_terminal(run))
-    return Error::refused("There is no log: the output of the case went to the terminal");
+Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) {
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
   for (const RankEnd& rank : ranks) {
@@ -128,8 +126,10 @@ int show_log(LogOptions options) {
   if (!test) return fail(test.error());
   const auto attempt = find_attempt(**test, options);
   if (!attempt) return fail(attempt.error());
-  const auto log = find_log(*run, **attempt, options);
+  const auto log = find_log(**attempt, options);
   if (!log) return fail(log.error());
+  if (!options.rank && log->empty() && had_the_terminal(*run))
+    return fail(Error::refused("There is no log: the output of the case went to the terminal"));
   if (log->empty()) return say_nothing(**test, **attempt);
   if (!is_below_run_directory(*log))
     return fail(Error::refused("The journal names a log of " + (*test)->planned.id +

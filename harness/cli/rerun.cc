@@ -243,7 +243,7 @@ int rerun(const RerunOptions& options) {
   if (auto fits = run->plan.exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   if (options.bisect) {
     const auto test = find_case(*run, *options.bisect, options.run_dir);
-    return test ? bisect(*run, **test) : fail(test.error());
+    return test ? bisect(*run, (*test)->planned.id) : fail(test.error());
   }
   const auto ids = selected_cases(options, *run);
   if (!ids) return fail(ids.error());

@@ -325,7 +325,7 @@ TEST(Sums, AreTheSameInEachOutput) {
   for (unsigned seed = 0; seed < kRuns && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const RandomRun random(seed);
-    const ResolvedRun run = model_of(random.events);
+    const ResolvedRun run = resolved_of(random.events);
     const TempDir directory("/dev/shm");
     write_file(directory / "journal.jsonl", journal_text(random.events));
     const auto formats = parse_formats("all");

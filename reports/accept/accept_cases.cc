@@ -5,7 +5,6 @@
 #include <set>
 
 #include "harness/core/outcome_meaning.h"
-#include "harness/core/text.h"
 #include "reports/accept/accept_parts.h"
 #include "reports/accept/attribution.h"
 #include "reports/resolve/resolved_run.h"

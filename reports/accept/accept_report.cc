@@ -34,13 +34,13 @@ std::optional<Enum> named(const std::array<std::string_view, N>& names, std::str
 // ---- Writing ----
 
 void write_finding(JsonWriter& out, const AcceptFinding& finding) {
-  out.open_object().member("step", finding.step).member("words", finding.words);
+  out.member("step", finding.step).member("words", finding.words);
   out.member("action", to_string(finding.rule.action)).member_if_any("case", finding.case_id);
-  out.member_if_any("code", finding.code).member_if_any("evidence", finding.evidence).close();
+  out.member_if_any("code", finding.code).member_if_any("evidence", finding.evidence);
 }
 
 void write_step(JsonWriter& out, const AcceptStepResult& result) {
-  out.open_object().member("name", result.name).member("proves", result.step->proves);
+  out.member("name", result.name).member("proves", result.step->proves);
   out.member("state", to_string(result.state)).member("required", result.step->required);
   out.member_if_any("gap", result.gap).member("covered_percent", result.covered_percent);
   out.member("passed", result.passed).member("failed", result.failed).member("undecided", result.undecided);
@@ -49,14 +49,14 @@ void write_step(JsonWriter& out, const AcceptStepResult& result) {
   std::map<std::string, int> why = result.why_skipped;
   for (const auto& [reason, cases] : result.why_not_run) why[reason] += cases;
   for (const auto& [reason, cases] : why) out.member(reason.empty() ? "no reason" : reason, cases);
-  out.close().close();
+  out.close();
 }
 
 void write_figure(JsonWriter& out, const AcceptFigure& figure) {
-  out.open_object().member("name", figure.name).member("unit", figure.unit).member("value", figure.value);
+  out.member("name", figure.name).member("unit", figure.unit).member("value", figure.value);
   out.member("n", figure.n).member("spread", figure.spread).member("floor", figure.floor);
   out.member("best_of_model", figure.best);
-  out.member("verdict", figure.low ? "low" : figure.judged() ? "good" : "insufficient").close();
+  out.member("verdict", figure.low ? "low" : figure.judged() ? "good" : "insufficient");
 }
 
 void write_facts(JsonWriter& out, const char* when, const CardFacts& card) {
@@ -77,20 +77,16 @@ void write_facts(JsonWriter& out, const char* when, const CardFacts& card) {
 }
 
 void write_device(JsonWriter& out, const AcceptedDevice& device) {
-  out.open_object().member("id", device.id).member("model", device.model).member_if_any("uuid", device.uuid);
+  out.member("id", device.id).member("model", device.model).member_if_any("uuid", device.uuid);
   out.member_if_any("pci", device.pci).member_if_any("next", device.next);
   out.member("verdict", to_string(device.verdict)).member("reason", device.reason());
-  out.member("action", device.action.empty() ? std::nullopt : std::optional(device.action));
-  out.open_array("findings");
-  for (const AcceptFinding& finding : device.findings) write_finding(out, finding);
-  out.close().member("gaps", device.gaps).open_array("steps");
-  for (const AcceptStepResult& result : device.steps) write_step(out, result);
-  out.close().open_array("figures");
-  for (const AcceptFigure& figure : device.figures) write_figure(out, figure);
-  out.close().open_object("facts");
+  out.member_or_null("action", device.action);
+  out.objects("findings", device.findings, write_finding).member("gaps", device.gaps);
+  out.objects("steps", device.steps, write_step).objects("figures", device.figures, write_figure);
+  out.open_object("facts");
   write_facts(out, "before", device.before);
   write_facts(out, "after", device.after);
-  out.close().close();
+  out.close();
 }
 
 // ---- Reading ----
@@ -222,9 +218,7 @@ std::string AcceptedDevice::reason() const {
 }
 
 std::string accept_json(const AcceptReport& report) {
-  std::string text;
-  {
-    TextOutput output([&text](std::string_view piece) { text += piece; });
+  return text_of([&](TextOutput& output) {
     JsonWriter out(output);
     out.open_object().member("format", 1).member("verdict", to_string(report.verdict));
     out.member("exit_code", report.exit_code).member("level", report.level);
@@ -232,11 +226,10 @@ std::string accept_json(const AcceptReport& report) {
     out.member("command_line", report.command_line).member("duration_ms", report.duration_ms);
     out.member("simulated", report.simulated).member("run", report.run_dir);
     out.member("expected", report.expected).member("gaps", report.gaps).member("left_out", report.left_out);
-    out.member("problems", report.problems).member("not_tried", report.not_tried).open_array("devices");
-    for (const AcceptedDevice& device : report.devices) write_device(out, device);
-    out.close().close();
-  }
-  return text + "\n";
+    out.member("problems", report.problems).member("not_tried", report.not_tried);
+    out.objects("devices", report.devices, write_device).close();
+    output.pending() += '\n';
+  });
 }
 
 Result<AcceptReport> parse_accept_report(std::string_view text) {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "harness/core/replace_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/core/words.h"
@@ -232,7 +230,7 @@ TEST(AcceptReport, RefusesOtherDocuments) {
 
 TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
   const TempDir directory;
-  const ResolvedRun run = model_of({plan_of({planned("s/a")})});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")})});
   const auto found_with = [&](const std::string& text) {
     EXPECT_TRUE(replace_file((directory / "accept.json").string(), text));
     return find_accept_report(directory.path(), run);

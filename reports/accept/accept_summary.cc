@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "harness/core/duration.h"
-#include "harness/core/words.h"
 #include "reports/accept/accept_words.h"
 #include "reports/formats/markdown.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "harness/core/duration.h"
 #include "harness/core/text.h"

@@ -20,13 +20,7 @@ namespace {
 constexpr std::size_t kMostInHeadline = 4;  // devices of the headline
 
 // "cuda-sim:1, cuda-sim:3 and 2 more".
-std::string names_text(const std::vector<std::string>& names) {
-  const std::vector<std::string> first(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostInHeadline)));
-  const std::string text = joined(first, ", ");
-  return names.size() > kMostInHeadline ? fmt::format("{} and {} more", text, names.size() - kMostInHeadline)
-                                        : text;
-}
+std::string names_text(const std::vector<std::string>& names) { return some_of(names, kMostInHeadline); }
 
 std::vector<std::string> names_with(const AcceptReport& report, AcceptVerdict verdict) {
   std::vector<std::string> names;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -102,12 +101,6 @@ std::string toml_value(const nlohmann::json& value) {
 }
 
 }  // namespace
-
-std::vector<std::string> expected_facts() {
-  std::vector<std::string> keys;
-  for (const FactKey& fact : kFactKeys) keys.emplace_back(fact.key);
-  return keys;
-}
 
 const ExpectedModel* ExpectedMachine::find(std::string_view name) const {
   const auto found = std::ranges::find(models, name, &ExpectedModel::name);

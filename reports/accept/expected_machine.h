@@ -26,7 +26,7 @@ struct ExpectedModel {
   std::string name;
   int count = 0;
   std::vector<std::string> uuids{};               // of those that must be here; may be fewer than `count`
-  std::map<std::string, nlohmann::json> facts{};  // by expected_facts()
+  std::map<std::string, nlohmann::json> facts{};  // by their keys
   std::map<std::string, double> floors{};         // by the name of a measure: less than this is red
 };
 
@@ -37,9 +37,6 @@ struct ExpectedMachine {
   // Null: no table has that name.
   const ExpectedModel* find(std::string_view name) const;
 };
-
-// The keys of card_facts that a table may have, in the order in which they are written.
-std::vector<std::string> expected_facts();
 
 // An error names the file, the line and the value. Tables that contradict each other are refused.
 Result<ExpectedMachine> parse_expected(std::string_view text, const std::string& file);

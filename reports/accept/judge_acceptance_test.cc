@@ -82,7 +82,7 @@ class Machine {
     events.insert(events.end(), warnings_.begin(), warnings_.end());
     events.push_back(RunEnded{});
     if (last) events.push_back(*last);
-    return model_of(events);
+    return resolved_of(events);
   }
 
  private:

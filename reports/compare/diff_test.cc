@@ -23,11 +23,11 @@ struct Runs {
   Comparison comparison;
 
   explicit Runs(const std::string& message, const std::string& id = "memory.xpu/Copy.A") {
-    before = results_of(model_of(
+    before = results_of(resolved_of(
         {plan_of({planned(id), planned("memory.xpu/Gone")}), started(id), ended(id, {Outcome::kPass, ""})}));
     AttemptEnded bad = ended(id, {Outcome::kFail, ""});
     bad.failures = {{"M22", message, "", 0, "", "", ""}};
-    after = results_of(model_of({plan_of({planned(id)}), started(id), bad}));
+    after = results_of(resolved_of({plan_of({planned(id)}), started(id), bad}));
     before.place = "old";
     after.place = "new";
     before.stack = {{"kmd.xe", "1.2"}};
@@ -170,7 +170,7 @@ TEST(DiffTest, TheJsonIsAsItsSchemaSays) {
 }
 
 TEST(DiffTest, EachPairOfRichRunsIsAsItsSchemaSays) {
-  const RunResults rich = results_of(model_of(rich_journal()));
+  const RunResults rich = results_of(resolved_of(rich_journal()));
   RunResults measured = rich;
   for (CaseResult& result : measured.cases) {
     result.flaky = !result.flaky;

@@ -173,9 +173,9 @@ TEST(JunitResultsTest, Nextest) {
 }
 
 TEST(JunitResultsTest, OursSaysWhatTheJournalSays) {
-  const ResolvedRun model = model_of(rich_journal());
-  const RunResults expected = results_of(model);
-  const RunResults results = read(junit_run(model));
+  const ResolvedRun run = resolved_of(rich_journal());
+  const RunResults expected = results_of(run);
+  const RunResults results = read(junit_run(run));
   ASSERT_GE(results.cases.size(), expected.cases.size());  // the suite proctor.run stands behind them
   for (std::size_t i = 0; i < expected.cases.size(); ++i) {
     EXPECT_EQ(results.cases[i].verdict.outcome, expected.cases[i].verdict.outcome) << results.cases[i].id;

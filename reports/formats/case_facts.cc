@@ -1,7 +1,6 @@
 #include "reports/formats/case_facts.h"
 
 #include <optional>
-#include <string>
 
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
@@ -13,21 +12,18 @@ void write_device_row(JsonWriter& json, const DeviceRow& row) {
   const bool by_chance = row.suspect == Suspect::kDevice || row.suspect == Suspect::kUnclear;
   json.open_object("by_device").member("suspect", to_string(row.suspect)).member("devices", row.devices);
   json.member("p", by_chance ? std::optional(row.p) : std::nullopt);
-  json.member("text", conclusion(row)).open_array("counts");
-  for (const auto& [device, count] : row.counts) {
-    json.open_object().member("device", device).member("attempts", count.bad + count.good);
-    json.member("failed_attempts", count.bad).close();
-  }
-  json.close().close();
+  json.member("text", conclusion(row)).objects("counts", row.counts, [](JsonWriter& out, const auto& entry) {
+    const auto& [device, count] = entry;
+    out.member("device", device).member("attempts", count.bad + count.good);
+    out.member("failed_attempts", count.bad);
+  });
+  json.close();
 }
 
 void write_case_past(JsonWriter& json, const CasePast& past) {
-  const auto known = [](const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
   json.open_object("history").member("new", is_new(past)).member("runs", past.runs);
   json.member("failing_runs", past.failing_runs).member("flaky_runs", past.flaky_runs);
-  json.member("since", known(past.since)).member("passed", known(past.passed)).close();
+  json.member_or_null("since", past.since).member_or_null("passed", past.passed).close();
 }
 
 }  // namespace
@@ -35,6 +31,15 @@ void write_case_past(JsonWriter& json, const CasePast& past) {
 void write_case_facts(JsonWriter& json, const ResolvedCase& test) {
   if (const auto& row = test.by_device) write_device_row(json, *row);
   if (const CasePast* past = test.past) write_case_past(json, *past);
+}
+
+void write_measure(JsonWriter& json, const Measure& measure) {
+  json.member("name", measure.name).member("value", measure.value).member("unit", measure.unit);
+  json.member("n", measure.n).member("spread", measure.spread);
+}
+
+void write_warning(JsonWriter& json, const Warning& warning) {
+  json.member("code", warning.code.text()).member("text", warning.text);
 }
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// What several JSON formats say of a case in the same words: what its runs on each device show, and what the history knows.
+// What several JSON formats say in the same words.
 #pragma once
 
 #include "reports/formats/json_writer.h"
@@ -8,5 +8,8 @@ namespace proctor {
 
 // The members `by_device` and `history`, each only where there is something to say.
 void write_case_facts(JsonWriter& json, const ResolvedCase& test);
+// The members of an object.
+void write_measure(JsonWriter& json, const Measure& measure);
+void write_warning(JsonWriter& json, const Warning& warning);
 
 }  // namespace proctor

@@ -1,15 +1,16 @@
 #include "reports/formats/ctrf.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/formats/case_facts.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/outcome_formats.h"
@@ -50,11 +51,10 @@ void write_summary(JsonWriter& json, const ResolvedRun& run, const std::vector<R
   const auto count = [&](CtrfStatus status) { return counts[static_cast<std::size_t>(status)]; };
   const std::int64_t start = unix_ms(run.plan.started);
   json.open_object("summary").member("tests", run.cases.size() + problems.size());
-  json.member("passed", count(CtrfStatus::kPassed))
-      .member("failed", count(CtrfStatus::kFailed) + problems.size());
-  json.member("skipped", count(CtrfStatus::kSkipped))
-      .member("pending", 0)
-      .member("other", count(CtrfStatus::kOther));
+  json.member("passed", count(CtrfStatus::kPassed));
+  json.member("failed", count(CtrfStatus::kFailed) + problems.size());
+  json.member("skipped", count(CtrfStatus::kSkipped)).member("pending", 0);
+  json.member("other", count(CtrfStatus::kOther));
   json.member("flaky", flaky).member("suites", suites.size() + (problems.empty() ? 0 : 1));
   json.member("start", start).member("stop", start + run.elapsed_ms).member("duration", run.elapsed_ms);
   json.open_object("extra").open_object("proctor");
@@ -82,26 +82,20 @@ void write_environment(JsonWriter& json, const ResolvedRun& run) {
   json.member("containment", plan.containment.layer).member("plan_digest", plan.plan_digest);
   json.member_if_any("host", plan.hostname);
   if (subject.dirty.value) json.member("dirty", *subject.dirty.value == "true");
-  json.open_array("stack");
-  for (const auto& [name, value] : plan.stack)
-    json.open_object().member("name", name).member("value", value).close();
-  json.close().open_array("warnings");
-  for (const Warning& warning : run.warnings)
-    json.open_object().member("code", warning.code.text()).member("text", warning.text).close();
-  json.close().close().close().close();
+  json.objects("stack", plan.stack, [](JsonWriter& out, const auto& entry) {
+    out.member("name", entry.first).member("value", entry.second);
+  });
+  json.objects("warnings", run.warnings, write_warning).close().close().close();
 }
 
 void write_attachments(JsonWriter& json, const Attempt& attempt) {
-  const std::string evidence = attempt.end ? attempt.end->evidence.file : "";
-  if (attempt.start.log.empty() && evidence.empty()) return;
-  json.open_array("attachments");
-  const auto attach = [&json](std::string_view name, const std::string& path) {
-    if (path.empty()) return;
-    json.open_object().member("name", name).member("contentType", "text/plain").member("path", path).close();
-  };
-  attach("log", attempt.start.log);
-  attach("evidence", evidence);
-  json.close();
+  std::vector<std::pair<std::string_view, std::string>> files;
+  if (!attempt.start.log.empty()) files.emplace_back("log", attempt.start.log);
+  if (attempt.end && !attempt.end->evidence.file.empty())
+    files.emplace_back("evidence", attempt.end->evidence.file);
+  json.objects_if_any("attachments", files, [](JsonWriter& out, const auto& file) {
+    out.member("name", file.first).member("contentType", "text/plain").member("path", file.second);
+  });
 }
 
 // Those before the last, each with what it was. What was repeated because somebody asked for it is no retry, but stands
@@ -111,36 +105,23 @@ void write_retries(JsonWriter& json, const ResolvedCase& test) {
   const auto retries =
       std::ranges::count_if(test.attempts, [](const Attempt& a) { return a.start.attempt > 1; }) -
       std::ranges::count(test.attempts, true, &Attempt::confirmed_alone);
-  json.member("retries", retries).open_array("retryAttempts");
-  for (std::size_t i = 0; i + 1 < test.attempts.size(); ++i) {
-    const Attempt& attempt = test.attempts[i];
+  json.member("retries", retries);
+  const std::span before(test.attempts.begin(), test.attempts.end() - 1);
+  json.objects("retryAttempts", before, [&](JsonWriter& out, const Attempt& attempt) {
     const Verdict verdict = verdict_of(attempt);
-    json.open_object()
-        .member("attempt", i + 1)
-        .member("status", to_string(formats_of(verdict, test.planned.kind).ctrf));
-    json.member("duration", attempt.end ? std::max<std::int64_t>(attempt.end->duration_ms, 0) : 0);
-    if (verdict.outcome != Outcome::kPass) json.member("message", attempt.headline);
-    write_attachments(json, attempt);
-    json.open_object("extra").open_object("proctor").member("outcome", to_string(verdict.outcome));
-    json.member_if_any("reason", verdict.reason.text()).member("devices", attempt.start.devices);
-    json.close().close().close();
-  }
-  json.close();
-}
-
-void write_measures(JsonWriter& json, const std::vector<Measure>& measures) {
-  if (measures.empty()) return;
-  json.open_array("measures");
-  for (const Measure& m : measures) {
-    json.open_object().member("name", m.name).member("value", m.value).member("unit", m.unit);
-    json.member("n", m.n).member("spread", m.spread).close();
-  }
-  json.close();
+    out.member("attempt", &attempt - &before.front() + 1);
+    out.member("status", to_string(formats_of(verdict, test.planned.kind).ctrf));
+    out.member("duration", attempt.end ? std::max<std::int64_t>(attempt.end->duration_ms, 0) : 0);
+    if (verdict.outcome != Outcome::kPass) out.member("message", attempt.headline);
+    write_attachments(out, attempt);
+    out.open_object("extra").open_object("proctor").member("outcome", to_string(verdict.outcome));
+    out.member_if_any("reason", verdict.reason.text()).member("devices", attempt.start.devices);
+    out.close().close();
+  });
 }
 
 void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last) {
   const Verdict verdict = test.verdict;
-  const auto marks = test.marks;
   json.open_object("extra").open_object("proctor").member("kind", test.planned.kind);
   json.member_if_any("reason", verdict.reason.text());
   if (const Blame blame = test.problem; blame != Blame::kNobody) json.member("problem", to_string(blame));
@@ -148,62 +129,70 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();
   }
-  if (!marks.empty()) json.member("marks", texts_of(marks));
+  if (!test.marks.empty()) json.member("marks", texts_of(test.marks));
   write_case_facts(json, test);
   json.member("simulated", test.simulated);
   if (test.end) json.member_if_any("known_failure", test.end->known_failure);
   if (last != nullptr && last->end) {
     json.member_if_any("rule", last->end->rule).member_if_any("severity", last->end->severity.text());
-    write_measures(json, last->end->measures);
+    json.objects_if_any("measures", last->end->measures, write_measure);
   }
   json.close().close();
 }
 
-void write_failure(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& test) {
-  json.member("message", test.headline);
-  const Attempt* attempt = test.deciding;
-  if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
-  const Failure& first = attempt->end->failures.front();
-  std::string trace;
-  for (const Failure& failure : attempt->end->failures)
-    trace += fmt::format("{}:{}: {}\n", failure.file, failure.line, failure.message);
-  json.member("trace", elide_middle(clean_text(trace)));
-  const std::string file = below_checkout(run.plan, first.file);
-  if (file.empty()) return;
-  json.member("filePath", file);
-  if (first.line > 0) json.member("line", first.line);
-}
+// Writes the cases of a run: moments count from its start, and files lie below its checkout.
+class TestWriter {
+ public:
+  TestWriter(JsonWriter& json, const RunPlanned& plan)
+      : json_(json), plan_(plan), start_ms_(unix_ms(plan.started)) {}
 
-void write_test(JsonWriter& json, const ResolvedRun& run, const ResolvedCase& test) {
-  const PlannedCase& planned = test.planned;
-  const Verdict verdict = test.verdict;
-  const Attempt* last = test.attempts.empty() ? nullptr : &test.attempts.back();
-  json.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
-  json.member("status", to_string(formats_of(test).ctrf)).member("rawStatus", to_string(verdict.outcome));
-  json.member("duration", test.duration_ms);
-  if (last != nullptr) {
-    const std::int64_t start = unix_ms(run.plan.started);
-    json.member("start", start + test.attempts.front().start.at_ms);
-    if (last->end) json.member("stop", start + last->end->at_ms);
+  void write(const ResolvedCase& test) {
+    const PlannedCase& planned = test.planned;
+    const Verdict verdict = test.verdict;
+    const Attempt* last = test.attempts.empty() ? nullptr : &test.attempts.back();
+    json_.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
+    json_.member("status", to_string(formats_of(test).ctrf)).member("rawStatus", to_string(verdict.outcome));
+    json_.member("duration", test.duration_ms);
+    if (last != nullptr) json_.member("start", start_ms_ + test.attempts.front().start.at_ms);
+    if (last != nullptr && last->end) json_.member("stop", start_ms_ + last->end->at_ms);
+    json_.open_array("suite").item(planned.suite).item(planned.backend).item(planned.classname).close();
+    if (verdict.outcome != Outcome::kPass) write_failure(test);
+    if (verdict.outcome == Outcome::kPass && last != nullptr && passed_after_retry(*last))
+      json_.member("message", last->headline);
+    if (test.flaky) json_.member("flaky", true);
+    write_retries(json_, test);
+    if (last != nullptr && !last->start.devices.empty())
+      json_.member("device", joined(last->start.devices, ", "));
+    if (last != nullptr && test.bad) write_attachments(json_, *last);
+    write_extra(json_, test, last);
+    json_.close();
   }
-  json.open_array("suite").item(planned.suite).item(planned.backend).item(planned.classname).close();
-  if (verdict.outcome != Outcome::kPass) write_failure(json, run, test);
-  if (verdict.outcome == Outcome::kPass && last != nullptr && passed_after_retry(*last))
-    json.member("message", last->headline);
-  if (test.flaky) json.member("flaky", true);
-  write_retries(json, test);
-  if (last != nullptr && !last->start.devices.empty())
-    json.member("device", fmt::format("{}", fmt::join(last->start.devices, ", ")));
-  if (last != nullptr && test.bad) write_attachments(json, *last);
-  write_extra(json, test, last);
-  json.close();
-}
+
+ private:
+  void write_failure(const ResolvedCase& test) {
+    json_.member("message", test.headline);
+    const Attempt* attempt = test.deciding;
+    if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
+    const Failure& first = attempt->end->failures.front();
+    std::string trace;
+    for (const Failure& failure : attempt->end->failures)
+      trace += fmt::format("{}:{}: {}\n", failure.file, failure.line, failure.message);
+    json_.member("trace", elide_middle(clean_text(trace)));
+    const std::string file = below_checkout(plan_, first.file);
+    if (file.empty()) return;
+    json_.member("filePath", file);
+    if (first.line > 0) json_.member("line", first.line);
+  }
+
+  JsonWriter& json_;
+  const RunPlanned& plan_;
+  std::int64_t start_ms_;
+};
 
 // What reddens the run and is no case.
 void write_problem(JsonWriter& json, const RunProblem& problem) {
-  json.open_object()
-      .member("testId", fmt::format("{}/{}", kRunSuite, problem.name))
-      .member("name", problem.name);
+  json.open_object().member("testId", fmt::format("{}/{}", kRunSuite, problem.name));
+  json.member("name", problem.name);
   json.member("status", to_string(CtrfStatus::kFailed)).member("rawStatus", to_string(Outcome::kError));
   json.member("duration", 0).open_array("suite").item(kRunSuite).close();
   json.member("message", problem.title + ": " + problem.message).close();
@@ -217,14 +206,15 @@ void write_ctrf(const ResolvedRun& run, TextOutput& output) {
   const std::string finished = run.ended ? run.ended->finished : plan.started;
   JsonWriter json(output);
   json.open_object().member("reportFormat", "CTRF").member("specVersion", kSpecVersion);
-  json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest))
-      .member("runId", name_or_mark(plan.run_id));
+  json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest));
+  json.member("runId", name_or_mark(plan.run_id));
   if (is_utc_stamp(finished)) json.member("timestamp", finished);
   json.member("generatedBy", "proctor " + plan.proctor_version).open_object("results");
   json.open_object("tool").member("name", "proctor").member("version", plan.proctor_version).close();
   write_summary(json, run, problems);
   json.open_array("tests");
-  for (const ResolvedCase& test : run.cases) write_test(json, run, test);
+  TestWriter tests(json, plan);
+  for (const ResolvedCase& test : run.cases) tests.write(test);
   for (const RunProblem& problem : problems) write_problem(json, problem);
   json.close();
   write_environment(json, run);

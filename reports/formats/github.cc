@@ -66,11 +66,11 @@ void add_location(const ResolvedCase& test, const std::string& workspace, Annota
   annotation.line = place.line;
 }
 
-std::string ids_text(const std::vector<const ResolvedCase*>& records) {
+std::string ids_text(const std::vector<const ResolvedCase*>& cases) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(records.size(), kMostIds); ++i)
-    text += "\n" + one_line(clean_text(records[i]->planned.id), kTitleBytes);
-  if (records.size() > kMostIds) text += fmt::format("\nand {} more", records.size() - kMostIds);
+  for (std::size_t i = 0; i < std::min(cases.size(), kMostIds); ++i)
+    text += "\n" + one_line(clean_text(cases[i]->planned.id), kTitleBytes);
+  if (cases.size() > kMostIds) text += fmt::format("\nand {} more", cases.size() - kMostIds);
   return text;
 }
 
@@ -124,13 +124,13 @@ void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
     const bool not_run = test.attempts.empty() && test.verdict.outcome == Outcome::kNotrun;
     if (not_run && test.bad) groups[cause_key(test)].push_back(&test);
   }
-  for (const auto& [key, records] : groups) {
-    const ResolvedCase& first = *records.front();
-    const std::string who = records.size() == 1 ? first.planned.id : count_text(records.size(), "case");
+  for (const auto& [key, cases] : groups) {
+    const ResolvedCase& first = *cases.front();
+    const std::string who = cases.size() == 1 ? first.planned.id : count_text(cases.size(), "case");
     std::string message = first.planned.id + "\n" + summarize_failure(first);
-    if (records.size() > 1) message += "all with this cause:" + ids_text(records);
+    if (cases.size() > 1) message += "all with this cause:" + ids_text(cases);
     causes.push_back({.rank = rank_of(first),
-                      .cases = records.size(),
+                      .cases = cases.size(),
                       .annotation = {.level = formats_of(first).github,
                                      .title = who + ": " + to_string(first.verdict),
                                      .message = std::move(message)}});
@@ -172,12 +172,12 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
       marked[mark.text()].push_back(&test);
     }
   }
-  for (const auto& [mark, records] : marked) {
+  for (const auto& [mark, cases] : marked) {
     causes.push_back({.rank = 1,
-                      .cases = records.size(),
+                      .cases = cases.size(),
                       .annotation = {.level = Level::kWarning,
-                                     .title = fmt::format("{}: {}", mark, count_text(records.size(), "case")),
-                                     .message = "marked " + mark + ":" + ids_text(records)}});
+                                     .title = fmt::format("{}: {}", mark, count_text(cases.size(), "case")),
+                                     .message = "marked " + mark + ":" + ids_text(cases)}});
   }
   for (const DeviceHealth& health : run.health) {
     if (health.what != HealthFact::kDrained) continue;
@@ -195,13 +195,13 @@ void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   for (const ResolvedCase& test : run.cases) {
     if (!test.bad && formats_of(test).github != Level::kNone) quiet[to_string(test.verdict)].push_back(&test);
   }
-  for (const auto& [verdict, records] : quiet) {
+  for (const auto& [verdict, cases] : quiet) {
     causes.push_back(
         {.rank = 1,
-         .cases = records.size(),
-         .annotation = {.level = formats_of(*records.front()).github,
-                        .title = fmt::format("{}: {}", count_text(records.size(), "case"), verdict),
-                        .message = verdict + ":" + ids_text(records)}});
+         .cases = cases.size(),
+         .annotation = {.level = formats_of(*cases.front()).github,
+                        .title = fmt::format("{}: {}", count_text(cases.size(), "case"), verdict),
+                        .message = verdict + ":" + ids_text(cases)}});
   }
 }
 

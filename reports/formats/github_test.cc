@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "harness/core/text.h"
 #include "reports/formats/summary.h"
@@ -34,7 +33,7 @@ AttemptEnded failed(const std::string& id, const std::string& message, const std
 }
 
 ResolvedRun one_failure(const std::string& message, const std::string& file = "tests/copy.cc") {
-  return model_of(
+  return resolved_of(
       {plan_of({planned("s/a")}), started("s/a"), failed("s/a", message, file), RunEnded{"x", 1}});
 }
 
@@ -58,10 +57,10 @@ TEST(Github, OnlyFilesOfTheCheckoutArePlaces) {
 }
 
 TEST(Github, CasesThatDifferInNumbersOnlyHaveOneCause) {
-  const ResolvedRun run =
-      model_of({plan_of({planned("s/a"), planned("s/b"), planned("s/c")}), started("s/a"),
-                failed("s/a", "at 0xffe0: got 17", ""), started("s/b"), failed("s/b", "at 0x12: got 4", ""),
-                started("s/c"), failed("s/c", "at 0x12: hung", ""), RunEnded{"x", 1}});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a"), planned("s/b"), planned("s/c")}),
+                                       started("s/a"), failed("s/a", "at 0xffe0: got 17", ""), started("s/b"),
+                                       failed("s/b", "at 0x12: got 4", ""), started("s/c"),
+                                       failed("s/c", "at 0x12: hung", ""), RunEnded{"x", 1}});
   const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "s/a and 1 more: at 0xffe0: got 17");
@@ -73,7 +72,7 @@ TEST(Github, ACrashOrATimeoutHasThePlaceOfItsFrame) {
   AttemptEnded hung = ended("s/a", {Outcome::kTimeout, ""});
   hung.evidence.frame = StackFrame{"wait_for_it", "/w/src/queue.cc:40"};
   const auto all =
-      annotations(model_of({plan_of({planned("s/a")}), started("s/a"), hung, RunEnded{"x", 1}}), "/w");
+      annotations(resolved_of({plan_of({planned("s/a")}), started("s/a"), hung, RunEnded{"x", 1}}), "/w");
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].file, "src/queue.cc");
   EXPECT_EQ(all[0].line, 40);
@@ -96,7 +95,7 @@ TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
   }
   events.push_back(CasePast{"s/a", 3, 0, 2, "", "0123abc"});
   events.push_back(RunEnded{"x", 1});
-  const auto red = annotations(model_of(events), "");
+  const auto red = annotations(resolved_of(events), "");
   ASSERT_EQ(red.size(), 3u);
   EXPECT_EQ(red[0].title, "s/new (new): fresh");
   EXPECT_THAT(red[0].message, HasSubstr("history:       NEW: passed in 0123abc\n"));
@@ -110,7 +109,7 @@ TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
   auto& plan = std::get<RunPlanned>(events[0]);
   plan.flaky_passes = true;
   plan.flaky_budget = 100;
-  const auto allowed = annotations(model_of(events), "");
+  const auto allowed = annotations(resolved_of(events), "");
   ASSERT_EQ(allowed.size(), 3u);
   EXPECT_EQ(allowed[2].level, Level::kWarning);
 }
@@ -132,7 +131,7 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
     events.push_back(Warning{WarningWord::in_text(std::string(1, c)), "text"});
   events.push_back(RunEnded{"x", 1});
   events[0] = plan_of(std::move(cases));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
 
   const auto all = annotations(run, "");
   const auto errors = of_level(all, Level::kError);
@@ -157,10 +156,10 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
 
 TEST(Github, WhatDecidesTheExitCodeComesFirst) {
   const ResolvedRun run =
-      model_of({plan_of({planned("s/lost"), planned("s/lost2"), planned("s/fail"), planned("s/not")}),
-                started("s/lost"), ended("s/lost", {Outcome::kDeviceLost, ""}), started("s/lost2"),
-                ended("s/lost2", {Outcome::kDeviceLost, ""}), started("s/fail"), failed("s/fail", "m", ""),
-                RunEnded{"x", 1}});
+      resolved_of({plan_of({planned("s/lost"), planned("s/lost2"), planned("s/fail"), planned("s/not")}),
+                   started("s/lost"), ended("s/lost", {Outcome::kDeviceLost, ""}), started("s/lost2"),
+                   ended("s/lost2", {Outcome::kDeviceLost, ""}), started("s/fail"), failed("s/fail", "m", ""),
+                   RunEnded{"x", 1}});
   const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].title, "s/fail: m");
@@ -173,9 +172,9 @@ TEST(Github, QuietOutcomesAndSimulationAreNotices) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   const ResolvedRun run =
-      model_of({plan, concluded("s/a", {Outcome::kPass, ""}),
-                concluded("s/b", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
-                concluded("s/c", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}), RunEnded{"x", 1}});
+      resolved_of({plan, concluded("s/a", {Outcome::kPass, ""}),
+                   concluded("s/b", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
+                   concluded("s/c", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}), RunEnded{"x", 1}});
   const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "Simulated");
@@ -184,16 +183,17 @@ TEST(Github, QuietOutcomesAndSimulationAreNotices) {
 }
 
 TEST(Github, EveryRedRunHasAnError) {
-  EXPECT_EQ(annotations(model_of({plan_of({})}), "").front().level, Level::kError);
+  EXPECT_EQ(annotations(resolved_of({plan_of({})}), "").front().level, Level::kError);
   const auto flaky =
-      annotations(model_of({plan_of({planned("s/a")}), started("s/a"),
-                            concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}), RunEnded{"x", 1}}),
+      annotations(resolved_of({plan_of({planned("s/a")}), started("s/a"),
+                               concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}), RunEnded{"x", 1}}),
                   "");
   EXPECT_THAT(flaky.front().title, StartsWith("flaky: s/a: "));
   EXPECT_EQ(flaky.front().level, Level::kError);
-  const auto stack = annotations(model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}),
-                                           Warning{WarningCode::kStackChanged, "kernel"}, RunEnded{"x", 1}}),
-                                 "");
+  const auto stack =
+      annotations(resolved_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}),
+                               Warning{WarningCode::kStackChanged, "kernel"}, RunEnded{"x", 1}}),
+                  "");
   EXPECT_EQ(stack.front().level, Level::kError);
   EXPECT_EQ(stack.front().title, "The driver stack changed");
 }
@@ -219,7 +219,7 @@ TEST(Github, TheVerdictOfARun) {
     RunPlanned plan = plan_of({planned("s/a", exec ? "command" : "proctor")});
     plan.exec = exec;
     events.insert(events.begin(), plan);
-    return std::string(model_of(events).verdict);
+    return std::string(resolved_of(events).verdict);
   };
   const RunEnded done{"x", 1};
   const auto is = [](Outcome outcome, std::string reason = "") {

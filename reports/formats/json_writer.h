@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,30 @@ class JsonWriter {
     return text.empty() ? *this : member(key, text);
   }
   JsonWriter& member(std::string_view key, const std::vector<std::string>& texts);
+  JsonWriter& member_or_null(std::string_view key, std::string_view text) {
+    return text.empty() ? member(key, nullptr) : member(key, text);
+  }
+  // An array with an object of each item, whose members `write(json, item)` writes.
+  template <typename Items, typename Write>
+  JsonWriter& objects(std::string_view key, Items&& items, const Write& write_members) {
+    open_array(key);
+    for (const auto& item : items) {
+      open_object();
+      write_members(*this, item);
+      close();
+    }
+    return close();
+  }
+  // The same, or nothing where there is no item.
+  template <typename Items, typename Write>
+  JsonWriter& objects_if_any(std::string_view key, const Items& items, const Write& write_members) {
+    return std::empty(items) ? *this : objects(key, items, write_members);
+  }
+  // An object, or null where it is not there. Returns whether it is open.
+  bool open_object_or_null(std::string_view key, bool is_there) {
+    is_there ? open_object(key) : member(key, nullptr);
+    return is_there;
+  }
 
  private:
   JsonWriter& open(char bracket);

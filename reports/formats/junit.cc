@@ -12,12 +12,10 @@
 #include "harness/core/words.h"
 #include "reports/formats/outcome_formats.h"
 #include "reports/formats/xml.h"
-#include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/headline.h"
 #include "reports/resolve/report_place.h"
-#include "reports/resolve/rerun.h"
 #include "reports/resolve/run_end.h"
 #include "reports/resolve/telemetry_text.h"
 #include "reports/resolve/truncate.h"
@@ -57,11 +55,11 @@ bool differ_by_hash(const std::vector<Name>& names) {
 }
 
 // The (classname, name) of every case, in the planned order and each once.
-std::vector<Name> unique_names(const ResolvedRun& model) {
+std::vector<Name> unique_names(const ResolvedRun& run) {
   std::vector<Name> names;
-  names.reserve(model.cases.size());
-  for (const ResolvedCase& record : model.cases) {
-    const PlannedCase& planned = record.planned;
+  names.reserve(run.cases.size());
+  for (const ResolvedCase& test : run.cases) {
+    const PlannedCase& planned = test.planned;
     names.push_back({shortened(clean_text(planned.classname), planned.id),
                      shortened(clean_text(planned.name), planned.id)});
   }
@@ -70,7 +68,7 @@ std::vector<Name> unique_names(const ResolvedRun& model) {
   for (const Name& name : names) ++uses[name];
   std::set<Name> taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string& id = model.cases[i].planned.id;
+    const std::string& id = run.cases[i].planned.id;
     if (uses[names[i]] > 1) names[i].name = shortened(names[i].name + " [" + clean_text(id) + "]", id);
     const std::string base = names[i].name;
     for (int n = 2; !taken.insert(names[i]).second; ++n) names[i].name = fmt::format("{} #{}", base, n);
@@ -84,11 +82,11 @@ struct Group {
   std::vector<std::size_t> cases;
 };
 
-std::vector<Group> group_cases(const ResolvedRun& model) {
+std::vector<Group> group_cases(const ResolvedRun& run) {
   std::vector<Group> groups;
   std::map<std::string, std::size_t> index;
-  for (std::size_t i = 0; i < model.cases.size(); ++i) {
-    const PlannedCase& planned = model.cases[i].planned;
+  for (std::size_t i = 0; i < run.cases.size(); ++i) {
+    const PlannedCase& planned = run.cases[i].planned;
     const std::string name = clean_text(planned.suite + "." + planned.backend);
     const auto [entry, is_new] = index.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
@@ -101,13 +99,13 @@ struct Totals {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   std::int64_t ms = 0;
 
-  void add(const ResolvedCase& record) {
-    const JunitElement element = formats_of(record).junit;
+  void add(const ResolvedCase& test) {
+    const JunitElement element = formats_of(test).junit;
     ++tests;
     failures += element == JunitElement::kFailure;
     errors += element == JunitElement::kError;
     skipped += element == JunitElement::kSkipped;
-    ms += record.duration_ms;
+    ms += test.duration_ms;
   }
   void add_problems(std::size_t count) {
     tests += static_cast<int>(count);
@@ -137,14 +135,14 @@ std::string rank_text(const RankEnd& rank) {
 
 // Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
 // where readers without a file attribute look for it.
-std::string attempt_text(const ResolvedRun& model, const ResolvedCase& record, const Attempt& attempt) {
+std::string attempt_text(const ResolvedCase& test, const Attempt& attempt) {
   std::string text;
   if (attempt.end) {
     for (const Failure& failure : attempt.end->failures) text += failure_text(failure);
   }
   if (text.empty()) text = attempt.headline + '\n';
   text += fmt::format("{}, attempt {}", to_string(verdict_of(attempt)), attempt.start.attempt);
-  if (record.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
+  if (test.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
   text += '\n';
   if (attempt.end) {
     if (!attempt.end->last_step.empty()) text += fmt::format("last step: {}\n", attempt.end->last_step);
@@ -161,37 +159,36 @@ std::string attempt_text(const ResolvedRun& model, const ResolvedCase& record, c
     if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
       text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
-    const std::string telemetry = telemetry_text(model.telemetry(attempt));
+    const std::string telemetry = telemetry_text(attempt.telemetry());
     if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
   }
   if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);
   return elide_middle(clean_text(text));
 }
 
-std::string case_text(const ResolvedRun& model, const ResolvedCase& record) {
-  const Verdict verdict = record.verdict;
-  const Attempt* attempt = record.deciding;
+std::string case_text(const ResolvedCase& test) {
+  const Verdict verdict = test.verdict;
+  const Attempt* attempt = test.deciding;
   const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
   std::string text;
-  if (!shows_verdict) text += record.headline + "\n" + to_string(verdict) + "\n";
-  if (attempt != nullptr) text += attempt_text(model, record, *attempt);
-  if (record.end && !record.end->note.empty()) text += record.end->note + "\n";
-  const Diagnosis* diagnosis = record.diagnosis;
+  if (!shows_verdict) text += test.headline + "\n" + to_string(verdict) + "\n";
+  if (attempt != nullptr) text += attempt_text(test, *attempt);
+  if (test.end && !test.end->note.empty()) text += test.end->note + "\n";
+  const Diagnosis* diagnosis = test.diagnosis;
   const std::string cause = cause_text(diagnosis);
   const std::string next = next_text(diagnosis);
-  text += fmt::format("whose problem: {}{}{}\n", problem_text(record), cause.empty() ? "" : " · ", cause);
+  text += fmt::format("whose problem: {}{}{}\n", problem_text(test), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
-  if (const auto& row = record.by_device) text += "devices: " + conclusion(*row) + '\n';
-  if (const CasePast* past = record.past) text += "history: " + age_text(*past) + '\n';
-  return text + "rerun: " + record.rerun_command() + '\n';
+  for (const CaseFact& fact : facts_of(test)) text += fmt::format("{}: {}\n", fact.label, fact.text);
+  return text + "rerun: " + test.rerun_command() + '\n';
 }
 
 // What readers show in their lists: a cause that was found stands before what happened.
-std::string message_of(const ResolvedCase& record) {
-  const Diagnosis* diagnosis = record.diagnosis;
-  if (cause_text(diagnosis).empty()) return record.headline;
+std::string message_of(const ResolvedCase& test) {
+  const Diagnosis* diagnosis = test.diagnosis;
+  if (cause_text(diagnosis).empty()) return test.headline;
   return clean_text(
-      fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class, record.headline));
+      fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class, test.headline));
 }
 
 // GitLab takes a file whose name a test prints in this way for an attachment.
@@ -206,14 +203,14 @@ enum class Shape { kPlain, kExtended };
 
 // What is made once of the cases of a run.
 struct Cases {
-  const ResolvedRun& model;
+  const ResolvedRun& run;
   std::vector<Name> names;
 };
 
 class SuiteWriter {
  public:
   SuiteWriter(Cases& cases, XmlWriter& xml, Shape shape)
-      : cases_(cases), model_(cases.model), xml_(xml), shape_(shape) {}
+      : cases_(cases), run_(cases.run), xml_(xml), shape_(shape) {}
 
   // The suite of what is no case. `number`: the id in a whole-run file; none in the file of a suite, which has neither
   // id nor hostname.
@@ -229,29 +226,29 @@ class SuiteWriter {
   // What stands before the cases of a group, whose suite stays open.
   void open(const Group& group, std::optional<std::size_t> number) {
     Totals totals;
-    for (const std::size_t i : group.cases) totals.add(model_.cases[i]);
+    for (const std::size_t i : group.cases) totals.add(run_.cases[i]);
     open_suite(group.name, totals, number);
     write_properties(group);
   }
 
   void write_case(std::size_t index) {
-    const ResolvedCase& record = model_.cases[index];
-    const Verdict verdict = record.verdict;
+    const ResolvedCase& test = run_.cases[index];
+    const Verdict verdict = test.verdict;
     xml_.open("testcase")
         .attribute("name", cases_.names[index].name)
         .attribute("classname", cases_.names[index].classname)
-        .attribute("time", seconds(record.duration_ms));
+        .attribute("time", seconds(test.duration_ms));
     if (shape_ == Shape::kExtended) {
-      write_place(record);
-      write_case_properties(record, verdict);
+      write_place(test);
+      write_case_properties(test, verdict);
     }
-    const JunitElement element = formats_of(record).junit;
-    if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
-    if (record.bad) write_other_attempts("rerunFailure", record);
-    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record);
-    if (element == JunitElement::kSkipped) write_skipped(record, verdict);
-    if (element == JunitElement::kError) write_bad("error", record, verdict);
-    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record);
+    const JunitElement element = formats_of(test).junit;
+    if (element == JunitElement::kFailure) write_bad("failure", test, verdict);
+    if (test.bad) write_other_attempts("rerunFailure", test);
+    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", test);
+    if (element == JunitElement::kSkipped) write_skipped(test, verdict);
+    if (element == JunitElement::kError) write_bad("error", test, verdict);
+    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(test);
     xml_.close();
   }
 
@@ -264,9 +261,9 @@ class SuiteWriter {
         .attribute("errors", std::to_string(totals.errors))
         .attribute("skipped", std::to_string(totals.skipped))
         .attribute("time", seconds(totals.ms));
-    if (is_utc_stamp(model_.plan.started)) xml_.attribute("timestamp", model_.plan.started);
+    if (is_utc_stamp(run_.plan.started)) xml_.attribute("timestamp", run_.plan.started);
     if (number) {
-      xml_.attribute("hostname", model_.plan.hostname).attribute("id", std::to_string(*number));
+      xml_.attribute("hostname", run_.plan.hostname).attribute("id", std::to_string(*number));
     }
   }
 
@@ -284,24 +281,23 @@ class SuiteWriter {
   }
 
   void write_properties(const Group& group) {
-    const RunPlanned& plan = model_.plan;
+    const RunPlanned& plan = run_.plan;
     const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
-                                       [this](std::size_t i) { return model_.cases[i].simulated; });
+                                       [this](std::size_t i) { return run_.cases[i].simulated; });
     // Readers keep one value per name, the last: here the first wins, because names of the stack come last.
     std::set<std::string> written;
     const auto property = [&](const std::string& name, const std::string& value) {
-      if (!written.insert(clean_text(name)).second) return;
-      xml_.open("property").attribute("name", name).attribute("value", value).close();
+      if (written.insert(clean_text(name)).second) write_property(name, value);
     };
     xml_.open("properties");
     property("proctor.simulated", simulated ? "true" : "false");
     property("proctor.run.id", plan.run_id);
-    property("proctor.run.simulated", model_.simulated ? "true" : "false");
+    property("proctor.run.simulated", run_.simulated ? "true" : "false");
     property("proctor.version", plan.proctor_version);
     property("proctor.plan_digest", plan.plan_digest);
     if (const auto& commit = plan.subject.commit.value) property("proctor.commit", *commit);
     if (const auto& dirty = plan.subject.dirty.value) property("proctor.dirty", *dirty);
-    if (!group.cases.empty()) property("proctor.backend", model_.cases[group.cases.front()].planned.backend);
+    if (!group.cases.empty()) property("proctor.backend", run_.cases[group.cases.front()].planned.backend);
     property("proctor.containment", plan.containment.layer);
     if (plan.sim) {
       property("proctor.sim.topology", plan.sim->topology);
@@ -309,14 +305,14 @@ class SuiteWriter {
     }
     for (const PlannedDevice& device : plan.devices)
       property("proctor.device." + device.id, model_text(device));
-    for (const DeviceHealth& health : model_.health) {
+    for (const DeviceHealth& health : run_.health) {
       if (health.what == HealthFact::kDrained) property("proctor.drained." + health.device, health.evidence);
     }
     for (const std::size_t i : group.cases) {
-      const ResolvedCase& record = model_.cases[i];
-      write_leaks(record, property);
-      if (const auto& row = record.by_device)
-        property("proctor.by_device." + record.planned.id, conclusion(*row));
+      const ResolvedCase& test = run_.cases[i];
+      write_leaks(test, property);
+      if (const auto& row = test.by_device)
+        property("proctor.by_device." + test.planned.id, conclusion(*row));
     }
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
     if (shape_ == Shape::kExtended) {  // Datadog tells configurations apart by these
@@ -331,23 +327,20 @@ class SuiteWriter {
   }
 
   // What only the extended shape has a place for.
-  void write_place(const ResolvedCase& record) {
-    const Attempt* attempt = record.deciding;
+  void write_place(const ResolvedCase& test) {
+    const Attempt* attempt = test.deciding;
     if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
     const Failure& failure = attempt->end->failures.front();
-    const std::string file = below_checkout(model_.plan, failure.file);
+    const std::string file = below_checkout(run_.plan, failure.file);
     if (file.empty()) return;
     xml_.attribute("file", file);
     if (failure.line > 0) xml_.attribute("line", std::to_string(failure.line));
   }
 
-  std::string models_of(const ResolvedCase& record) const {
+  static std::string models_of(const ResolvedCase& test) {
     std::set<std::string> models;
-    for (const Attempt& attempt : record.attempts) {
-      for (const PlannedDevice& device : model_.plan.devices) {
-        if (std::ranges::find(attempt.start.devices, device.id) != attempt.start.devices.end())
-          models.insert(device.name);
-      }
+    for (const Attempt& attempt : test.attempts) {
+      for (const PlannedDevice* device : attempt.devices()) models.insert(device->name);
     }
     return fmt::format("{}", fmt::join(models, ", "));
   }
@@ -357,14 +350,14 @@ class SuiteWriter {
     return name.starts_with("proctor.") || name.starts_with("dd_tags[");
   }
 
-  void write_case_properties(const ResolvedCase& record, const Verdict& verdict) {
+  void write_case_properties(const ResolvedCase& test, const Verdict& verdict) {
     xml_.open("properties");
-    write_property("proctor.id", record.planned.id);
+    write_property("proctor.id", test.planned.id);
     write_property("proctor.outcome", to_string(verdict));
-    if (const auto& row = record.by_device) write_property("proctor.by_device", conclusion(*row));
-    if (const CasePast* past = record.past) write_property("proctor.history", age_text(*past));
-    for (const MarkWord& mark : record.marks) write_property("proctor.mark." + mark.text(), "true");
-    const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
+    for (const CaseFact& fact : facts_of(test))
+      write_property(fmt::format("proctor.{}", fact.name), fact.text);
+    for (const MarkWord& mark : test.marks) write_property("proctor.mark." + mark.text(), "true");
+    const Attempt* newest = test.attempts.empty() ? nullptr : &test.attempts.back();
     if (newest != nullptr && newest->end) {
       for (const Measure& m : newest->end->measures)
         write_property("proctor.measure." + m.name, fmt::format("{} {}", m.value, m.unit));
@@ -372,23 +365,23 @@ class SuiteWriter {
         if (!is_ours(name)) write_property(name, value);
       }
     }
-    if (const std::string models = models_of(record); !models.empty())
+    if (const std::string models = models_of(test); !models.empty())
       write_property("dd_tags[device.model]", models);
-    write_property("dd_tags[simulated]", record.simulated ? "true" : "false");
+    write_property("dd_tags[simulated]", test.simulated ? "true" : "false");
     xml_.close();
   }
 
   // What is worth reading of a bad case, the most useful first: of GitLab's, the first counts.
-  std::string attachments_of(const ResolvedCase& record) const {
+  std::string attachments_of(const ResolvedCase& test) const {
     std::string text;
     const auto attach = [&text](const std::string& file) {
       if (!file.empty()) text += fmt::format("[[ATTACHMENT|{}]]\n", clean_text(file));
     };
-    const Attempt* shown = record.deciding;
-    if (shape_ != Shape::kExtended || shown == nullptr || !record.bad) return text;
+    const Attempt* shown = test.deciding;
+    if (shape_ != Shape::kExtended || shown == nullptr || !test.bad) return text;
     attach(shown->start.log);
     if (shown->end) attach(shown->end->evidence.file);
-    for (const Attempt& attempt : record.attempts) {
+    for (const Attempt& attempt : test.attempts) {
       if (&attempt != shown) attach(attempt.start.log);
     }
     return text;
@@ -396,53 +389,53 @@ class SuiteWriter {
 
   // A case that is good has no element of its own for it.
   template <typename Property>
-  void write_leaks(const ResolvedCase& record, const Property& property) {
-    for (const Attempt& attempt : record.attempts) {
+  void write_leaks(const ResolvedCase& test, const Property& property) {
+    for (const Attempt& attempt : test.attempts) {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
-      if (!left.empty()) property("proctor.left_behind." + record.planned.id, left);
+      if (!left.empty()) property("proctor.left_behind." + test.planned.id, left);
     }
   }
 
-  void write_bad(std::string_view element, const ResolvedCase& record, const Verdict& verdict) {
+  void write_bad(std::string_view element, const ResolvedCase& test, const Verdict& verdict) {
     xml_.open(element)
-        .attribute("message", message_of(record))
+        .attribute("message", message_of(test))
         .attribute("type", junit_type(verdict.outcome))
-        .text(case_text(model_, record))
+        .text(case_text(test))
         .close();
   }
 
   // Bad attempts beside the one that shows the verdict; of a bad case none that an attempt alone replaced. Surefire's
   // order of elements puts them between failure and skipped or error.
-  void write_other_attempts(std::string_view element, const ResolvedCase& record) {
-    const Attempt* shown = record.deciding;
-    for (const Attempt& attempt : record.attempts) {
+  void write_other_attempts(std::string_view element, const ResolvedCase& test) {
+    const Attempt* shown = test.deciding;
+    for (const Attempt& attempt : test.attempts) {
       const bool retried = passed_after_retry(attempt);
       const Outcome its = retried ? Outcome::kFail : verdict_of(attempt).outcome;
       if (!is_bad(its) || (&attempt == shown && !retried)) continue;
-      if (record.bad && attempt.confirmed_alone) continue;
+      if (test.bad && attempt.confirmed_alone) continue;
       xml_.open(element)
           .attribute("message", attempt.headline)
           .attribute("type", junit_type(its))
           .open("stackTrace")
-          .text(attempt_text(model_, record, attempt))
+          .text(attempt_text(test, attempt))
           .close()
           .close();
     }
   }
 
-  void write_skipped(const ResolvedCase& record, const Verdict& verdict) {
+  void write_skipped(const ResolvedCase& test, const Verdict& verdict) {
     const std::string reason(
         trimmed(clean_text(verdict.reason.text())));  // of which there may be nothing to show
     std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
-    if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
+    if (test.end && !test.end->known_failure.empty()) message += " (" + test.end->known_failure + ")";
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
   }
 
-  void write_output(const ResolvedCase& record) {
-    const Attempt* attempt = record.deciding;
+  void write_output(const ResolvedCase& test) {
+    const Attempt* attempt = test.deciding;
     if (attempt == nullptr || !attempt->end) return;
     const OutputInfo& output = attempt->end->output;
-    const std::string attached = attachments_of(record);
+    const std::string attached = attachments_of(test);
     const bool silent = output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty();
     if (silent && attached.empty()) return;
     const bool kept = !output.stdout_tail.empty() || !output.stderr_tail.empty();
@@ -460,7 +453,7 @@ class SuiteWriter {
   }
 
   Cases& cases_;
-  const ResolvedRun& model_;
+  const ResolvedRun& run_;
   XmlWriter& xml_;
   Shape shape_;
 };
@@ -525,11 +518,11 @@ class SuiteFiles {
 };
 
 // Each case is written once, for the file of the run and that of its suite: in both it lies as deep as in the first.
-void write_run(const ResolvedRun& model, Shape shape, TextOutput& output, const UseJunitFile& use) {
-  Cases cases{model, unique_names(model)};
+void write_run(const ResolvedRun& run, Shape shape, TextOutput& output, const UseJunitFile& use) {
+  Cases cases{run, unique_names(run)};
   Totals totals;
-  for (const ResolvedCase& record : model.cases) totals.add(record);
-  const auto& problems = model.problems;
+  for (const ResolvedCase& test : run.cases) totals.add(test);
+  const auto& problems = run.problems;
   totals.add_problems(problems.size());
   XmlWriter xml(output);
   xml.open("testsuites")
@@ -541,16 +534,16 @@ void write_run(const ResolvedRun& model, Shape shape, TextOutput& output, const 
   SuiteWriter writer(cases, xml, shape);
   SuiteFiles files(cases, use);
   std::size_t number = 0;
-  for (const Group& group : group_cases(model)) {
+  for (const Group& group : group_cases(run)) {
     writer.open(group, number++);
     files.open(group);
     for (const std::size_t i : group.cases) {
-      const std::string test = text_of([&](TextOutput& part) {
+      const std::string text = text_of([&](TextOutput& part) {
         XmlWriter part_xml(part, kDepthOfCases);
         SuiteWriter(cases, part_xml, shape).write_case(i);
       });
-      xml.insert(test);
-      if (use) files.add(i, test);
+      xml.insert(text);
+      if (use) files.add(i, text);
     }
     xml.close();
     if (use) files.end_part();
@@ -562,43 +555,32 @@ void write_run(const ResolvedRun& model, Shape shape, TextOutput& output, const 
 
 }  // namespace
 
-void write_junit(const ResolvedRun& model, TextOutput& run, const UseJunitFile& use) {
-  write_run(model, Shape::kPlain, run, use);
+void write_junit(const ResolvedRun& run, TextOutput& output, const UseJunitFile& use) {
+  write_run(run, Shape::kPlain, output, use);
 }
 
-void write_junit_run(const ResolvedRun& model, TextOutput& output) {
-  write_run(model, Shape::kPlain, output, nullptr);
+void write_junit_run(const ResolvedRun& run, TextOutput& output) {
+  write_run(run, Shape::kPlain, output, nullptr);
 }
 
-void write_junit_extended(const ResolvedRun& model, TextOutput& output) {
-  write_run(model, Shape::kExtended, output, nullptr);
+void write_junit_extended(const ResolvedRun& run, TextOutput& output) {
+  write_run(run, Shape::kExtended, output, nullptr);
 }
 
-std::string junit_run(const ResolvedRun& model) {
-  return text_of([&](TextOutput& output) { write_junit_run(model, output); });
+std::string junit_run(const ResolvedRun& run) {
+  return text_of([&](TextOutput& output) { write_junit_run(run, output); });
 }
 
 std::string junit_without_run(const std::string& why) {
-  const ResolvedRun nothing;
-  const std::vector<RunProblem> problems = {{"no_report", "There is no report of the run", why}};
-  return text_of([&](TextOutput& output) {
-    XmlWriter xml(output);
-    xml.open("testsuites")
-        .attribute("name", "proctor")
-        .attribute("time", seconds(0))
-        .attribute("tests", "1")
-        .attribute("failures", "0")
-        .attribute("errors", "1");
-    Cases none{nothing, {}};
-    SuiteWriter(none, xml, Shape::kPlain).write(problems, 0);
-    xml.finish();
-  });
+  ResolvedRun nothing;
+  nothing.problems = {{"no_report", "There is no report of the run", why}};
+  return junit_run(nothing);
 }
 
-std::vector<JunitFile> junit_suites(const ResolvedRun& model) {
+std::vector<JunitFile> junit_suites(const ResolvedRun& run) {
   std::vector<JunitFile> files;
   TextOutput nowhere([](std::string_view) {});
-  write_junit(model, nowhere, [&files](JunitFile file) { files.push_back(std::move(file)); });
+  write_junit(run, nowhere, [&files](JunitFile file) { files.push_back(std::move(file)); });
   return files;
 }
 

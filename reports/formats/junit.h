@@ -38,12 +38,12 @@ struct JunitFile {
 using UseJunitFile = std::function<void(JunitFile file)>;
 
 // junit.xml, and the files of the suites one after the other: together they may be larger than what a runner may hold.
-void write_junit(const ResolvedRun& model, TextOutput& run, const UseJunitFile& use);
+void write_junit(const ResolvedRun& run, TextOutput& output, const UseJunitFile& use);
 
-void write_junit_run(const ResolvedRun& model, TextOutput& output);
-void write_junit_extended(const ResolvedRun& model, TextOutput& output);
-std::string junit_run(const ResolvedRun& model);
-std::vector<JunitFile> junit_suites(const ResolvedRun& model);
+void write_junit_run(const ResolvedRun& run, TextOutput& output);
+void write_junit_extended(const ResolvedRun& run, TextOutput& output);
+std::string junit_run(const ResolvedRun& run);
+std::vector<JunitFile> junit_suites(const ResolvedRun& run);
 
 // The file of a run that has no journal, or none yet: one such error, which says why.
 std::string junit_without_run(const std::string& why);

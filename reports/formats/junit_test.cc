@@ -14,7 +14,7 @@ using ::testing::Not;
 
 class JunitSchemas : public ::testing::Test {
  protected:
-  // Every file of `model` against ours, and against the published schemas that are there.
+  // Every file of the run against ours, and against the published schemas that are there.
   void expect_valid(const ResolvedRun& run) {
     expect(junit_run(run), our_schema("junit-portable.xsd"), "junit-10.xsd");
     for (const JunitFile& file : junit_suites(run)) {
@@ -39,21 +39,21 @@ class JunitSchemas : public ::testing::Test {
   }
 };
 
-TEST_F(JunitSchemas, AllOutcomesAndAwkwardTextAreValid) { expect_valid(model_of(rich_journal())); }
+TEST_F(JunitSchemas, AllOutcomesAndAwkwardTextAreValid) { expect_valid(resolved_of(rich_journal())); }
 
-TEST_F(JunitSchemas, ARunWithoutCasesIsValid) { expect_valid(model_of({plan_of({})})); }
+TEST_F(JunitSchemas, ARunWithoutCasesIsValid) { expect_valid(resolved_of({plan_of({})})); }
 
 TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.no_device_for = "cuda";
   plan.min_executed = 7;
-  expect_valid(model_of({plan, ended("s/a", {Outcome::kPass, ""}),
-                         concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
-                         Warning{WarningCode::kReportLost, awkward_text()},
-                         Warning{WarningCode::kJournalChanged, awkward_text()},
-                         Warning{WarningCode::kMaskMismatch, awkward_text()},
-                         Warning{WarningCode::kStackChanged, awkward_text()},
-                         StopRequested{15, StopWord::in_text(awkward_text()), 5}}));
+  expect_valid(resolved_of({plan, ended("s/a", {Outcome::kPass, ""}),
+                            concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
+                            Warning{WarningCode::kReportLost, awkward_text()},
+                            Warning{WarningCode::kJournalChanged, awkward_text()},
+                            Warning{WarningCode::kMaskMismatch, awkward_text()},
+                            Warning{WarningCode::kStackChanged, awkward_text()},
+                            StopRequested{15, StopWord::in_text(awkward_text()), 5}}));
 }
 
 TEST_F(JunitSchemas, AFileWithoutARunIsValid) {
@@ -74,7 +74,7 @@ TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
   RunPlanned plan = plan_of(std::move(cases));
   plan.hostname = plan.run_id = awkward_text();
   plan.started = "yesterday";
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   expect_valid(run);
   const auto files = junit_suites(run);
   ASSERT_EQ(files.size(), 3u) << "two suites, and what is wrong with the run";
@@ -89,7 +89,7 @@ TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
 TEST_F(JunitSchemas, OursRefuseWhatReadersLose) {
   const auto file = dir_.path() / "x.xml";
   const auto expect_refused = [&](const std::string& from, const std::string& to) {
-    std::string xml = junit_run(model_of(rich_journal()));
+    std::string xml = junit_run(resolved_of(rich_journal()));
     const std::size_t at = xml.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     write_file(file, xml.replace(at, from.size(), to));
@@ -113,7 +113,7 @@ TEST(Junit, PublishedSchemasWereThere) {
 }
 
 std::string junit_of(const Event& conclusion, const std::string& kind = "proctor") {
-  return junit_run(model_of({plan_of({planned("memory.xpu/A.B", kind)}), conclusion}));
+  return junit_run(resolved_of({plan_of({planned("memory.xpu/A.B", kind)}), conclusion}));
 }
 
 TEST(Junit, EachOutcomeHasItsElement) {
@@ -140,15 +140,15 @@ TEST(Junit, EachOutcomeHasItsElement) {
 TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
   for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
     const ResolvedRun run =
-        model_of({plan_of({planned("memory.xpu/A.B")}),
-                  concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
+        resolved_of({plan_of({planned("memory.xpu/A.B")}),
+                     concluded("memory.xpu/A.B", {Outcome::kSkip, reason_in_words(reason)})});
     expect_valid(run);
     EXPECT_THAT(junit_run(run), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
   }
 }
 
 TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
-  const std::string xml = junit_run(model_of(rich_journal()));
+  const std::string xml = junit_run(resolved_of(rich_journal()));
   EXPECT_THAT(xml,
               HasSubstr("<flakyFailure message=\"killed by signal 11 (SIGSEGV)\" type=\"proctor.crash\">"));
   std::size_t reruns = 0;
@@ -163,8 +163,8 @@ TEST(Junit, ATryThatTheFrameworkRepeatedIsAFlakyFailure) {
   end.failures = {{"", "first try", "a.py", 7, "", "", ""}};
   end.marks = {Mark::kFlaky};
   const std::string xml =
-      junit_run(model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), end,
-                          concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})}));
+      junit_run(resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), end,
+                             concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kFlaky})}));
   EXPECT_THAT(xml, HasSubstr("<flakyFailure message=\"first try\" type=\"proctor.fail\">"));
 }
 
@@ -173,7 +173,7 @@ TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
   end.output = {end.output.log, 100'000, 7, false, "LAST WORDS", "stderr here"};
   end.failures = {{"", "boom", "a.cc", 9, "1", "2", ""}};
   const auto xml_of = [](const AttemptEnded& attempt) {
-    return junit_run(model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), attempt}));
+    return junit_run(resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), attempt}));
   };
   const std::string xml = xml_of(end);
   EXPECT_THAT(
@@ -192,9 +192,9 @@ TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
 
 TEST(Junit, ASimulatedRunSaysSo) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
-  EXPECT_THAT(junit_run(model_of({plan})), HasSubstr("name=\"proctor.simulated\" value=\"false\""));
+  EXPECT_THAT(junit_run(resolved_of({plan})), HasSubstr("name=\"proctor.simulated\" value=\"false\""));
   plan.sim = SimInfo{"xpu:2x2", "intel"};
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   for (const std::string& xml : {junit_run(run), junit_suites(run).at(0).text}) {
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.simulated\" value=\"true\""));
     EXPECT_THAT(xml, HasSubstr("name=\"proctor.sim.driver\" value=\"intel\""));
@@ -207,7 +207,7 @@ TEST(Junit, ASimulatedRunSaysSo) {
 }
 
 TEST(Junit, RepeatedNamesAreToldApartByTheirIds) {
-  const std::string xml = junit_run(model_of(rich_journal()));
+  const std::string xml = junit_run(resolved_of(rich_journal()));
   EXPECT_THAT(xml, HasSubstr("name=\"test_big[fp16-128] [attention/tests/t.py::test_big[fp16-128]]\""));
   EXPECT_THAT(xml, HasSubstr("name=\"test_big[fp16-128] [attention/tests/u.py::test_big[fp16-128]]\""));
 }

@@ -44,12 +44,6 @@ class Metrics {
   TextOutput& output_;
 };
 
-struct SuiteCounts {
-  Summary summary;
-  int flaky = 0;
-  std::int64_t ms = 0;
-};
-
 std::string or_unknown(const SubjectFact& fact) { return fact.value.value_or(""); }
 
 void write_run(Metrics& metrics, const ResolvedRun& run) {
@@ -80,12 +74,12 @@ void write_run(Metrics& metrics, const ResolvedRun& run) {
 }  // namespace
 
 void write_metrics(const ResolvedRun& run, TextOutput& output) {
-  std::map<std::pair<std::string, std::string>, SuiteCounts> suites;
+  std::map<std::pair<std::string, std::string>, SuiteSum> suites;
   for (const ResolvedCase& test : run.cases) {
-    SuiteCounts& counts = suites[{clean_text(test.planned.suite), clean_text(test.planned.backend)}];
+    SuiteSum& counts = suites[{clean_text(test.planned.suite), clean_text(test.planned.backend)}];
     ++counts.summary[test.verdict.outcome];
     counts.flaky += test.flaky ? 1 : 0;
-    counts.ms += test.duration_ms;
+    counts.duration_ms += test.duration_ms;
   }
   Metrics metrics(output);
   write_run(metrics, run);
@@ -104,7 +98,7 @@ void write_metrics(const ResolvedRun& run, TextOutput& output) {
   metrics.family("proctor_cases_seconds", "gauge", "Time in all attempts of the cases.");
   for (const auto& [suite, counts] : suites) {
     metrics.sample("proctor_cases_seconds", {{"suite", suite.first}, {"backend", suite.second}},
-                   static_cast<double>(counts.ms) / 1000);
+                   static_cast<double>(counts.duration_ms) / 1000);
   }
   output.pending() += "# EOF\n";
 }

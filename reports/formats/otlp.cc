@@ -6,7 +6,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/outcome_formats.h"
 #include "reports/resolve/report_place.h"
@@ -25,64 +24,59 @@ class Attributes {
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
 
-  void add(std::string_view key, std::string_view text) {
-    json_.open_object().member("key", key).open_object("value").member("stringValue", text).close().close();
-  }
+  void add(std::string_view key, std::string_view text) { write(key, "stringValue", text); }
   void add(std::string_view key, const char* text) { add(key, std::string_view(text)); }
   void add(std::string_view key, const std::string& text) { add(key, std::string_view(text)); }
-  void add(std::string_view key, bool value) {
-    json_.open_object().member("key", key).open_object("value").member("boolValue", value).close().close();
-  }
+  void add(std::string_view key, bool value) { write(key, "boolValue", value); }
   // As text, as the JSON of protobuf has integers of 64 bits.
-  void add(std::string_view key, std::int64_t value) {
-    json_.open_object().member("key", key).open_object("value");
-    json_.member("intValue", std::to_string(value)).close().close();
-  }
+  void add(std::string_view key, std::int64_t value) { write(key, "intValue", std::to_string(value)); }
   void add(std::string_view key, const std::vector<std::string>& texts) {
-    json_.open_object()
-        .member("key", key)
-        .open_object("value")
-        .open_object("arrayValue")
-        .open_array("values");
-    for (const std::string& text : texts) json_.open_object().member("stringValue", text).close();
-    json_.close().close().close().close();
+    json_.open_object().member("key", key).open_object("value").open_object("arrayValue");
+    json_.objects("values", texts,
+                  [](JsonWriter& out, const std::string& text) { out.member("stringValue", text); });
+    json_.close().close().close();
   }
   void add_if_any(std::string_view key, const std::string& text) {
     if (!text.empty()) add(key, text);
   }
 
  private:
+  template <typename T>
+  void write(std::string_view key, std::string_view type, const T& value) {
+    json_.open_object().member("key", key).open_object("value").member(type, value).close().close();
+  }
+
   JsonWriter& json_;
 };
 
 class Trace {
  public:
-  Trace(const ResolvedRun& model, JsonWriter& json)
-      : model_(model),
+  Trace(const ResolvedRun& run, JsonWriter& json)
+      : run_(run),
         json_(json),
-        start_ms_(unix_ms(model.plan.started)),
+        start_ms_(unix_ms(run.plan.started)),
         id_(hash("", 32)),
-        run_(hash("run", 16)) {}
+        run_span_(hash("run", 16)) {}
 
   void write_run() {
-    const RunPlanned& plan = model_.plan;
-    open(run_, "", "proctor run", 0, model_.elapsed_ms);
+    const RunPlanned& plan = run_.plan;
+    open(run_span_, "", "proctor run", 0, run_.elapsed_ms);
     {
       Attributes attributes(json_);
       attributes.add("proctor.run.id", plan.run_id);
       attributes.add("proctor.plan_digest", plan.plan_digest);
-      attributes.add("proctor.exit_code", std::int64_t{model_.shell_exit_code});
-      attributes.add("proctor.verdict", std::string(model_.verdict));
-      attributes.add("proctor.simulated", model_.simulated);
+      attributes.add("proctor.exit_code", std::int64_t{run_.shell_exit_code});
+      attributes.add("proctor.verdict", std::string(run_.verdict));
+      attributes.add("proctor.simulated", run_.simulated);
       attributes.add("proctor.containment", plan.containment.layer);
-      const Summary summary = model_.summary;
+      const Summary summary = run_.summary;
       for (const Outcome outcome : kAllOutcomes) {
         if (summary[outcome] > 0)
           attributes.add("proctor.cases." + std::string(to_string(outcome)), std::int64_t{summary[outcome]});
       }
     }
-    const bool good = model_.shell_exit_code == kExitGreen;
-    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(model_.verdict));
+    const bool good = run_.shell_exit_code == kExitGreen;
+    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(run_.verdict));
   }
 
   void write_case(const ResolvedCase& test) {
@@ -99,7 +93,7 @@ class Trace {
 
  private:
   std::string hash(const std::string& what, std::size_t digits) const {
-    return sha256_hex(model_.plan.run_id + "\n" + model_.plan.plan_digest + "\n" + what).substr(0, digits);
+    return sha256_hex(run_.plan.run_id + "\n" + run_.plan.plan_digest + "\n" + what).substr(0, digits);
   }
 
   std::string nanoseconds(std::int64_t ms) const { return std::to_string((start_ms_ + ms) * 1'000'000); }
@@ -112,11 +106,8 @@ class Trace {
   }
 
   void close(SpanStatus status, const std::string& message) {
-    json_.open_object("status")
-        .member("code", static_cast<int>(status))
-        .member_if_any("message", message)
-        .close()
-        .close();
+    json_.open_object("status").member("code", static_cast<int>(status));
+    json_.member_if_any("message", message).close().close();
   }
 
   void add_case(Attributes& attributes, const ResolvedCase& test, const Verdict& verdict) const {
@@ -130,7 +121,7 @@ class Trace {
   }
 
   void write_unstarted(const ResolvedCase& test, const Verdict& verdict) {
-    open(hash(test.planned.id, 16), run_, test.planned.id, model_.elapsed_ms, model_.elapsed_ms);
+    open(hash(test.planned.id, 16), run_span_, test.planned.id, run_.elapsed_ms, run_.elapsed_ms);
     {
       Attributes attributes(json_);
       add_case(attributes, test, verdict);
@@ -141,8 +132,8 @@ class Trace {
   void write_attempt(const ResolvedCase& test, const Attempt& attempt, const Verdict& verdict) {
     const AttemptStarted& start = attempt.start;
     const std::string which = fmt::format("{}\n{}\n{}", test.planned.id, start.repeat, start.attempt);
-    const std::int64_t end = attempt.end ? attempt.end->at_ms : model_.elapsed_ms;
-    open(hash(which, 16), run_, test.planned.id, start.at_ms, end);
+    const std::int64_t end = attempt.end ? attempt.end->at_ms : run_.elapsed_ms;
+    open(hash(which, 16), run_span_, test.planned.id, start.at_ms, end);
     {
       Attributes attributes(json_);
       add_case(attributes, test, verdict);
@@ -159,29 +150,24 @@ class Trace {
   }
 
   void write_failures(const Attempt& attempt, std::int64_t at_ms) {
-    if (!attempt.end || attempt.end->failures.empty()) return;
-    json_.open_array("events");
-    for (const Failure& failure : attempt.end->failures) {
-      json_.open_object().member("timeUnixNano", nanoseconds(at_ms)).member("name", "exception");
-      {
-        Attributes attributes(json_);
-        attributes.add("exception.type", failure.rule.empty() ? "failure" : failure.rule);
-        attributes.add("exception.message", failure.message);
-        if (const std::string file = below_checkout(model_.plan, failure.file); !file.empty()) {
-          attributes.add("code.file.path", file);
-          attributes.add("code.line.number", std::int64_t{failure.line});
-        }
+    if (!attempt.end) return;
+    json_.objects_if_any("events", attempt.end->failures, [&](JsonWriter& json, const Failure& failure) {
+      json.member("timeUnixNano", nanoseconds(at_ms)).member("name", "exception");
+      Attributes attributes(json);
+      attributes.add("exception.type", failure.rule.empty() ? "failure" : failure.rule);
+      attributes.add("exception.message", failure.message);
+      if (const std::string file = below_checkout(run_.plan, failure.file); !file.empty()) {
+        attributes.add("code.file.path", file);
+        attributes.add("code.line.number", std::int64_t{failure.line});
       }
-      json_.close();
-    }
-    json_.close();
+    });
   }
 
-  const ResolvedRun& model_;
+  const ResolvedRun& run_;
   JsonWriter& json_;
   std::int64_t start_ms_;
   std::string id_;
-  std::string run_;
+  std::string run_span_;
 };
 
 void write_resource(JsonWriter& json, const RunPlanned& plan) {
@@ -203,16 +189,16 @@ void write_resource(JsonWriter& json, const RunPlanned& plan) {
 
 }  // namespace
 
-void write_otlp(const ResolvedRun& model, TextOutput& output) {
+void write_otlp(const ResolvedRun& run, TextOutput& output) {
   JsonWriter json(output);
   json.open_object().open_array("resourceSpans").open_object();
-  write_resource(json, model.plan);
+  write_resource(json, run.plan);
   json.open_array("scopeSpans").open_object();
-  json.open_object("scope").member("name", "proctor").member("version", model.plan.proctor_version).close();
+  json.open_object("scope").member("name", "proctor").member("version", run.plan.proctor_version).close();
   json.open_array("spans");
-  Trace trace(model, json);
+  Trace trace(run, json);
   trace.write_run();
-  for (const ResolvedCase& test : model.cases) trace.write_case(test);
+  for (const ResolvedCase& test : run.cases) trace.write_case(test);
   json.close().close().close().close().close().close();
   output.pending() += '\n';
 }

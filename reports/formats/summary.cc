@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,7 +15,6 @@
 #include "harness/core/words.h"
 #include "reports/formats/markdown.h"
 #include "reports/resolve/causes.h"
-#include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
@@ -131,26 +131,12 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
 
 // Any text, with its lines, as one line of HTML.
 std::string summary_html(std::string_view text) {
+  constexpr std::array<std::pair<char, std::string_view>, 5> kOthers = {
+      {{'\n', "<br>"}, {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\r', ""}}};
   std::string out;
   for (const char c : without_hidden_controls(clean_text(text))) {
-    switch (c) {
-      case '\n':
-        out += "<br>";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '\r':
-        break;
-      default:
-        out += c;
-    }
+    const auto other = std::ranges::find(kOthers, c, &std::pair<char, std::string_view>::first);
+    out += other != kOthers.end() ? other->second : std::string_view(&c, 1);
   }
   return out;
 }
@@ -174,18 +160,11 @@ std::string outcome_of_cause(const CauseGroup& group) {
 std::string devices_of_cause(const CauseGroup& group) {
   constexpr std::size_t kMostNamed = 2;
   std::set<std::string> devices;
-  for (const ResolvedCase* record : group.cases) {
-    if (const Attempt* attempt = record->telling)
+  for (const ResolvedCase* test : group.cases) {
+    if (const Attempt* attempt = test->telling)
       devices.insert(attempt->start.devices.begin(), attempt->start.devices.end());
   }
-  std::string text;
-  std::size_t named = 0;
-  for (const std::string& device : devices) {
-    if (++named > kMostNamed) break;
-    text += (text.empty() ? "" : ", ") + device;
-  }
-  return devices.size() > kMostNamed ? fmt::format("{} and {} more", text, devices.size() - kMostNamed)
-                                     : text;
+  return some_of(devices, kMostNamed);
 }
 
 std::string cases_cell(const CauseGroup& group) {
@@ -208,22 +187,20 @@ void add_first_causes(MarkdownPage& page, const std::vector<CauseGroup>& groups)
   }
 }
 
-std::string case_list_html(const std::vector<const ResolvedCase*>& records) {
-  std::string out;
-  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i)
-    out += fmt::format("{}<code>{}</code>", i == 0 ? "" : ", ", summary_html_line(records[i]->planned.id));
-  if (records.size() > kMaxIdsPerGroup) out += fmt::format(" and {} more", records.size() - kMaxIdsPerGroup);
-  return out;
+std::string case_list_html(const std::vector<const ResolvedCase*>& cases) {
+  return some_of(cases, kMaxIdsPerGroup, [](const ResolvedCase* test) {
+    return fmt::format("<code>{}</code>", summary_html_line(test->planned.id));
+  });
 }
 
-std::string telemetry_line(const ResolvedRun& run, const ResolvedCase& record) {
-  const Attempt* attempt = record.telling;
-  const std::string text = attempt != nullptr ? telemetry_text(run.telemetry(*attempt)) : "";
+std::string telemetry_line(const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
+  const std::string text = attempt != nullptr ? telemetry_text(attempt->telemetry()) : "";
   return text.empty() ? "" : fmt::format("telemetry:     {}\n", text);
 }
 
 // Folded, on two lines of HTML: there are many, and a summary of ten causes fits on a page.
-std::string cause_entry(const ResolvedRun& run, const CauseGroup& group) {
+std::string cause_entry(const CauseGroup& group) {
   const ResolvedCase& first = *group.cases.front();
   const std::string place = to_string(place_of(first));
   std::string title = fmt::format("<b>{}</b>", summary_html_line(outcome_of_cause(group)));
@@ -231,8 +208,8 @@ std::string cause_entry(const ResolvedRun& run, const CauseGroup& group) {
   title += group.cases.size() == 1 ? fmt::format(": <code>{}</code>", summary_html_line(first.planned.id))
                                    : ": " + count_text(group.cases.size(), "case");
   if (const std::string age = age_of(group); !age.empty()) title += ", " + summary_html_line(age);
-  const std::string text = message_beyond_headline(first, kSummaryMessageBytes) + summarize_failure(first) +
-                           telemetry_line(run, first);
+  const std::string text =
+      message_beyond_headline(first, kSummaryMessageBytes) + summarize_failure(first) + telemetry_line(first);
   return fmt::format("<details><summary>{}</summary>{}\n<pre>{}</pre></details>\n", title,
                      case_list_html(group.cases), summary_html(text));
 }
@@ -244,7 +221,7 @@ void add_causes(MarkdownPage& page, const ResolvedRun& run) {
   add_first_causes(page, groups);
   page.title("\n");
   const std::size_t shown = std::min(groups.size(), kMaxShown);
-  for (std::size_t i = 0; i < shown; ++i) page.add(cause_entry(run, groups[i]));
+  for (std::size_t i = 0; i < shown; ++i) page.add(cause_entry(groups[i]));
   if (shown < groups.size())
     page.add(fmt::format("\n{} more causes: see `report.json`\n", groups.size() - shown));
   page.title("");
@@ -252,22 +229,22 @@ void add_causes(MarkdownPage& page, const ResolvedRun& run) {
                        markdown_code(run.plan.directory)));
 }
 
-std::string group_entry(const std::string& name, const std::vector<const ResolvedCase*>& records) {
-  std::string out = fmt::format("- {} × {}:", records.size(), name);
-  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
-    out += (i == 0 ? " " : ", ") + markdown_code(records[i]->planned.id);
+std::string group_entry(const std::string& name, const std::vector<const ResolvedCase*>& cases) {
+  std::string out = fmt::format("- {} × {}:", cases.size(), name);
+  for (std::size_t i = 0; i < std::min(cases.size(), kMaxIdsPerGroup); ++i) {
+    out += (i == 0 ? " " : ", ") + markdown_code(cases[i]->planned.id);
   }
-  if (records.size() > kMaxIdsPerGroup) out += ", ...";
+  if (cases.size() > kMaxIdsPerGroup) out += ", ...";
   return out + '\n';
 }
 
 // Cases of one outcome that are not among the causes, by reason, the most frequent reason first.
 void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const ResolvedCase*>> groups;
-  for (const ResolvedCase& record : run.cases) {
-    const Verdict verdict = record.verdict;
-    const bool is_cause = record.bad && (outcome != Outcome::kNotrun || !record.attempts.empty());
-    if (verdict.outcome == outcome && !is_cause) groups[verdict.reason.text()].push_back(&record);
+  for (const ResolvedCase& test : run.cases) {
+    const Verdict verdict = test.verdict;
+    const bool is_cause = test.bad && (outcome != Outcome::kNotrun || !test.attempts.empty());
+    if (verdict.outcome == outcome && !is_cause) groups[verdict.reason.text()].push_back(&test);
   }
   if (groups.empty()) return;
   std::vector<std::pair<std::string, std::vector<const ResolvedCase*>>> sorted(groups.begin(), groups.end());
@@ -276,10 +253,10 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
   const std::size_t shown = std::min(sorted.size(), kMaxShown);
   page.title(fmt::format("\n## {}\n\n", title));
   for (std::size_t i = 0; i < shown; ++i) {
-    const auto& [reason, records] = sorted[i];
+    const auto& [reason, cases] = sorted[i];
     const std::string name = reason.empty() ? "no reason" : markdown_code(reason);
-    page.add(is_device_gone(records.front()->verdict) ? fmt::format("- {} × {}\n", records.size(), name)
-                                                      : group_entry(name, records));
+    page.add(is_device_gone(cases.front()->verdict) ? fmt::format("- {} × {}\n", cases.size(), name)
+                                                    : group_entry(name, cases));
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
@@ -289,14 +266,14 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
 void add_each_device(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## On each device\n\n| case | conclusion | failed attempts |\n| --- | --- | --- |\n");
   std::size_t shown = 0;
-  for (const ResolvedCase& record : run.cases) {
-    const DeviceRow* row = record.by_device.get();
+  for (const ResolvedCase& test : run.cases) {
+    const DeviceRow* row = test.by_device.get();
     if (!row || ++shown > kMaxShown) continue;
     std::string counts;
     for (const auto& [device, count] : row->counts)
       counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
                             count.bad + count.good);
-    page.add(fmt::format("| {} | {} | {} |\n", markdown_cell(record.planned.id),
+    page.add(fmt::format("| {} | {} | {} |\n", markdown_cell(test.planned.id),
                          markdown_prose(conclusion(*row)), markdown_prose(counts)));
   }
   if (shown > kMaxShown) page.add(fmt::format("\n{} more cases: see `report.json`\n", shown - kMaxShown));
@@ -335,25 +312,25 @@ void add_days_left(MarkdownPage& page, const ResolvedRun& run) {
     page.add(fmt::format("- and {} more: see `report.json`\n", entries.size() - shown));
 }
 
-void add_leaks(MarkdownPage& page, const std::vector<const ResolvedCase*>& records) {
-  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
-    for (const Attempt& attempt : records[i]->attempts) {
+void add_leaks(MarkdownPage& page, const std::vector<const ResolvedCase*>& cases) {
+  for (std::size_t i = 0; i < std::min(cases.size(), kMaxIdsPerGroup); ++i) {
+    for (const Attempt& attempt : cases[i]->attempts) {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
       if (!left.empty())
-        page.add(fmt::format("  - {}: {}\n", markdown_code(records[i]->planned.id), markdown_prose(left)));
+        page.add(fmt::format("  - {}: {}\n", markdown_code(cases[i]->planned.id), markdown_prose(left)));
     }
   }
 }
 
 void add_marks(MarkdownPage& page, const ResolvedRun& run) {
   std::map<MarkWord, std::vector<const ResolvedCase*>> marked;
-  for (const ResolvedCase& record : run.cases) {
-    for (const MarkWord& mark : record.marks) marked[mark].push_back(&record);
+  for (const ResolvedCase& test : run.cases) {
+    for (const MarkWord& mark : test.marks) marked[mark].push_back(&test);
   }
   page.title("\n## Marks\n\n");
-  for (const auto& [mark, records] : marked) {
-    page.add(group_entry(markdown_code(mark.text()), records));
-    if (mark == Mark::kLeaky) add_leaks(page, records);
+  for (const auto& [mark, cases] : marked) {
+    page.add(group_entry(markdown_code(mark.text()), cases));
+    if (mark == Mark::kLeaky) add_leaks(page, cases);
   }
 }
 

@@ -23,7 +23,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
   failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
   failed.marks = {Mark::kLeaky};
-  const std::string text = summary_markdown(model_of(
+  const std::string text = summary_markdown(resolved_of(
       {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
        concluded("memory.xpu/A.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
        concluded("memory.xpu/B.Skip", {Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}),
@@ -52,7 +52,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
 
 TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
   const std::string text = summary_markdown(
-      model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
+      resolved_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
   EXPECT_TRUE(text.starts_with("# Proctor: GREEN (exit code 0)\n"));
   EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
   EXPECT_THAT(text, Not(HasSubstr("<pre>")));
@@ -86,7 +86,7 @@ TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
   for (int i = 0; i < 4; ++i)
     plan.devices.push_back({"xpu-sim:" + std::to_string(i), "xpu", "Simulated GPU 100"});
   events[0] = plan;
-  const std::string text = summary_markdown(model_of(events));
+  const std::string text = summary_markdown(resolved_of(events));
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 60) << text;
   EXPECT_THAT(text, HasSubstr("**45 of 2,000 cases failed, with 10 causes, 1 of them new.**\n"));
   EXPECT_THAT(text,
@@ -117,7 +117,7 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
                                      CasePast{"s/a", 3, 0, 2, "", "0123abc"}};
   auto flaky = events;
   flaky.insert(flaky.end(), {concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}});
-  const std::string text = summary_markdown(model_of(flaky));
+  const std::string text = summary_markdown(resolved_of(flaky));
   EXPECT_THAT(text,
               StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
                          "passed.** `--flaky pass:1%` allows flaky cases.\n2 planned: 2 pass.\n"));
@@ -126,7 +126,7 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   auto failed = events;
   failed.insert(failed.end(), {concluded("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}});
   EXPECT_THAT(
-      summary_markdown(model_of(failed)),
+      summary_markdown(resolved_of(failed)),
       StartsWith("# Proctor: RED: the code (exit code 1)\n\n**1 of 2 cases failed, with 1 cause; 1 case was "
                  "flaky: failed, then passed.**"));
 }
@@ -145,7 +145,7 @@ TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
   plan.devices = {{"xpu-sim:0", "xpu", "Card"}, {"xpu-sim:1", "xpu", "Card"}};
   events[0] = plan;
   EXPECT_THAT(
-      summary_markdown(model_of(events)),
+      summary_markdown(resolved_of(events)),
       HasSubstr("\nAll 2 failures ran only on xpu-sim:0. Code or device? `proctor rerun RUN_DIR --failed "
                 "--each-device --repeat 5`\n"));
 }
@@ -153,7 +153,7 @@ TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
 TEST(Summary, NothingExecutedIsSaid) {
   RunPlanned plan = plan_of({});
   plan.no_device_for = "cuda";
-  const std::string text = summary_markdown(model_of({plan}));
+  const std::string text = summary_markdown(resolved_of({plan}));
   EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
   EXPECT_THAT(text, HasSubstr("**no cuda device was found here;"));
   EXPECT_THAT(text, HasSubstr("**0 of 0 planned cases executed, at least 1 wanted.**"));
@@ -180,13 +180,13 @@ TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
     cases.push_back(std::move(one));
   }
   events[0] = plan_of(std::move(cases));
-  const std::string text = summary_markdown(model_of(events));
+  const std::string text = summary_markdown(resolved_of(events));
   EXPECT_LT(text.size(), 1'000'000u);
   EXPECT_THAT(text, HasSubstr("1400 more causes: see `report.json`"));
 }
 
 TEST(Summary, AwkwardTextStaysInItsLine) {
-  const std::string text = summary_markdown(model_of(rich_journal()));
+  const std::string text = summary_markdown(resolved_of(rich_journal()));
   EXPECT_EQ(clean_text(text), text);
   for (std::size_t at = text.find("\n#"); at != text.npos; at = text.find("\n#", at + 1)) {
     EXPECT_TRUE(text.substr(at, 4) == "\n## " || text.substr(at, 5) == "\n### ") << text.substr(at, 40);
@@ -203,12 +203,12 @@ TEST(Summary, SaysHowLongKnownFailuresHold) {
   CaseEnded failed = concluded("s/a", {Outcome::kXfail, reason_in_words("M-1")});
   failed.known_failure_at = "known.toml:1";
   const std::string text =
-      summary_markdown(model_of({plan, failed, concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
+      summary_markdown(resolved_of({plan, failed, concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
   EXPECT_THAT(text, HasSubstr("## Days left of known failures\n\n"
                               "- 1 day left (until 2026-02-01): `known.toml:1`, 1 case now, us, i/1\n"
                               "- the last day (until 2026-01-31): `known.toml:9`, 0 cases now\n"
                               "- expired 2 days before (until 2026-01-29): `known.toml:17`, 0 cases now\n"));
-  EXPECT_THAT(summary_markdown(model_of({plan_of({planned("s/a")})})), Not(HasSubstr("Days left")));
+  EXPECT_THAT(summary_markdown(resolved_of({plan_of({planned("s/a")})})), Not(HasSubstr("Days left")));
 }
 
 // The first case finds the device unhealthy, and 29 others have no other one: they are counted.
@@ -225,7 +225,7 @@ TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
   for (const PlannedCase& one : cases)
     events.push_back(concluded(one.id, {Outcome::kNotrun, Reason::kDeviceUnhealthy}));
   events.push_back(RunEnded{"x", 1});
-  const std::string text = summary_markdown(model_of(events));
+  const std::string text = summary_markdown(resolved_of(events));
   EXPECT_THAT(
       text,
       StartsWith("# Proctor: GPU xpu-sim:0 is bad: its health probe failed after s/0. (exit code 75)\n"));
@@ -238,13 +238,13 @@ TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
 
 TEST(Summary, SaysWhatWasTested) {
   RunPlanned plan = plan_of({});
-  EXPECT_THAT(summary_markdown(model_of({plan})), Not(HasSubstr("Tested:")));
+  EXPECT_THAT(summary_markdown(resolved_of({plan})), Not(HasSubstr("Tested:")));
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
   plan.subject.repository = {"https://git.example/a", ".git", ""};
   plan.subject.branch = {"main", ".git", ""};
   plan.subject.dirty = {"true", "git status", ""};
   EXPECT_THAT(
-      summary_markdown(model_of({plan})),
+      summary_markdown(resolved_of({plan})),
       HasSubstr("\nTested: `0123abc` of `https://git.example/a`, branch `main`, with changes that are in no "
                 "commit.\n"));
 }
@@ -252,9 +252,9 @@ TEST(Summary, SaysWhatWasTested) {
 // It failed less than a case that was never started.
 TEST(Summary, ACaseThatWasCutShortDidNotFail) {
   const std::string text = summary_markdown(
-      model_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),
-                ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}),
-                started("a/cut"), StopRequested{2, StopCause::kSignal, 5}}));
+      resolved_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),
+                   ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}),
+                   started("a/cut"), StopRequested{2, StopCause::kSignal, 5}}));
   EXPECT_THAT(text, HasSubstr("**1 of 3 cases failed, with 1 cause.**\n3 planned: 1 fail, 2 notrun.\n"));
 }
 

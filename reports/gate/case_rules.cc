@@ -7,18 +7,19 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/gate/gate_rules.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor::judging {
 namespace {
 
-// A device of the run, and a stack of it, that the entry is about.
-bool holds_on(const GateKnownFailure& entry, const GateReport& report, const ResolvedCase& test,
-              const Attempt& attempt) {
-  if (!entry.backend.empty() && entry.backend != test.planned.backend) return false;
-  const auto is_named = [&](const std::string& model) { return glob_match(entry.device, model); };
-  if (!entry.device.empty() && std::ranges::none_of(models_of(report, attempt), is_named)) return false;
+constexpr std::size_t kShownIds = 20;
+
+// A device and a stack that the entry is about.
+bool holds_on(const GateKnownFailure& entry, const Attempt& attempt) {
+  const auto is_named = [&](const PlannedDevice* device) { return glob_match(entry.device, device->name); };
+  if (!entry.device.empty() && std::ranges::none_of(attempt.devices(), is_named)) return false;
   if (entry.driver.empty()) return true;
-  for (const auto& [name, value] : report.run.plan.stack) {
+  for (const auto& [name, value] : attempt.common->stack) {
     if (name != entry.driver) continue;
     const auto version = Version::parse(value);
     return version && entry.versions.contains(*version);
@@ -38,8 +39,8 @@ bool explains(const GateKnownFailure& entry, const Attempt& attempt) {
 template <typename Is>
 void no_case(const CellView& view, GateFinding& finding, const std::string& words, const Is& is) {
   std::map<std::string, int> verdicts;
-  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
-    if (!is(report, test)) return;
+  view.for_each_case([&](const ResolvedCase& test) {
+    if (!is(test)) return;
     finding.cases.push_back(test.planned.id);
     ++verdicts[to_string(test.verdict)];
   });
@@ -52,15 +53,8 @@ void no_case(const CellView& view, GateFinding& finding, const std::string& word
   red(finding, fmt::format("{} {}: {}", finding.value, words, kinds));
 }
 
-std::string first_of(const Texts& ids) {
-  constexpr std::size_t kShown = 20;
-  const Texts shown(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), kShown)));
-  const std::string more = ids.size() > kShown ? fmt::format(" and {} more", ids.size() - kShown) : "";
-  return joined(shown, ", ") + more;
-}
-
 void failed_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "failed", [](const auto&, const ResolvedCase& test) {
+  no_case(view, finding, "failed", [](const ResolvedCase& test) {
     return colour_of(test) == GateColour::kRed && test.verdict.outcome != Outcome::kNotrun &&
            test.verdict.outcome != Outcome::kXpass;
   });
@@ -72,8 +66,9 @@ void failed_rule(const CellView& view, GateFinding& finding) {
     (baseline.failed.contains(id) ? before : newly).push_back(id);
   }
   if (!newly.empty())
-    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, first_of(newly)));
-  if (!before.empty()) red(finding, fmt::format("failed before, in {}: {}", baseline.name, first_of(before)));
+    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, some_of(newly, kShownIds)));
+  if (!before.empty())
+    red(finding, fmt::format("failed before, in {}: {}", baseline.name, some_of(before, kShownIds)));
 }
 
 bool was_unkillable(const ResolvedCase& test) {
@@ -83,11 +78,10 @@ bool was_unkillable(const ResolvedCase& test) {
 }
 
 void machine_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "hit a machine problem, which counts as not run",
-          [](const auto&, const ResolvedCase& test) {
-            return colour_of(test) == GateColour::kGrey || has_mark(test.marks, Mark::kDeviceSuspect) ||
-                   was_unkillable(test);
-          });
+  no_case(view, finding, "hit a machine problem, which counts as not run", [](const ResolvedCase& test) {
+    return colour_of(test) == GateColour::kGrey || has_mark(test.marks, Mark::kDeviceSuspect) ||
+           was_unkillable(test);
+  });
   for (const GateReport* report : view.reports) {
     for (const Warning& warning : report->run.warnings) {
       if (is_machine_warning(warning.code) && warning.code != WarningCode::kStackChanged)
@@ -104,7 +98,7 @@ void machine_rule(const CellView& view, GateFinding& finding) {
 }
 
 void unrun_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "did not run", [](const auto&, const ResolvedCase& test) {
+  no_case(view, finding, "did not run", [](const ResolvedCase& test) {
     return test.verdict.outcome == Outcome::kNotrun && colour_of(test) == GateColour::kRed;
   });
 }
@@ -119,7 +113,7 @@ void executed_rule(const CellView& view, GateFinding& finding) {
                    ? "nothing was executed"
                    : fmt::format("only {} {} executed, and at least {} must be", count_text(executed, "case"),
                                  plural(executed, "was", "were"), least));
-  view.for_each_case([&](const auto&, const ResolvedCase& test) {
+  view.for_each_case([&](const ResolvedCase& test) {
     if (!counts_as_executed(test)) finding.cases.push_back(test.planned.id);
   });
 }
@@ -139,7 +133,7 @@ void skips_rule(const CellView& view, GateFinding& finding) {
   finding.limit = view.policy().skips.empty() ? "no skip" : "skips for a reason that the policy has";
   int skipped = 0;
   std::map<std::string, int> unknown;
-  view.for_each_case([&](const auto&, const ResolvedCase& test) {
+  view.for_each_case([&](const ResolvedCase& test) {
     if (test.verdict.outcome != Outcome::kSkip) return;
     ++skipped;
     if (accepts_skip(view, test.verdict.reason.text())) return;
@@ -153,16 +147,15 @@ void skips_rule(const CellView& view, GateFinding& finding) {
 }
 
 // The first entry that is about the case, and about each attempt that tells how it ended; null.
-JudgedEntry* entry_about(const CellView& view, const GateReport& report, const ResolvedCase& test) {
+JudgedEntry* entry_about(std::vector<JudgedEntry>& entries, const ResolvedCase& test) {
   const std::vector<const Attempt*> telling = telling_attempts(test);
   if (telling.empty()) return nullptr;
-  for (JudgedEntry& judged : view.all.entries) {
+  for (JudgedEntry& judged : entries) {
     const GateKnownFailure& entry = *judged.entry;
-    const bool about =
-        covers(entry, test.planned.id) && std::ranges::all_of(telling, [&](const Attempt* one) {
-          return holds_on(entry, report, test, *one) && explains(entry, *one);
-        });
-    if (about) return &judged;
+    if (!covers(entry, test.planned.id)) continue;
+    if (!entry.backend.empty() && entry.backend != test.planned.backend) continue;
+    const auto is_about = [&](const Attempt* one) { return holds_on(entry, *one) && explains(entry, *one); };
+    if (std::ranges::all_of(telling, is_about)) return &judged;
   }
   return nullptr;
 }
@@ -172,10 +165,10 @@ void flaky_rule(const CellView& view, GateFinding& finding) {
   const int executed = view.executed();
   Texts flaky;
   Texts unlisted;
-  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+  view.for_each_case([&](const ResolvedCase& test) {
     if (!passed_after_failure(test)) return;
     flaky.emplace_back(test.planned.id);
-    JudgedEntry* judged = entry_about(view, report, test);
+    JudgedEntry* judged = entry_about(view.all.entries, test);
     if (judged != nullptr && judged->entry->mistakes.empty()) {
       ++judged->hits;
     } else {
@@ -201,10 +194,10 @@ void expected_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "each failure that counts as expected has an entry that holds";
   int expected = 0;
   std::map<std::string, int> why;
-  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
+  view.for_each_case([&](const ResolvedCase& test) {
     if (test.verdict.outcome != Outcome::kXfail) return;
     ++expected;
-    JudgedEntry* judged = entry_about(view, report, test);
+    JudgedEntry* judged = entry_about(view.all.entries, test);
     if (judged != nullptr) ++judged->hits;
     if (judged != nullptr && judged->entry->mistakes.empty()) return;
     finding.cases.push_back(test.planned.id);
@@ -220,10 +213,10 @@ void expected_rule(const CellView& view, GateFinding& finding) {
 // Also where the run itself did not know the list. An entry with a mistake is red by itself.
 void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "passed although a failure is known: remove the entry or the marker",
-          [&](const GateReport& report, const ResolvedCase& test) {
+          [&](const ResolvedCase& test) {
             if (test.verdict.outcome == Outcome::kXpass) return true;
             if (test.verdict.outcome != Outcome::kPass || passed_after_failure(test)) return false;
-            const JudgedEntry* judged = entry_about(view, report, test);
+            const JudgedEntry* judged = entry_about(view.all.entries, test);
             return judged != nullptr && !judged->entry->predicted && judged->entry->mistakes.empty();
           });
 }

@@ -131,8 +131,6 @@ bool passed_after_failure(const ResolvedCase& test);
 // The attempts that a known failure may be about: each bad one of a case that passed after a failure, else the one that
 // decided, if any.
 std::vector<const Attempt*> telling_attempts(const ResolvedCase& test);
-// Of the devices that the attempt had.
-std::vector<std::string> models_of(const GateReport& report, const Attempt& attempt);
 
 // The names of all rules, in the order in which a verdict has them; first those of all runs together.
 std::vector<std::string_view> gate_rules();

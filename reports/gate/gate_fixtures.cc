@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 
 #include "harness/core/day.h"
@@ -11,7 +10,6 @@
 #include "harness/core/journal_chain.h"
 #include "harness/core/read_file.h"
 #include "harness/core/words.h"
-#include "reports/gate/gate_formats.h"
 #include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"

@@ -9,6 +9,7 @@
 #include "harness/core/words.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/markdown.h"
+#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {
@@ -21,63 +22,44 @@ std::string name_of_file(const std::string& path) { return path.substr(path.rfin
 
 std::string_view colour(bool green) { return green ? "green" : "red"; }
 
-void write_finding(JsonWriter& json, const GateFinding& finding) {
-  json.open_object().member("rule", finding.rule).member("held", finding.held);
-  json.member("limit", finding.limit).member("value", finding.value);
-  json.member("says", finding.says).member("cases", finding.cases).close();
-}
-
-void write_findings(JsonWriter& json, const std::vector<GateFinding>& findings) {
-  json.open_array("rules");
-  for (const GateFinding& finding : findings) write_finding(json, finding);
-  json.close();
+void write_gate_finding(JsonWriter& json, const GateFinding& finding) {
+  json.member("rule", finding.rule).member("held", finding.held).member("limit", finding.limit);
+  json.member("value", finding.value).member("says", finding.says).member("cases", finding.cases);
 }
 
 void write_policy(JsonWriter& json, const GatePolicy& policy) {
   json.open_object("policy").member("file", name_of_file(policy.file)).member("sha256", policy.sha256);
-  json.open_array("weakenings");
-  for (const GateWeakening& weakening : policy.weakenings) {
-    json.open_object().member("line", weakening.line).member("key", weakening.key);
-    json.member("value", weakening.value).member("strict", weakening.strict).close();
-  }
-  json.close().close();
-}
-
-void write_list(JsonWriter& json, const GateInputs& inputs, const GateVerdict& verdict) {
-  if (!inputs.known_failures) {
-    json.member("known_failures", nullptr);
-    return;
-  }
-  json.open_object("known_failures").member("file", name_of_file(inputs.known_failures->file));
-  json.member("sha256", inputs.known_failures->sha256).open_array("entries");
-  for (const GateEntryUse& entry : verdict.known_failures) {
-    json.open_object().member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
-    json.member("issue", entry.issue).member("days_known", entry.days_known);
-    json.member("days_left", entry.days_left).member("hits", entry.hits).close();
-  }
-  json.close().close();
-}
-
-void write_cell(JsonWriter& json, const GateCellVerdict& cell) {
-  const auto or_null = [](const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
-  json.open_object().member("name", cell.cell.name).member("verdict", colour(cell.green()));
-  json.member("suite", cell.cell.suite).member("backend", cell.cell.backend);
-  json.member("stack", or_null(cell.cell.stack)).member("device", or_null(cell.cell.device));
-  json.member("hardware", cell.cell.hardware).member("runs", cell.runs);
-  json.member("planned", cell.planned).member("executed", cell.executed);
-  write_findings(json, cell.rules);
+  json.objects("weakenings", policy.weakenings, [](JsonWriter& out, const GateWeakening& weakening) {
+    out.member("line", weakening.line).member("key", weakening.key);
+    out.member("value", weakening.value).member("strict", weakening.strict);
+  });
   json.close();
 }
 
-std::string some(const std::vector<std::string>& cases, std::size_t most) {
-  std::vector<std::string> shown(cases.begin(),
-                                 cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), most)));
-  for (std::string& id : shown) id = in_one_line(id);
-  std::string text = joined(shown, ", ");
-  if (cases.size() > most) text += fmt::format(" and {} more", cases.size() - most);
-  return text;
+void write_list(JsonWriter& json, const GateInputs& inputs, const GateVerdict& verdict) {
+  if (!json.open_object_or_null("known_failures", inputs.known_failures.has_value())) return;
+  json.member("file", name_of_file(inputs.known_failures->file));
+  json.member("sha256", inputs.known_failures->sha256);
+  json.objects("entries", verdict.known_failures, [](JsonWriter& out, const GateEntryUse& entry) {
+    out.member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
+    out.member("issue", entry.issue).member("days_known", entry.days_known);
+    out.member("days_left", entry.days_left).member("hits", entry.hits);
+  });
+  json.close();
+}
+
+void write_evidence(JsonWriter& json, const GateEvidence& run) {
+  json.member("name", run.run).member("host", run.host).member("journal_sha256", run.sha256);
+  json.member("started", run.started).member_or_null("finished", run.finished);
+}
+
+void write_cell_verdict(JsonWriter& json, const GateCellVerdict& cell) {
+  json.member("name", cell.cell.name).member("verdict", colour(cell.green()));
+  json.member("suite", cell.cell.suite).member("backend", cell.cell.backend);
+  json.member_or_null("stack", cell.cell.stack).member_or_null("device", cell.cell.device);
+  json.member("hardware", cell.cell.hardware).member("runs", cell.runs);
+  json.member("planned", cell.planned).member("executed", cell.executed);
+  json.objects("rules", cell.rules, write_gate_finding);
 }
 
 // Text in a table or a list of Markdown.
@@ -90,7 +72,8 @@ void add_red_rules(std::string& out, const std::string& name, const std::vector<
                        plain(finding.limit), plain(finding.value));
     for (const std::string& why : finding.says) out += fmt::format("  * {}\n", plain(why));
     if (!finding.cases.empty())
-      out += fmt::format("  * cases: {}\n", markdown_escaped(some(finding.cases, 4 * kShownCases)));
+      out += fmt::format("  * cases: {}\n",
+                         markdown_escaped(some_of(finding.cases, 4 * kShownCases, in_one_line)));
   }
 }
 
@@ -100,7 +83,7 @@ void add_red_text(std::string& out, const std::vector<GateFinding>& findings) {
     for (const std::string& why : finding.says)
       out += fmt::format("  {:<16} {}\n", finding.rule, in_one_line(why));
     if (!finding.cases.empty())
-      out += fmt::format("  {:<16} cases: {}\n", "", some(finding.cases, kShownCases));
+      out += fmt::format("  {:<16} cases: {}\n", "", some_of(finding.cases, kShownCases, in_one_line));
   }
 }
 
@@ -125,28 +108,16 @@ std::string in_one_line(std::string_view text) {
 std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string text = text_of([&](TextOutput& output) {
     JsonWriter json(output);
-    json.open_object()
-        .member("schema_version", kGateSchemaVersion)
-        .member("verdict", colour(verdict.green()));
-    json.member("evaluated_at", verdict.at);
+    json.open_object().member("schema_version", kGateSchemaVersion);
+    json.member("verdict", colour(verdict.green())).member("evaluated_at", verdict.at);
     write_policy(json, inputs.policy);
     write_list(json, inputs, verdict);
     json.open_object("subject");
     for (const auto& [name, value] : verdict.subject) json.member(name, value);
-    json.close().open_array("runs");
-    for (const GateEvidence& run : verdict.runs) {
-      json.open_object()
-          .member("name", run.run)
-          .member("host", run.host)
-          .member("journal_sha256", run.sha256);
-      json.member("started", run.started);
-      json.member("finished", run.finished.empty() ? std::nullopt : std::optional(run.finished)).close();
-    }
-    json.close();
-    write_findings(json, verdict.rules);
-    json.open_array("cells");
-    for (const GateCellVerdict& cell : verdict.cells) write_cell(json, cell);
-    json.close().close();
+    json.close()
+        .objects("runs", verdict.runs, write_evidence)
+        .objects("rules", verdict.rules, write_gate_finding);
+    json.objects("cells", verdict.cells, write_cell_verdict).close();
   });
   return text + '\n';
 }

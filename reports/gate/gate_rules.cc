@@ -39,16 +39,6 @@ std::vector<const Attempt*> telling_attempts(const ResolvedCase& test) {
   return telling;
 }
 
-std::vector<std::string> models_of(const GateReport& report, const Attempt& attempt) {
-  std::vector<std::string> models;
-  const auto& devices = report.run.plan.devices;
-  for (const std::string& id : attempt.start.devices) {
-    const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
-    if (device != devices.end()) models.push_back(device->name);
-  }
-  return models;
-}
-
 namespace judging {
 
 void red(GateFinding& finding, std::string why) {
@@ -144,7 +134,7 @@ int CellView::executed() const { return count_cases(counts_as_executed); }
 
 int CellView::count_cases(bool (*is)(const ResolvedCase&)) const {
   std::set<std::string_view> ids;
-  for_each_case([&](const auto&, const ResolvedCase& test) {
+  for_each_case([&](const ResolvedCase& test) {
     if (is(test)) ids.insert(test.planned.id);
   });
   return static_cast<int>(ids.size());
@@ -152,13 +142,16 @@ int CellView::count_cases(bool (*is)(const ResolvedCase&)) const {
 
 namespace {
 
-// Within the run.
-GateSpan span_of(const ResolvedRun& run, const Attempt& attempt) {
+GateSpan span_of(const ResolvedRun& run) {
   const std::int64_t started = unix_ms(run.plan.started);
-  const std::int64_t end = std::max<std::int64_t>(run.elapsed_ms, 0);
-  const std::int64_t begin = std::clamp<std::int64_t>(attempt.start.at_ms, 0, end);
-  const std::int64_t lasted = std::clamp<std::int64_t>(attempt.end->duration_ms, 0, end - begin);
-  return {started + begin, started + begin + lasted};
+  return {started, started + std::max<std::int64_t>(run.elapsed_ms, 0)};
+}
+
+GateSpan span_within(const GateSpan& whole, const Attempt& attempt) {
+  const std::int64_t length = whole.end - whole.begin;
+  const std::int64_t begin = std::clamp<std::int64_t>(attempt.start.at_ms, 0, length);
+  const std::int64_t lasted = std::clamp<std::int64_t>(attempt.end->duration_ms, 0, length - begin);
+  return {whole.begin + begin, whole.begin + begin + lasted};
 }
 
 PlannedDevice device_in(const RunPlanned& plan, const std::string& id, const std::string& backend) {
@@ -171,20 +164,18 @@ PlannedDevice device_in(const RunPlanned& plan, const std::string& id, const std
 
 std::vector<CellDevice> devices_of(const CellView& view) {
   std::vector<CellDevice> devices;
-  std::map<std::pair<const GateReport*, std::string>, std::vector<GateSpan>> busy;
-  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
-    if (!was_executed(test.verdict)) return;
-    for (const Attempt& attempt : test.attempts) {
-      if (!attempt.end || !was_executed(attempt.end->verdict)) continue;
-      for (const std::string& id : attempt.start.devices)
-        busy[{&report, id}].push_back(span_of(report.run, attempt));
-    }
-  });
   for (const GateReport* report : view.reports) {
-    for (auto spans = busy.lower_bound({report, ""}); spans != busy.end() && spans->first.first == report;
-         ++spans)
-      devices.push_back({*report, device_in(report->run.plan, spans->first.second, view.cell.backend),
-                         std::move(spans->second)});
+    const GateSpan whole = span_of(report->run);
+    std::map<std::string, std::vector<GateSpan>> busy;
+    view.for_each_case_of(*report, [&](const ResolvedCase& test) {
+      if (!was_executed(test.verdict)) return;
+      for (const Attempt& attempt : test.attempts) {
+        if (!attempt.end || !was_executed(attempt.end->verdict)) continue;
+        for (const std::string& id : attempt.start.devices) busy[id].push_back(span_within(whole, attempt));
+      }
+    });
+    for (auto& [id, spans] : busy)
+      devices.push_back({*report, device_in(report->run.plan, id, view.cell.backend), std::move(spans)});
   }
   return devices;
 }

@@ -59,12 +59,14 @@ class CellView {
   int executed() const;
 
   template <typename Use>
-  void for_each_case(const Use& use) const {
-    for (const GateReport* report : reports) {
-      for (const ResolvedCase& test : report->run.cases) {
-        if (test.planned.suite == cell.suite && test.planned.backend == cell.backend) use(*report, test);
-      }
+  void for_each_case_of(const GateReport& report, const Use& use) const {
+    for (const ResolvedCase& test : report.run.cases) {
+      if (test.planned.suite == cell.suite && test.planned.backend == cell.backend) use(test);
     }
+  }
+  template <typename Use>
+  void for_each_case(const Use& use) const {
+    for (const GateReport* report : reports) for_each_case_of(*report, use);
   }
 
   Judging& all;

@@ -8,7 +8,6 @@
 #include "harness/core/words.h"
 #include "reports/gate/gate_rules.h"
 #include "reports/gate/hardware_evidence.h"
-#include "reports/resolve/report_place.h"
 
 namespace proctor::judging {
 namespace {
@@ -50,9 +49,9 @@ void stack_kept_rule(const CellView& view, GateFinding& finding) {
 }
 
 // "": Level Zero's loader loaded the driver of the machine.
-std::string other_driver_of(const ResolvedRun& run, const ResolvedCase& test) {
+std::string other_driver_of(const ResolvedCase& test) {
   for (const Attempt& attempt : test.attempts) {
-    if (std::string other = other_driver_in(run.environment(attempt)); !other.empty()) return other;
+    if (std::string other = other_driver_in(attempt.environment()); !other.empty()) return other;
     if (!attempt.end) continue;
     for (const RankEnd& rank : attempt.end->ranks) {
       if (std::string other = other_driver_in(rank.environment); !other.empty()) return other;
@@ -64,20 +63,19 @@ std::string other_driver_of(const ResolvedRun& run, const ResolvedCase& test) {
 // Why runs of the cell are no evidence of hardware.
 std::set<std::string> simulated_in(const CellView& view) {
   std::set<std::string> why;
-  std::set<const GateReport*> with_other_driver;
   for (const GateReport* report : view.reports) {
     if (!view.has_case_in(*report)) continue;
     if (was_given(report->run.plan, "stack_root"))
       why.insert(report->name() + " read its stack below another directory: `stack_root`");
     if (report->run.plan.sim) why.insert(report->name() + " is simulated: " + report->run.plan.sim->topology);
+    std::string other;
+    view.for_each_case_of(*report, [&](const ResolvedCase& test) {
+      if (test.simulated) why.insert(report->name() + " is simulated");
+      if (other.empty()) other = other_driver_of(test);
+    });
+    if (!other.empty())
+      why.insert(fmt::format("{}: the loader loaded another driver, {}", report->name(), other));
   }
-  view.for_each_case([&](const GateReport& report, const ResolvedCase& test) {
-    if (test.simulated) why.insert(report.name() + " is simulated");
-    const std::string other = with_other_driver.contains(&report) ? "" : other_driver_of(report.run, test);
-    if (other.empty()) return;
-    why.insert(fmt::format("{}: the loader loaded another driver, {}", report.name(), other));
-    with_other_driver.insert(&report);
-  });
   return why;
 }
 

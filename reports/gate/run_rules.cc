@@ -372,7 +372,7 @@ void name_repeated(const Texts& sorted_ids, GateFinding& finding) {
 
 void ids_rule(const CellView& view, GateFinding& finding) {
   Texts there;
-  view.for_each_case([&](const auto&, const ResolvedCase& test) { there.emplace_back(test.planned.id); });
+  view.for_each_case([&](const ResolvedCase& test) { there.emplace_back(test.planned.id); });
   std::ranges::sort(there);
   finding.value = count_text(there.size(), "case");
   if (is_of_one_run(view)) name_repeated(there, finding);

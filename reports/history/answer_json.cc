@@ -11,17 +11,15 @@ void write_run(JsonWriter& json, std::string_view key, const SeenRun& run) {
   json.open_object(key).member("id", run.run_id).member("started", run.started);
   json.member_if_any("commit", run.commit).member_if_any("branch", run.branch);
   if (run.dirty) json.member("dirty", true);
-  if (!run.moved.empty()) json.open_array("moved");
-  for (const FactChange& fact : run.moved) {
-    json.open_object().member("fact", fact.name).member("before", fact.before.value_or("none"));
-    json.member("after", fact.after.value_or("none")).close();
-  }
-  if (!run.moved.empty()) json.close();
+  json.objects_if_any("moved", run.moved, [](JsonWriter& out, const FactChange& fact) {
+    out.member("fact", fact.name).member("before", fact.before.value_or("none"));
+    out.member("after", fact.after.value_or("none"));
+  });
   json.close();
 }
 
 void write_case(JsonWriter& json, const std::string& id, const Variant& variant) {
-  json.open_object().member("case", id).open_object("variant").member("suite", variant.suite);
+  json.member("case", id).open_object("variant").member("suite", variant.suite);
   json.member("backend", variant.backend).member_if_any("stack", variant.stack);
   json.member_if_any("device_model", variant.device_model).member("simulated", variant.simulated).close();
 }
@@ -36,45 +34,22 @@ void write_outcome(JsonWriter& json, const SeenOutcome& outcome, const HistoryAn
   write_run(json, "run", answer.runs[outcome.run]);
 }
 
-void write_failing(JsonWriter& json, const HistoryAnswer& answer) {
-  json.open_array("failing");
-  for (const FailingCase& failing : answer.failing) {
-    write_case(json, failing.id, failing.variant);
-    json.member("runs", failing.runs);
-    write_run(json, "since", answer.runs[failing.since]);
-    if (failing.good) write_run(json, "good", answer.runs[*failing.good]);
-    json.open_object("last");
-    write_outcome(json, failing.last, answer);
-    json.close().close();
-  }
+void write_failing(JsonWriter& json, const FailingCase& failing, const HistoryAnswer& answer) {
+  write_case(json, failing.id, failing.variant);
+  json.member("runs", failing.runs);
+  write_run(json, "since", answer.runs[failing.since]);
+  if (failing.good) write_run(json, "good", answer.runs[*failing.good]);
+  json.open_object("last");
+  write_outcome(json, failing.last, answer);
   json.close();
 }
 
-void write_flaky(JsonWriter& json, const HistoryAnswer& answer) {
-  json.open_array("flaky");
-  for (const FlakyCase& flaky : answer.flaky) {
-    write_case(json, flaky.id, flaky.variant);
-    const Flakiness& of = flaky.flakiness;
-    json.member("runs", of.runs).member("disagreeing", of.disagreeing);
-    json.member("rate", static_cast<double>(of.disagreeing) / of.runs).member("low", of.low);
-    json.member("high", of.high).close();
-  }
-  json.close();
-}
-
-void write_outcomes(JsonWriter& json, const HistoryAnswer& answer) {
-  json.open_array("cases");
-  for (const CaseOutcomes& one : answer.outcomes) {
-    write_case(json, one.id, one.variant);
-    json.open_array("outcomes");
-    for (const SeenOutcome& outcome : one.outcomes) {
-      json.open_object();
-      write_outcome(json, outcome, answer);
-      json.close();
-    }
-    json.close().close();
-  }
-  json.close();
+void write_flaky(JsonWriter& json, const FlakyCase& flaky) {
+  write_case(json, flaky.id, flaky.variant);
+  const Flakiness& of = flaky.flakiness;
+  json.member("runs", of.runs).member("disagreeing", of.disagreeing);
+  json.member("rate", static_cast<double>(of.disagreeing) / of.runs).member("low", of.low);
+  json.member("high", of.high);
 }
 
 }  // namespace
@@ -87,9 +62,18 @@ void write_answer(const HistoryQuestion& question, const HistoryAnswer& answer, 
     write_run(json, "oldest", answer.runs.front());
     write_run(json, "newest", answer.runs.back());
   }
-  if (question.failing) write_failing(json, answer);
-  if (question.flaky) write_flaky(json, answer);
-  if (question.outcomes) write_outcomes(json, answer);
+  const auto write_one = [&](JsonWriter& out, const SeenOutcome& outcome) {
+    write_outcome(out, outcome, answer);
+  };
+  if (question.failing)
+    json.objects("failing", answer.failing,
+                 [&](JsonWriter& out, const FailingCase& failing) { write_failing(out, failing, answer); });
+  if (question.flaky) json.objects("flaky", answer.flaky, write_flaky);
+  if (question.outcomes)
+    json.objects("cases", answer.outcomes, [&](JsonWriter& out, const CaseOutcomes& one) {
+      write_case(out, one.id, one.variant);
+      out.objects("outcomes", one.outcomes, write_one);
+    });
   json.close();
   output.pending() += '\n';
   output.flush();
@@ -98,14 +82,14 @@ void write_answer(const HistoryQuestion& question, const HistoryAnswer& answer, 
 void write_answer(const DevicesAnswer& answer, TextOutput& output) {
   JsonWriter json(output);
   json.open_object().member("schema_version", kSchemaVersion).member("branch", nullptr);
-  json.member("runs", answer.runs).open_array("devices");
-  for (const DeviceHistory& device : answer.devices) {
-    json.open_object().member("device", device.device).member("host", device.host);
-    json.member_if_any("model", device.model).member("runs", device.runs).member("attempts", device.attempts);
-    json.member("failed_attempts", device.failed_attempts).member("drains", device.drains);
-    json.member("last_seen", device.last_seen).member_if_any("driver", device.driver).close();
-  }
-  json.close().close();
+  json.member("runs", answer.runs);
+  json.objects("devices", answer.devices, [](JsonWriter& out, const DeviceHistory& device) {
+    out.member("device", device.device).member("host", device.host).member_if_any("model", device.model);
+    out.member("runs", device.runs).member("attempts", device.attempts);
+    out.member("failed_attempts", device.failed_attempts).member("drains", device.drains);
+    out.member("last_seen", device.last_seen).member_if_any("driver", device.driver);
+  });
+  json.close();
   output.pending() += '\n';
   output.flush();
 }

@@ -13,7 +13,6 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/replace_file.h"
-#include "harness/core/words.h"
 #include "reports/history/schema.h"
 
 namespace proctor {
@@ -284,11 +283,7 @@ bool History::has_journal(const std::string& sha256) {
 Result<Added> History::add(const RunResults& run) {
   if (run.journal_sha256.empty())
     return Error::usage(fmt::format("add {} to the history: it has no journal", run.place));
-  try {
-    return write_run(database_, run);
-  } catch (const SqliteFailure& failure) {
-    return error_of("write", failure);
-  }
+  return write_run(database_, run);
 }
 
 // What the other one knows of merged runs, also of those that it does not have any more.
@@ -299,12 +294,8 @@ Result<void> History::note_merged_of(History& other) {
     while (row.step()) merged[std::string(row.text(0))].emplace_back(row.text(1));
   });
   if (!done) return done;
-  try {
-    for (const auto& [run_id, shards] : merged) static_cast<void>(note_merged(database_, run_id, shards));
-    return {};
-  } catch (const SqliteFailure& failure) {
-    return error_of("write", failure);
-  }
+  for (const auto& [run_id, shards] : merged) static_cast<void>(note_merged(database_, run_id, shards));
+  return {};
 }
 
 Result<std::int64_t> History::add_all(History& other) {
@@ -332,23 +323,15 @@ std::int64_t History::remove(Statement& old) {
   return static_cast<std::int64_t>(runs.size());
 }
 
-Result<std::int64_t> History::keep_newest(std::size_t keep) {
-  try {
-    Statement old(database_, "SELECT id FROM run ORDER BY started DESC, run_id DESC LIMIT -1 OFFSET ?");
-    constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
-    return remove(old.bind(std::min(keep, kMost)));
-  } catch (const SqliteFailure& failure) {
-    return error_of("write", failure);
-  }
+std::int64_t History::keep_newest(std::size_t keep) {
+  Statement old(database_, "SELECT id FROM run ORDER BY started DESC, run_id DESC LIMIT -1 OFFSET ?");
+  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  return remove(old.bind(std::min(keep, kMost)));
 }
 
-Result<std::int64_t> History::keep_since(const std::string& started) {
-  try {
-    Statement old(database_, "SELECT id FROM run WHERE started < ?");
-    return remove(old.bind(started));
-  } catch (const SqliteFailure& failure) {
-    return error_of("write", failure);
-  }
+std::int64_t History::keep_since(const std::string& started) {
+  Statement old(database_, "SELECT id FROM run WHERE started < ?");
+  return remove(old.bind(started));
 }
 
 Result<HistorySize> History::size() {

@@ -76,13 +76,13 @@ class History {
   // Whether a journal with this SHA-256 was imported.
   bool has_journal(const std::string& sha256);
 
-  // These are called within change().
+  // These are called within change(), which makes an error of a SqliteFailure that they throw.
   Result<Added> add(const RunResults& run);
   // How many of its runs came new to this one.
   Result<std::int64_t> add_all(History& other);
   // How many runs were removed: all but the newest `keep`, or those that began before the UTC time.
-  Result<std::int64_t> keep_newest(std::size_t keep);
-  Result<std::int64_t> keep_since(const std::string& started);
+  std::int64_t keep_newest(std::size_t keep);
+  std::int64_t keep_since(const std::string& started);
 
   Result<HistorySize> size();
   Result<std::vector<HistoryRun>> runs();  // oldest first

@@ -1,6 +1,5 @@
 #include "reports/history/read_run.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +68,11 @@ void read_run_row(Database& database, const HistoryRun& run, RunResults& results
   }
 }
 
+Variant variant_in(const Statement& row) {
+  return {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
+          std::string(row.text(4)), row.integer(5) != 0};
+}
+
 using Places = std::map<std::int64_t, std::uint32_t>;  // of what has a number in the file
 
 std::uint32_t place_of(const Places& places, std::int64_t id) {
@@ -97,8 +101,7 @@ Places read_variants_of(Database& database, std::int64_t run, RunResults& result
       "ON variant.id = run_variant.variant WHERE run = ? ORDER BY 2, 3, 4, 5, 6");
   for (row.bind(run); row.step();) {
     places.emplace(row.integer(0), static_cast<std::uint32_t>(results.variants.size()));
-    results.variants.push_back({std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
-                                std::string(row.text(4)), row.integer(5) != 0});
+    results.variants.push_back(variant_in(row));
   }
   return places;
 }
@@ -175,10 +178,7 @@ std::vector<StackFact> read_stack(Database& database, std::int64_t stack) {
 Variants read_variants(Database& database) {
   Variants variants;
   Statement row(database, "SELECT id, suite, backend, stack_name, device_model, simulated FROM variant");
-  while (row.step()) {
-    variants[row.integer(0)] = {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
-                                std::string(row.text(4)), row.integer(5) != 0};
-  }
+  while (row.step()) variants[row.integer(0)] = variant_in(row);
   return variants;
 }
 

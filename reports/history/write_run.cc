@@ -1,7 +1,6 @@
 #include "reports/history/write_run.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,20 +16,18 @@ namespace proctor {
 namespace {
 
 std::string facts_text(const std::vector<StackFact>& facts) {
-  std::string text;
-  TextOutput output([&](std::string_view piece) { text += piece; });
-  JsonWriter json(output);
-  json.open_array();
-  for (const StackFact& fact : facts) {
-    json.open_object().member("name", fact.name);
-    if (fact.value) json.member("value", *fact.value);
-    json.member_if_any("source", fact.source).member_if_any("reason", fact.reason);
-    if (fact.absent) json.member("absent", true);
+  return text_of([&](TextOutput& output) {
+    JsonWriter json(output);
+    json.open_array();
+    for (const StackFact& fact : facts) {
+      json.open_object().member("name", fact.name);
+      if (fact.value) json.member("value", *fact.value);
+      json.member_if_any("source", fact.source).member_if_any("reason", fact.reason);
+      if (fact.absent) json.member("absent", true);
+      json.close();
+    }
     json.close();
-  }
-  json.close();
-  output.flush();
-  return text;
+  });
 }
 
 // Of the row with these values, which is added where there is none.

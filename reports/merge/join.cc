@@ -8,7 +8,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/driver_fact.h"
-#include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"

@@ -42,9 +42,9 @@ ResolvedRun join_all(const std::vector<Joined>& parts, std::vector<Warning> warn
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::vector<Event> events = {parts[i].plan};
     events.insert(events.end(), parts[i].events.begin(), parts[i].events.end());
-    request.parts.push_back({"parts/" + std::to_string(i + 1), model_of(events)});
+    request.parts.push_back({"parts/" + std::to_string(i + 1), resolved_of(events)});
   }
-  return model_of(join_runs(request));
+  return resolved_of(join_runs(request));
 }
 
 TEST(Join, TheWholeHasTheCasesOfAllParts) {
@@ -74,9 +74,9 @@ TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
     const Joined one = one_of("a/x" + std::to_string(ended));
     std::vector<Event> events = {one.plan};
     events.insert(events.end(), one.events.begin(), one.events.end());
-    request.parts.push_back({"parts/1", model_of(events), ended});
+    request.parts.push_back({"parts/1", resolved_of(events), ended});
   }
-  const ResolvedRun run = model_of(join_runs(request));
+  const ResolvedRun run = resolved_of(join_runs(request));
   const auto at = [&](std::size_t i) { return run.cases[i].attempts[0].start.at_ms; };
   EXPECT_EQ(at(1) - at(0), 250);
   EXPECT_LT(at(2) - at(0), 1000) << "it was copied later";

@@ -54,7 +54,7 @@ Result<std::vector<Event>> merged(const std::vector<Part>& parts) {
     const Part& one = parts[std::stoul(name.substr(3))];
     std::vector<Event> events = {one.plan};
     events.insert(events.end(), one.events.begin(), one.events.end());
-    return model_of(events);
+    return resolved_of(events);
   };
   auto read = read_parts(names, load);
   if (!read) return read.error();
@@ -72,7 +72,7 @@ std::string refusal(const std::vector<Part>& parts) {
 ResolvedRun whole(const std::vector<Part>& parts) {
   const auto events = merged(parts);
   EXPECT_TRUE(events) << (events ? "" : events.error().what);
-  return events ? model_of(*events) : ResolvedRun();
+  return events ? resolved_of(*events) : ResolvedRun();
 }
 
 TEST(Merge, WithAnotherShardItIsAnotherRun) {

@@ -16,7 +16,7 @@ void RunCopy::copy_attempts(const ResolvedCase& test, int before, std::vector<Ev
   for (const Attempt& attempt : test.attempts) {
     AttemptStarted start = attempt.start;
     start.case_id = test.planned.id;
-    start.environment = run_.environment(attempt);
+    start.environment = attempt.environment();
     start.attempt += before;
     start.at_ms += origin_.later_ms;
     for (std::string& id : start.devices) id = device(id);
@@ -26,7 +26,7 @@ void RunCopy::copy_attempts(const ResolvedCase& test, int before, std::vector<Ev
     AttemptEnded end = *attempt.end;
     end.case_id = test.planned.id;
     end.output.log = attempt.start.log;
-    end.telemetry = run_.telemetry(attempt);
+    end.telemetry = attempt.telemetry();
     end.attempt += before;
     end.at_ms += origin_.later_ms;
     move_below(end.output.log);

@@ -18,8 +18,8 @@ using testing::Not;
 std::string page_of(const json& document, const std::string& warning = "") {
   AttemptStarted start = started("memory.cuda/Copy.IsByteExact");
   start.devices = {"cuda-sim:2"};
-  const ResolvedRun run = model_of({plan_of({planned("memory.cuda/Copy.IsByteExact")}), start,
-                                    ended("memory.cuda/Copy.IsByteExact", {Outcome::kFail, ""})});
+  const ResolvedRun run = resolved_of({plan_of({planned("memory.cuda/Copy.IsByteExact")}), start,
+                                       ended("memory.cuda/Copy.IsByteExact", {Outcome::kFail, ""})});
   PageRequest request{.runs = {{.resolved = run, .link = ""}}};
   if (!document.is_null()) {
     auto report = parse_accept_report(document.dump());

@@ -532,7 +532,7 @@ class Details {
     write_fact(json, "Last step", end.last_step);
     write_fact(json, "Ended", termination_text(end.termination));
     write_fact(json, "Left behind", leak_text(end.termination));
-    write_fact(json, "Telemetry", telemetry_text(run.resolved.telemetry(attempt)));
+    write_fact(json, "Telemetry", telemetry_text(attempt.telemetry()));
     write_fact(json, "Output lost", lost > 0 ? thousands(static_cast<std::size_t>(lost)) + " bytes" : "");
     write_fact(json, "Core", core, run.link ? *run.link + core : "");
   }

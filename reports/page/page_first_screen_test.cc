@@ -56,7 +56,7 @@ std::string html_of(const PageRequest& request) {
 }
 
 std::string html_of(const std::vector<Event>& events) {
-  const ResolvedRun model = model_of(events);
+  const ResolvedRun model = resolved_of(events);
   return html_of(PageRequest{.runs = {{.resolved = model, .link = ""}}});
 }
 
@@ -108,7 +108,7 @@ TEST(PageCauses, AreThoseOfTheRun) {
   events.emplace_back(StopRequested{2, StopCause::kSignal, 5});
   const std::string html = html_of(events);
   EXPECT_THAT(html, HasSubstr("<a href=\"#causes\">Causes <strong>2</strong></a>"));
-  EXPECT_EQ(model_of(events).causes.size(), 2U);
+  EXPECT_EQ(resolved_of(events).causes.size(), 2U);
   EXPECT_THAT(section_of(html, "causes"), Not(HasSubstr("not-started")));
 }
 
@@ -117,8 +117,8 @@ TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
   std::vector<Event> passing = {events.front(), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
                                 concluded("m.xpu/a", {Outcome::kPass, ""})};
   std::get<RunPlanned>(passing.front()).subject.commit.value = std::string(40, 'f');
-  const ResolvedRun before = model_of(passing);
-  const ResolvedRun after = model_of(events);
+  const ResolvedRun before = resolved_of(passing);
+  const ResolvedRun after = resolved_of(events);
   const RunResults old = results_of(before);
   const RunResults now = results_of(after);
   const Comparison comparison = compare(old, now);

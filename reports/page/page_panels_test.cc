@@ -74,7 +74,7 @@ ResolvedRun a_run() {
     events.emplace_back(concluded(id, {outcome, ""}));
   }
   events.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
-  return model_of(events);
+  return resolved_of(events);
 }
 
 std::string page_with(const PageGate* gate, const PageCoverage* coverage) {

@@ -99,7 +99,7 @@ std::map<std::string, Figures> device_peaks(const ResolvedRun& run) {
   std::map<std::string, Figures> peaks;
   for (const ResolvedCase& test : run.cases) {
     for (const Attempt& attempt : test.attempts) {
-      for (const DeviceTelemetry& device : run.telemetry(attempt).devices)
+      for (const DeviceTelemetry& device : attempt.telemetry().devices)
         add_figures(device.figures, peaks[device.device]);
     }
   }

@@ -108,7 +108,7 @@ std::vector<Event> one_bad(const std::string& message = "the bytes differ") {
 }
 
 TEST(Page, SaysInOrderWhatPeopleAsk) {
-  const std::string page = page_of(model_of(one_bad()));
+  const std::string page = page_of(resolved_of(one_bad()));
   std::size_t last = 0;
   for (const std::string_view part :
        {"<h1>", "Exit code <strong>1</strong>", "<nav", "Causes</h2>", "Cases</h2>", "Whose problem</h2>",
@@ -121,7 +121,7 @@ TEST(Page, SaysInOrderWhatPeopleAsk) {
 }
 
 TEST(Page, ReadsWellWithoutItsScript) {
-  const std::string page = page_of(model_of(one_bad()));
+  const std::string page = page_of(resolved_of(one_bad()));
   const std::string plain = between(page, "<div id=\"plain\">", "</div>");
   EXPECT_THAT(plain, HasSubstr("memory.xpu/Copy.Bad"));
   EXPECT_THAT(plain, HasSubstr("the bytes differ"));
@@ -132,7 +132,7 @@ TEST(Page, ReadsWellWithoutItsScript) {
 }
 
 TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
-  const std::string page = page_of(model_of(one_bad()));
+  const std::string page = page_of(resolved_of(one_bad()));
   const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\"");
   EXPECT_EQ(policy, "default-src 'none'; style-src " + policy_digest(between(page, "<style>", "</style>")) +
                         "; script-src " + policy_digest(between(page, "<script>", "</script>")) +
@@ -148,7 +148,7 @@ TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
 
 TEST(Page, NoTextIsMarkup) {
   const std::string evil = "</script><script>alert(1)</script><!-- ]]> \" ' & \xe2\x80\xae ::error::x";
-  const std::string page = page_of(model_of(one_bad(evil)));
+  const std::string page = page_of(resolved_of(one_bad(evil)));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("<!--")));
   EXPECT_THAT(page, Not(HasSubstr("\xe2\x80\xae")));
@@ -160,7 +160,7 @@ TEST(Page, NoTextIsMarkup) {
 }
 
 TEST(Page, EveryKindOfCaseIsInTheList) {
-  const ResolvedRun model = model_of(rich_journal());
+  const ResolvedRun model = resolved_of(rich_journal());
   const json list = block_of(page_of(model), "list");
   ASSERT_EQ(list["id"].size(), model.cases.size());
   for (std::size_t i = 0; i < model.cases.size(); ++i) {
@@ -173,7 +173,7 @@ TEST(Page, EveryKindOfCaseIsInTheList) {
 }
 
 TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
-  const ResolvedRun model = model_of(one_bad());
+  const ResolvedRun model = resolved_of(one_bad());
   const json list = block_of(page_of(model), "list");
   const json& command = list["reruns"][at(list, "rerun", 1).get<std::size_t>()];
   const json around_the_id = {"proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case ", ""};
@@ -181,7 +181,7 @@ TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
 }
 
 TEST(Page, GivesTheAttemptsOfWhatIsBad) {
-  const json details = block_of(page_of(model_of(one_bad())), "details0");
+  const json details = block_of(page_of(resolved_of(one_bad())), "details0");
   ASSERT_EQ(details.size(), 1U);
   const json& attempt = details[0]["attempts"][0];
   EXPECT_EQ(attempt["failures"][0]["message"], "the bytes differ");
@@ -195,7 +195,7 @@ TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
   fs::create_directories(directory.path() / "logs");
   write_file(directory.path() / "logs/0123456789abcdef.1.log",
              "     0.001234 out| first\n     0.002000 err| last\n");
-  const std::string page = page_of(model_of(one_bad()), directory.path());
+  const std::string page = page_of(resolved_of(one_bad()), directory.path());
   EXPECT_EQ(block_of(page, "logs0")[0]["text"], "first\nlast\n");
   EXPECT_EQ(block_of(page, "details0")[0]["attempts"][0]["tail"], 0);
   EXPECT_EQ(block_of(page, "details0")[0]["attempts"][0]["log"], "logs/0123456789abcdef.1.log");
@@ -213,7 +213,7 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
     events.emplace_back(end);
   }
   events.front() = plan_of(cases);
-  const ResolvedRun model = model_of(events);
+  const ResolvedRun model = resolved_of(events);
   PageRequest request{.runs = {{.resolved = model}}, .budget = 3'200'000};
   const std::string page = page_of(request);
   EXPECT_LE(page.size(), request.budget);
@@ -226,8 +226,8 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
 }
 
 TEST(Page, SaysWhatChanged) {
-  const ResolvedRun before = model_of(one_bad());
-  const ResolvedRun after = model_of([] {
+  const ResolvedRun before = resolved_of(one_bad());
+  const ResolvedRun after = resolved_of([] {
     std::vector<Event> events = one_bad();
     std::get<AttemptEnded>(events[2]).verdict =
         std::get<CaseEnded>(events[3]).verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
@@ -248,7 +248,7 @@ TEST(Page, SaysWhatChanged) {
 }
 
 TEST(Page, SaysInOneLineThatNothingChanged) {
-  const ResolvedRun model = model_of(one_bad());
+  const ResolvedRun model = resolved_of(one_bad());
   const RunResults results = results_of(model);
   const Comparison nothing = compare(results, results);
   PageRequest request;
@@ -257,7 +257,7 @@ TEST(Page, SaysInOneLineThatNothingChanged) {
 }
 
 TEST(Page, SaysSinceWhenACaseIsBad) {
-  const ResolvedRun model = model_of(one_bad());
+  const ResolvedRun model = resolved_of(one_bad());
   Past past;
   past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
                {.run_id = "b", .started = "2026-01-02T00:00:00Z", .stack = "xpu.driver 1 -> 2"},
@@ -286,12 +286,12 @@ TEST(Page, ShowsTheHighestFiguresOfADevice) {
     figure.peak = 60.0 + static_cast<double>(at);
     std::get<AttemptEnded>(events[at]).telemetry.devices = {{"xpu:0000:03:00.0", {figure}}};
   }
-  const std::string devices = between(page_of(model_of(events)), "Devices</h2>", "</section>");
+  const std::string devices = between(page_of(resolved_of(events)), "Devices</h2>", "</section>");
   EXPECT_THAT(devices, HasSubstr("data-label=\"Peaks\">65 C</td>"));
 }
 
 TEST(Page, ShowsSeveralRunsAsOne) {
-  const ResolvedRun good = model_of([] {
+  const ResolvedRun good = resolved_of([] {
     std::vector<Event> events = {plan_of({planned("memory.xpu/Copy.Good")})};
     events.emplace_back(started("memory.xpu/Copy.Good"));
     events.emplace_back(ended("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
@@ -299,7 +299,7 @@ TEST(Page, ShowsSeveralRunsAsOne) {
     events.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
     return events;
   }());
-  const ResolvedRun bad = model_of(one_bad());
+  const ResolvedRun bad = resolved_of(one_bad());
   PageRequest request;
   request.runs.push_back({.resolved = good, .link = "../a/"});
   request.runs.push_back({.resolved = bad});
@@ -324,7 +324,7 @@ TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
   end.verdict = {Outcome::kXfail, ""};
   end.known_failure = "seen <here>";
   end.known_failure_at = "known.toml:1";
-  const std::string known = between(page_of(model_of(events)), "Known failures</h2>", "</section>");
+  const std::string known = between(page_of(resolved_of(events)), "Known failures</h2>", "</section>");
   std::size_t last = 0;
   for (const std::string_view part :
        {"expired 1 day before", "2026-01-30", "known.toml:9", "other", "no case failed so", "2 days left",
@@ -333,7 +333,7 @@ TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
     ASSERT_NE(here, std::string::npos) << part << " in " << known;
     last = here;
   }
-  EXPECT_THAT(page_of(model_of(one_bad())), Not(HasSubstr("Known failures</h2>")));
+  EXPECT_THAT(page_of(resolved_of(one_bad())), Not(HasSubstr("Known failures</h2>")));
 }
 
 TEST(Page, ListsTheBuiltInKnownFailuresOfADriverByTheirSource) {
@@ -342,13 +342,13 @@ TEST(Page, ListsTheBuiltInKnownFailuresOfADriverByTheirSource) {
   CaseEnded& end = std::get<CaseEnded>(events[6]);
   end.verdict = {Outcome::kXfail, ""};
   end.known_failure = "intel/compute-runtime 22.43";
-  const std::string known = between(page_of(model_of(events)), "Known failures</h2>", "</section>");
+  const std::string known = between(page_of(resolved_of(events)), "Known failures</h2>", "</section>");
   EXPECT_THAT(known, HasSubstr("intel/compute-runtime 22.43"));
   EXPECT_THAT(known, HasSubstr("memory.xpu/Copy.Bad"));
 }
 
 TEST(Page, OfARunWithoutCases) {
-  const std::string page = page_of(model_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
+  const std::string page = page_of(resolved_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
   EXPECT_THAT(page, HasSubstr("No case was planned."));
   EXPECT_EQ(block_of(page, "list")["id"], json::array());
 }
@@ -449,8 +449,8 @@ std::set<std::string> only_in(const std::set<std::string>& names, const std::set
 }
 
 TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
-  const ResolvedRun before = model_of(one_bad());
-  const ResolvedRun rich = model_of([] {
+  const ResolvedRun before = resolved_of(one_bad());
+  const ResolvedRun rich = resolved_of([] {
     std::vector<Event> events = rich_journal();
     auto& plan = std::get<RunPlanned>(events.front());
     plan.sim = SimInfo{"xpu:1", "simgpu"};

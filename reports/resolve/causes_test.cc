@@ -34,7 +34,7 @@ std::size_t causes_of(const std::vector<AttemptEnded>& ends) {
     events.push_back(started(end.case_id));
     events.push_back(end);
   }
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   std::set<std::string> keys;
   for (const ResolvedCase& test : run.cases) keys.insert(cause_key(test));
   return keys.size();
@@ -97,7 +97,7 @@ TEST(Cause, NewFailuresComeFirstAndFlakyCasesLast) {
   }
   events.push_back(CasePast{"s/old", 3, 2, 0, "abc", ""});
   events.push_back(CasePast{"s/new", 3, 0, 0, "", "abc"});
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   const auto groups = run.causes;
   ASSERT_EQ(groups.size(), 3u);
   EXPECT_TRUE(groups[0].is_new);
@@ -115,7 +115,7 @@ TEST(Cause, IsNewOnlyIfAllItsCasesAreAndElseAsOldAsTheOldest) {
   events.push_back(CasePast{"s/old", 3, 1, 0, "def", ""});
   events.push_back(CasePast{"s/older", 3, 2, 0, "abc", ""});
   events.push_back(CasePast{"s/new", 3, 0, 0, "", "def"});
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   const auto groups = run.causes;
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_FALSE(groups[0].is_new);
@@ -126,7 +126,7 @@ TEST(Cause, IsNewOnlyIfAllItsCasesAreAndElseAsOldAsTheOldest) {
 
 TEST(Cause, AMessageIsWholeWithItsLines) {
   const auto end = failing("s/a", "line one\nline two " + std::string(500, 'x'), "a.cc", 3);
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), end});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), end});
   EXPECT_EQ(whole_message(run.cases[0]), end.failures[0].message);
 }
 

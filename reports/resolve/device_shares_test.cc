@@ -44,7 +44,7 @@ ResolvedRun cases_on(const std::vector<DeviceTries>& rows) {
   RunPlanned plan = plan_of(std::move(cases));
   plan.devices = std::move(devices);
   events.insert(events.begin(), plan);
-  return model_of(events);
+  return resolved_of(events);
 }
 
 std::vector<std::string> doubts(const std::vector<DeviceTries>& rows) {
@@ -94,9 +94,9 @@ TEST(DeviceShares, RetriesOfOneCaseAreNoMoreEvidence) {
   RunPlanned plan = plan_of(std::move(cases));
   plan.devices = {device("a"), device("b")};
   events.insert(events.begin(), plan);
-  for (const DeviceShare& share : model_of(events).device_shares)
+  for (const DeviceShare& share : resolved_of(events).device_shares)
     EXPECT_FALSE(share.stands_out) << share.device;
-  EXPECT_THAT(model_of(events).device_doubts, IsEmpty());
+  EXPECT_THAT(resolved_of(events).device_doubts, IsEmpty());
 }
 
 TEST(DeviceShares, ARunThatComparedDevicesAndOneOfExecHaveNoCommand) {

@@ -12,7 +12,6 @@
 #include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/resolve/devices.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/resolve/devices.h"
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -63,10 +61,10 @@ class MachineRun {
     events_.push_back(event);
     return *this;
   }
-  ResolvedRun model() const {
+  ResolvedRun resolved() const {
     auto events = events_;
     events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-    return model_of(events);
+    return resolved_of(events);
   }
 
  private:
@@ -74,8 +72,10 @@ class MachineRun {
   std::map<std::string, int> attempts_;
 };
 
-DeviceVerdict verdict_of(const ResolvedRun& model) { return model.device_verdict.value_or(DeviceVerdict{}); }
-DeviceVerdict verdict_of(const MachineRun& run) { return verdict_of(run.model()); }
+DeviceVerdict verdict_of(const ResolvedRun& resolved) {
+  return resolved.device_verdict.value_or(DeviceVerdict{});
+}
+DeviceVerdict verdict_of(const MachineRun& run) { return verdict_of(run.resolved()); }
 
 // It failed on cuda-sim:2, whose probe then failed, and passed on cuda-sim:3.
 MachineRun moved() {
@@ -97,7 +97,7 @@ TEST(DeviceVerdict, NamesTheDeviceWhoseProbeFailedWhatPassedElsewhereAndWhatToDo
   EXPECT_EQ(verdict.exit, "Exit code 75: a retry on another machine is useful.");
   EXPECT_EQ(verdict.advice, "Drain the node, then test the device:");
   EXPECT_EQ(verdict.command, "proctor accept --devices cuda-sim:2 --sim cuda:4");
-  const auto problems = run.model().problems;
+  const auto problems = run.resolved().problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_THAT(problems[0].message, HasSubstr(verdict.sentence));
 }
@@ -147,7 +147,7 @@ TEST(DeviceVerdict, AProbeThatPassesAfterAResetWithdrawsTheLoss) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kFail).health(1, HealthFact::kLost, "s/a", "wedged");
   run.health(1, HealthFact::kReset, "s/a", "reset").health(1, HealthFact::kL1Pass, "s/a", "");
-  EXPECT_FALSE(run.attempt("s/a", 1, kPass).end("s/a", kPass).model().device_verdict);
+  EXPECT_FALSE(run.attempt("s/a", 1, kPass).end("s/a", kPass).resolved().device_verdict);
 }
 
 TEST(DeviceVerdict, NamesSeveralBadDevices) {
@@ -177,7 +177,7 @@ TEST(DeviceVerdict, EachDeviceNamesTheOneThatFailsBeyondChanceWithP) {
   EXPECT_EQ(verdict_of(on_each_device(5, 2)).sentence,
             "GPU cuda-sim:2 is bad: s/a failed there 5 of 5 times, and 0 of 15 times elsewhere (p = 6e-05). "
             "The code passed on cuda-sim:0, 1, 3.");
-  EXPECT_EQ(on_each_device(5, 2).model().exit_code, 75);
+  EXPECT_EQ(on_each_device(5, 2).resolved().exit_code, 75);
   EXPECT_THAT(verdict_of(on_each_device(5, 2, {"s/a", "s/b"})).sentence,
               HasSubstr("2 cases fail there more often than chance explains (p = 6e-05 or less)."));
 }
@@ -204,13 +204,13 @@ TEST(DeviceVerdict, CountsTheCasesThatOneDeviceCouldNotRun) {
     for (const int on : {0, 1, 3}) run.attempt(id, on, kPass);
   }
   run.end("s/a", kPass, {Mark::kDeviceSuspect}).end("s/b", kPass).end("s/c", kPass);
-  const ResolvedRun model = run.model();
-  const DeviceVerdict verdict = verdict_of(model);
+  const ResolvedRun resolved = run.resolved();
+  const DeviceVerdict verdict = verdict_of(resolved);
   EXPECT_EQ(verdict.sentence,
             "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3.");
   EXPECT_THAT(verdict.more, Contains("2 cases were not run on cuda-sim:2."));
-  EXPECT_THAT(model.cases[1].not_tried, ElementsAre("cuda-sim:2"));
-  EXPECT_THAT(model.cases[0].not_tried, IsEmpty());
+  EXPECT_THAT(resolved.cases[1].not_tried, ElementsAre("cuda-sim:2"));
+  EXPECT_THAT(resolved.cases[0].not_tried, IsEmpty());
 }
 
 // Found by --prove-devices: no attempt failed, and the run is not good.
@@ -218,10 +218,10 @@ TEST(DeviceVerdict, ADeviceThatCouldRunNoCaseMakesTheRunRedAndIsAProblem) {
   MachineRun run({"s/a"}, true);
   run.health(2, HealthFact::kL1Fail, "s/a", "hung");
   for (const int on : {0, 1, 3}) run.attempt("s/a", on, kPass);
-  const ResolvedRun model = run.end("s/a", kPass).model();
-  EXPECT_EQ(model.exit_code, 75);
-  ASSERT_EQ(model.problems.size(), 1u);
-  EXPECT_THAT(model.problems[0].message, HasSubstr("GPU cuda-sim:2 is bad"));
+  const ResolvedRun resolved = run.end("s/a", kPass).resolved();
+  EXPECT_EQ(resolved.exit_code, 75);
+  ASSERT_EQ(resolved.problems.size(), 1u);
+  EXPECT_THAT(resolved.problems[0].message, HasSubstr("GPU cuda-sim:2 is bad"));
 }
 
 TEST(DeviceVerdict, CountsTheCasesForWhichNoDeviceWasLeft) {
@@ -264,17 +264,17 @@ TEST(DeviceVerdict, MoreFailuresThanChanceExplainsMakeADeviceSuspect) {
 TEST(DeviceVerdict, AGoodRunAndOneFailureSayNothingOfDevices) {
   MachineRun run({"s/a", "s/b"});
   run.attempt("s/a", 0, kPass).end("s/a", kPass).attempt("s/b", 1, kFail).end("s/b", kFail);
-  EXPECT_FALSE(run.model().device_verdict);
+  EXPECT_FALSE(run.resolved().device_verdict);
 }
 
 TEST(DeviceVerdict, OfAMergedRunItNamesTheHost) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.devices = {{"gpu7/cuda:GPU-1", "cuda", "H100"}};
-  const ResolvedRun model = model_of(
+  const ResolvedRun resolved = resolved_of(
       {plan,
        DeviceHealth{
            .device = "gpu7/cuda:GPU-1", .what = HealthFact::kL1Fail, .case_id = "", .evidence = "hung"}});
-  const DeviceVerdict verdict = verdict_of(model);
+  const DeviceVerdict verdict = verdict_of(resolved);
   EXPECT_EQ(verdict.advice, "Drain the node gpu7, then test the device:");
   EXPECT_EQ(verdict.command, "proctor accept --devices cuda:GPU-1");
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/math/distributions/hypergeometric.hpp>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "harness/core/text.h"

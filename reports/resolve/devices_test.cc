@@ -40,7 +40,7 @@ ResolvedRun model_with(const std::vector<Attempts>& rows, int devices_of_case = 
     for (int i = 0; i < row.good; ++i) add(row.device, Outcome::kPass);
   }
   events.insert(events.end(), more.begin(), more.end());
-  return model_of(events);
+  return resolved_of(events);
 }
 
 DeviceRow row_of(const std::vector<Attempts>& rows, const std::vector<Event>& more = {}) {
@@ -105,7 +105,7 @@ TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
   start.devices = {"a"};
   RunPlanned plan = plan_of({planned(kId)});
   plan.each_device = true;
-  const auto run = model_of({plan, start, ended(kId, {Outcome::kSkip, {Reason::kNeeds, "fp64"}})});
+  const auto run = resolved_of({plan, start, ended(kId, {Outcome::kSkip, {Reason::kNeeds, "fp64"}})});
   EXPECT_FALSE(run.cases[0].by_device);
   EXPECT_EQ(device_table(run), "");
 }

@@ -1,10 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <string>
 #include <vector>
 
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -39,7 +37,7 @@ ResolvedRun model_of_row(const Row& row) {
   std::vector<Event> events = {exec_plan(), started(kCommand)};
   if (row.stop_signal != 0) events.push_back(StopRequested{row.stop_signal, StopCause::kSignal, 10});
   events.push_back(end);
-  return model_of(events);
+  return resolved_of(events);
 }
 
 const std::vector<Row> kRows = {
@@ -91,16 +89,16 @@ TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
 TEST(ExecEnd, WhatCannotBeKilledIsTheMachines) {
   AttemptEnded end = ended(kCommand, {Outcome::kTimeout, ""});
   end.termination.unreapable = true;
-  EXPECT_EQ(model_of({exec_plan(), started(kCommand), end}).shell_exit_code, 75);
+  EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), end}).shell_exit_code, 75);
 }
 
 TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
   const Warning lost{WarningCode::kOutputNotPassed, "No space left on device"};
   AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
-  EXPECT_EQ(model_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 125);
+  EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 125);
   end.exit_code = 5;
-  EXPECT_EQ(model_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 5);
+  EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 5);
 }
 
 TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
@@ -108,16 +106,16 @@ TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
     const Warning changed{code, "kmd.nvidia: 580.65.06, then 580.95.05"};
     AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
     end.exit_code = 0;
-    EXPECT_EQ(model_of({exec_plan(), started(kCommand), end, changed}).shell_exit_code, 75);
+    EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), end, changed}).shell_exit_code, 75);
     end.exit_code = 5;
-    EXPECT_EQ(model_of({exec_plan(), started(kCommand), end, changed}).shell_exit_code, 5);
+    EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), end, changed}).shell_exit_code, 5);
   }
 }
 
 TEST(ExecEnd, WithoutAnEnd) {
-  EXPECT_EQ(model_of({exec_plan()}).shell_exit_code, 75) << "no device, never started";
-  EXPECT_EQ(model_of({exec_plan(), started(kCommand)}).shell_exit_code, 125) << "the runner was killed";
-  EXPECT_EQ(model_of({exec_plan(), StopRequested{SIGHUP, StopCause::kSignal, 1}}).shell_exit_code, 129);
+  EXPECT_EQ(resolved_of({exec_plan()}).shell_exit_code, 75) << "no device, never started";
+  EXPECT_EQ(resolved_of({exec_plan(), started(kCommand)}).shell_exit_code, 125) << "the runner was killed";
+  EXPECT_EQ(resolved_of({exec_plan(), StopRequested{SIGHUP, StopCause::kSignal, 1}}).shell_exit_code, 129);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class StressJournal {
     events_.push_back(end);
     return *this;
   }
-  ResolvedRun run() const { return model_of(events_); }
+  ResolvedRun run() const { return resolved_of(events_); }
 
  private:
   std::vector<Event> events_;

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/devices.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -47,19 +47,26 @@ std::string next_action(const ResolvedCase& test, const std::string& run_dir) {
   return from_here(run_dir, "journal.jsonl");
 }
 
+std::string line(std::string_view label, std::string_view text) {
+  return fmt::format("{:15}{}\n", label, text);
+}
+
+std::string line_if_any(std::string_view label, std::string_view text) {
+  return text.empty() ? "" : line(label, text);
+}
+
 // What its processes did when the limit was hit, at most ten lines.
 std::string evidence_text(const ResolvedCase& test) {
   const Attempt* attempt = test.deciding;
   std::string text;
   if (attempt == nullptr || !attempt->end) return text;
-  for (const std::string& line : attempt->end->evidence.lines) {
-    text += fmt::format("{:15}{}\n", text.empty() ? "evidence:" : "", one_line(clean_text(line), kLineBytes));
-  }
+  for (const std::string& evidence : attempt->end->evidence.lines)
+    text += line(text.empty() ? "evidence:" : "", one_line(clean_text(evidence), kLineBytes));
   return text;
 }
 
-// "core:          gdb ./program RUN/evidence/x.1.core", or "" when none was kept.
-std::string core_line(const Attempt* attempt, const std::string& run_dir) {
+// "gdb ./program RUN/evidence/x.1.core (1.5 MiB)", or "" when none was kept.
+std::string core_text(const Attempt* attempt, const std::string& run_dir) {
   if (attempt == nullptr || !attempt->end || attempt->end->evidence.core.file.empty()) return "";
   const CoreInfo& core = attempt->end->evidence.core;
   std::string command = "gdb";
@@ -67,12 +74,8 @@ std::string core_line(const Attempt* attempt, const std::string& run_dir) {
     if (!word.empty()) command += ' ' + shell_quote(word);
   }
   constexpr double kMib = 1024 * 1024;
-  return fmt::format("core:          {} ({:.1f} MiB)\n", one_line(clean_text(command), 4 * kLineBytes),
+  return fmt::format("{} ({:.1f} MiB)", one_line(clean_text(command), 4 * kLineBytes),
                      static_cast<double>(core.bytes) / kMib);
-}
-
-std::string devices_line(const ResolvedCase& test) {
-  return test.devices_text.empty() ? "" : fmt::format("on:            {}\n", test.devices_text);
 }
 
 // Of an attempt: where it hung or crashed, the line of what failed, the log, the evidence, the rule.
@@ -110,6 +113,13 @@ std::string problem_words(Blame problem, const std::string& culprit) {
 }
 
 }  // namespace
+
+std::vector<CaseFact> facts_of(const ResolvedCase& test) {
+  std::vector<CaseFact> facts;
+  if (test.by_device != nullptr) facts.push_back({"by_device", "devices", conclusion(*test.by_device)});
+  if (test.past != nullptr) facts.push_back({"history", "history", age_text(*test.past)});
+  return facts;
+}
 
 std::string culprit_text(const ResolvedCase& test) { return words_for(test.culprit.get(), test.problem); }
 
@@ -164,9 +174,8 @@ struct Answers {
   std::string problem;
   std::string next;
   std::string what;
-  std::string devices;   // a line
   std::string evidence;  // lines
-  std::string core;      // a line
+  std::string core;
   std::string rerun;
   std::string where;
 };
@@ -189,7 +198,6 @@ Answers answers_of_flaky(const ResolvedCase& test, const Attempt& bad, const std
                     diagnosis != nullptr && diagnosis->culprit ? words_for(&*diagnosis->culprit, blame) : ""),
       diagnosis);
   answers.what = fmt::format("{}: {}", flaky_attempts_text(test), bad.headline);
-  answers.devices = devices_line(test);
   answers.rerun = rerun_text(test);
   answers.where = one_line(clean_text(locations), 4 * kLineBytes);
   return answers;
@@ -205,16 +213,11 @@ Answers answers_of(const ResolvedCase& test, const std::string& run_dir) {
   answers.next = is_crash ? next_of_crash(test) : next_text(diagnosis);
   answers.what = clean_text(to_string(test.verdict)) + ": " + test.headline;
   if (const std::string note = note_text(test); !note.empty()) answers.what += "; " + note;
-  answers.devices = devices_line(test);
   answers.evidence = evidence_text(test);
-  answers.core = core_line(attempt, run_dir);
+  answers.core = core_text(attempt, run_dir);
   answers.rerun = rerun_text(test);
   answers.where = where_to_look(test, run_dir);
   return answers;
-}
-
-std::string next_line(const Answers& answers) {
-  return answers.next.empty() ? "" : fmt::format("next:          {}\n", answers.next);
 }
 
 }  // namespace
@@ -235,16 +238,17 @@ std::string flaky_attempts_text(const ResolvedCase& test) {
 
 std::string summarize_failure(const ResolvedCase& test, const std::string& run_dir) {
   const Answers answers = answers_of(test, run_dir);
-  return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
-                     answers.problem, next_line(answers), one_line(answers.what, 4 * kLineBytes),
-                     answers.devices, answers.evidence, answers.core, answers.rerun, answers.where);
+  return line("whose problem:", answers.problem) + line_if_any("next:", answers.next) +
+         line("what:", one_line(answers.what, 4 * kLineBytes)) + line_if_any("on:", test.devices_text) +
+         answers.evidence + line_if_any("core:", answers.core) + line("rerun:", answers.rerun) +
+         line("where to look:", answers.where);
 }
 
 std::string answers_below_message(const ResolvedCase& test, const std::string& run_dir) {
   const Answers answers = answers_of(test, run_dir);
-  return fmt::format("where to look: {}\n{}rerun:         {}\nwhose problem: {}\n{}{}{}", answers.where,
-                     answers.devices, answers.rerun, answers.problem, next_line(answers), answers.evidence,
-                     answers.core);
+  return line("where to look:", answers.where) + line_if_any("on:", test.devices_text) +
+         line("rerun:", answers.rerun) + line("whose problem:", answers.problem) +
+         line_if_any("next:", answers.next) + answers.evidence + line_if_any("core:", answers.core);
 }
 
 }  // namespace proctor

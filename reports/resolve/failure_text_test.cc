@@ -20,17 +20,17 @@ using ::testing::HasSubstr;
 TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, Reason::kNoDevice});
-  const ResolvedRun suite = model_of({plan, skipped});
+  const ResolvedRun suite = resolved_of({plan, skipped});
   EXPECT_THAT(summarize_failure(suite.cases[0]), HasSubstr("whose problem: nobody"));
   EXPECT_EQ(where_to_look(suite.cases[0], "out/1"), "out/1/journal.jsonl");
   plan.exec = true;
-  const ResolvedRun exec = model_of({plan, skipped});
+  const ResolvedRun exec = resolved_of({plan, skipped});
   EXPECT_THAT(summarize_failure(exec.cases[0]), HasSubstr("whose problem: machine"));
   EXPECT_THAT(where_to_look(exec.cases[0]), HasSubstr("proctor doctor"));
 }
 
 std::string headline_of(const AttemptEnded& end) {
-  const ResolvedRun run = model_of({plan_of({planned(end.case_id)}), started(end.case_id), end});
+  const ResolvedRun run = resolved_of({plan_of({planned(end.case_id)}), started(end.case_id), end});
   return run.cases[0].headline;
 }
 
@@ -71,7 +71,7 @@ TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
   AttemptEnded crashed = ended("s/a", {Outcome::kCrash, {Reason::kSignal, 11}});
   crashed.evidence = {
       "evidence/s/a.1.txt", {"crashed in read at r.c:2"}, 5, {"evidence/s/a.1.core", "/opt/a b", 1 << 20}};
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), crashed});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), crashed});
   EXPECT_THAT(summarize_failure(run.cases[0], "out"),
               HasSubstr("evidence:      crashed in read at r.c:2\ncore:          gdb '/opt/a b' "
                         "out/evidence/s/a.1.core (1.0 MiB)\n"));
@@ -79,7 +79,7 @@ TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
 
 TEST(ExplainFailure, OfAProgramThatDidNotStartTheCommandIsToBeLookedAt) {
   const AttemptEnded missing = ended("s/a", {Outcome::kError, {Reason::kSpawn, "ENOENT"}});
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), missing});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), missing});
   EXPECT_EQ(where_to_look(run.cases[0], "out"), "the command of the suite in its config, and PATH");
 }
 
@@ -100,23 +100,23 @@ TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
 
 TEST(Headline, SaysWhyACaseDidNotRun) {
   std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a")};
-  ResolvedRun run = model_of(events);
+  ResolvedRun run = resolved_of(events);
   EXPECT_EQ(run.cases[0].headline, "cut short: the runner was killed");
   EXPECT_EQ(run.cases[1].headline, "not run: the runner was killed");
   events.emplace_back(StopRequested{2, StopCause::kSignal, 5});
-  run = model_of(events);
+  run = resolved_of(events);
   EXPECT_EQ(run.cases[0].headline, "cut short: the run was stopped by signal 2 (SIGINT)");
 
   RunPlanned exec = plan_of({planned("s/a")});
   exec.exec = true;
   AttemptEnded told = ended("s/a", {Outcome::kNotrun, Reason::kInterrupted});
   told.exit_code = 3;
-  run = model_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
+  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
   EXPECT_EQ(run.cases[0].headline,
             "cut short: the run was stopped by signal 15 (SIGTERM); it then exited with code 3");
   told.exit_code.reset();
   told.termination.forced = true;
-  run = model_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
+  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
   EXPECT_EQ(run.cases[0].headline,
             "cut short: the run was stopped by signal 15 (SIGTERM); it did not end, and was killed");
 }
@@ -126,7 +126,8 @@ TEST(Explain, GivesTheFourAnswers) {
   failed.failures = {{"M-1", "read back 0x00", "suites/memory/copy.cc", 112, "0xA5", "0x00", ""}};
   failed.rule = "M-1";
   failed.source = "Level Zero 1.13, 5.2";
-  const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_EQ(
       summarize_failure(run.cases[0]),
       "whose problem: code\n"
@@ -146,8 +147,8 @@ TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
   again.log = "logs/s/a.2.log";
   AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
   good.attempt = 2;
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), bad, again, good,
-                                    concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), bad, again, good,
+                                       concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
   EXPECT_TRUE(run.cases[0].flaky);
   const std::string text = summarize_failure(run.cases[0], "out/1");
   EXPECT_THAT(text, ::testing::StartsWith(
@@ -161,8 +162,8 @@ TEST(Explain, OfAFlakyAttemptTheFailedTryAnswers) {
   AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
   good.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
   good.marks = {Mark::kFlaky};
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), good,
-                                    concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), good,
+                                       concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
   const std::string text = summarize_failure(run.cases[0], "out/1");
   EXPECT_THAT(text,
               ::testing::StartsWith("whose problem: code\nwhat:          pass only when its framework ran "
@@ -188,7 +189,8 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
                    812,
                    {},
                    StackFrame{"step", "/src/a.py:3"}};
-  const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
   EXPECT_EQ(
       summarize_failure(run.cases[0]),
       "whose problem: code\n"
@@ -209,7 +211,8 @@ TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
                              .line = "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.",
                              .next = "Reboot the node.",
                              .others = {"cuda:719"}};
-  const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
   EXPECT_THAT(summarize_failure(run.cases[0]),
               ::testing::StartsWith("whose problem: machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
                                     "(PCI:0000:03:00): 79, GPU has fallen off the bus.\n"
@@ -220,11 +223,11 @@ TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
 TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
-  ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  ResolvedRun run = resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_EQ(run.cases[0].problem, Blame::kSetup);
-  run =
-      model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed,
-                concluded("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}})});
+  run = resolved_of(
+      {plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed,
+       concluded("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}})});
   EXPECT_EQ(run.cases[0].problem, Blame::kMachine) << "the case ended otherwise than its attempt";
   EXPECT_EQ(run.cases[0].diagnosis, nullptr);
 }
@@ -236,7 +239,8 @@ TEST(Explain, APlainFailureNeedsNoSecondLine) {
                                .problem = Blame::kCode,
                                .where = "outcome",
                                .next = "Look at the first failed expectation."};
-  const ResolvedRun run = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_THAT(summarize_failure(run.cases[0]), ::testing::StartsWith("whose problem: code\nwhat: "));
 }
 
@@ -245,7 +249,7 @@ TEST(Explain, TheProblemHasAName) {
   const auto words_of = [&failed](Blame problem, const Culprit& culprit) {
     failed.diagnosis = Diagnosis{.problem = problem, .culprit = culprit, .where = "outcome"};
     const ResolvedRun run =
-        model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+        resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
     const std::string text = summarize_failure(run.cases[0]);
     return text.substr(0, text.find('\n'));
   };
@@ -274,7 +278,7 @@ TEST(Explain, TheCulpritIsNoPartOfTheCause) {
   for (const char* version : {"26.31", "26.32"}) {
     failed.diagnosis->culprit = Culprit{"driver", "Level Zero driver", version};
     const ResolvedRun run =
-        model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+        resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
     keys.insert(cause_key(run.cases[0]));
     causes.insert(cause_text(run.cases[0].diagnosis));
   }
@@ -290,13 +294,13 @@ TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
   AttemptEnded good = ended("memory.xpu/A.B", {Outcome::kPass, ""});
   good.attempt = 2;
   const ResolvedRun run =
-      model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
-                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kDeviceSuspect})});
+      resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
+                   concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {Mark::kDeviceSuspect})});
   EXPECT_EQ(problem_text(run.cases[0]), "machine (the device: Card)");
 }
 
 TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
-  const ResolvedRun run = model_of(rich_journal());
+  const ResolvedRun run = resolved_of(rich_journal());
   int bad = 0;
   for (const ResolvedCase& test : run.cases) {
     if (!is_bad(test.verdict.outcome)) continue;

@@ -8,7 +8,6 @@
 #include "harness/core/duration.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
-#include "harness/core/words.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

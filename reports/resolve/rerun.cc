@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "harness/core/text.h"
@@ -193,9 +193,9 @@ void add_variable(const std::string& name, const std::string& value, std::vector
 }
 
 // What Intel's cards with several tiles looked like, where the configuration did not say it but the caller.
-void add_hierarchy(const ResolvedRun& run, const ResolvedCase& test, std::vector<std::string>& environment) {
+void add_hierarchy(const ResolvedCase& test, std::vector<std::string>& environment) {
   if (test.attempts.empty()) return;
-  for (const EnvironmentVariable& variable : run.environment(test.attempts.front())) {
+  for (const EnvironmentVariable& variable : test.attempts.front().environment()) {
     const bool is_unusual = variable.value && *variable.value != kUsualHierarchy;
     if (variable.name == kHierarchy && is_unusual) add_variable(variable.name, *variable.value, environment);
   }
@@ -221,7 +221,7 @@ std::vector<std::string> variables_of(const ResolvedRun& run, const std::vector<
     }
   }
   for (const std::string& id : case_ids.empty() ? all_ids(run) : case_ids) {
-    if (const ResolvedCase* test = run.find(id)) add_hierarchy(run, *test, environment);
+    if (const ResolvedCase* test = run.find(id)) add_hierarchy(*test, environment);
   }
   for (const NarrowingVariable& variable : plan.narrowed.variables) {
     const bool is_wanted = suites.empty() || suites.contains(variable.suite);
@@ -348,6 +348,24 @@ RerunCommand rerun_of(const ResolvedRun& run, const std::vector<std::string>& ca
   if (const auto& shard = run.plan.shard; shard && case_ids.empty() && !part)
     add_words(again.words, {fmt::format("--shard={}/{}", shard->index, shard->count)});
   return again;
+}
+
+std::optional<SharedProcess> shared_process_of(const ResolvedRun& run, const std::string& case_id) {
+  const ResolvedCase* test = run.find(case_id);
+  for (const Attempt& attempt : test != nullptr ? std::span(test->attempts) : std::span<const Attempt>()) {
+    if (!attempt.end || attempt.start.log.empty()) continue;
+    bool is_shared = false;
+    SharedProcess shared{.was_bad = is_bad(verdict_of(attempt).outcome)};
+    for (const ResolvedCase& other : run.cases) {
+      const auto beside = std::ranges::find(other.attempts, attempt.start.log,
+                                            [](const Attempt& each) { return each.start.log; });
+      if (&other == test || beside == other.attempts.end()) continue;
+      is_shared = true;
+      if (beside->start.at_ms <= attempt.start.at_ms) shared.before.push_back(other.planned.id);
+    }
+    if (is_shared) return shared;
+  }
+  return std::nullopt;
 }
 
 std::string command_of_part(const ResolvedRun& run, const std::string& directory) {

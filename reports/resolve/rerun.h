@@ -1,6 +1,7 @@
 // The command that runs cases of a run again. Each red case shows it, and `proctor rerun` executes it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,13 @@ enum class RerunOn {
 };
 RerunCommand rerun_of(const ResolvedRun& run, const std::vector<std::string>& case_ids,
                       RerunOn on = RerunOn::kSame);
+
+// The first attempt of a case that shared its process with others, and the cases that began in that process before it.
+struct SharedProcess {
+  bool was_bad = false;
+  std::vector<std::string> before{};  // empty: it was the first
+};
+std::optional<SharedProcess> shared_process_of(const ResolvedRun& run, const std::string& case_id);
 
 // The devices of all attempts of a case, in the order of their first use.
 std::vector<std::string> devices_of(const ResolvedCase& test);

@@ -19,7 +19,7 @@ using ::testing::UnorderedElementsAre;
 std::string command_of(std::vector<std::string> command_line, const std::string& id = "memory.xpu/A.B") {
   RunPlanned plan = plan_of({planned(id)});
   plan.command_line = std::move(command_line);
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   return run.cases[0].rerun_command();
 }
 
@@ -65,7 +65,7 @@ TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
 RerunCommand again_of(std::vector<std::string> command_line, const std::vector<std::string>& ids) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
   plan.command_line = std::move(command_line);
-  return rerun_of(model_of({plan}), ids);
+  return rerun_of(resolved_of({plan}), ids);
 }
 
 TEST(RerunCommand, OfTheWholeRunKeepsItsSelection) {
@@ -110,7 +110,7 @@ ResolvedRun model_on(const std::vector<std::vector<std::string>>& devices,
       events.emplace_back(start);
     }
   }
-  return model_of(events);
+  return resolved_of(events);
 }
 
 std::string words_of(const ResolvedRun& run, const std::vector<std::string>& ids,
@@ -146,7 +146,7 @@ TEST(RerunCommand, NamesNoDeviceWhereASimulationHasNoOther) {
   AttemptStarted start;
   start.case_id = "s/a";
   start.devices = {"xpu-sim:0"};
-  EXPECT_EQ(words_of(model_of({plan, start}), {"s/a"}), "proctor run --sim xpu:1x1 --case s/a");
+  EXPECT_EQ(words_of(resolved_of({plan, start}), {"s/a"}), "proctor run --sim xpu:1x1 --case s/a");
 }
 
 // ---- The caller's variables ----
@@ -160,7 +160,7 @@ TEST(RerunCommand, TakesTheCallersVariablesAlong) {
                            {{"s", "xpu", "GTEST_FILTER", "A*", "caller", ""},
                             {"s", "xpu", "OF_SUITE", "1", "suite", ""},
                             {"other", "xpu", "PYTEST_ADDOPTS", "-x", "caller", ""}}};
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   EXPECT_THAT(rerun_of(run, {"s/a"}).environment, ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*"));
   EXPECT_THAT(rerun_of(run, {}).environment,
               ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*", "PYTEST_ADDOPTS=-x"));
@@ -182,7 +182,7 @@ TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
   plan.command_line = {"proctor", "run", "memory", "--sim", "xpu:2x2"};
   plan.stack.emplace_back(kSimFaultsEntry, "memory.corrupt_copy:at=17;copy.short");
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   EXPECT_EQ(
       run.cases[0].rerun_command(),
       "PROCTOR_SIM_FAULTS='memory.corrupt_copy:at=17;copy.short' proctor run memory --sim xpu:2x2 --case "
@@ -199,7 +199,7 @@ TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
   plan.exec = true;
   plan.command_line = {"proctor",    "exec", "--gpus", "1",      "--out", "here", "--junit=x.xml",
                        "--deadline", "5m",   "--",     "pytest", "--out", "mine"};
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   EXPECT_EQ(run.cases[0].rerun_command(), "proctor exec --gpus 1 --deadline 5m -- pytest --out mine");
 }
 
@@ -207,7 +207,7 @@ TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.command_line = {"proctor", "run",     "-q",    "--show-output", "all",    "--durations=3",
                        "-v",      "--color", "never", "--sim",         "xpu:1x1"};
-  const ResolvedRun run = model_of({plan});
+  const ResolvedRun run = resolved_of({plan});
   EXPECT_EQ(run.cases[0].rerun_command(), "proctor run --sim xpu:1x1 --case s/a");
 }
 
@@ -218,7 +218,7 @@ TEST(RerunCommand, KeepsTheBytesOfItsWords) {
       Narrowed{.options = {}, .variables = {{.name = "GTEST_FILTER", .value = "\xe9*", .by = "caller"}}};
   const auto event = parse_json_line(to_json_line(plan));
   ASSERT_TRUE(event && *event);
-  const ResolvedRun run = model_of({**event});
+  const ResolvedRun run = resolved_of({**event});
   const RerunCommand again = rerun_of(run, {});
   EXPECT_EQ(again.words, plan.command_line);
   EXPECT_THAT(again.environment, ElementsAre("GTEST_FILTER=\xe9*"));
@@ -242,7 +242,7 @@ TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
                                   .marks = {Mark::kFlaky, Mark::kOrderDependent},
                                   .known_failure = {},
                                   .note = {}});
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   const std::string begin = "proctor rerun here --bisect ";
   EXPECT_EQ(run.cases[0].rerun_command(), begin + "s/a");
   EXPECT_EQ(run.cases[1].rerun_command(), begin + "'s/it'\\''s'");
@@ -259,13 +259,41 @@ TEST(RerunCommand, IsMadeOnceForASuite) {
     for (const char* subcommand : {"run", "rerun"}) {
       plan.exec = exec;
       plan.command_line = {"proctor", subcommand, "--config", "m/a", "--", "./m/a", "--case", "s/a"};
-      const ResolvedRun run = model_of({plan});
+      const ResolvedRun run = resolved_of({plan});
       for (const ResolvedCase& test : run.cases) {
         EXPECT_EQ(test.rerun_command(), command_text(rerun_of(run, {test.planned.id}), plan.directory))
             << test.planned.id;
       }
     }
   }
+}
+
+TEST(SharedProcess, HasTheCasesThatBeganInItBefore) {
+  std::vector<Event> events = {
+      plan_of({planned("s/c"), planned("s/a"), planned("s/b"), planned("s/later"), planned("s/alone")})};
+  const auto add = [&](const std::string& id, const std::string& log, std::int64_t at_ms, Outcome outcome) {
+    AttemptStarted start = started(id);
+    start.log = log;
+    start.at_ms = at_ms;
+    events.emplace_back(start);
+    AttemptEnded end = ended(id, {outcome, {}});
+    end.output.log = log;
+    events.emplace_back(end);
+  };
+  add("s/a", "logs/1", 10, Outcome::kPass);
+  add("s/b", "logs/1", 20, Outcome::kPass);
+  add("s/c", "logs/1", 30, Outcome::kFail);
+  add("s/later", "logs/1", 40, Outcome::kPass);
+  add("s/alone", "logs/2", 5, Outcome::kPass);
+  const ResolvedRun run = resolved_of(events);
+  const auto shared = shared_process_of(run, "s/c");
+  ASSERT_TRUE(shared);
+  EXPECT_TRUE(shared->was_bad);
+  EXPECT_THAT(shared->before, ElementsAre("s/a", "s/b"));
+  ASSERT_TRUE(shared_process_of(run, "s/a"));
+  EXPECT_THAT(shared_process_of(run, "s/a")->before, IsEmpty());
+  EXPECT_FALSE(shared_process_of(run, "s/alone"));
+  EXPECT_FALSE(shared_process_of(run, "s/unknown"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -13,6 +14,21 @@ namespace {
 const Verdict kNoEnd{Outcome::kNotrun, Reason::kInterrupted};
 
 }  // namespace
+
+std::vector<EnvironmentVariable> Attempt::environment() const {
+  return unpack_environment(packed_environment, common->words);
+}
+
+TelemetryInfo Attempt::telemetry() const { return unpack_telemetry(packed_telemetry, common->words); }
+
+std::vector<const PlannedDevice*> Attempt::devices() const {
+  std::vector<const PlannedDevice*> known;
+  for (const std::string& id : start.devices) {
+    const auto device = std::ranges::find(common->devices, id, &PlannedDevice::id);
+    if (device != common->devices.end()) known.push_back(&*device);
+  }
+  return known;
+}
 
 const Verdict& verdict_of(const Attempt& attempt) { return attempt.end ? attempt.end->verdict : kNoEnd; }
 
@@ -58,17 +74,8 @@ std::string RerunLine::of(const std::string& case_id) const {
 }
 
 std::string_view to_string(Suspect suspect) {
-  switch (suspect) {
-    case Suspect::kNone:
-      return "none";
-    case Suspect::kCode:
-      return "code";
-    case Suspect::kDevice:
-      return "device";
-    case Suspect::kUnclear:
-      return "unclear";
-  }
-  return "unclear";
+  constexpr std::array<std::string_view, 4> kNames = {"none", "code", "device", "unclear"};
+  return kNames[static_cast<std::size_t>(suspect)];
 }
 
 }  // namespace proctor

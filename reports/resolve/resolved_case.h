@@ -7,19 +7,31 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/events.h"
 #include "harness/core/failure_rate.h"
 #include "harness/core/outcome_meaning.h"
+#include "reports/resolve/packed.h"
 
 namespace proctor {
 
+// What the attempts of a run have in common. It stays where it is when the run is moved.
+struct CommonFacts {
+  PackedWords words{};
+  // Of RunPlanned.
+  std::span<const PlannedDevice> devices{};
+  std::span<const std::pair<std::string, std::string>> stack{};
+};
+
 // Its records do not repeat what is elsewhere: the case is that of the ResolvedCase, the log is that of `start`, variables
-// and telemetry are ResolvedRun::environment() and telemetry(). They would double the memory of 100,000 cases.
+// and telemetry are packed. They would double the memory of 100,000 cases.
 struct Attempt {
+  const CommonFacts* common = nullptr;  // never null in a run
   AttemptStarted start{};
   std::optional<AttemptEnded> end{};
   std::string packed_environment{};
@@ -29,6 +41,11 @@ struct Attempt {
   // What happened, in one line of at most 200 bytes: the first failed expectation, or "killed by signal 11 (SIGSEGV); last
   // step ...". Empty in a case that simply passed.
   std::string headline{};
+
+  std::vector<EnvironmentVariable> environment() const;
+  TelemetryInfo telemetry() const;
+  // Its devices, in its order, without those that the plan does not describe.
+  std::vector<const PlannedDevice*> devices() const;
 };
 
 // Returns the verdict of an attempt. An attempt without an end record is notrun(interrupted).

@@ -58,14 +58,6 @@ bool ResolvedRun::warned_of_machine() const {
                              [](const Warning& warning) { return is_machine_warning(warning.code); });
 }
 
-std::vector<EnvironmentVariable> ResolvedRun::environment(const Attempt& attempt) const {
-  return unpack_environment(attempt.packed_environment, words);
-}
-
-TelemetryInfo ResolvedRun::telemetry(const Attempt& attempt) const {
-  return unpack_telemetry(attempt.packed_telemetry, words);
-}
-
 std::vector<std::string> cases_left_by(const ResolvedRun& run) {
   std::vector<std::string> left;
   for (const ResolvedCase& test : run.cases) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,6 @@
 
 #include "harness/core/events.h"
 #include "harness/core/exit_code.h"
-#include "reports/resolve/packed.h"
 #include "reports/resolve/resolved_case.h"
 
 namespace proctor {
@@ -162,7 +162,7 @@ struct ResolvedRun {
   std::int64_t elapsed_ms = 0;              // from the start of the run to the newest record
   std::map<std::string, CasePast> pasts{};  // by case; empty: the run had no history
   std::map<std::string, ProgramRead> programs{};
-  PackedWords words{};
+  std::unique_ptr<CommonFacts> common = std::make_unique<CommonFacts>();
   std::vector<std::uint32_t> by_id{};  // positions of `cases`, sorted by id
 
   // ---- what follows ----
@@ -200,8 +200,6 @@ struct ResolvedRun {
   ProgramRead program_read(const PlannedSuite& suite) const;
   bool warned_of(WarningCode code) const;
   bool warned_of_machine() const;  // by a warning for which is_machine_warning()
-  std::vector<EnvironmentVariable> environment(const Attempt& attempt) const;
-  TelemetryInfo telemetry(const Attempt& attempt) const;
 };
 
 // Returns the ids of the cases that the run left, in the planned order.

@@ -91,7 +91,7 @@ ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& 
   events[0] = std::move(plan);
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   events.insert(events.end(), more.begin(), more.end());
-  return model_of(events);
+  return resolved_of(events);
 }
 
 TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
@@ -101,18 +101,18 @@ TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
       plan.no_device_for = "cuda";
       plan.allow_no_device = allowed;
       plan.min_executed = min_executed;
-      const ResolvedRun model =
-          model_of({plan, concluded("s/a", {Outcome::kSkip, Reason::kNoDevice}), RunEnded{"x", 1}});
-      EXPECT_EQ(model.exit_code, allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
-      const bool green = junit_run(model).find(R"(failures="0" errors="0">)") < 300;
-      EXPECT_EQ(green, model.exit_code == 0);
+      const ResolvedRun run =
+          resolved_of({plan, concluded("s/a", {Outcome::kSkip, Reason::kNoDevice}), RunEnded{"x", 1}});
+      EXPECT_EQ(run.exit_code, allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
+      const bool green = junit_run(run).find(R"(failures="0" errors="0">)") < 300;
+      EXPECT_EQ(green, run.exit_code == 0);
     }
   }
 }
 
 // Of the root element.
-bool is_green_in_junit(const ResolvedRun& model) {
-  return junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+bool is_green_in_junit(const ResolvedRun& run) {
+  return junit_run(run).find(R"(failures="0" errors="0">)") < 300;
 }
 
 TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
@@ -187,19 +187,19 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
     plan.vendors_here = row.vendors;
     plan.fail_on_skip = row.fail_on_skip;
     if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
-    const ResolvedRun model = model_of(
+    const ResolvedRun run = resolved_of(
         {plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});
-    EXPECT_EQ(!model.open_skips.empty(), row.incomplete);
-    EXPECT_TRUE(!row.incomplete || model.exit_code == 3);
-    EXPECT_EQ(model.exit_code == 0, is_green_in_junit(model));
+    EXPECT_EQ(!run.open_skips.empty(), row.incomplete);
+    EXPECT_TRUE(!row.incomplete || run.exit_code == 3);
+    EXPECT_EQ(run.exit_code == 0, is_green_in_junit(run));
   }
 }
 
 TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
   for (const WarningCode changed : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
     const auto code = [&](Outcome outcome) {
-      return model_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
-                       concluded("s/0", {outcome, ""}), Warning{changed, "..."}})
+      return resolved_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
+                          concluded("s/0", {outcome, ""}), Warning{changed, "..."}})
           .exit_code;
     };
     EXPECT_EQ(code(Outcome::kPass), 75) << to_string(changed);
@@ -231,7 +231,7 @@ ResolvedRun run_with_marks(std::size_t flaky, std::size_t of, bool passes, int b
   plan.flaky_budget = budget;
   events.front() = plan;
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-  return model_of(events);
+  return resolved_of(events);
 }
 
 int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, Mark mark = Mark::kFlaky) {
@@ -254,8 +254,8 @@ TEST(ExitCode, TheOptionThatAllowsFlakyCasesIsTheLeastThatDoes) {
                                           {3, 4, false},
                                           {3, 100, true},
                                           {7, 300, true}}) {
-    const ResolvedRun model = run_with_marks(count, of, passes, 0);
-    const std::string option = model.flaky_cases.option;
+    const ResolvedRun run = run_with_marks(count, of, passes, 0);
+    const std::string option = run.flaky_cases.option;
     constexpr std::string_view kBefore = "--flaky pass:";
     ASSERT_TRUE(option.starts_with(kBefore) && option.ends_with('%')) << option;
     const int allowed = std::stoi(option.substr(kBefore.size()));
@@ -269,24 +269,24 @@ TEST(ExitCode, ASuspectDeviceIsTheMachines) {
 }
 
 TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
-  EXPECT_EQ(model_of({plan_of({planned("s/a")}), started("s/a")}).exit_code, 3);
-  EXPECT_EQ(model_of({}).exit_code, 3);
+  EXPECT_EQ(resolved_of({plan_of({planned("s/a")}), started("s/a")}).exit_code, 3);
+  EXPECT_EQ(resolved_of({}).exit_code, 3);
 }
 
 // Also where it was killed after its last case, while it wrote what it had still to say: in every format.
 TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
   std::vector<Event> good = {plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kPass, ""}),
                              concluded("s/a", {Outcome::kPass, ""})};
-  ResolvedRun model = model_of(good);
-  EXPECT_EQ(model.exit_code, 3);
-  EXPECT_EQ(model.verdict, "interrupted");
-  EXPECT_FALSE(is_green_in_junit(model));
-  EXPECT_THAT(summary_markdown(model), ::testing::Not(::testing::HasSubstr("GREEN")));
+  ResolvedRun run = resolved_of(good);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.verdict, "interrupted");
+  EXPECT_FALSE(is_green_in_junit(run));
+  EXPECT_THAT(summary_markdown(run), ::testing::Not(::testing::HasSubstr("GREEN")));
   good.emplace_back(RunEnded{"2026-01-31T12:00:01Z", 1000});
-  model = model_of(good);
-  EXPECT_EQ(model.exit_code, 0);
-  EXPECT_EQ(model.verdict, "green");
-  EXPECT_TRUE(is_green_in_junit(model));
+  run = resolved_of(good);
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.verdict, "green");
+  EXPECT_TRUE(is_green_in_junit(run));
 }
 
 TEST(ExitCode, AShellSeesTheSignal) {

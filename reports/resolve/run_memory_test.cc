@@ -17,12 +17,12 @@ TEST(RunMemory, ResolvesWhatHappenedAndWhatFollows) {
   std::vector<Event> events = rich_journal();
   RunMemory memory;
   for (const Event& event : events) memory.on(event);
-  EXPECT_EQ(report_json(memory.resolve()), report_json(model_of(events)));
+  EXPECT_EQ(report_json(memory.resolve()), report_json(resolved_of(events)));
   EXPECT_EQ(memory.elapsed_ms(), memory.resolve().elapsed_ms);
   EXPECT_EQ(memory.was_stopped(), memory.resolve().stop.has_value());
   events.emplace_back(Warning{WarningCode::kReportLost, "a disk was full"});
   memory.on(events.back());
-  EXPECT_EQ(report_json(memory.resolve()), report_json(model_of(events)));
+  EXPECT_EQ(report_json(memory.resolve()), report_json(resolved_of(events)));
 }
 
 TEST(RunMemory, ALateRecordChangesTheExitCode) {

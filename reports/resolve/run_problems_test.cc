@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "reports/formats/junit.h"
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -22,7 +21,7 @@ ResolvedRun good_run(const std::vector<Event>& more, RunPlanned plan = plan_of({
                                concluded("s/a", kPassed)};
   events.insert(events.end(), more.begin(), more.end());
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
-  return model_of(events);
+  return resolved_of(events);
 }
 
 std::vector<std::string> names_of(const ResolvedRun& run) {
@@ -90,8 +89,8 @@ TEST(RunProblems, NamesSkipsWithoutADevice) {
       PlannedSuite{.name = plan.cases[0].suite, .backend = plan.cases[0].backend, .kind = "pytest"}};
   plan.vendors_here = {"cuda"};
   const ResolvedRun run =
-      model_of({plan, concluded("s/a", kPassed), ended("s/a", kPassed),
-                concluded("s/b", {Outcome::kSkip, {Reason::kFramework, "no CUDA"}}), RunEnded{"x", 1}});
+      resolved_of({plan, concluded("s/a", kPassed), ended("s/a", kPassed),
+                   concluded("s/b", {Outcome::kSkip, {Reason::kFramework, "no CUDA"}}), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(run), ElementsAre("skipped"));
   EXPECT_THAT(run.problems[0].message, HasSubstr("Add --gpus 1, or --gpus 0 if it needs none"));
   EXPECT_EQ(run.shell_exit_code, 3);
@@ -101,10 +100,10 @@ TEST(RunProblems, NamesSkipsWithoutADevice) {
 TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
   auto elsewhere = started("s/a", 2);
   elsewhere.devices = {"xpu:1"};
-  const ResolvedRun run =
-      model_of({plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, {Reason::kExit, 1}}),
-                AttemptSuspected{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"}, elsewhere,
-                ended("s/a", kPassed, 2), concluded("s/a", kPassed), RunEnded{"x", 1}});
+  const ResolvedRun run = resolved_of(
+      {plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, {Reason::kExit, 1}}),
+       AttemptSuspected{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"}, elsewhere, ended("s/a", kPassed, 2),
+       concluded("s/a", kPassed), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(run), ElementsAre("device_suspect"));
   EXPECT_THAT(run.problems[0].message,
               HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found unhealthy"));

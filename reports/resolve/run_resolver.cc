@@ -93,6 +93,8 @@ void RunResolver::add(const RunPlanned& plan) {
   run_.cases.reserve(run_.plan.cases.size());
   for (PlannedCase& planned : run_.plan.cases) run_.cases.push_back({.planned = std::move(planned)});
   run_.plan.cases = {};
+  run_.common->devices = run_.plan.devices;
+  run_.common->stack = run_.plan.stack;
   index_cases();
 }
 
@@ -131,8 +133,8 @@ void RunResolver::add(const AttemptStarted& start) {
   run_.elapsed_ms = std::max(run_.elapsed_ms, start.at_ms);
   ResolvedCase* test = planned_case(start.case_id);
   if (test == nullptr) return;
-  Attempt& attempt = test->attempts.emplace_back(Attempt{.start = start});
-  attempt.packed_environment = pack(start.environment, run_.words);
+  Attempt& attempt = test->attempts.emplace_back(Attempt{.common = run_.common.get(), .start = start});
+  attempt.packed_environment = pack(start.environment, run_.common->words);
   attempt.start.environment = {};
   release(attempt.start.case_id);
   confirm_alone(test->attempts);
@@ -148,7 +150,7 @@ void RunResolver::add(const AttemptEnded& end) {
   Attempt* attempt = open != test->attempts.end() ? &*open : nullptr;
   if (attempt == nullptr) {  // its start was lost (a full disk), or it could not be started
     AttemptStarted start{{}, end.attempt, end.repeat, end.at_ms - end.duration_ms, {}, end.output.log, {}};
-    attempt = &test->attempts.emplace_back(Attempt{.start = std::move(start)});
+    attempt = &test->attempts.emplace_back(Attempt{.common = run_.common.get(), .start = std::move(start)});
   }
   if (!end.evidence.core.file.empty()) {  // a run keeps one core of each case
     for (Attempt& earlier : test->attempts) {
@@ -157,7 +159,7 @@ void RunResolver::add(const AttemptEnded& end) {
   }
   attempt->end = end;
   attempt->start.log = end.output.log;  // "" of one that has none after all
-  attempt->packed_telemetry = pack(end.telemetry, run_.words);
+  attempt->packed_telemetry = pack(end.telemetry, run_.common->words);
   attempt->end->telemetry = {};
   release(attempt->end->case_id);
   release(attempt->end->output.log);

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -25,7 +24,7 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
   RunPlanned plan = plan_of({one});
   plan.strict = strict;
   events.insert(events.begin(), plan);
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   return run.cases.at(0).verdict;
 }
 
@@ -114,7 +113,7 @@ TEST(ResolvedRun, AnAttemptOnASickDeviceDecidesNothing) {
   events.insert(events.begin(), plan_of({planned("s/a")}));
   events.push_back(sick);  // said twice
   events.push_back(concluded("s/a", kPass));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kDeviceSuspect));
   EXPECT_TRUE(is_suspect(run.cases[0].attempts[0]));
 }
@@ -123,7 +122,7 @@ TEST(ResolvedRun, MarksAreSortedAndOnce) {
   AttemptEnded end = ended("s/a", kPass);
   end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnproven};  // the last one is no mark of a case
   const ResolvedRun run =
-      model_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
+      resolved_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
 }
 
@@ -135,8 +134,8 @@ TEST(ResolvedRun, AReportedFailureOfAnUnprovenAttemptCountsIfItsCaseIsFlakyOrBad
   AttemptEnded silent = ended("s/a", kFail);
   silent.marks = {Mark::kUnproven};
   const auto counted = [](const AttemptEnded& first, const CaseEnded& end) {
-    const ResolvedRun run = model_of({plan_of({planned("s/a")}), started("s/a"), first, started("s/a", 2),
-                                      ended("s/a", end.verdict, 2), end});
+    const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), first, started("s/a", 2),
+                                         ended("s/a", end.verdict, 2), end});
     return counts(run.cases[0].attempts[0]);
   };
   EXPECT_TRUE(counted(reported, concluded("s/a", kPass, {Mark::kFlaky})));
@@ -152,16 +151,17 @@ TEST(ResolvedRun, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {
     start.shared = shared;
     return start;
   };
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), attempt(1, true), attempt(2, false),
-                                    attempt(1, true, 2), attempt(3, true)});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), attempt(1, true), attempt(2, false),
+                                       attempt(1, true, 2), attempt(3, true)});
   std::vector<bool> confirmed;
   for (const Attempt& each : run.cases[0].attempts) confirmed.push_back(each.confirmed_alone);
   EXPECT_THAT(confirmed, ElementsAre(true, false, false, true)) << "the third is of another repeat";
 }
 
 TEST(ResolvedRun, RecordsThatDoNotBelongAreWarnings) {
-  const ResolvedRun run = model_of({plan_of({planned("s/a"), planned("s/a")}), started("s/b"),
-                                    ended("s/b", kPass), concluded("s/b", kPass), plan_of({planned("s/c")})});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("s/a"), planned("s/a")}), started("s/b"), ended("s/b", kPass),
+                   concluded("s/b", kPass), plan_of({planned("s/c")})});
   EXPECT_EQ(run.warnings.size(), 5u);
   EXPECT_EQ(run.summary.planned(), 1);
   EXPECT_NE(run.find("s/a"), nullptr);
@@ -169,7 +169,7 @@ TEST(ResolvedRun, RecordsThatDoNotBelongAreWarnings) {
 }
 
 TEST(ResolvedRun, AnEndWithoutAStartIsAnAttempt) {
-  const ResolvedRun run = model_of({plan_of({planned("s/a")}), ended("s/a", kFail)});
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), ended("s/a", kFail)});
   ASSERT_EQ(run.cases[0].attempts.size(), 1u);
   EXPECT_EQ(run.cases[0].attempts[0].start.at_ms, 100);
 }
@@ -185,7 +185,7 @@ TEST(ResolvedRun, KeepsOutputOfBadAttemptsOnlyAndOnlySoMuch) {
     events.push_back(std::move(end));
   }
   events[0] = plan_of(std::move(cases));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   std::size_t kept = 0;
   for (const ResolvedCase& test : run.cases) kept += test.attempts[0].end->output.stdout_tail.size() * 2;
   EXPECT_THAT(run.cases[0].attempts[0].end->output.stdout_tail, IsEmpty());
@@ -205,7 +205,7 @@ TEST(ResolvedRun, ACaseHasTheCoreOfItsLastCrash) {
   crash("a/x", 2);
   events.push_back(started("a/x", 3));
   events.push_back(ended("a/x", {Outcome::kPass, ""}, 3));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   std::vector<std::string> cores;
   for (const ResolvedCase& test : run.cases) {
     for (const Attempt& attempt : test.attempts) cores.push_back(attempt.end->evidence.core.file);
@@ -238,12 +238,12 @@ TEST(ResolvedRun, SimulatedIsWhatDidNotRunOnHardware) {
   plan.devices.push_back({"xpu-sim:0", "xpu", "Card", true});
   AttemptStarted on_sim = started("s/b");
   on_sim.devices = {"xpu-sim:0"};
-  const ResolvedRun mixed = model_of({plan, started("s/a"), on_sim});
+  const ResolvedRun mixed = resolved_of({plan, started("s/a"), on_sim});
   EXPECT_TRUE(mixed.simulated);
   EXPECT_FALSE(mixed.cases[0].simulated);
   EXPECT_TRUE(mixed.cases[1].simulated);
   EXPECT_TRUE(mixed.cases[2].simulated) << "no device tells, so it is no evidence";
-  const ResolvedRun real = model_of({plan_of({planned("s/a")})});
+  const ResolvedRun real = resolved_of({plan_of({planned("s/a")})});
   EXPECT_FALSE(real.simulated);
   EXPECT_FALSE(real.cases[0].simulated);
 }
@@ -324,7 +324,7 @@ TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
   write_file(dir.path() / "j", journal_text(rich_journal()));
   const auto loaded = load_journal(dir.path() / "j");
   ASSERT_TRUE(loaded) << loaded.error().what;
-  const ResolvedRun live = model_of(rich_journal());
+  const ResolvedRun live = resolved_of(rich_journal());
   EXPECT_EQ(loaded->summary.counts, live.summary.counts);
   EXPECT_EQ(loaded->warnings.size(), live.warnings.size());
 }

@@ -1,7 +1,5 @@
 #include "reports/resolve/run_results.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -11,7 +9,6 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/regular_file.h"
-#include "harness/core/words.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/rerun.h"
 

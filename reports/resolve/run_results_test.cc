@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reports/resolve/run_end.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -16,7 +15,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(RunResultsTest, EachCaseIsThereOnceWithTheVerdictOfTheModel) {
-  const ResolvedRun run = model_of(rich_journal());
+  const ResolvedRun run = resolved_of(rich_journal());
   const RunResults results = results_of(run);
   ASSERT_THAT(results.cases, SizeIs(run.cases.size()));
   for (const CaseResult& result : results.cases) {
@@ -39,7 +38,7 @@ TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
   }
   events.emplace_back(started("a/three"));
   events.emplace_back(ended("a/three", {Outcome::kPass, ""}));
-  const RunResults results = results_of(model_of(events));
+  const RunResults results = results_of(resolved_of(events));
   ASSERT_THAT(results.causes, SizeIs(1));
   EXPECT_EQ(results.cases[0].cause, results.cases[1].cause);
   EXPECT_EQ(results.cases[2].cause, kNoCause);
@@ -54,7 +53,7 @@ TEST(RunResultsTest, TheWordsOfACaseAreItsOwn) {
     events.emplace_back(started(bad.case_id));
     events.emplace_back(bad);
   }
-  const RunResults results = results_of(model_of(events));
+  const RunResults results = results_of(resolved_of(events));
   ASSERT_THAT(results.causes, SizeIs(1));
   EXPECT_EQ(words_of(results, results.cases[0]), "wrong at 137");
   EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
@@ -69,7 +68,7 @@ TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
                     {.id = "cuda:GPU-3", .backend = "cuda", .name = "A"}};
     AttemptStarted start = started("a/one");
     start.devices = {device};
-    return results_of(model_of({plan, start, ended("a/one", {Outcome::kPass, ""})})).variants;
+    return results_of(resolved_of({plan, start, ended("a/one", {Outcome::kPass, ""})})).variants;
   };
   EXPECT_EQ(variants_with("cuda:GPU-1"), variants_with("cuda:GPU-2"));
   ASSERT_THAT(variants_with("cuda:GPU-1"), SizeIs(1));
@@ -78,9 +77,9 @@ TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
 
 TEST(RunResultsTest, ASimulatedResultIsOfAnotherVariant) {
   RunPlanned plan = plan_of({planned("a/one")});
-  const auto real = results_of(model_of({plan})).variants;
+  const auto real = results_of(resolved_of({plan})).variants;
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
-  EXPECT_NE(results_of(model_of({plan})).variants, real);
+  EXPECT_NE(results_of(resolved_of({plan})).variants, real);
 }
 
 TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
@@ -92,7 +91,7 @@ TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}};
   const auto names = [&] {
     std::vector<std::string> texts;
-    for (const StackFact& fact : results_of(model_of({plan})).stack)
+    for (const StackFact& fact : results_of(resolved_of({plan})).stack)
       texts.push_back(fact.name + (fact.absent ? " absent" : " " + *fact.value));
     return texts;
   };
@@ -121,9 +120,9 @@ TEST(RunResultsTest, HasTheDevicesOfEachHost) {
   first.devices = {"gpu-01/xpu:0"};
   AttemptStarted second = started("s/b");
   second.devices = {"gpu-01/xpu:0"};
-  const RunResults results = results_of(
-      model_of({plan, first, ended("s/a", {Outcome::kFail, ""}), second, ended("s/b", {Outcome::kPass, ""}),
-                DeviceHealth{"xpu:1", HealthFact::kDrained, "s/b", 8, 0, 0, "lost"}}));
+  const RunResults results = results_of(resolved_of(
+      {plan, first, ended("s/a", {Outcome::kFail, ""}), second, ended("s/b", {Outcome::kPass, ""}),
+       DeviceHealth{"xpu:1", HealthFact::kDrained, "s/b", 8, 0, 0, "lost"}}));
   ASSERT_EQ(results.devices.size(), 2u);
   EXPECT_EQ(results.devices[0].host, "gpu-01");
   EXPECT_EQ(results.devices[0].id, "xpu:0");

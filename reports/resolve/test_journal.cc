@@ -53,7 +53,7 @@ CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks) {
   return {id, std::move(verdict), std::move(marks), "", ""};
 }
 
-ResolvedRun model_of(const std::vector<Event>& events) {
+ResolvedRun resolved_of(const std::vector<Event>& events) {
   RunResolver run;
   for (const Event& event : events) run.on(event);
   return run.take();

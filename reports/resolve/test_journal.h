@@ -18,7 +18,7 @@ AttemptStarted started(const std::string& id, int attempt = 1, int repeat = 1);
 AttemptEnded ended(const std::string& id, Verdict verdict, int attempt = 1, int repeat = 1);
 CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks = {});
 
-ResolvedRun model_of(const std::vector<Event>& events);
+ResolvedRun resolved_of(const std::vector<Event>& events);
 std::string journal_text(const std::vector<Event>& events);
 
 // A journal with every outcome, and with attempts, retries, output, failures, strays, measures, marks and

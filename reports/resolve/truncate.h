@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,19 @@ std::string both_ends(std::string_view text, std::size_t limit);
 
 // The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
 std::string truncate(std::string_view text, std::size_t limit);
+
+// "a, b and 3 more": what `text_of` makes of the first `most` items.
+template <typename Items, typename TextOf = std::identity>
+std::string some_of(const Items& items, std::size_t most, const TextOf& text_of = {}) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& item : items) {
+    if (shown == most) return text + " and " + std::to_string(items.size() - most) + " more";
+    text += shown++ == 0 ? "" : ", ";
+    text += text_of(item);
+  }
+  return text;
+}
 
 inline constexpr std::size_t kShownHeadBytes = 16 * 1024;
 inline constexpr std::size_t kShownTailBytes = 48 * 1024;

@@ -4,11 +4,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <sstream>
 
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/failure_text.h"
@@ -57,8 +57,8 @@ std::string labelled(const std::string& label, const std::string& text) {
 std::string repeats_text(const ResolvedRun& run) {
   if (run.cases.empty() || run.plan.exclusion) return "";
   const int repeat = run.cases.front().planned.repeat;
-  const bool alike = std::ranges::all_of(
-      run.cases, [&](const ResolvedCase& record) { return record.planned.repeat == repeat; });
+  const bool alike =
+      std::ranges::all_of(run.cases, [&](const ResolvedCase& test) { return test.planned.repeat == repeat; });
   return alike && repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "";
 }
 
@@ -132,17 +132,8 @@ std::string Console::paint(const char* code, const std::string& text) const {
 }
 
 std::string Console::painted(const Verdict& verdict, const std::string& text) const {
-  switch (meaning_of(verdict).shade) {
-    case Shade::kGreen:
-      return paint(kGreen, text);
-    case Shade::kDim:
-      return paint(kDim, text);
-    case Shade::kYellow:
-      return paint(kYellow, text);
-    case Shade::kRed:
-      return paint(kRed, text);
-  }
-  return text;
+  constexpr std::array kCodes = {kGreen, kDim, kYellow, kRed};  // of each Shade
+  return paint(kCodes[static_cast<std::size_t>(meaning_of(verdict).shade)], text);
 }
 
 void Console::clear_status() {
@@ -419,8 +410,7 @@ void Console::show_causes(const std::vector<CauseGroup>& groups) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& cases = groups[i].cases;
     if (options_.verbose) {
-      for (const ResolvedCase* record : cases)
-        show_block({.cases = {record}, .is_moved = groups[i].is_moved});
+      for (const ResolvedCase* test : cases) show_block({.cases = {test}, .is_moved = groups[i].is_moved});
     } else if (i < kMaxExplained) {
       show_block(groups[i]);
     } else {
@@ -435,18 +425,18 @@ void Console::show_causes(const std::vector<CauseGroup>& groups) {
 
 void Console::show_block(const CauseGroup& group) {
   const std::vector<const ResolvedCase*>& alike = group.cases;
-  const ResolvedCase& record = *alike.front();
-  const Verdict verdict = record.verdict;
-  const bool flaky = record.flaky;
+  const ResolvedCase& test = *alike.front();
+  const Verdict verdict = test.verdict;
+  const bool flaky = test.flaky;
   print("");
   const std::string word = flaky ? "flaky" : group.is_moved ? "moved" : to_string(verdict);
-  const std::string past = alike.size() == 1 ? past_text(record) : age_of(group);
+  const std::string past = alike.size() == 1 ? past_text(test) : age_of(group);
   const bool is_good = flaky || group.is_moved;
-  print((is_good ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(record.planned.id) +
+  print((is_good ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(test.planned.id) +
         (past.empty() ? "" : "  " + (past.starts_with("NEW") ? paint(kRed, past) : past)));
-  show_message(record);
-  output_.write(answers_below_message(record, run_dir_from_here_));
-  show_output_of_failure(record);
+  show_message(test);
+  output_.write(answers_below_message(test, run_dir_from_here_));
+  show_output_of_failure(test);
   if (alike.size() == 1) return;
   std::string others;
   for (std::size_t i = 1; i < std::min(alike.size(), kMaxAlike + 1); ++i)
@@ -456,37 +446,37 @@ void Console::show_block(const CauseGroup& group) {
 }
 
 // The user's own words first.
-void Console::show_message(const ResolvedCase& record) {
-  for (const std::string& line : message_lines(record)) print("  " + line);
+void Console::show_message(const ResolvedCase& test) {
+  for (const std::string& line : message_lines(test)) print("  " + line);
 }
 
-void Console::show_output_of_failure(const ResolvedCase& record) {
-  const Attempt* attempt = record.telling;
+void Console::show_output_of_failure(const ResolvedCase& test) {
+  const Attempt* attempt = test.telling;
   if (attempt == nullptr || !attempt->end || options_.output != ShowOutput::kFailed) return;
   const LastLines last = output_of(attempt->start.log, kOutputLines + kBannerLines, kOutputBytes);
-  show_output(record.planned.id, own_lines(last, record, *attempt, kOutputLines));
+  show_output(test.planned.id, own_lines(last, test, *attempt, kOutputLines));
 }
 
 void Console::show_durations(const ResolvedRun& run) {
   std::vector<std::pair<std::int64_t, const ResolvedCase*>> cases;
-  for (const auto& record : run.cases) {
-    if (!record.attempts.empty()) cases.emplace_back(record.duration_ms, &record);
+  for (const auto& test : run.cases) {
+    if (!test.attempts.empty()) cases.emplace_back(test.duration_ms, &test);
   }
   std::ranges::stable_sort(cases, std::greater<>(), &std::pair<std::int64_t, const ResolvedCase*>::first);
   cases.resize(std::min(cases.size(), static_cast<std::size_t>(options_.durations)));
   if (cases.empty()) return;
   print("");
   print(cases.size() == 1 ? "the slowest case" : fmt::format("the {} slowest cases", cases.size()));
-  for (const auto& [duration, record] : cases)
-    print(duration_column(duration) + "  " + clean_text(record->planned.id));
+  for (const auto& [duration, test] : cases)
+    print(duration_column(duration) + "  " + clean_text(test->planned.id));
 }
 
 // Each case in a line, and how to run them again.
-void Console::show_failed(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
+void Console::show_failed(const std::vector<CauseGroup>& groups) {
   if (groups.empty()) return;
   std::size_t all = 0;
   for (const CauseGroup& group : groups) all += group.cases.size();
-  const std::vector<FailedLine> lines = failed_lines(run, groups);
+  const std::vector<FailedLine> lines = failed_lines(groups);
   for (const FailedLine& line : lines) show(line);
   if (all > lines.size())
     print(fmt::format("and {}: {}", count_text(all - lines.size(), "more case"), from_here("summary.md")));
@@ -525,7 +515,7 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
       options_.ending ? device_lines(run, run_dir_from_here_) : std::vector<std::string>();
   for (std::size_t i = 0; i < about_devices.size(); ++i)
     print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
-  if (options_.ending) show_failed(run, groups);
+  if (options_.ending) show_failed(groups);
   if (const auto& flaky = run.flaky_cases; flaky.count > 0) print(flaky_line(run, flaky));
   print(outcomes_text(run.summary) + repeats_text(run) + " · " +
         human_duration(Milliseconds(run.elapsed_ms)) +

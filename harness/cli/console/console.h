@@ -75,7 +75,7 @@ class Console : public RunDisplay {
   void show_message(const ResolvedCase& test);
   void show_output_of_failure(const ResolvedCase& test);
   void show_durations(const ResolvedRun& run);
-  void show_failed(const ResolvedRun& run, const std::vector<CauseGroup>& groups);
+  void show_failed(const std::vector<CauseGroup>& groups);
   void show(const FailedLine& line);
   void tell_running();
   void tell_progress();

@@ -22,9 +22,9 @@ constexpr std::size_t kListedHead = 400;     // an id may have any length
 constexpr std::string_view kNew = "NEW";     // with which the line itself begins
 
 // Of the attempt that failed, where the run has several devices.
-std::string listed_devices(const ResolvedRun& run, const ResolvedCase& test) {
+std::string listed_devices(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
-  if (attempt == nullptr || attempt->start.devices.empty() || run.plan.devices.size() < 2) return "";
+  if (attempt == nullptr || attempt->start.devices.empty() || attempt->common->devices.size() < 2) return "";
   if (const Move move = move_of(test); !move.from.empty())
     return fmt::format(" from {} to {}", move.from, move.to);
   return fmt::format(" on {}{}", fmt::join(attempt->start.devices, "+"), test.moved ? " only" : "");
@@ -43,7 +43,7 @@ std::string first_words(const std::string& message) {
   return line.empty() || line.ends_with(':') ? message : line;
 }
 
-FailedLine failed_line(const ResolvedRun& run, const ResolvedCase& test) {
+FailedLine failed_line(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   const bool told = attempt != nullptr && is_bad(verdict_of(*attempt).outcome);
   FailedLine line{.verdict = told ? verdict_of(*attempt) : test.verdict};
@@ -53,7 +53,7 @@ FailedLine failed_line(const ResolvedRun& run, const ResolvedCase& test) {
   std::string past = past_text(test);
   if (line.is_new && past.starts_with(kNew)) past = past.substr(std::min(past.size(), kNew.size() + 2));
   line.head = one_line(clean_text(fmt::format("{}{}{}{}{}", place, place.empty() ? "" : " ", test.planned.id,
-                                              listed_devices(run, test), past.empty() ? "" : ", " + past)),
+                                              listed_devices(test), past.empty() ? "" : ", " + past)),
                        kListedHead);
   line.message = one_line(first_words(whole_message(test)), kListedMessage);
   return line;
@@ -85,7 +85,7 @@ std::vector<CauseGroup> failing_groups(const ResolvedRun& run) {
   return groups;
 }
 
-std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
+std::vector<FailedLine> failed_lines(const std::vector<CauseGroup>& groups) {
   std::vector<const ResolvedCase*> cases;
   for (const bool wants_new : {true, false}) {
     for (const CauseGroup& group : groups) {
@@ -95,7 +95,7 @@ std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<C
   }
   cases.resize(std::min(cases.size(), kMaxListed));
   std::vector<FailedLine> lines;
-  for (const ResolvedCase* test : cases) lines.push_back(failed_line(run, *test));
+  for (const ResolvedCase* test : cases) lines.push_back(failed_line(*test));
   return lines;
 }
 

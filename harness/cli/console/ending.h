@@ -26,7 +26,7 @@ struct FailedLine {
 std::vector<CauseGroup> failing_groups(const ResolvedRun& run);
 
 // Of all cases of these groups, the first kMaxListed.
-std::vector<FailedLine> failed_lines(const ResolvedRun& run, const std::vector<CauseGroup>& groups);
+std::vector<FailedLine> failed_lines(const std::vector<CauseGroup>& groups);
 
 // "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)", and how often it was flaky; "" without a history.
 std::string past_text(const ResolvedCase& test);

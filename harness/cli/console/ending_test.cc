@@ -53,8 +53,8 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
   add_failing(events, "s/new", "fresh", "src/b.cc", 7);
   events.push_back(past_of("s/old", 2));
   events.push_back(past_of("s/new", 0));
-  const ResolvedRun run = model_of(events);
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of(events);
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(2));
   EXPECT_TRUE(lines[0].is_new);
   EXPECT_EQ(lines[0].word, "FAIL");
@@ -67,8 +67,8 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
 TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "Expected equality of these values:\n  i\n  3", "", 0);
-  const ResolvedRun run = model_of(events);
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of(events);
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].message, "Expected equality of these values: i 3");
 }
@@ -76,8 +76,8 @@ TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
 TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "bad", "", 0);
-  const ResolvedRun run = model_of(events);
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of(events);
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].head, "s/a");
 }
@@ -88,16 +88,16 @@ TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
   std::vector<Event> events = {plan_on(ids, {kDevice})};
   for (const std::string& id : ids)
     add_failing(events, id, std::string(1 << 16, 'm') + "\n\x1b[31m\u202e", "a.cc", 1);
-  const ResolvedRun run = model_of(events);
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of(events);
+  const auto lines = failed_lines(failing_groups(run));
   EXPECT_THAT(lines, SizeIs(kMaxListed));
   for (const FailedLine& line : lines) EXPECT_LT(line.head.size() + line.message.size(), 600u);
 }
 
 TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
-  const ResolvedRun run = model_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
-                                    StopRequested{.signal = 2, .reason = StopCause::kSignal}});
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
+                                       StopRequested{.signal = 2, .reason = StopCause::kSignal}});
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "INTERRUPTED");
 }
@@ -109,10 +109,10 @@ TEST(DeviceLines, NameTheCommandThatTellsCodeFromDevice) {
   other.devices = {"xpu:other"};
   events.push_back(other);
   events.push_back(ended("s/d", {Outcome::kPass, ""}));
-  EXPECT_THAT(device_lines(model_of(events), "out/a b"),
+  EXPECT_THAT(device_lines(resolved_of(events), "out/a b"),
               ElementsAre("All 3 failures ran only on xpu:0000:03:00.0.",
                           "Code or device? proctor rerun 'out/a b' --failed --each-device --repeat 5"));
-  EXPECT_THAT(device_lines(model_of({plan_on({"s/a"}, {kDevice})}), "out"), IsEmpty());
+  EXPECT_THAT(device_lines(resolved_of({plan_on({"s/a"}, {kDevice})}), "out"), IsEmpty());
 }
 
 // A case that failed on an unhealthy device and passed on another one.
@@ -131,7 +131,7 @@ std::vector<Event> moved_case() {
 }
 
 TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
-  const auto lines = device_lines(model_of(moved_case()), "out");
+  const auto lines = device_lines(resolved_of(moved_case()), "out");
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines[0],
             "GPU xpu:0000:03:00.0 is bad: its health probe failed after s/a. The code passed on xpu:other.");
@@ -140,11 +140,11 @@ TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
 }
 
 TEST(FailedLines, ACaseThatMovedIsOneLineWithBothDevices) {
-  const ResolvedRun run = model_of(moved_case());
+  const ResolvedRun run = resolved_of(moved_case());
   const auto groups = failing_groups(run);
   ASSERT_THAT(groups, SizeIs(1));
   EXPECT_TRUE(groups[0].is_moved);
-  const auto lines = failed_lines(run, groups);
+  const auto lines = failed_lines(groups);
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "MOVED");
   EXPECT_EQ(lines[0].head, "a.cc:1 s/a from xpu:0000:03:00.0 to xpu:other");
@@ -155,8 +155,8 @@ TEST(FailedLines, NeverSayPassOfACaseThatWasNotRun) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
                                ended("s/a", {Outcome::kPass, ""}),
                                concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}};
-  const ResolvedRun run = model_of(events);
-  const auto lines = failed_lines(run, failing_groups(run));
+  const ResolvedRun run = resolved_of(events);
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "NOTRUN");
 }
@@ -167,11 +167,11 @@ TEST(VerdictWords, CountFailuresAndCauses) {
   add_failing(events, "s/b", "bad", "a.cc", 1);
   add_failing(events, "s/c", "bad", "a.cc", 2);
   events.push_back(started("s/d"));
-  EXPECT_EQ(verdict_words(model_of(events), kExitRed), "3 of 4 cases failed, with 2 causes")
+  EXPECT_EQ(verdict_words(resolved_of(events), kExitRed), "3 of 4 cases failed, with 2 causes")
       << "s/d was cut short";
-  EXPECT_THAT(verdict_words(model_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
-  EXPECT_EQ(verdict_words(model_of(events), kExitGreen), "all good");
-  EXPECT_EQ(verdict_words(model_of(events), 130), "stopped by signal 2");
+  EXPECT_THAT(verdict_words(resolved_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
+  EXPECT_EQ(verdict_words(resolved_of(events), kExitGreen), "all good");
+  EXPECT_EQ(verdict_words(resolved_of(events), 130), "stopped by signal 2");
 }
 
 TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
@@ -180,9 +180,9 @@ TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   events.push_back(started("s/a", 2));
   events.push_back(ended("s/a", {Outcome::kPass, ""}, 2));
   events.push_back(concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}));
-  const ResolvedRun run = model_of(events);
+  const ResolvedRun run = resolved_of(events);
   EXPECT_EQ(verdict_words(run, kExitRed), "1 case was flaky: failed, then passed");
-  const auto lines = failed_lines(run, failing_groups(run));
+  const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "FLAKY");
   EXPECT_EQ(lines[0].message, "not yet");

@@ -20,7 +20,7 @@ constexpr const char* kId = "gtest/Kernels.Add";
 ResolvedRun failed_with(std::vector<Failure> failures, const std::string& kind = "gtest") {
   AttemptEnded end = ended(kId, {Outcome::kFail, ""});
   end.failures = std::move(failures);
-  return model_of({plan_of({planned(kId, kind)}), started(kId), end});
+  return resolved_of({plan_of({planned(kId, kind)}), started(kId), end});
 }
 
 std::vector<std::string> message_of(std::vector<Failure> failures) {

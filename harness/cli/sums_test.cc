@@ -26,6 +26,8 @@ constexpr int kRuns = 200;
 constexpr std::string_view kFirst = "xpu:0000:03:00.0";
 constexpr std::string_view kSecond = "xpu:0000:4d:00.0";
 
+using GateSums = std::map<std::string, int>;  // by rule; "planned" is one, too
+
 // What one output says. None: it does not say it.
 struct Sums {
   std::map<std::string, int> outcomes{};  // without zeros
@@ -34,6 +36,7 @@ struct Sums {
   std::optional<int> flaky{};   // cases
   std::optional<int> causes{};  // of the failed cases
   std::optional<int> exit_code{};
+  GateSums gate{};
 };
 
 // ---- random runs ----
@@ -61,7 +64,7 @@ class RandomRun {
       if (i < stops_at) {
         add_case(test);
       } else {
-        count({Outcome::kNotrun, ""}, test.kind);
+        count({Outcome::kNotrun, ""}, test.kind, {});
       }
     }
     std::get<RunPlanned>(events.front()).cases = all;
@@ -72,14 +75,40 @@ class RandomRun {
   }
 
   std::vector<Event> events{};
-  Sums expected{.failed = 0, .flaky = 0};
+  Sums expected{.failed = 0,
+                .flaky = 0,
+                .gate = {{"planned", 0},
+                         {"executed", 0},
+                         {"failed", 0},
+                         {"machine", 0},
+                         {"unrun", 0},
+                         {"skips", 0},
+                         {"flaky", 0},
+                         {"expected", 0},
+                         {"unexpected_pass", 0}}};
 
  private:
   std::size_t dice(std::size_t sides) { return random_() % sides; }
 
-  void count(const Verdict& verdict, const std::string& kind) {
-    ++expected.outcomes[std::string(to_string(verdict.outcome))];
-    if (is_bad(verdict.outcome, kind) && verdict.outcome != Outcome::kNotrun) ++*expected.failed;
+  void count(const Verdict& verdict, const std::string& kind, const Marks& marks) {
+    const Outcome outcome = verdict.outcome;
+    ++expected.outcomes[std::string(to_string(outcome))];
+    const bool failed = is_bad(outcome, kind) && outcome != Outcome::kNotrun;
+    if (failed) ++*expected.failed;
+    // The gate counts what failed by the machine as not run, also where another device passed.
+    const bool by_machine = outcome == Outcome::kDeviceLost || verdict.reason == Reason::kGuardLost ||
+                            verdict.reason == Reason::kStarved;
+    const bool moved = has_mark(marks, Mark::kDeviceSuspect);
+    GateSums& gate = expected.gate;
+    ++gate["planned"];
+    gate["executed"] += outcome != Outcome::kSkip && outcome != Outcome::kNotrun && !by_machine;
+    gate["failed"] += failed && !by_machine && outcome != Outcome::kXpass;
+    gate["machine"] += by_machine || moved;
+    gate["unrun"] += outcome == Outcome::kNotrun;
+    gate["skips"] += outcome == Outcome::kSkip;
+    gate["flaky"] += has_mark(marks, Mark::kFlaky) && !moved;
+    gate["expected"] += outcome == Outcome::kXfail;
+    gate["unexpected_pass"] += outcome == Outcome::kXpass;
   }
 
   void attempt(const PlannedCase& test, const Verdict& verdict, int number, std::string_view device) {
@@ -136,7 +165,7 @@ class RandomRun {
       attempt(test, fail, 1, kFirst);
       attempt(test, pass, 2, marks.front() == Mark::kFlaky ? kFirst : kSecond);
     }
-    count(verdict, test.kind);
+    count(verdict, test.kind, marks);
     events.push_back(concluded(test.id, verdict, marks));
   }
 
@@ -282,7 +311,7 @@ void compare_junit(const std::string& text, const Sums& expected, int problems) 
 }
 
 // The cells of a policy that has all suites.
-Sums of_gate(const TempDir& directory) {
+Sums of_gate(const TempDir& directory, const GateSums& expected) {
   std::string policy;
   for (const char* suite : {"s0", "s1", "s2"}) {
     for (const char* backend : {"none", "xpu"})
@@ -297,7 +326,33 @@ Sums of_gate(const TempDir& directory) {
   EXPECT_NE(std::system(command.c_str()), -1);
   const json gate = json::parse(read_file_or_empty(place / "gate.json"));
   Sums sums{.planned = 0};
-  for (const json& cell : gate["cells"]) *sums.planned += cell["planned"].get<int>();
+  std::vector<std::string> lines;
+  int red = 0;
+  for (const json& cell : gate["cells"]) {
+    const int executed = cell["executed"].get<int>();
+    const int planned = cell["planned"].get<int>();
+    *sums.planned += planned;
+    sums.gate["planned"] += planned;
+    red += cell["verdict"] == "red" ? 1 : 0;
+    for (const json& rule : cell["rules"]) {
+      const std::string name = rule["rule"];
+      const std::string value = rule["value"];
+      if (name == "executed" || name == "flaky") {
+        EXPECT_EQ(found_in(value, R"(^[\d,]+ of ([\d,]+))"), name == "flaky" ? executed : planned) << name;
+      }
+      if (expected.contains(name)) sums.gate[name] += found_in(value, R"(^([\d,]+) )").value_or(-1000);
+    }
+    lines.push_back(
+        fmt::format("{}: {} of {} executed\n", cell["name"].get<std::string>(), executed, planned));
+  }
+  const std::string said = read_file_or_empty(place / "gate.txt");
+  std::size_t at = 0;
+  for (const std::string& line : lines) {
+    at = said.find(line, at);
+    EXPECT_NE(at, said.npos) << line << " is not in:\n" << said;
+    if (at == said.npos) break;
+  }
+  EXPECT_EQ(found_in(said, R"(\ngate: red, ([\d,]+) of 6 cells red\n)").value_or(0), red);
   return sums;
 }
 
@@ -319,6 +374,9 @@ void expect_same(const Sums& said, const Sums& expected, const char* output) {
   expect(said.flaky, expected.flaky, "flaky");
   expect(said.causes, expected.causes, "causes");
   expect(said.exit_code, expected.exit_code, "exit code");
+  if (output == std::string_view("gate")) {
+    EXPECT_EQ(said.gate, expected.gate);
+  }
 }
 
 TEST(Sums, AreTheSameInEachOutput) {
@@ -341,7 +399,7 @@ TEST(Sums, AreTheSameInEachOutput) {
     expect_same(of_report_json(text("report.json")), expected, "report.json");
     expect_same(of_ctrf(text("ctrf.json"), problems), expected, "ctrf.json");
     expect_same(of_metrics(text("metrics.prom")), expected, "metrics.prom");
-    expect_same(of_gate(directory), expected, "gate");
+    expect_same(of_gate(directory, expected.gate), expected, "gate");
     compare_junit(text("junit.xml"), expected, problems);
     EXPECT_EQ(found_in(text("index.html"), R"(>Causes <strong>(\d+)</strong>)").value_or(0),
               static_cast<int>(run.causes.size()));

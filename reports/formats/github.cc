@@ -70,7 +70,7 @@ std::string ids_text(const std::vector<const ResolvedCase*>& cases) {
   std::string text;
   for (std::size_t i = 0; i < std::min(cases.size(), kMostIds); ++i)
     text += "\n" + one_line(clean_text(cases[i]->planned.id), kTitleBytes);
-  if (cases.size() > kMostIds) text += fmt::format("\nand {} more", cases.size() - kMostIds);
+  if (cases.size() > kMostIds) text += fmt::format("\nand {} more", thousands(cases.size() - kMostIds));
   return text;
 }
 
@@ -81,7 +81,7 @@ std::string title_of(const CauseGroup& group) {
   const ResolvedCase& first = *group.cases.front();
   std::string title = group.is_flaky ? "flaky: " : "";
   title += one_line(clean_text(first.planned.id), kTitleIdBytes);
-  if (group.cases.size() > 1) title += fmt::format(" and {} more", group.cases.size() - 1);
+  if (group.cases.size() > 1) title += fmt::format(" and {} more", thousands(group.cases.size() - 1));
   if (group.is_new) title += " (new)";
   return title + ": " + one_line(whole_message(first), kTitleBytes);
 }
@@ -160,8 +160,9 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
     if (is_machine_warning(code)) continue;  // problems of the run
     RankedCause cause{.rank = 0, .cases = warnings.size()};
     cause.annotation.level = Level::kWarning;
-    cause.annotation.title =
-        warnings.size() == 1 ? code.text() : fmt::format("{} ({} times)", code.text(), warnings.size());
+    cause.annotation.title = warnings.size() == 1
+                                 ? code.text()
+                                 : fmt::format("{} ({} times)", code.text(), thousands(warnings.size()));
     cause.annotation.message = warnings.front()->text;
     causes.push_back(std::move(cause));
   }
@@ -242,12 +243,14 @@ void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>
     }
   }
   if (shown == causes.size()) return;
-  out.push_back(
-      {.level = level,
-       .title = fmt::format("{} more causes", causes.size() - shown),
-       .message = fmt::format("{} more causes, with {}, are not shown here: a step has {} annotations of a "
-                              "kind. See the job summary and report.json.",
-                              causes.size() - shown, count_text(cases_left, "case"), kMostPerLevel)});
+  const std::size_t left = causes.size() - shown;
+  const std::string title = count_text(left, "more cause");
+  out.push_back({.level = level,
+                 .title = title,
+                 .message = fmt::format(
+                     "{}, with {}, {} not shown here: a step has {} annotations of a kind. See the "
+                     "job summary and report.json.",
+                     title, count_text(cases_left, "case"), plural(left, "is", "are"), kMostPerLevel)});
 }
 
 }  // namespace

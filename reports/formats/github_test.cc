@@ -136,7 +136,7 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
   const auto all = annotations(run, "");
   const auto errors = of_level(all, Level::kError);
   ASSERT_EQ(errors.size(), 9u);
-  EXPECT_EQ(errors[0].title, "s/1 and 9999 more: cause a");
+  EXPECT_EQ(errors[0].title, "s/1 and 9,999 more: cause a");
   EXPECT_EQ(errors[7].title, "s/128 and 77 more: cause h");
   EXPECT_EQ(errors[8].title, "8 more causes");
   EXPECT_THAT(errors[8].message, StartsWith("8 more causes, with 79 cases,"));

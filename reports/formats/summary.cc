@@ -119,13 +119,12 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
     out += fmt::format("**{}.**\n", markdown_prose(sentence));
   if (const auto text = shortage_text(run); !text.empty()) out += fmt::format("**{}.**\n", text);
   if (plan.shard) {
-    out += fmt::format("Shard {} of {}: {} of {} planned cases.\n", plan.shard->index, plan.shard->count,
-                       run.summary.planned(), plan.shard->planned);
+    out += fmt::format("Shard {} of {}: {} of {}.\n", plan.shard->index, plan.shard->count,
+                       thousands(run.summary.planned()), count_text(plan.shard->planned, "planned case"));
   }
   if (plan.rest) {
-    out +=
-        fmt::format("The rest of run {}: {} of {} planned cases.\n",
-                    markdown_prose(joined(plan.rest->runs, ", ")), run.summary.planned(), plan.rest->planned);
+    out += fmt::format("The rest of run {}: {} of {}.\n", markdown_prose(joined(plan.rest->runs, ", ")),
+                       thousands(run.summary.planned()), count_text(plan.rest->planned, "planned case"));
   }
 }
 

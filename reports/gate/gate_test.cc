@@ -1,10 +1,13 @@
 // The wrong ways to green are refused, each by its name; and each rule is needed, for without it one of them is green.
 #include "reports/gate/gate.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <locale>
@@ -255,6 +258,51 @@ TEST(Gate, AJournalThatItsRunnerDidNotWriteIsNoEvidence) {
   chain.append("{}");
   EXPECT_THAT(why_not({chain.state(), chain.state(), run_id}),
               HasSubstr("it was changed after its runner wrote it"));
+}
+
+// A journal that grows when a file is opened: the lease of the file (fcntl(2)) raises a signal in the thread that opens it,
+// before the call returns.
+struct GrowingJournal {
+  UniqueFd journal{};
+  UniqueFd leased{};
+  std::string record{};
+};
+GrowingJournal* growing = nullptr;
+
+void grow(int /*signal*/) {
+  const auto& [journal, leased, record] = *growing;
+  static_cast<void>(::write(journal.get(), record.data(), record.size()));
+  ::fcntl(leased.get(), F_SETLEASE, F_UNLCK);
+}
+
+// Reports that the journal has no digest of are made again from it, for which it is read twice.
+TEST(Gate, AJournalThatGrowsBetweenItsTwoReadsIsNoEvidence) {
+  GateScene scene = good_scene();
+  scene.run().lists_rendered = true;
+  const TempDir directory("/dev/shm");
+  write_scene(scene, directory.path());
+  const std::filesystem::path run_dir = directory / "run";
+  write_file(run_dir / "summary.md", "all is good");
+  JournalChain chain;
+  chain.add(read_file_or_empty((run_dir / "journal.jsonl").string()));
+  GrowingJournal file{UniqueFd(::open((run_dir / "journal.jsonl").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)),
+                      UniqueFd(::open((run_dir / "summary.md").c_str(), O_RDONLY | O_CLOEXEC)),
+                      chain.append(to_json_line(Warning{WarningCode::kReportLost, "no space left"}))};
+  growing = &file;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = grow;
+  action.sa_flags = SA_RESTART;
+  ASSERT_EQ(::sigaction(SIGIO, &action, &before), 0);
+  ASSERT_EQ(::fcntl(file.leased.get(), F_SETLEASE, F_WRLCK), 0);
+  const struct f_owner_ex here { .type = F_OWNER_TID, .pid = ::gettid() };
+  ASSERT_EQ(::fcntl(file.leased.get(), F_SETOWN_EX, &here), 0);
+  const auto grown = read_gate_report(run_dir, "run");
+  ::sigaction(SIGIO, &before, nullptr);
+  growing = nullptr;
+  ASSERT_FALSE(grown);
+  EXPECT_EQ(grown.error().what, "read run/journal.jsonl: it changed while it was read");
+  EXPECT_TRUE(read_gate_report(run_dir, "run")) << "the longer journal is a good one";
 }
 
 // No byte at which a journal is cut makes it good.

@@ -326,10 +326,8 @@ Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults
         "AND (started, run_id) < (?, ?) AND EXISTS (SELECT 1 FROM used_device WHERE run = run.id AND "
         "host = ?) ORDER BY started DESC, run_id DESC LIMIT 1");
     if (!row.bind(run.simulated ? 1 : 0, run.started, run.run_id, host).step()) return;
-    for (const HistoryRun& seen : read_runs(database)) {
-      if (seen.id == row.integer(0))
-        green = SeenRun{seen, moved_facts(read_stack(database, seen.stack), run.stack)};
-    }
+    const HistoryRun seen = read_run(database, row.integer(0));
+    green = SeenRun{seen, moved_facts(read_stack(database, seen.stack), run.stack)};
   });
   if (!done) return done.error();
   return green;

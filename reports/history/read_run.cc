@@ -136,24 +136,36 @@ Standing standing_in(std::int64_t number) {
   return static_cast<Standing>(number);
 }
 
+namespace {
+
+constexpr std::string_view kSelectRuns =
+    "SELECT id, run_id, started, subject_commit, dirty, branch, plan, stack, journal_sha256 FROM run ";
+
+HistoryRun run_in(const Statement& row) {
+  return {.id = row.integer(0),
+          .run_id = std::string(row.text(1)),
+          .journal_sha256 = std::string(row.text(8)),
+          .started = std::string(row.text(2)),
+          .commit = std::string(row.text(3)),
+          .dirty = row.integer(4) != 0,
+          .branch = std::string(row.text(5)),
+          .plan = std::string(row.text(6)),
+          .stack = row.integer(7)};
+}
+
+}  // namespace
+
 std::vector<HistoryRun> read_runs(Database& database) {
   std::vector<HistoryRun> runs;
-  Statement row(
-      database,
-      "SELECT id, run_id, started, subject_commit, dirty, branch, plan, stack, journal_sha256 FROM run "
-      "ORDER BY started, run_id");
-  while (row.step()) {
-    runs.push_back({.id = row.integer(0),
-                    .run_id = std::string(row.text(1)),
-                    .journal_sha256 = std::string(row.text(8)),
-                    .started = std::string(row.text(2)),
-                    .commit = std::string(row.text(3)),
-                    .dirty = row.integer(4) != 0,
-                    .branch = std::string(row.text(5)),
-                    .plan = std::string(row.text(6)),
-                    .stack = row.integer(7)});
-  }
+  Statement row(database, std::string(kSelectRuns) + "ORDER BY started, run_id");
+  while (row.step()) runs.push_back(run_in(row));
   return runs;
+}
+
+HistoryRun read_run(Database& database, std::int64_t id) {
+  Statement row(database, std::string(kSelectRuns) + "WHERE id = ?");
+  if (!row.bind(id).step()) throw SqliteFailure{kDamaged, "a run is not there"};
+  return run_in(row);
 }
 
 std::vector<StackFact> read_stack(Database& database, std::int64_t stack) {

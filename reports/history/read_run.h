@@ -27,6 +27,7 @@ struct HistoryRun {
 };
 
 std::vector<HistoryRun> read_runs(Database& database);  // oldest first
+HistoryRun read_run(Database& database, std::int64_t id);
 
 std::vector<StackFact> read_stack(Database& database, std::int64_t stack);
 

@@ -9,8 +9,6 @@
 #include "harness/core/words.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_data.h"
-#include "reports/page/page_files.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
@@ -20,6 +18,14 @@ namespace {
 
 // What is kept for the page's own HTML. Its longest parts are 500 bad cases, 50 causes and 100 warnings, each cut.
 constexpr std::size_t kHtmlBytes = 3'000'000;
+
+constexpr PageSection kSections[] = {
+#define PAGE_SECTION(name) {#name, name##_section},
+    PAGE_SECTIONS(PAGE_SECTION)
+#undef PAGE_SECTION
+};
+
+}  // namespace
 
 nlohmann::json blocks_section(const PageView& view) {
   return first_of(view.data.blocks, view.data.blocks.size(), [](const PageBlock& block) {
@@ -33,19 +39,7 @@ nlohmann::json foot_section(const PageView& view) {
   return nlohmann::json::object({{"versions", joined({versions.begin(), versions.end()}, ", ")}});
 }
 
-constexpr std::array kSections = {
-    PageSection{"title", title_section},       PageSection{"verdict", verdict_section},
-    PageSection{"bar", bar_section},           PageSection{"acceptance", acceptance_section},
-    PageSection{"details", details_section},   PageSection{"causes", causes_section},
-    PageSection{"gate", gate_section},         PageSection{"cases", cases_section},
-    PageSection{"reports", reports_section},   PageSection{"problem", problem_section},
-    PageSection{"changes", changes_section},   PageSection{"matrix", matrix_section},
-    PageSection{"rates", rates_section},       PageSection{"devices", devices_section},
-    PageSection{"known", known_section},       PageSection{"coverage", coverage_section},
-    PageSection{"warnings", warnings_section}, PageSection{"where", where_section},
-    PageSection{"foot", foot_section},         PageSection{"blocks", blocks_section}};
-
-}  // namespace
+nlohmann::json forms_section(const PageView&) { return nlohmann::json::object({{"badge", {{"look", ""}}}}); }
 
 std::span<const PageSection> page_sections() { return kSections; }
 
@@ -67,7 +61,7 @@ void write_page(const PageRequest& request, TextOutput& output) {
   };
   const auto section = [&view](const std::string& name) {
     const auto* found = std::ranges::find(kSections, name, &PageSection::name);
-    return found == kSections.end() ? nlohmann::json() : found->view(view);
+    return found == std::end(kSections) ? nlohmann::json() : found->view(view);
   };
   fill_page({.sections = section, .raw = raw}, output, view.written);
 }

@@ -6,8 +6,8 @@
   const $ = (id) => document.getElementById(id);
 
   // An element with attributes, handlers and children; nothing stands for none.
-  function el(tag, attributes, ...children) {
-    const element = document.createElement(tag);
+  const el = (tag, attributes, ...children) => give(document.createElement(tag), attributes, children);
+  function give(element, attributes, children = []) {
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value === undefined || value === null || value === false) continue;
       if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -18,21 +18,23 @@
   }
 
   const number = (value) => value.toLocaleString("en");
-  const counted = (count, [one, several]) => (count === 1 ? one : several).replace("{}", number(count));
-  const sign = (look) => el("span", { class: "sign", "aria-hidden": "true" }, data.signs[look]);
-  const badge = (look, ...text) => el("span", { class: `badge ${look}` }, sign(look), " ", text);
+  const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+  // A copy of an element of the page's template, which the page without a script is made of too.
+  const copyOf = (selector) => $("forms").content.querySelector(selector).cloneNode(true);
+  function signed(element, look, text) {
+    element.classList.add(look);
+    element.querySelector(".sign").textContent = data.signs[look];
+    element.append(text);
+    return element;
+  }
+  const badge = (look, text) => signed(copyOf(".badge"), look, text);
 
   // ---- Data ----
 
   async function read(name) {
     const text = $(`data-${name}`).textContent;
-    let bytes;
-    if (Uint8Array.fromBase64) bytes = Uint8Array.fromBase64(text);
-    else {
-      const binary = atob(text);
-      bytes = new Uint8Array(binary.length);
-      for (let i = 0; i < binary.length; ++i) bytes[i] = binary.charCodeAt(i);
-    }
+    const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return JSON.parse(await new Response(inflated).text());
   }
@@ -52,20 +54,16 @@
   }
 
   let data; // of the block `list`
-  let words; // those that the page's HTML shows too, in it
   let index;
   let lower; // ids as the search compares them
   const value = (name, i) => (typeof data[name] === "number" ? data[name] : data[name][i]);
-  const lookOfVerdict = (i) => data.verdicts[value("verdict", i)][2];
-  // A case that failed and then passed is neither good nor bad.
-  const look = (i) => (value("isFlaky", i) && lookOfVerdict(i) === "good" ? "flaky" : lookOfVerdict(i));
+  const look = (i) => data.verdicts[value("verdict", i)][2];
   const outcome = (i) => data.verdicts[value("verdict", i)][0];
   const marks = (i) => data.marksets[value("marks", i)];
   const took = (i) => data.durations[value("took", i)];
   const fill = ([before, after], part) => (after === undefined ? before : before + part + after);
 
   function prepare() {
-    words = data.words;
     data.verdicts = data.verdicts.map((text) => {
       const parts = text.split("\n"); // a reason may be of several lines
       return [parts[0], parts.slice(1, -1).join("\n"), parts.at(-1)];
@@ -78,10 +76,7 @@
     lower = data.id.map((id) => id.toLowerCase());
   }
 
-  const verdictText = (i) => {
-    const [name, reason] = data.verdicts[value("verdict", i)];
-    return reason ? `${name}(${reason})` : name;
-  };
+  const verdictText = ([name, reason]) => (reason ? `${name}(${reason})` : name);
 
   // ---- State: what the page shows, which is what stands behind '#' of its address ----
 
@@ -90,23 +85,11 @@
   let state = { ...EMPTY };
 
   function parseState(address = location.hash) {
-    const found = { ...EMPTY };
-    for (const pair of address.slice(1).split("&")) {
-      const at = pair.indexOf("=");
-      const name = pair.slice(0, at);
-      if (at < 0 || !Object.hasOwn(EMPTY, name)) continue;
-      try {
-        found[name] = decodeURIComponent(pair.slice(at + 1));
-      } catch {
-        found[name] = pair.slice(at + 1);
-      }
-    }
-    return found;
+    const ours = [...new URLSearchParams(address.slice(1).replaceAll("+", "%2B"))].filter(([name]) => Object.hasOwn(EMPTY, name));
+    return { ...EMPTY, ...Object.fromEntries(ours) };
   }
-  function stateText(of) {
-    return Object.keys(EMPTY).filter((name) => of[name])
-      .map((name) => `${name}=${encodeURIComponent(of[name]).replaceAll("%2F", "/")}`).join("&");
-  }
+  const stateText = (of) => Object.keys(EMPTY).filter((name) => of[name])
+    .map((name) => `${name}=${encodeURIComponent(of[name]).replaceAll("%2F", "/")}`).join("&");
   const isOurs = () => /^#(\w+=|$)/.test(location.hash) || location.hash === "";
   function go(change, push) {
     state = { ...state, ...change };
@@ -155,9 +138,8 @@
   }
 
   function hasLook(i) {
-    if (state.look === "bad") return value("bad", i) && look(i) !== "unrun";
     if (state.look === "flaky") return value("isFlaky", i);
-    return (state.look === "good" ? lookOfVerdict(i) : look(i)) === state.look;
+    return look(i) === state.look || (state.look === "good" && look(i) === "flaky");
   }
 
   function select() {
@@ -194,19 +176,17 @@
     const i = rows[place];
     const message = data.messages[value("message", i)];
     const device = data.devices[value("device", i)];
-    const side = [value("isNew", i) ? words.fresh : "", value("age", i) > 1 ? counted(value("age", i), words.bad_for) : "",
+    const side = [value("isNew", i) ? "new" : "", value("age", i) > 1 ? `bad for ${counted(value("age", i), "run")}` : "",
       value("flaky", i) > 0 ? `flaky ${(value("flaky", i) / 10).toFixed(1)} %` : "", ...marks(i).filter((mark) => mark !== "flaky"),
       message ? device : ""].filter(Boolean);
-    const second = message || [device, value("attempts", i) > 1 ? counted(value("attempts", i), words.attempts) : ""].filter(Boolean).join(" · ");
-    const row = el("div", { class: `row${place === active ? " active" : ""}`, id: `row-${place}`, role: "option",
-      "aria-selected": String(place === active), "aria-posinset": place + 1, "aria-setsize": rows.length },
-      badge(look(i), look(i) === "flaky" ? words.flaky : outcome(i)),
-      el("span", { class: "id" }, data.id[i]),
-      el("span", { class: "time" }, took(i)),
-      el("span", { class: "message" }, second),
-      el("span", { class: "side" }, side.join(" · ")));
+    const second = message || [device, value("attempts", i) > 1 ? counted(value("attempts", i), "attempt") : ""].filter(Boolean).join(" · ");
+    const row = give(copyOf(".row"), { id: `row-${place}`, role: "option", "aria-selected": String(place === active),
+      "aria-posinset": place + 1, "aria-setsize": rows.length, onclick: () => { active = place; openCase(rows[place]); } });
+    row.classList.toggle("active", place === active);
+    signed(row.querySelector(".badge"), look(i), look(i) === "flaky" ? "flaky" : outcome(i));
+    const texts = { ".id": data.id[i], ".time": took(i), p: second, ".side": side.join(" · ") };
+    for (const [part, text] of Object.entries(texts)) row.querySelector(part).textContent = text;
     row.style.top = `${place * ROW}px`;
-    row.addEventListener("click", () => { active = place; openCase(rows[place]); });
     return row;
   }
 
@@ -281,15 +261,15 @@
     const outcomes = tally(outcome);
     const chip = (shown, name, count, filter, onclick) =>
       el("button", { type: "button", class: `chip ${shown}`, "aria-pressed": "false", onclick, ...filter },
-        sign(shown), ` ${name} `, el("b", {}, number(count)));
+        badge(shown, "").firstChild, ` ${name} `, el("b", {}, number(count)));
     list.chips = el("div", { class: "chips", role: "group", "aria-label": "Outcomes" }, outcomes.map(([name, count]) =>
-      chip(data.verdicts.find((v) => v[0] === name)[2], name, count, { "data-outcome": name }, () => {
+      chip(data.looks[name], name, count, { "data-outcome": name }, () => {
         const chosen = new Set(state.outcome.split(",").filter(Boolean));
         if (!chosen.delete(name)) chosen.add(name);
         go({ outcome: [...chosen].join(",") });
       })));
     const flaky = data.id.filter((_, i) => value("isFlaky", i)).length;
-    if (flaky) list.chips.append(chip("flaky", words.flaky, flaky, { "data-look": "flaky" }, () => go({ look: state.look === "flaky" ? "" : "flaky" })));
+    if (flaky) list.chips.append(chip("flaky", "flaky", flaky, { "data-look": "flaky" }, () => go({ look: state.look === "flaky" ? "" : "flaky" })));
     const sorts = Object.entries(SORTS).filter(([name]) => (name !== "age" || has("age", 1)) &&
       (name !== "flaky" || has("flaky", -1) || has("isFlaky", 0)));
     const anyNew = has("isNew", 0);
@@ -298,16 +278,16 @@
     list.clear = el("button", { type: "button", class: "clear", onclick: () => go({ ...EMPTY, sort: state.sort }) }, "Clear filters");
     list.more = el("p", { class: "filters-more" });
     list.rowsBox = el("div", { class: "rows" });
-    list.port = el("div", { class: "port", id: "list", role: "listbox", tabindex: "0", "aria-label": words.cases_heading, onkeydown: onListKey,
+    list.port = el("div", { class: "port", id: "list", role: "listbox", tabindex: "0", "aria-label": "Cases", onkeydown: onListKey,
       onscroll: () => requestAnimationFrame(() => draw(false)) }, list.rowsBox);
     const controls = el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() },
       el("label", { class: "choice wide", for: "q" }, el("span", {}, "Search"), list.search), list.chips,
       el("div", { class: "choices" },
-        suites.length > 1 ? choice(words.suite, "suite", options("all suites", suites)) : null,
-        devices.length > 1 ? choice(words.device, "device", options("all devices", devices)) : null,
+        suites.length > 1 ? choice("Suite", "suite", options("all suites", suites)) : null,
+        devices.length > 1 ? choice("Device", "device", options("all devices", devices)) : null,
         markCounts.length ? choice("Mark", "mark", options("any mark", markCounts)) : null,
         problems.length ? choice("Problem", "problem", options("anybody's", problems)) : null,
-        data.runs.length > 1 ? choice(words.run, "run", [["all runs", ""], ...data.runs.map((run, i) => [run.id, String(i)])]) : null,
+        data.runs.length > 1 ? choice("Run", "run", [["all runs", ""], ...data.runs.map((run, i) => [run.id, String(i)])]) : null,
         choice("Sort", "sort", sorts.map(([name, [text]]) => [text, name])),
         anyNew ? el("label", { class: "check", for: "f-new" }, list.fresh, " new only") : null));
     const box = $("explorer");
@@ -330,13 +310,13 @@
       list.rowsBox.style.height = `${rows.length * ROW}px`;
       list.port.style.height = `min(72vh, 44rem, ${Math.max(1, rows.length) * ROW + 1}px)`;
       draw(true);
-      list.status.textContent = rows.length === data.id.length ? counted(rows.length, words.cases)
-        : `${number(rows.length)} of ${counted(data.id.length, words.cases)}`;
+      list.status.textContent = rows.length === data.id.length ? counted(rows.length, "case")
+        : `${number(rows.length)} of ${counted(data.id.length, "case")}`;
       list.clear.hidden = !stateText({ ...state, case: "", of: "", sort: "" });
       const more = [];
       if (state.cause) more.push("of one cause");
       if (state.variant) more.push(`of ${data.variants[state.variant] || "?"}`);
-      if (state.look) more.push(state.look === "unrun" ? words.not_run : state.look);
+      if (state.look) more.push(state.look === "unrun" ? "not run" : state.look);
       list.more.textContent = more.join(", ");
       if (list.search.value !== state.q) list.search.value = state.q;
       for (const [name, box] of list.choices) box.value = state[name];
@@ -355,13 +335,8 @@
 
   const stateOfCase = (i) => ({ case: data.id[i], of: data.runs.length > 1 ? String(value("run", i)) : "" });
   const isShown = (i) => data.id[i] === state.case && (!state.of || String(value("run", i)) === state.of);
-  function openCase(i) {
-    go(stateOfCase(i), true);
-  }
-  function closeCase() {
-    if (!state.case) return;
-    go({ case: "", of: "" }, true);
-  }
+  const openCase = (i) => go(stateOfCase(i), true);
+  const closeCase = () => { if (state.case) go({ case: "", of: "" }, true); };
   function step(by) {
     const next = rows.findIndex(isShown) + by;
     if (next < 0 || next >= rows.length) return;
@@ -458,15 +433,15 @@
         el("div", { class: "steps" },
           el("button", { type: "button", onclick: () => step(-1), "aria-label": "The case before" }, "↑"),
           el("button", { type: "button", onclick: () => step(1), "aria-label": "The next case" }, "↓"), closeButton())),
-      el("p", { class: "case-verdict" }, badge(look(i), look(i) === "flaky" ? words.flaky : verdictText(i)), " ",
-        value("isNew", i) ? badge("bad", words.fresh) : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
+      el("p", { class: "case-verdict" }, badge(look(i), look(i) === "flaky" ? "flaky" : verdictText(data.verdicts[value("verdict", i)])), " ",
+        value("isNew", i) ? badge("bad", "new") : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts(...(more ? more.facts : [[words.whose_problem, value("bad", i) ? data.problems[value("problem", i)] : ""],
-        ["Bad", value("age", i) > 1 ? counted(value("age", i), words.runs) : ""]]),
-        ["On", data.variants[value("variant", i)]], [words.device, data.devices[value("device", i)]],
-        ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), words.attempts)}` : "")],
-        [words.run, data.runs.length > 1 ? run.id : ""]),
+      facts(...(more ? more.facts : [["Whose problem", value("bad", i) ? data.problems[value("problem", i)] : ""],
+        ["Bad", value("age", i) > 1 ? counted(value("age", i), "run") : ""]]),
+        ["On", data.variants[value("variant", i)]], ["Device", data.devices[value("device", i)]],
+        ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), "attempt")}` : "")],
+        ["Run", data.runs.length > 1 ? run.id : ""]),
       part("Run it again", command(rerun, "the command that runs it again"),
         el("p", { class: "quiet" }, "In ", el("code", {}, run.directory))),
       place >= 0 && !more ? el("p", { class: "quiet" }, "Its attempts were left out of this page, which is full: report.json has them.") : null,
@@ -477,8 +452,8 @@
           el("td", {}, n > 1 ? `of ${n}, spread ${spread}` : "")))))) : null,
       more ? part("What it recorded", facts(...more.properties)) : null,
       await pastView(i, more),
-      part("About it", facts([words.rule, rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
-        [words.suite, data.suites[value("suite", i)]]),
+      part("About it", facts(["Rule", rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
+        ["Suite", data.suites[value("suite", i)]]),
         ours ? command(`proctor explain ${quoted}`, "the command that explains it") : null,
         more && more.diagnosis ? command(`proctor explain ${more.explain}`, "the command that explains the diagnosis") : null),
     ];
@@ -497,7 +472,7 @@
       el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `, badge(one.look, one.verdict), one.took ? ` ${one.took}` : ""),
       facts(...one.facts),
       (one.failures || []).map((failure) => el("div", { class: "failure" }, el("p", {}, failure.message), facts(...failure.facts))),
-      one.moreFailures ? el("p", {}, counted(one.moreFailures, words.and_more)) : null,
+      one.moreFailures ? el("p", {}, `and ${number(one.moreFailures)} more`) : null,
       one.evidence ? el("div", {}, el("h5", {}, "Evidence"), el("pre", { tabindex: "0", "aria-label": "Evidence" }, one.evidence),
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
       await logView(run, one),
@@ -543,29 +518,20 @@
     points.push({ count: data.id.filter((_, i) => look(i) === "bad").length, started: data.runs[0].started, moved: "" });
     $("changes").append(el("p", { class: "quiet" }, `Bad cases in the last ${points.length} runs, the newest at the right:`),
       chart(points.slice(-80).map((point) => ({ look: point.count ? "bad" : "good", value: point.count,
-        title: `${counted(point.count, words.bad_cases)} · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
+        title: `${counted(point.count, "case")} bad · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
       "How many cases were bad in each run"));
   }
 
   // The only chart: bars from left to right, each with the colour and the sign of how it ended, as high as its value.
   function chart(points, label) {
-    const NS = "http://www.w3.org/2000/svg";
-    const svg = (tag, attributes, ...children) => {
-      const element = document.createElementNS(NS, tag);
-      for (const [name, one] of Object.entries(attributes)) element.setAttribute(name, one);
-      element.append(...children);
-      return element;
-    };
+    const svg = (tag, attributes, ...children) => give(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
     const WIDTH = 14, HEIGHT = 56, SIGN = 16;
     const most = Math.max(1, ...points.map((point) => point.value || 0));
     const bars = points.map((point, at) => {
       const high = point.value === undefined ? HEIGHT : Math.max(3, Math.round((HEIGHT * point.value) / most));
-      const title = svg("title", {});
-      title.textContent = point.title;
-      const sign = svg("text", { x: at * WIDTH + WIDTH / 2, y: HEIGHT + SIGN - 3, "text-anchor": "middle" });
-      sign.textContent = data.signs[point.look];
-      return svg("g", { class: point.look }, title,
-        svg("rect", { x: at * WIDTH + 1, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1.5 }), sign);
+      return svg("g", { class: point.look }, svg("title", {}, point.title),
+        svg("rect", { x: at * WIDTH + 1, y: HEIGHT - high, width: WIDTH - 2, height: high, rx: 1.5 }),
+        svg("text", { x: at * WIDTH + WIDTH / 2, y: HEIGHT + SIGN - 3, "text-anchor": "middle" }, data.signs[point.look]));
     });
     const width = points.length * WIDTH;
     return el("div", { class: "chart", tabindex: "0", role: "group", "aria-label": label },

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/log_text.h"
 
@@ -185,7 +185,7 @@ json reasons_fields(const PageRun& run, std::size_t number) {
 }
 
 json fact_fields(const AcceptReport& report) {
-  PageTable table({words::device.one, "Fact", "Before the load", "After"}, 200'000);
+  PageTable table({"Device", "Fact", "Before the load", "After"}, 200'000);
   for (const AcceptedDevice& device : report.devices) {
     for (const ChangedFact& fact : changed_facts(device))
       table.add({plain_id(device.id), code_cell(fact.name), fact.before, fact.after});
@@ -200,23 +200,19 @@ json open_fields(const AcceptReport& report) {
   return lines.empty() ? json() : json::object({{"lines", said_lines(lines, kMostOpenLines)}});
 }
 
-json acceptance_of(const PageView& view, std::size_t number) {
-  const PageRun& run = view.request.runs[number];
+json acceptance_of(const PageRun& run, std::size_t number) {
+  if (!run.accept.report) return nullptr;
   const AcceptReport& report = *run.accept.report;
-  return {{"name", view.run_name(number)},  {"matrix", matrix_of(report, number)},
-          {"speeds", speed_fields(report)}, {"reasons", reasons_fields(run, number)},
-          {"facts", fact_fields(report)},   {"open", open_fields(report)}};
+  return {{"matrix", matrix_of(report, number)},
+          {"speeds", speed_fields(report)},
+          {"reasons", reasons_fields(run, number)},
+          {"facts", fact_fields(report)},
+          {"open", open_fields(report)}};
 }
 
 }  // namespace
 
-json acceptance_section(const PageView& view) {
-  json list = json::array();
-  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
-    if (view.request.runs[i].accept.report) list.push_back(acceptance_of(view, i));
-  }
-  return listed(std::move(list));
-}
+json acceptance_section(const PageView& view) { return of_each_run(view, acceptance_of); }
 
 const AcceptReport* acceptance_of_page(const PageRequest& request) {
   const bool is_one = request.runs.size() == 1 && gate_of_page(request) == nullptr;
@@ -227,8 +223,7 @@ std::string_view look_of_acceptance(const AcceptReport& report) { return look_of
 
 json details_section(const PageView& view) {
   if (acceptance_of_page(view.request) == nullptr) return nullptr;
-  return json::object(
-      {{"cases", counted(static_cast<std::size_t>(view.tally.summary.planned()), words::cases)}});
+  return json::object({{"cases", count_text(view.tally.summary.planned(), "case")}});
 }
 
 }  // namespace proctor

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "harness/core/words.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
+#include "reports/resolve/failure_rates.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/resolved_run.h"
 
@@ -21,7 +22,8 @@ constexpr std::size_t kMostPlainBytes = 2'000'000;
 constexpr std::size_t kMostCasesOfEntry = 10;
 constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
-constexpr int kFewDays = 14;             // that an entry still holds
+constexpr std::size_t kMostRateBytes = 100'000;
+constexpr int kFewDays = 14;  // that an entry still holds
 
 json plain_case(const ResolvedCase& test) {
   return {{"id", test.planned.id},
@@ -32,12 +34,13 @@ json plain_case(const ResolvedCase& test) {
 
 std::string left_out_text(const PageData& data) {
   std::vector<std::string> said;
-  const auto say = [&said](std::size_t count, const PageWord& word) {
-    if (count > 0) said.push_back(counted(count, word));
+  const auto say = [&said](std::size_t count, std::string_view noun, std::string_view one,
+                           std::string_view several) {
+    if (count > 0) said.push_back(fmt::format("{} {}", count_text(count, noun), plural(count, one, several)));
   };
-  say(data.cases_left_out, words::not_listed);
-  say(data.details_left_out, words::without_attempts);
-  say(data.logs_left_out, words::linked_logs);
+  say(data.cases_left_out, "case", "is not in the list", "are not in the list");
+  say(data.details_left_out, "case", "is without its attempts", "are without their attempts");
+  say(data.logs_left_out, "log", "is linked only", "are linked only");
   return joined(said, "; ");
 }
 
@@ -80,6 +83,34 @@ std::map<KnownKey, Known> known_entries(const PageView& view) {
   return known;
 }
 
+// How often each case failed in a run of --repeat 2h, and what a run of --repeat 99%:1% excludes.
+
+void add_rate_parts(const std::string& heading, const std::vector<RatePart>& parts, std::string& text) {
+  for (const RatePart& part : parts)
+    text += (text.empty() ? "" : "; ") + heading + part.of + ": " + to_string(part.rate);
+}
+
+// Those that failed come first.
+json rates_table(const ResolvedRun& run) {
+  std::vector<const ResolvedCase*> cases;
+  for (const ResolvedCase& test : run.cases) {
+    if (test.rates) cases.push_back(&test);
+  }
+  std::ranges::stable_sort(cases, std::less<>(),
+                           [](const ResolvedCase* test) { return test->rates->all.failures == 0; });
+  PageTable table({"Case", "#Runs", "#Failed", "Failure rate", "By device and order"}, kMostRateBytes);
+  for (const ResolvedCase* test : cases) {
+    const CaseRates& rates = *test->rates;
+    std::string parts;
+    if (rates.all.failures > 0) {
+      add_rate_parts("on ", rates.by_device, parts);
+      add_rate_parts("", rates.by_order, parts);
+    }
+    table.add({case_cell(test->planned.id), rates.all.runs, rates.all.failures, rates.text, parts});
+  }
+  return table.view();
+}
+
 }  // namespace
 
 json cases_section(const PageView& view) {
@@ -115,6 +146,13 @@ json known_section(const PageView& view) {
                    : json::object({{"which", ids_of(entry.cases, kMostCasesOfEntry, case_link)}})});
   }
   return {{"table", table.view()}, {"more", beyond(all.size(), kMostKnown)}};
+}
+
+json rates_section(const PageView& view) {
+  return of_each_run(view, [](const PageRun& run, std::size_t) {
+    const json table = rates_table(run.resolved);
+    return table.is_null() ? json() : json::object({{"table", table}});
+  });
 }
 
 json warnings_section(const PageView& view) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/page/page_words.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/resolved_run.h"
@@ -38,29 +37,16 @@ bool is_plain_pass(const ResolvedCase& test) {
          end.termination.strays.empty();
 }
 
-// How many runs in a row it fails, until this one.
-void add_age(const PageRun& run, PageCase& shown) {
-  const ResolvedCase& test = shown.test;
-  shown.failing_runs = 1;
-  if (run.past == nullptr) {
-    if (test.past != nullptr) shown.failing_runs += static_cast<std::uint32_t>(test.past->failing_runs);
-    return;
-  }
-  if (test.index >= run.past->cases.size()) return;
-  const auto& outcomes = run.past->cases[test.index];
-  for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
-    if (outcome->standing == Standing::kUnrun) continue;
-    if (outcome->standing != Standing::kFailing) break;
-    ++shown.failing_runs;
-    shown.since = outcome->run;
-  }
+std::unique_ptr<CasePast> past_of(const PageRun& run, const ResolvedCase& test) {
+  if (run.past == nullptr) return test.past == nullptr ? nullptr : std::make_unique<CasePast>(*test.past);
+  if (run.past->runs.empty()) return nullptr;
+  return std::make_unique<CasePast>(case_past(test.planned.id, test.index, *run.past));
 }
 
 bool is_new(const PageRun& run, const PageCase& shown) {
   if (!shown.test.bad) return false;
   if (run.changes) return shown.change == Change::kRegression || shown.change == Change::kNewFailing;
-  const auto past = past_of(run, shown.test);
-  return past && proctor::is_new(*past);
+  return shown.past != nullptr && proctor::is_new(*shown.past);
 }
 
 void add_changes(const Comparison& comparison, std::span<PageCase> cases) {
@@ -74,12 +60,13 @@ void add_changes(const Comparison& comparison, std::span<PageCase> cases) {
 
 void add_cases(const PageRun& run, std::uint32_t number, std::vector<PageCase>& cases) {
   const std::size_t first = cases.size();
-  for (const ResolvedCase& test : run.resolved.cases) {
-    PageCase& shown = cases.emplace_back(PageCase{.test = test, .run = number, .odd = !is_plain_pass(test)});
-    if (test.bad) add_age(run, shown);
-  }
+  for (const ResolvedCase& test : run.resolved.cases)
+    cases.push_back({.test = test, .run = number, .odd = !is_plain_pass(test)});
   if (run.changes) add_changes(run.changes->comparison, std::span(cases).subspan(first));
-  for (PageCase& shown : std::span(cases).subspan(first)) shown.is_new = is_new(run, shown);
+  for (PageCase& shown : std::span(cases).subspan(first)) {
+    if (shown.odd) shown.past = past_of(run, shown.test);
+    shown.is_new = is_new(run, shown);
+  }
 }
 
 }  // namespace
@@ -91,17 +78,31 @@ std::vector<PageCase> page_cases(const PageRequest& request) {
   return cases;
 }
 
-std::optional<CasePast> past_of(const PageRun& run, const ResolvedCase& test) {
-  if (run.past == nullptr) return test.past == nullptr ? std::nullopt : std::optional(*test.past);
-  if (run.past->runs.empty()) return std::nullopt;
-  return case_past(test.planned.id, test.index, *run.past);
-}
-
 std::string culprit_of(const ResolvedCase& test) {
   const std::string text = culprit_text(test);
   const std::string device = telling_devices(test);
   const bool is_device = test.culprit && test.culprit->kind == "device" && test.culprit->name != device;
   return is_device && !device.empty() && !text.empty() ? text + ", " + device : text;
+}
+
+std::string words_of(Change change) {
+  std::string words(to_string(change));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+const AttemptEnded* newest_end(const ResolvedCase& test) {
+  const AttemptEnded* newest = nullptr;
+  for (const Attempt& attempt : test.attempts) {
+    if (attempt.end) newest = &*attempt.end;
+  }
+  return newest;
+}
+
+const Flakiness* flakiness_of(const PageRun& run, const ResolvedCase& test) {
+  if (run.past == nullptr || test.index >= run.past->flakiness.size()) return nullptr;
+  const auto& flakiness = run.past->flakiness[test.index];
+  return flakiness ? &*flakiness : nullptr;
 }
 
 std::size_t variant_number(const PageRequest& request, const PageCase& shown) {
@@ -127,6 +128,11 @@ std::string_view look_of(const Verdict& verdict) { return look_of(verdict, meani
 
 std::string_view look_of(Outcome outcome) { return look_of(Verdict{outcome, ""}); }
 
+std::string_view shown_look(const ResolvedCase& test) {
+  const std::string_view look = look_of(test);
+  return test.flaky && look == "good" ? "flaky" : look;
+}
+
 std::span<const Look> all_looks() { return kLooks; }
 
 std::string_view sign_of(std::string_view look) {
@@ -142,8 +148,8 @@ std::string_view worst_look(const LookCounts& counts) {
 }
 
 std::string_view words_of_look(std::string_view look) {
-  if (look == "flaky") return words::flaky.one;
-  if (look == "unrun") return words::not_run.one;
+  if (look == "flaky") return "flaky";
+  if (look == "unrun") return "not run";
   return look == "skip" ? "skipped" : look;
 }
 

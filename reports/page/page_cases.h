@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,21 +16,28 @@ namespace proctor {
 
 struct PageCase {
   const ResolvedCase& test;
-  std::uint32_t run = 0;            // index in PageRequest::runs
-  bool odd = false;                 // there is more to say than that it passed
-  bool is_new = false;              // bad, and not so before
-  std::optional<Change> change{};   // against the run that it is compared with, the first word on it
-  std::uint32_t failing_runs = 0;   // in a row until now, with this one; 0: it does not fail
-  std::uint32_t since = kNotThere;  // index in Past::runs of the first of them; kNotThere: this run
+  std::uint32_t run = 0;           // index in PageRequest::runs
+  bool odd = false;                // there is more to say than that it passed
+  bool is_new = false;             // bad, and not so before
+  std::optional<Change> change{};  // against the run that it is compared with, the first word on it
+  // What earlier runs say of it, where it is odd: those of the history of the page, else of the journal; null: none does.
+  std::unique_ptr<CasePast> past{};
+
+  // In a row until now, with this one; 0: it does not fail.
+  int failing_runs() const { return !test.bad ? 0 : past == nullptr ? 1 : past->failing_runs + 1; }
 };
 
 std::vector<PageCase> page_cases(const PageRequest& request);
 
-// What earlier runs say of a case that failed or was flaky: those of the history of the page, else of the journal.
-std::optional<CasePast> past_of(const PageRun& run, const ResolvedCase& test);
-
 // Who made the failure: "the device: NVIDIA H100 PCIe, cuda:GPU-1"; "" where nobody is known.
 std::string culprit_of(const ResolvedCase& test);
+
+// The newest attempt that has an end; null for none.
+const AttemptEnded* newest_end(const ResolvedCase& test);
+// Null where the history of the page does not know it.
+const Flakiness* flakiness_of(const PageRun& run, const ResolvedCase& test);
+
+std::string words_of(Change change);  // "still failing"
 
 // Each run has its own variants and causes: on a page they are numbered through, causes from 1. 0: it has no cause.
 std::size_t variant_number(const PageRequest& request, const PageCase& shown);
@@ -49,6 +57,8 @@ std::span<const Look> all_looks();
 std::string_view look_of(const ResolvedCase& test);
 std::string_view look_of(const Verdict& verdict);  // of an attempt
 std::string_view look_of(Outcome outcome);         // of a case that ended so
+std::string_view shown_look(
+    const ResolvedCase& test);  // a case that failed and then passed is neither good nor bad
 std::string_view sign_of(std::string_view look);
 
 // How many cases have each look.

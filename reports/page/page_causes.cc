@@ -9,9 +9,8 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
-#include "reports/page/page_source.h"
+#include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/causes.h"
@@ -91,22 +90,15 @@ std::string devices_of_cause(const CauseCases& cause) {
   for (const PageCase* shown : cause.cases) ++counts[telling_devices(shown->test)];
   counts.erase("");
   const auto sorted = most_first(counts);
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostDevicesOfCause); ++i) {
-    text += (i == 0 ? "" : ", ") + sorted[i].first;
-    if (sorted.size() > 1) text += fmt::format(" ({})", counted(sorted[i].second, words::cases));
-  }
-  if (sorted.size() > kMostDevicesOfCause)
-    text += " " + counted(sorted.size() - kMostDevicesOfCause, words::and_more);
-  return text;
+  return some_of(sorted, kMostDevicesOfCause, [&sorted](const auto& entry) {
+    const auto& [device, count] = entry;
+    return sorted.size() == 1 ? device : fmt::format("{} ({})", device, count_text(count, "case"));
+  });
 }
 
 // Of a new failure, what went before it: a commit, or a run where no commit is known; "" unknown.
-std::string last_good(const PageRun& run, const ResolvedCase& test) {
-  if (!run.changes) {
-    const auto past = past_of(run, test);
-    return past ? past->passed : "";
-  }
+std::string last_good(const PageRun& run, const PageCase& shown) {
+  if (!run.changes) return shown.past == nullptr ? "" : shown.past->passed;
   const RunResults& before = run.changes->before;
   const std::string& commit = before.subject.commit.value.value_or("");
   return commit.empty() ? before.run_id : short_digest(commit);
@@ -116,9 +108,11 @@ std::string last_good(const PageRun& run, const ResolvedCase& test) {
 json new_badge(const PageRun& run, const CauseCases& cause) {
   const auto fresh = std::ranges::count(cause.cases, true, &PageCase::is_new);
   if (fresh == 0) return nullptr;
-  const std::string good = last_good(run, cause.first());
+  const std::string good = last_good(run, *cause.cases.front());
   const std::string whole = good.empty() ? "NEW" : "NEW: passed in " + good;
-  json shown = badge("bad", cause.is_new ? whole : fmt::format("{} of {} NEW", fresh, cause.cases.size()));
+  json shown = badge(
+      "bad",
+      cause.is_new ? whole : fmt::format("{} of {} NEW", thousands(fresh), thousands(cause.cases.size())));
   shown["sign"] = "";
   return json::object({{"badge", std::move(shown)}});
 }
@@ -137,28 +131,23 @@ json files_of(const PageRun& run, const ResolvedCase& test) {
   return files;
 }
 
-// Of the oldest of the cases that are not new.
-std::string first_failed(const PageRun& run, const CauseCases& cause) {
-  std::optional<CasePast> oldest;
+// Since when the oldest of its cases that are not new fails, and how often the first one failed before.
+std::string age_of(const CauseCases& cause) {
+  const PageCase* oldest = nullptr;
   for (const PageCase* shown : cause.cases) {
-    const auto past = shown->test.bad && !shown->is_new ? past_of(run, shown->test) : std::nullopt;
-    if (past && past->failing_runs > 0 && (!oldest || past->failing_runs > oldest->failing_runs))
-      oldest = past;
+    if (!shown->is_new && shown->failing_runs() > std::max(1, oldest == nullptr ? 0 : oldest->failing_runs()))
+      oldest = shown;
   }
-  return oldest ? age_text(*oldest) : "";
-}
-
-// Since when it happens, and how often it did before.
-std::string age_of(const PageRun& run, const CauseCases& cause) {
-  const auto past = past_of(run, cause.first());
-  std::vector<std::string> ages = {first_failed(run, cause), past ? flaky_text(*past) : ""};
+  const CasePast* past = cause.cases.front()->past.get();
+  std::vector<std::string> ages = {oldest == nullptr ? "" : age_text(*oldest->past),
+                                   past == nullptr ? "" : flaky_text(*past)};
   std::erase(ages, "");
   return joined(ages, "; ");
 }
 
 json badge_of_cause(const ResolvedCase& test) {
   if (test.moved) return badge("flaky", "moved");
-  return test.bad ? badge(look_of(test), to_string(test.verdict)) : badge("flaky", words::flaky.one);
+  return test.bad ? badge(look_of(test), to_string(test.verdict)) : badge("flaky", "flaky");
 }
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {
@@ -173,7 +162,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
   json fields = ids_of(cause.cases, kMostCasesOfCause,
                        [](const PageCase* shown) { return case_link(shown->test.planned.id); });
   fields.update({{"href", fmt::format("#cause={}", cause.number)},
-                 {"count", counted(cause.cases.size(), words::cases)},
+                 {"count", count_text(cause.cases.size(), "case")},
                  {"badge", badge_of_cause(test)},
                  {"fresh", new_badge(run, cause)},
                  {"at", to_string(place)},
@@ -186,7 +175,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
                  {"problem", has_problem ? to_string(test.problem) : ""},
                  {"culprit", culprit_of(test)},
                  {"cause", cause_text(test.diagnosis)},
-                 {"age", age_of(run, cause)},
+                 {"age", age_of(cause)},
                  {"next", next_text(test.diagnosis)},
                  {"command", test.rerun_command()},
                  {"files", files_of(run, test)}});
@@ -206,9 +195,8 @@ json reasons_of(const PageView& view, Outcome outcome, std::string_view title) {
                 {"reason", reason.empty() ? "no reason" : reason},
                 {"href", fmt::format("#outcome={}&q={}", to_string(outcome), state_value(reason))}};
   };
-  const auto all = static_cast<std::size_t>(view.tally.summary[outcome]);
   return {{"title", title},
-          {"count", counted(all, words::cases)},
+          {"count", count_text(view.tally.summary[outcome], "case")},
           {"list", first_of(most_first(reasons), kMostReasons, line)},
           {"more", beyond(reasons.size(), kMostReasons)}};
 }
@@ -223,7 +211,7 @@ json causes_section(const PageView& view) {
   return {{"list", first_of(causes, kMostCauses,
                             [&](const CauseCases& cause) { return view_of_cause(view, cause); })},
           {"more", beyond(causes.size(), kMostCauses)},
-          {"more_cases", counted(left, words::cases)}};
+          {"more_cases", count_text(left, "case")}};
 }
 
 std::size_t cause_count(const PageView& view) { return sorted_causes(view).size(); }

@@ -4,9 +4,9 @@
 #include <functional>
 #include <map>
 
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
-#include "reports/page/page_source.h"
+#include "reports/page/page_template.h"
+#include "reports/page/page_text.h"
 
 namespace proctor {
 namespace {
@@ -49,11 +49,9 @@ json changed_classes(const PageChanges& changes, const PageRun& run) {
   for (const CaseChange& change : changes.comparison.changes) classes[change.change].push_back(&change);
   json view = json::array();
   for (const auto& [change, found] : classes) {
-    std::string words(to_string(change));
-    std::ranges::replace(words, '_', ' ');
     view.push_back(
         {{"open", change == Change::kRegression || change == Change::kNewFailing},
-         {"words", words},
+         {"words", words_of(change)},
          {"count", found.size()},
          {"cases", first_of(found, kMostChangesNamed,
                             [&](const CaseChange* one) { return changed_case(*one, changes, run); })},
@@ -73,9 +71,11 @@ void add_variants_only(std::string_view when, const std::vector<Variant>& found,
     }
     only.push_back(ids_of(ids, kMostChangesNamed, plain_id));
     only.back().update(
-        {{"when", when}, {"variant", to_string(variant)}, {"count", counted(ids.size(), words::cases)}});
+        {{"when", when}, {"variant", to_string(variant)}, {"count", count_text(ids.size(), "case")}});
   }
 }
+
+std::string_view verb(int count) { return plural(count, "is", "are"); }
 
 // "0123abc → 4567def"; "" if neither is known.
 std::string commit_range(const Subject& before, const Subject& after) {
@@ -100,7 +100,7 @@ json changes_of_run(const PageView& view, std::size_t number) {
       std::ranges::count(comparison.changes, Change::kStillFailing, &CaseChange::change));
   if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
       comparison.only_before.empty() && comparison.only_after.empty()) {
-    said["nothing"] = counted(comparison.unchanged + still, words::cases);
+    said["nothing"] = count_text(comparison.unchanged + still, "case");
     said["bad"] = still == 0 ? json() : json(still);
     return said;
   }
@@ -112,7 +112,7 @@ json changes_of_run(const PageView& view, std::size_t number) {
   add_variants_only(
       "Only now, not compared", comparison.only_after, run.resolved.variants, run.resolved.cases,
       [](const ResolvedCase& test) { return test.planned.id; }, said["only"]);
-  said["unchanged"] = counted(comparison.unchanged, words::cases);
+  said["unchanged"] = count_text(comparison.unchanged, "case");
   return said;
 }
 
@@ -130,8 +130,11 @@ json changes_section(const PageView& view) {
   json said = json::object();
   if (against.empty() && past) {
     said["all_good"] = tally.bad == 0;
-    said["newly"] = tally.bad == 0 ? "" : counted(tally.fresh, words::newly_bad);
-    said["longer"] = counted(tally.bad - std::min(tally.bad, tally.fresh), words::bad_longer);
+    const int longer = tally.bad - std::min(tally.bad, tally.fresh);
+    said["newly"] = tally.bad == 0
+                        ? ""
+                        : fmt::format("{} {} newly bad", count_text(tally.fresh, "case"), verb(tally.fresh));
+    said["longer"] = fmt::format("{} {} so", thousands(longer), verb(longer));
   }
   said["against"] = std::move(against);
   return said;

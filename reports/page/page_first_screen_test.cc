@@ -5,7 +5,7 @@
 
 #include "reports/formats/text_output.h"
 #include "reports/page/page.h"
-#include "reports/page/page_source.h"
+#include "reports/page/page_text.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "harness/core/words.h"
-#include "reports/page/gate_remedies.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 
 namespace proctor {
@@ -52,18 +51,90 @@ json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_v
   return cases;
 }
 
+// ---- What makes a red rule green ----
+
+// {} in a line is value_for() of the rule.
+struct RemedyRow {
+  std::string_view rule;
+  std::string_view todo;
+  std::string_view line;
+};
+
+constexpr RemedyRow kRemedies[] = {
+    {"once", "Give each run directory once", ""},
+    {"claimed", "Add a cell for the suite, or leave the run out", "[[cell]]"},
+    {"known_failures", "Repair or remove entries of the list, or allow more",
+     "[gate] max_known_failures = {}"},
+    {"baseline", "Give an older run", "proctor gate --baseline RUN_DIR"},
+    {"report", "Run the suite on this backend and give its run directory", ""},
+    {"one_run", "Give one run for the cell, or the shards of one plan", ""},
+    {"shards", "Give the run directory of each shard, once", ""},
+    {"journal", "Repeat the run: its journal was changed", ""},
+    {"complete", "Repeat the run until it ends by itself", ""},
+    {"rendered", "Render the reports again, or repeat the run", "proctor report render RUN_DIR"},
+    {"signed", "Sign the journal, and add its digest to the file of `signed`", ""},
+    {"subject", "State what was tested", "proctor run --subject commit=SHA"},
+    {"clean", "Test a checkout without changes, or allow them", "[gate] clean = false"},
+    {"age", "Repeat the run, or allow older ones", "[gate] max_age = \"{}\""},
+    {"clock", "Set the clock of the machine, and repeat the run", ""},
+    {"plan", "Run the plan of the cell", "proctor run --plan FILE"},
+    {"options", "Repeat the run without the option", ""},
+    {"variables", "Unset the variable, or allow it", "[gate] variables = [\"{}\"]"},
+    {"ids", "Run exactly the cases of the plan", "proctor run --plan FILE"},
+    {"program", "Test one program, that of the policy", ""},
+    {"failed", "Fix the cases, or add them to the list of known failures",
+     "[gate] known_failures = \"known_failures.toml\""},
+    {"machine", "Repeat the run on another machine or device", "proctor rerun RUN_DIR --any-device"},
+    {"unrun", "Repeat the run until every case has a result", "proctor rerun RUN_DIR"},
+    {"executed", "Execute more cases, or require fewer", "[[cell]] min_executed = {}"},
+    {"skips", "Remove the reason of the skip, or allow it", "[skips] \"{}\" = \"WHY\""},
+    {"flaky", "Fix the cases, or allow a share of known ones", "[gate.flaky] percent = {}"},
+    {"expected", "Add a valid entry for the failure to the list", "proctor gate known-failures check FILE"},
+    {"unexpected_pass", "Remove the entry, or the marker, of the case", ""},
+    {"stack", "Run in the image of the lock file", ""},
+    {"stack_kept", "Repeat the run without a change of the driver stack", ""},
+    {"hardware", "Run on hardware with a health probe, or allow simulated devices",
+     "proctor run --prove-devices; [[cell]] hardware = false"},
+    {"model", "Run on the model of the cell, or change its glob", "[[cell]] device = \"{}\""},
+    {"devices", "Use more devices, or require fewer", "[[cell]] devices = {}"},
+    {"soak", "Run longer, or require less", "[[cell]] soak = { device_hours = HOURS, resets = COUNT }"},
+};
+
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
+
+// What a line of the policy must say so that the rule holds.
+std::string value_for(const PageGateRule& rule) {
+  if (rule.rule == "skips" && !rule.says.empty()) {
+    const std::string_view why = rule.says.front();
+    const std::size_t colon = why.find(": ");
+    return colon == std::string_view::npos ? "REASON" : std::string(why.substr(colon + 2));
+  }
+  if (rule.rule == "flaky") {
+    const std::size_t comma = rule.value.find(", ");
+    return comma == std::string::npos ? "PERCENT" : std::string(first_word(rule.value.substr(comma + 2)));
+  }
+  if (rule.rule == "age" || rule.rule == "model") return rule.value;
+  return std::string(first_word(rule.value));
+}
+
+std::string remedy_line(const RemedyRow& row, const PageGateRule& rule) {
+  std::string line(row.line);
+  const std::size_t at = line.find("{}");
+  return at == std::string::npos ? line : line.replace(at, 2, value_for(rule));
+}
+
 json red_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
   json says = said_lines(rule.says, kMostSaid);
   if (rule.says.size() > kMostSaid)
-    says.push_back({{"said", counted(rule.says.size() - kMostSaid, words::and_more)}});
-  const GateRemedy remedy = remedy_of(rule);
+    says.push_back({{"said", fmt::format("and {} more", thousands(rule.says.size() - kMostSaid))}});
   json view = {{"badge", badge("bad", rule.rule)},
                {"cell", rule.cell.empty() ? "all runs" : rule.cell},
                {"value", rule.value},
                {"limit", rule.limit},
-               {"says", std::move(says)},
-               {"todo", remedy.todo},
-               {"remedy", remedy.line}};
+               {"says", std::move(says)}};
+  // A rule that this version does not know has none.
+  if (const auto* row = std::ranges::find(kRemedies, rule.rule, &RemedyRow::rule); row != std::end(kRemedies))
+    view.update({{"todo", row->todo}, {"remedy", remedy_line(*row, rule)}});
   if (!rule.cases.empty()) view["cases"] = gate_cases(rule, ids);
   return view;
 }
@@ -84,8 +155,8 @@ json red_rules(const PageGate& gate, const std::unordered_set<std::string_view>&
 
 // A row for each rule, a column for all runs together and for each cell.
 json gate_matrix(const PageGate& gate) {
-  std::vector<std::string_view> titles = {words::rule.one, "All runs"};
-  std::vector<const std::vector<PageGateState>*> columns = {&gate.rules};
+  std::vector<std::string_view> titles = {"Rule", "All runs"};
+  std::vector<const std::vector<PageGateRule>*> columns = {&gate.rules};
   std::vector<std::string_view> names;
   for (const PageGateCell& cell : gate.cells) {
     if (columns.size() > kMostMatrixCells) break;
@@ -94,7 +165,7 @@ json gate_matrix(const PageGate& gate) {
   }
   std::map<std::string_view, std::vector<json>> rows;
   for (std::size_t column = 0; column < columns.size(); ++column) {
-    for (const PageGateState& state : *columns[column]) {
+    for (const PageGateRule& state : *columns[column]) {
       const auto [row, is_new] = rows.try_emplace(state.rule, columns.size() + 1);
       if (is_new) names.emplace_back(state.rule);
       row->second.front() = state.rule;
@@ -141,12 +212,6 @@ struct Fared {
     }
   }
 };
-
-std::string_view shown_look(const ResolvedCase& test) {
-  if (test.bad && test.standing != Standing::kUnrun) return "bad";
-  const std::string_view look = look_of(test);
-  return test.flaky && look == "good" ? "flaky" : look;
-}
 
 // "memory.xpu/Copy.All" of "memory.xpu/Copy.All/Size4096".
 std::string_view check_of(std::string_view id) {
@@ -197,7 +262,7 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
                 {"check", check.id},
                 {"faults", check.faults.empty() ? "no fault" : joined(check.faults, "; ")}};
   };
-  const json list = {{"title", counted(rule.checks.size(), words::checks)},
+  const json list = {{"title", count_text(rule.checks.size(), "check")},
                      {"list", first_of(rule.checks, kMostChecksNamed, view)},
                      {"more", beyond(rule.checks.size(), kMostChecksNamed)}};
   return json::object({{"checks", list}});
@@ -206,8 +271,7 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
 // The rules that are bad, the others, and how many there are of each look.
 json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   LookCounts looks;
-  PageTable bad({words::rule.one, "In this run", "#Cases", "Checks, and the faults that kill them"},
-                kMostRowBytes);
+  PageTable bad({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"}, kMostRowBytes);
   PageTable others = bad;
   std::size_t not_here = 0;
   for (const PageRule& rule : coverage.rules) {
@@ -227,7 +291,7 @@ json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   for (const auto& [look, count] : looks) add(look, count, words_of_look(look));
   if (not_here > 0) add("unrun", not_here, kNotHere);
   const json rest = others.view();
-  return {{"rules", counted(coverage.rules.size(), words::rules)},
+  return {{"rules", count_text(coverage.rules.size(), "rule")},
           {"fared", summary},
           {"bad", bad.view()},
           {"others", rest.is_null()          ? ""
@@ -309,20 +373,23 @@ json gate_section(const PageView& view) {
       request.runs, [&](const PageRun& run) { return gate.journals.contains(run.journal_sha256); }));
   const std::size_t other = request.runs.size() - judged;
   const std::size_t elsewhere = gate.journals.size() - std::min(judged, gate.journals.size());
-  return {{"badge", green_badge(gate.green)["badge"]},
-          {"policy", gate.policy},
-          {"digest", short_digest(gate.policy_sha256)},
-          {"at", time_text(gate.at)},
-          {"not_of", other == 0                 ? ""
-                     : request.runs.size() == 1 ? "the run"
-                                                : counted(other, words::runs)},
-          {"elsewhere", elsewhere == 0 ? "" : counted(elsewhere, words::runs_elsewhere)},
-          {"cells", gate_cells(gate)},
-          {"red", red_rules(gate, case_ids(request))},
-          {"matrix", gate_matrix(gate)},
-          {"weakened", !gate.weakenings.empty()},
-          {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
-          {"more", beyond(gate.weakenings.size(), kMostWeakenings)}};
+  return {
+      {"badge", green_badge(gate.green)["badge"]},
+      {"policy", gate.policy},
+      {"digest", short_digest(gate.policy_sha256)},
+      {"at", time_text(gate.at)},
+      {"not_of", other == 0                 ? ""
+                 : request.runs.size() == 1 ? "the run"
+                                            : count_text(other, "run")},
+      {"elsewhere", elsewhere == 0 ? ""
+                                   : fmt::format("{} that {} not on this page", count_text(elsewhere, "run"),
+                                                 plural(elsewhere, "is", "are"))},
+      {"cells", gate_cells(gate)},
+      {"red", red_rules(gate, case_ids(request))},
+      {"matrix", gate_matrix(gate)},
+      {"weakened", !gate.weakenings.empty()},
+      {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
+      {"more", beyond(gate.weakenings.size(), kMostWeakenings)}};
 }
 
 json coverage_section(const PageView& view) {

@@ -292,7 +292,7 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
                                    {lying_cell.dump(), "the verdict of a cell"},
                                    {empty.dump(), "no cells"},
                                    {std::string(kMostPanelFileBytes + 1, ' '), "more than"},
-                                   {coverage_file().dump(), "verdict"}}) {
+                                   {coverage_file().dump(), "cells is missing"}}) {
     const auto read = parse_page_gate(text, "x.json");
     ASSERT_FALSE(read) << said;
     EXPECT_EQ(read.error().kind, ErrorKind::kUsage);

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
+#include "reports/page/page_template.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/headline.h"
 #include "reports/resolve/telemetry_text.h"
@@ -26,19 +27,32 @@ constexpr std::size_t kMostEachDeviceBytes = 100'000;
 struct MatrixCell {
   std::size_t all = 0;
   LookCounts looks{};              // a case that failed and then passed has two
-  std::uint32_t oldest = 0;        // the most runs in a row that one of its cases fails
+  int oldest = 0;                  // the most runs in a row that one of its cases fails
   const PastRun* since = nullptr;  // the first of them
 };
 
+// Null: this run.
+const PastRun* first_failing_run(const PageRun& run, const PageCase& shown) {
+  const PastRun* first = nullptr;
+  if (run.past == nullptr || shown.test.index >= run.past->cases.size()) return first;
+  int left = shown.failing_runs() - 1;
+  for (const PastOutcome& outcome : std::views::reverse(run.past->cases[shown.test.index])) {
+    if (left == 0) break;
+    if (outcome.standing == Standing::kUnrun) continue;
+    first = &run.past->runs[outcome.run];
+    --left;
+  }
+  return first;
+}
+
 void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& cell) {
   const ResolvedCase& test = shown.test;
-  const bool is_bad = test.bad && test.standing != Standing::kUnrun;
   ++cell.all;
-  ++cell.looks[is_bad ? "bad" : look_of(test)];
+  ++cell.looks[look_of(test)];
   if (test.flaky) ++cell.looks["flaky"];
-  if (!is_bad || shown.failing_runs <= cell.oldest) return;
-  cell.oldest = shown.failing_runs;
-  cell.since = shown.since == kNotThere ? nullptr : &request.runs[shown.run].past->runs[shown.since];
+  if (test.standing != Standing::kFailing || shown.failing_runs() <= cell.oldest) return;
+  cell.oldest = shown.failing_runs();
+  cell.since = first_failing_run(request.runs[shown.run], shown);
 }
 
 // Known failures leave a suite good.
@@ -56,7 +70,7 @@ json count_cell(std::size_t count, const std::string& state) {
 json first_failed(const MatrixCell& cell) {
   if (cell.oldest == 0) return nullptr;
   if (cell.since == nullptr) return "this run";
-  return {{"text", time_text(cell.since->started)}, {"small", fmt::format("{} runs", cell.oldest)}};
+  return {{"text", time_text(cell.since->started)}, {"small", count_text(cell.oldest, "run")}};
 }
 
 json model_cell(const std::string& model, bool is_simulated) {
@@ -168,8 +182,8 @@ json each_device_table(const ResolvedRun& run) {
     const DeviceRow& row = *test.by_device;
     std::string counts;
     for (const auto& [device, count] : row.counts) {
-      counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, count.bad,
-                            count.bad + count.good);
+      counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, thousands(count.bad),
+                            thousands(count.bad + count.good));
     }
     const std::string_view look = row.suspect == Suspect::kUnclear ? "unrun" : "bad";
     table.add({case_cell(test.planned.id),
@@ -194,7 +208,7 @@ std::string devices_of(const PlannedSuite& suite) {
 }
 
 json programs_table(const ResolvedRun& run) {
-  PageTable table({words::suite.one, "Kind", "Devices", "Command", "Program"});
+  PageTable table({"Suite", "Kind", "Devices", "Command", "Program"});
   for (const PlannedSuite& suite : run.plan.suites) {
     const ProgramRead read = run.program_read(suite);
     table.add({suite_name(suite.name, suite.backend), suite.kind, devices_of(suite),
@@ -219,14 +233,12 @@ json stack_table(const RunPlanned& plan) {
   return table.view();
 }
 
-json surroundings_of(const PageView& view, std::size_t number) {
-  const PageRun& run = view.request.runs[number];
+json surroundings_of(const PageRequest& request, const PageRun& run) {
   const RunPlanned& plan = run.resolved.plan;
   json files = json::array();
-  for (const std::string_view file : view.request.files_beside)
+  for (const std::string_view file : request.files_beside)
     if (run.link) files.push_back({{"file", file}, {"href", *run.link + std::string(file)}});
-  json said = {{"name", view.run_name(number)},
-               {"host", plan.hostname},
+  json said = {{"host", plan.hostname},
                {"started", time_text(plan.started)},
                {"finished", run.resolved.ended ? time_text(run.resolved.ended->finished) : "not finished"},
                {"command", run.accept.report && !run.accept.report->command_line.empty()
@@ -259,8 +271,8 @@ json matrix_section(const PageView& view) {
     count_case(view.request, shown, cells[variant_number(view.request, shown)]);
   const bool has_past =
       std::ranges::any_of(view.request.runs, [](const PageRun& run) { return run.past != nullptr; });
-  PageTable table({words::suite.one, "Backend", "Stack", words::devices.one, "State", "#Cases", "#Good",
-                   "#Bad", "#Flaky", "#Known", "#Skipped", "#Not run", "First failed"});
+  PageTable table({"Suite", "Backend", "Stack", "Devices", "State", "#Cases", "#Good", "#Bad", "#Flaky",
+                   "#Known", "#Skipped", "#Not run", "First failed"});
   std::size_t place = 0;
   for (const PageRun& run : view.request.runs) {
     for (const Variant& variant : run.resolved.variants) {
@@ -272,24 +284,20 @@ json matrix_section(const PageView& view) {
 }
 
 json devices_section(const PageView& view) {
-  json list = json::array();
-  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
-    const ResolvedRun& run = view.request.runs[i].resolved;
-    if (run.plan.devices.empty()) continue;
-    PageTable table({words::device.one, "Model", "State", "#Attempts", "#Bad", "Peaks"});
+  return of_each_run(view, [](const PageRun& shown, std::size_t) -> json {
+    const ResolvedRun& run = shown.resolved;
+    if (run.plan.devices.empty()) return nullptr;
+    PageTable table({"Device", "Model", "State", "#Attempts", "#Bad", "Peaks"});
     auto peaks = device_peaks(run);
     for (const PlannedDevice& device : run.plan.devices)
       table.add(device_cells(run, device, peaks[device.id]));
-    list.push_back(
-        {{"name", view.run_name(i)}, {"table", table.view()}, {"each_device", each_device_table(run)}});
-  }
-  return listed(std::move(list));
+    return {{"table", table.view()}, {"each_device", each_device_table(run)}};
+  });
 }
 
 json where_section(const PageView& view) {
-  json runs = json::array();
-  for (std::size_t i = 0; i < view.request.runs.size(); ++i) runs.push_back(surroundings_of(view, i));
-  return json::object({{"runs", runs}});
+  return of_each_run(view,
+                     [&view](const PageRun& run, std::size_t) { return surroundings_of(view.request, run); });
 }
 
 }  // namespace proctor

@@ -15,15 +15,16 @@
 #include "reports/page/page_cases.h"
 #include "reports/page/page_data.h"
 #include "reports/page/page_request.h"
+#include "reports/page/page_template.h"
 
 namespace proctor {
 
 struct Tally {
   Summary summary;
-  std::size_t bad = 0;
-  std::size_t flaky = 0;
-  std::size_t fresh = 0;
-  std::array<std::size_t, 4> blames{};
+  int bad = 0;
+  int flaky = 0;
+  int fresh = 0;
+  std::array<int, 4> blames{};
 };
 // Of all runs, or of one.
 Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
@@ -50,30 +51,35 @@ struct PageView {
   }
 };
 
+// What a section says of each run of which it says something; null for none.
+template <typename View>
+nlohmann::json of_each_run(const PageView& view, const View& section) {
+  auto list = nlohmann::json::array();
+  for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
+    nlohmann::json said = section(view.request.runs[i], i);
+    if (said.is_null()) continue;
+    said["name"] = view.run_name(i);
+    list.push_back(std::move(said));
+  }
+  return listed(std::move(list));
+}
+
+// Each has a function: title_section().
+// clang-format off
+#define PAGE_SECTIONS(SECTION) \
+  SECTION(title) SECTION(verdict) SECTION(bar) SECTION(acceptance) SECTION(details) SECTION(causes) SECTION(gate) \
+  SECTION(cases) SECTION(reports) SECTION(problem) SECTION(changes) SECTION(matrix) SECTION(rates) SECTION(devices) \
+  SECTION(known) SECTION(coverage) SECTION(warnings) SECTION(where) SECTION(foot) SECTION(forms) SECTION(blocks)
+// clang-format on
+#define PAGE_SECTION(name) nlohmann::json name##_section(const PageView& view);
+PAGE_SECTIONS(PAGE_SECTION)
+#undef PAGE_SECTION
+
 struct PageSection {
   std::string_view name;
   nlohmann::json (*view)(const PageView& view);
 };
 std::span<const PageSection> page_sections();
-
-nlohmann::json title_section(const PageView& view);  // "Red: 37 of 10,000 cases are not good"
-nlohmann::json verdict_section(const PageView& view);
-nlohmann::json bar_section(const PageView& view);         // stays at the top of the window
-nlohmann::json acceptance_section(const PageView& view);  // of `proctor accept`
-nlohmann::json details_section(const PageView& view);     // folds the cases of an acceptance
-nlohmann::json reports_section(const PageView& view);
-nlohmann::json problem_section(const PageView& view);
-nlohmann::json gate_section(const PageView& view);
-nlohmann::json changes_section(const PageView& view);
-nlohmann::json causes_section(const PageView& view);
-nlohmann::json matrix_section(const PageView& view);
-nlohmann::json cases_section(const PageView& view);
-nlohmann::json rates_section(const PageView& view);  // of --repeat 2h and 99%:1%
-nlohmann::json devices_section(const PageView& view);
-nlohmann::json known_section(const PageView& view);
-nlohmann::json coverage_section(const PageView& view);
-nlohmann::json warnings_section(const PageView& view);
-nlohmann::json where_section(const PageView& view);
 
 std::size_t cause_count(const PageView& view);
 // How many cases were skipped or not run, by reason.

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "reports/page/page_files.h"
+#include "harness/core/number_text.h"
+#include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
-#include "reports/page/page_words.h"
+#include "reports/resolve/report_place.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -28,6 +29,7 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 6> kLongTexts = {
      {"commits_href", std::string::npos}}};
 constexpr std::string_view kOfSeveralLines = "whole";
 constexpr std::size_t kWholeBytes = 1500;
+constexpr std::size_t kTagBytes = 32;  // what stands around a text
 
 std::size_t limit_of(std::string_view name) {
   const auto* found = std::ranges::find(kLongTexts, name, &std::pair<std::string_view, std::size_t>::first);
@@ -65,20 +67,13 @@ data data_of(const json& value, const std::string& name) {
   }
 }
 
-data words_data() {
-  data words;
-  for (const PageWord& word : all_words()) words[std::string(word.name)] = data(std::string(word.one));
-  return words;
-}
-
 class Context : public kainjow::mustache::basic_context<std::string> {
  public:
-  explicit Context(const PageFill& fill) : fill_(fill), words_("words", words_data()) {}
+  explicit Context(const PageFill& fill) : fill_(fill) {}
 
   void push(const data* item) override { items_.push_back(item); }
   void pop() override { items_.pop_back(); }
   const data* get(const std::string& name) const override {
-    if (name.starts_with("words.")) return words_.get("words")->get(name.substr(6));
     const auto object =
         std::find_if(items_.rbegin(), items_.rend(), [](const data* item) { return item->is_object(); });
     if (object != items_.rend()) {
@@ -91,7 +86,6 @@ class Context : public kainjow::mustache::basic_context<std::string> {
 
  private:
   const PageFill& fill_;
-  data words_;
   std::vector<const data*> items_;
   mutable data section_;
   mutable data raw_;
@@ -109,41 +103,99 @@ Piecewise& operator<<(Piecewise& stream, const std::string& piece) {
   return stream;
 }
 
-// A file that stands within others is one line: its line ends and indents are for who reads it.
-std::string as_part(std::string_view file) {
-  std::string part;
-  for (std::size_t at = 0; at < file.size(); ++at) {
-    part += file[at];
-    if (file[at] != '\n') continue;
-    part.pop_back();
-    while (at + 1 < file.size() && file[at + 1] == ' ') ++at;
-  }
-  return part;
-}
-
 }  // namespace
 
-std::string page_template() {
-  std::string text(page_html());
-  // Each names only files after it.
-  const std::array<std::pair<std::string_view, std::string>, 4> parts = {
-      {{"{{>table}}", as_part(table_html())},
-       {"{{>cell}}", as_part(cell_html())},
-       {"{{>ids}}", as_part(ids_html())},
-       {"{{>badge}}", as_part(badge_html())}}};
-  for (const auto& [tag, part] : parts) {
-    for (std::size_t at = 0; (at = text.find(tag, at)) != std::string::npos;)
-      text.replace(at, tag.size(), part);
-  }
-  return text;
-}
-
 void fill_page(const PageFill& fill, TextOutput& output, std::size_t& written) {
-  kainjow::mustache::mustache page(page_template());
+  kainjow::mustache::mustache page{std::string(page_template())};
   page.set_custom_escape([](const std::string& text) { return html_escaped(text); });
   Context context(fill);
   Piecewise stream{output, written};
   page.render(context, stream);
+}
+
+std::string state_value(std::string_view text) { return in_address(page_text(text)); }
+
+json linked(std::size_t number, const std::string& state) {
+  return {{"text", number}, {"href", "#" + state}};
+}
+
+json case_link(const std::string& id) { return {{"id", id}, {"href", "#case=" + state_value(id)}}; }
+
+json plain_id(const std::string& id) { return json::object({{"id", id}}); }
+
+json badge(std::string_view look, std::string_view text) {
+  return {{"look", look}, {"sign", sign_of(look)}, {"text", text}};
+}
+
+json badge_cell(std::string_view look, std::string_view text) {
+  return json::object({{"badge", badge(look, text)}});
+}
+
+json code_cell(const std::string& text) { return text.empty() ? json() : json::object({{"code", text}}); }
+
+json case_cell(const std::string& id) {
+  return json::object({{"which", {{"ids", json::array({case_link(id)})}}}});
+}
+
+std::string time_text(const std::string& stamp) {
+  if (!is_utc_stamp(stamp)) return stamp;
+  return stamp.substr(0, 10) + " " + stamp.substr(11, 8) + " UTC";
+}
+
+std::string short_digest(const std::string& digest) { return digest.substr(0, 12); }
+
+json beyond(std::size_t all, std::size_t most) { return all > most ? json(all - most) : json(); }
+
+json listed(json list) { return list.empty() ? json() : json::object({{"list", std::move(list)}}); }
+
+json said_lines(const std::vector<std::string>& lines, std::size_t most) {
+  return first_of(lines, most, [](const std::string& line) { return json::object({{"said", line}}); });
+}
+
+std::size_t html_bytes(const json& value) {
+  if (value.is_string()) return html_escaped(value.get_ref<const std::string&>()).size() + kTagBytes;
+  std::size_t bytes = 0;
+  if (value.is_structured()) {
+    for (const json& item : value) bytes += html_bytes(item);
+  }
+  return bytes;
+}
+
+PageTable::PageTable(std::vector<std::string_view> titles, std::size_t most_bytes)
+    : titles_(std::move(titles)), most_bytes_(most_bytes) {}
+
+void PageTable::add(std::vector<json> cells) {
+  if (bytes_ > most_bytes_) {
+    ++left_out_;
+    return;
+  }
+  for (json& cell : cells) {
+    if (cell.is_string()) cell = page_line(cell.get_ref<const std::string&>());
+    if (cell == "") cell = nullptr;
+    if (most_bytes_ != std::string::npos) bytes_ += html_bytes(cell);
+  }
+  rows_.push_back(std::move(cells));
+}
+
+json PageTable::view() const {
+  if (rows_.empty()) return nullptr;
+  json columns = json::array();
+  json rows(rows_.size(), {{"cells", json::array()}});
+  for (std::size_t column = 0; column < titles_.size(); ++column) {
+    const bool has_any = std::ranges::any_of(rows_, [&](const auto& row) { return !row[column].is_null(); });
+    if (column > 0 && !has_any) continue;
+    const bool numbers = titles_[column].starts_with('#');
+    const json title = {{"label", titles_[column].substr(numbers ? 1 : 0)}, {"n", numbers}};
+    columns.push_back(title);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      const json& given = rows_[row][column];
+      json cell = given.is_object() ? given : json::object({{"text", given}});
+      cell.update(title);
+      cell["none"] = given.is_null();
+      rows[row]["cells"].push_back(std::move(cell));
+    }
+  }
+  return {{"columns", columns}, {"rows", rows}, {"left_out", left_out_ == 0 ? json() : json(left_out_)}};
 }
 
 }  // namespace proctor

@@ -17,9 +17,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/temp_dir.h"
 #include "reports/page/page_cases.h"
-#include "reports/page/page_files.h"
-#include "reports/page/page_logs.h"
-#include "reports/page/page_parts.h"
+#include "reports/page/page_data.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
@@ -401,9 +399,6 @@ TEST(PageParts, ATableLeavesOutColumnsWithNothingInThem) {
   EXPECT_EQ(view["rows"][0]["cells"][1]["text"], 1);
   EXPECT_EQ(view["rows"][1]["cells"][1]["none"], true);
   EXPECT_EQ(PageTable({"A"}).view(), nullptr);
-  EXPECT_EQ(thousands(1234567), "1,234,567");
-  EXPECT_EQ(counted(1, words::cases), "1 case");
-  EXPECT_EQ(counted(1000, words::cases), "1,000 cases");
 }
 
 // Mustache shows nothing for a name that nobody gives, and ignores a field that nobody shows.
@@ -472,7 +467,7 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
   const PageGate gate{.weakenings = {{}},
                       .journals = {""},
                       .cells = {{.rules = {{.rule = "failed"}}}},
-                      .red = {{.says = {"x"}, .cases = std::vector<std::string>(20)}}};
+                      .red = {{.rule = "failed", .says = {"x"}, .cases = std::vector<std::string>(20)}}};
   const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
   PageNames names;
   names.add({.runs = {{.resolved = rich, .changes = PageChanges{old, changed}}},
@@ -491,17 +486,6 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
   const std::set<std::string> shown = names_in(page_template(), R"(\{\{[#^/{]?(\w+)\}\})");
   EXPECT_THAT(only_in(shown, names.given()), testing::IsEmpty());
   EXPECT_THAT(only_in(names.given(), shown), testing::IsEmpty());
-}
-
-TEST(PageTemplate, EachWordIsOneOfThePage) {
-  std::set<std::string> known;
-  for (const PageWord& word : all_words()) {
-    known.emplace(word.name);
-    EXPECT_EQ(word.several.empty(), word.one.find("{}") == std::string_view::npos) << word.name;
-  }
-  std::set<std::string> shown = names_in(page_template(), R"(\{\{words\.(\w+)\}\})");
-  shown.merge(names_in(page_script(), R"(\bwords\.(\w+))"));
-  for (const std::string& word : shown) EXPECT_TRUE(known.contains(word)) << word;
 }
 
 TEST(PageTemplate, WhatATextMayBeIsSaidOnceAndEscapedOnce) {

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "harness/core/digest.h"
+#include "harness/core/events.h"
 #include "harness/core/hex.h"
 #include "harness/core/text.h"
 #include "reports/formats/text_output.h"
@@ -16,6 +19,52 @@
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
+namespace {
+
+constexpr std::size_t kLongestAddress = 1000;
+constexpr std::size_t kShortestCommit = 7;
+constexpr std::size_t kLongestCommit = 64;
+
+bool is_commit(std::string_view text) {
+  return text.size() >= kShortestCommit && text.size() <= kLongestCommit &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+struct Site {
+  std::string address{};     // without ".git"; "" not known
+  std::string_view views{};  // between the address and what it shows
+  std::string commit{};
+};
+
+// Of a known commit. An address with a user, a port or a query is not one of these.
+Site site_of(const Subject& subject) {
+  const std::string commit = subject.commit.value.value_or("");
+  std::string address = subject.repository.value.value_or("");
+  const std::size_t scheme = address.starts_with("https://") ? 8 : address.starts_with("http://") ? 7 : 0;
+  if (!is_commit(commit) || scheme == 0 || address.size() > kLongestAddress) return {};
+  while (address.ends_with('/')) address.pop_back();
+  if (address.ends_with(".git")) address.resize(address.size() - 4);
+  const std::string_view path = std::string_view(address).substr(scheme);
+  const std::size_t host_ends = path.find('/');
+  const bool has_name =
+      host_ends != std::string_view::npos && path.find('/', host_ends + 1) < path.size() - 1;
+  if (!has_name || !std::ranges::all_of(path, stands_in_address) || path.find("..") != path.npos) return {};
+  const std::string_view host = path.substr(0, host_ends);
+  if (host.find("github") != host.npos) return {address, "", commit};
+  return host.find("gitlab") != host.npos ? Site{address, "/-", commit} : Site{};
+}
+
+// Relative to the checkout; "" if it is elsewhere.
+std::string file_in_checkout(const RunPlanned& plan, const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path given(file);
+  if (plan.subject.checkout.empty()) return given.is_absolute() ? "" : given.lexically_normal().string();
+  const fs::path whole = given.is_absolute() ? given : fs::path(plan.directory) / given;
+  return whole.lexically_normal().lexically_relative(plan.subject.checkout).string();
+}
+
+}  // namespace
+
 std::string page_text(std::string_view bytes) {
   if (stands_for_itself<>(bytes)) return std::string(bytes);
   return without_hidden_controls(clean_text(bytes));
@@ -82,6 +131,28 @@ std::string policy_digest(std::string_view text) {
   std::array<char, 32> bytes{};
   from_hex(sha256_hex(text), bytes);
   return "'sha256-" + base64({bytes.data(), bytes.size()}) + "'";
+}
+
+std::string source_address(const RunPlanned& plan, const std::string& file, int line) {
+  const Site site = site_of(plan.subject);
+  if (site.address.empty() || file.empty()) return "";
+  const std::string place = file_address(file_in_checkout(plan, file));
+  if (place.empty() || place == ".") return "";
+  const std::string address = fmt::format("{}{}/blob/{}/{}", site.address, site.views, site.commit, place);
+  return line > 0 ? fmt::format("{}#L{}", address, line) : address;
+}
+
+std::string commit_address(const Subject& subject) {
+  const Site site = site_of(subject);
+  if (site.address.empty()) return "";
+  return fmt::format("{}{}/commit/{}", site.address, site.views, site.commit);
+}
+
+std::string comparison_address(const Subject& before, const Subject& after) {
+  const Site site = site_of(after);
+  const std::string old = before.commit.value.value_or("");
+  if (site.address.empty() || !is_commit(old) || old == site.commit) return "";
+  return fmt::format("{}{}/compare/{}...{}", site.address, site.views, old, site.commit);
 }
 
 }  // namespace proctor

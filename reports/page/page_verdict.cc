@@ -11,9 +11,9 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/page/page_parts.h"
 #include "reports/page/page_sections.h"
-#include "reports/page/page_source.h"
+#include "reports/page/page_template.h"
+#include "reports/page/page_text.h"
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/rerun.h"
@@ -76,26 +76,20 @@ std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
              : std::nullopt;
 }
 
-std::size_t count_of(const Tally& tally, Outcome outcome) {
-  return static_cast<std::size_t>(tally.summary[outcome]);
-}
-
-std::size_t planned_of(const Tally& tally) { return static_cast<std::size_t>(tally.summary.planned()); }
-
 // ", 3 skipped"; "" for none.
-std::string and_count(std::size_t count, std::string_view words) {
+std::string and_count(int count, std::string_view words) {
   return count == 0 ? "" : fmt::format(", {} {}", thousands(count), words);
 }
 
-std::string flaky_count(const Tally& tally) { return and_count(tally.flaky, words::flaky.one); }
+std::string flaky_count(const Tally& tally) { return and_count(tally.flaky, "flaky"); }
 
 // Beside what is wrong with a device: "233 of 235 cases passed, 2 failed".
 std::string counts_sentence(const Tally& tally) {
-  const std::size_t unrun = count_of(tally, Outcome::kNotrun);
-  const std::size_t failed = tally.bad - std::min(tally.bad, unrun);
-  return fmt::format("{} of {} passed", thousands(count_of(tally, Outcome::kPass)),
-                     counted(planned_of(tally), words::cases)) +
-         and_count(failed, "failed") + and_count(unrun, words::not_run.one) + flaky_count(tally);
+  const int unrun = tally.summary[Outcome::kNotrun];
+  const int failed = tally.bad - std::min(tally.bad, unrun);
+  return fmt::format("{} of {} passed", thousands(tally.summary[Outcome::kPass]),
+                     count_text(tally.summary.planned(), "case")) +
+         and_count(failed, "failed") + and_count(unrun, "not run") + flaky_count(tally);
 }
 
 std::string capitalised(std::string_view text) {
@@ -110,15 +104,15 @@ std::string_view look_of_run(std::string_view verdict) {
 }
 
 std::string good_sentence(const Tally& tally) {
-  return fmt::format("Good: {} passed", thousands(count_of(tally, Outcome::kPass))) +
-         and_count(count_of(tally, Outcome::kXfail), "failed as known") +
-         and_count(count_of(tally, Outcome::kXpass), "passed unexpectedly") +
-         and_count(count_of(tally, Outcome::kSkip), "skipped") + flaky_count(tally);
+  return fmt::format("Good: {} passed", thousands(tally.summary[Outcome::kPass])) +
+         and_count(tally.summary[Outcome::kXfail], "failed as known") +
+         and_count(tally.summary[Outcome::kXpass], "passed unexpectedly") +
+         and_count(tally.summary[Outcome::kSkip], "skipped") + flaky_count(tally);
 }
 
 // "37 of 10,000 cases"
-std::string share_of_cases(std::size_t count, const Tally& tally) {
-  return thousands(count) + " of " + counted(planned_of(tally), words::cases);
+std::string share_of_cases(int count, const Tally& tally) {
+  return thousands(count) + " of " + count_text(tally.summary.planned(), "case");
 }
 
 std::string sentence(const PageRequest& request, const Tally& tally) {
@@ -126,16 +120,16 @@ std::string sentence(const PageRequest& request, const Tally& tally) {
   if (verdict == "green") return good_sentence(tally);
   const auto& problems = worst_run(request)->resolved.problems;
   if (verdict == "incomplete" || verdict == "interrupted") {
-    const std::size_t unrun = count_of(tally, Outcome::kNotrun);
+    const int unrun = tally.summary[Outcome::kNotrun];
     const std::string what = capitalised(verdict) + ": ";
-    if (unrun > 0) return fmt::format("{}{} {}", what, share_of_cases(unrun, tally), words::not_run.one);
+    if (unrun > 0) return fmt::format("{}{} {}", what, share_of_cases(unrun, tally), "not run");
     return what + (problems.empty() ? good_sentence(tally) : problems.front().title);
   }
   const std::string who = verdict == "machine" ? "The machine is red: " : "Red: ";
   if (tally.bad > 0) return who + share_of_cases(tally.bad, tally) + " not good" + flaky_count(tally);
   if (problems.empty()) return who + "no case of its own explains it";
   if (problems.front().name != kFlakyProblem) return who + problems.front().title;
-  return fmt::format("{}{} {}", who, share_of_cases(tally.flaky, tally), words::flaky.one);
+  return fmt::format("{}{} {}", who, share_of_cases(tally.flaky, tally), "flaky");
 }
 
 json about_run(const PageRun& run) {
@@ -160,14 +154,15 @@ json simulated_notice(const PageRequest& request) {
     if (run.resolved.plan.sim) topologies.insert(run.resolved.plan.sim->topology);
   }
   if (runs == 0) return nullptr;
-  return {{"what", runs == request.runs.size() ? "Simulated" : counted(runs, words::simulated_runs)},
+  const std::string some = fmt::format("{} {} simulated", count_text(runs, "run"), plural(runs, "is", "are"));
+  return {{"what", runs == request.runs.size() ? "Simulated" : some},
           {"topologies", joined({topologies.begin(), topologies.end()}, "; ")},
           {"they_say", runs == 1 ? "it says" : "they say"}};
 }
 
 json outcome_counts(const Tally& tally) {
   json counts = json::array();
-  const auto add = [&counts](std::size_t count, std::string_view look, std::string_view text,
+  const auto add = [&counts](int count, std::string_view look, std::string_view text,
                              const std::string& state) {
     if (count == 0) return;
     counts.push_back(badge(look, text));
@@ -175,10 +170,10 @@ json outcome_counts(const Tally& tally) {
   };
   for (const Outcome outcome : kAllOutcomes) {
     const std::string name(to_string(outcome));
-    add(count_of(tally, outcome), look_of(outcome), name, "outcome=" + name);
+    add(tally.summary[outcome], look_of(outcome), name, "outcome=" + name);
   }
-  add(tally.flaky, "flaky", words::flaky.one, "look=flaky");
-  add(tally.fresh, "bad", words::fresh.one, "new=1");
+  add(tally.flaky, "flaky", "flaky", "look=flaky");
+  add(tally.fresh, "bad", "new", "new=1");
   return counts;
 }
 
@@ -255,39 +250,24 @@ json doubts_of_devices(const PageRequest& request) {
 
 // Why files of runs are ignored.
 json ignored_files(const PageRequest& request) {
-  json list = json::array();
-  for (const PageRun& run : request.runs) {
-    if (!run.accept.warning.empty()) list.push_back({{"said", run.accept.warning}});
-  }
-  return list;
-}
-
-json device_fields(const DeviceVerdict& verdict) {
-  return {{"more", said_lines(verdict.more)}, {"ask", verdict.advice}, {"command", verdict.command}};
-}
-
-// A title is no sentence.
-std::string without_full_stop(std::string text) {
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+  std::vector<std::string> why;
+  for (const PageRun& run : request.runs) why.push_back(run.accept.warning);
+  std::erase(why, "");
+  return said_lines(why);
 }
 
 // ---- The gate, where it judged a run of the page ----
 
 constexpr std::size_t kMostRedSentences = 5;
 
-std::size_t red_cells(const PageGate& gate) {
-  return static_cast<std::size_t>(std::ranges::count(gate.cells, false, &PageGateCell::green));
-}
-
 std::string gate_word(const PageGate& gate) { return gate.green ? "Releasable" : "Not releasable"; }
 
 std::string gate_sentence(const PageGate& gate) {
-  const std::size_t red = red_cells(gate);
+  const auto red = std::ranges::count(gate.cells, false, &PageGateCell::green);
   if (!gate.green && red == 0)
-    return fmt::format("{}: {} of all runs red", gate_word(gate), counted(gate.red.size(), words::rules));
-  return fmt::format("{}: {} of {} cells {}", gate_word(gate),
-                     thousands(gate.green ? gate.cells.size() : red), thousands(gate.cells.size()),
+    return fmt::format("{}: {} of all runs red", gate_word(gate), count_text(gate.red.size(), "rule"));
+  const std::string all = thousands(gate.cells.size());
+  return fmt::format("{}: {} of {} cells {}", gate_word(gate), gate.green ? all : thousands(red), all,
                      gate.green ? "green" : "red");
 }
 
@@ -299,12 +279,12 @@ json red_sentences(const PageGate& gate) {
     return json{{"badge", badge("bad", rule.rule)}, {"why", fmt::format("{}: {}", where, why)}};
   });
   if (gate.red.size() > kMostRedSentences)
-    list.push_back({{"why", counted(gate.red.size() - kMostRedSentences, words::and_more)}});
+    list.push_back({{"why", fmt::format("and {} more", thousands(gate.red.size() - kMostRedSentences))}});
   return list;
 }
 
 json problem_tile(const Tally& tally, Blame blame, std::string_view what) {
-  const std::size_t count = tally.blames.at(static_cast<std::size_t>(blame));
+  const int count = tally.blames.at(static_cast<std::size_t>(blame));
   const std::string name(to_string(blame));
   return {{"count", count},
           {"blame", name},
@@ -345,7 +325,9 @@ json title_section(const PageView& view) {
   if (gate != nullptr) return gate_sentence(*gate);
   if (const AcceptReport* accept = acceptance_of_page(view.request)) return accept_headline(*accept);
   const auto devices = devices_of_page(view.request);
-  return devices ? without_full_stop(devices->sentence) : sentence(view.request, view.tally);
+  if (!devices) return sentence(view.request, view.tally);
+  // A title has no full stop.
+  return devices->sentence.substr(0, devices->sentence.find_last_not_of('.') + 1);
 }
 
 json verdict_section(const PageView& view) {
@@ -363,7 +345,10 @@ json verdict_section(const PageView& view) {
                        : devices         ? counts_sentence(view.tally)
                        : gate == nullptr ? ""
                                          : sentence(request, view.tally)},
-          {"device", devices ? device_fields(*devices) : json()},
+          {"device", devices ? json{{"more", said_lines(devices->more)},
+                                    {"ask", devices->advice},
+                                    {"command", devices->command}}
+                             : json()},
           {"whys", gate == nullptr ? json() : red_sentences(*gate)},
           {"code", std::to_string(code)},
           {"meaning", accept != nullptr ? exit_words(*accept)
@@ -373,8 +358,8 @@ json verdict_section(const PageView& view) {
           {"of_runs", problems_of_runs(view)},
           {"doubts", doubts_of_devices(request)},
           {"run", view.several() || worst == nullptr ? json() : about_run(*worst)},
-          {"runs", view.several() ? counted(request.runs.size(), words::runs) : ""},
-          {"cases", counted(planned_of(view.tally), words::cases)},
+          {"runs", view.several() ? count_text(request.runs.size(), "run") : ""},
+          {"cases", count_text(view.tally.summary.planned(), "case")},
           {"simulated", simulated_notice(request)},
           {"counts", accept != nullptr ? json() : listed(outcome_counts(view.tally))},
           {"share", accept != nullptr ? json() : share_of_looks(view.tally)}};
@@ -391,7 +376,7 @@ json bar_section(const PageView& view) {
                    {"text", gate != nullptr     ? gate_word(*gate)
                             : accept != nullptr ? capitalised(to_string(accept->verdict))
                                                 : capitalised(verdict_of_page(view.request))}});
-  const auto add = [&links](const char* href, std::string_view text, std::size_t count) {
+  const auto add = [&links](const char* href, std::string_view text, auto count) {
     if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
   };
   std::set<std::string> devices;
@@ -399,19 +384,19 @@ json bar_section(const PageView& view) {
     for (const PlannedDevice& device : run.resolved.plan.devices) devices.insert(device.id);
   }
   if (accept != nullptr) {
-    add("#acceptance", words::devices.one, accept->devices.size());
-    add("#details", "Details", planned_of(view.tally));
+    add("#acceptance", "Devices", accept->devices.size());
+    add("#details", "Details", view.tally.summary.planned());
     return json::object({{"links", links}});
   }
   add("#causes", "Causes", cause_count(view));
-  add("#cases", words::cases_heading.one, planned_of(view.tally));
-  add("#devices", words::devices.one, devices.size());
+  add("#cases", "Cases", view.tally.summary.planned());
+  add("#devices", "Devices", devices.size());
   return json::object({{"links", links}});
 }
 
 json reports_section(const PageView& view) {
   if (!view.several()) return nullptr;
-  PageTable table({words::run.one, "Verdict", "#Cases", "#Not good", "Started", "Host", "Stack"});
+  PageTable table({"Run", "Verdict", "#Cases", "#Not good", "Started", "Host", "Stack"});
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
     const PageRun& run = view.request.runs[i];
     const Tally tally = tally_of(view.request, view.cases, i);
@@ -423,7 +408,7 @@ json reports_section(const PageView& view) {
         "{} (exit {})", accept ? to_string(accept->verdict) : run.resolved.verdict, code_of_run(run));
     table.add({{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
                badge_cell(accept ? look_of_acceptance(*accept) : look_of_run(run.resolved.verdict), verdict),
-               linked(planned_of(tally), "run=" + std::to_string(i)),
+               linked(tally.summary.planned(), "run=" + std::to_string(i)),
                tally.bad,
                time_text(plan.started),
                plan.hostname,

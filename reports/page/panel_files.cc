@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "harness/core/json.h"
@@ -15,178 +14,149 @@ using nlohmann::json;
 
 constexpr std::size_t kKnownVersion = 1;
 
-// The members of an object. The first that is missing, or is something else, is the mistake of the file, and what is asked
-// for after it is empty.
-class Members {
- public:
-  Members(const json& object, std::string place, std::string& mistake)
-      : object_(object), place_(std::move(place)), mistake_(mistake) {
-    if (!object.is_object()) miss(place_.empty() ? "it is not an object" : place_ + " is not an object");
-  }
-
-  std::string text(const char* key) const {
-    const json* found = find(key, &json::is_string, "text");
-    return found != nullptr ? found->get<std::string>() : "";
-  }
-
-  std::size_t number(const char* key) const {
-    const json* found = find(key, &json::is_number_unsigned, "number");
-    return found != nullptr ? found->get<std::size_t>() : 0;
-  }
-
-  bool flag(const char* key) const {
-    const json* found = find(key, &json::is_boolean, "true or false");
-    return found != nullptr && found->get<bool>();
-  }
-
-  bool green() const {
-    const std::string verdict = text("verdict");
-    if (verdict != "green" && verdict != "red") miss(named("verdict") + " is neither green nor red");
-    return verdict == "green";
-  }
-
-  std::vector<std::string> texts(const char* key) const {
-    std::vector<std::string> all;
-    const json* found = find(key, &json::is_array, "list");
-    if (found == nullptr) return all;
-    for (const json& one : *found) {
-      if (!one.is_string()) miss(named(key) + " has something else than texts");
-      all.push_back(one.is_string() ? one.get<std::string>() : "");
-    }
-    return all;
-  }
-
-  Members object(const char* key) const {
-    static const json kNothing = json::object();
-    const json* found = find(key, &json::is_object, "object");
-    return {found != nullptr ? *found : kNothing, named(key), mistake_};
-  }
-
-  std::vector<Members> objects(const char* key) const {
-    std::vector<Members> all;
-    const json* found = find(key, &json::is_array, "list");
-    if (found == nullptr) return all;
-    for (std::size_t i = 0; i < found->size(); ++i)
-      all.push_back({(*found)[i], fmt::format("{}[{}]", named(key), i), mistake_});
-    return all;
-  }
-
-  void miss(const std::string& mistake) const {
-    if (mistake_.empty()) mistake_ = mistake;
-  }
-
- private:
-  std::string named(const char* key) const { return place_.empty() ? key : place_ + "." + key; }
-
-  const json* find(const char* key, bool (json::*is)() const noexcept, std::string_view what) const {
-    const auto found = object_.is_object() ? object_.find(key) : object_.end();
-    if (found != object_.end() && ((*found).*is)()) return &*found;
-    miss(found == object_.end() ? named(key) + " is missing" : fmt::format("{} is no {}", named(key), what));
-    return nullptr;
-  }
-
-  const json& object_;
-  std::string place_;
-  std::string& mistake_;
-};
-
-struct PanelFile {
-  std::string_view name;
-  std::string_view made_by;
-};
-constexpr PanelFile kGate{"gate.json", "`proctor gate --json FILE` writes one."};
-constexpr PanelFile kCoverage{"list of what is covered", "`proctor list --coverage --json` prints one."};
-
-Error no_such(const PanelFile& kind, const std::string& name, std::string_view mistake) {
-  return Error::usage(fmt::format("read {}: it is not a {}: {}", name, kind.name, mistake),
-                      std::string(kind.made_by));
+// Each member that a page reads, with an item of each list. A file may have others.
+json gate_shape() {
+  json shape = parse_json(R"({"schema_version": 1, "verdict": "", "evaluated_at": "",
+    "policy": {"file": "", "sha256": "", "weakenings": [{"line": 1, "key": "", "value": "", "strict": ""}]},
+    "runs": [{"journal_sha256": ""}],
+    "rules": [{"rule": "", "held": true, "limit": "", "value": "", "says": [""], "cases": [""]}],
+    "cells": [{"name": "", "verdict": "", "planned": 1, "executed": 1, "runs": [""]}]})");
+  shape["cells"][0]["rules"] = shape["rules"];
+  return shape;
 }
 
-// Reads the text into what `fill` makes of its members.
-template <typename Content, typename Fill>
-Result<Content> parse_panel_file(std::string_view text, const std::string& name, const PanelFile& kind,
-                                 Fill fill) {
-  if (text.size() > kMostPanelFileBytes)
-    return no_such(kind, name, fmt::format("it has more than {} bytes", kMostPanelFileBytes));
-  if (const std::string why = beyond_json_limits(text); !why.empty()) return no_such(kind, name, why);
-  const json file = parse_json(text);
-  if (file.is_discarded()) return no_such(kind, name, "it is not JSON");
+json coverage_shape() {
+  return parse_json(R"({"schema_version": 1,
+    "rules": [{"id": "", "sources": [""], "checks": [{"id": "", "faults": [""]}]}],
+    "faults": [{"name": "", "checks": [""]}],
+    "functions": [{"name": "", "backend": "", "called_by": [""], "reason": ""}]})");
+}
+
+std::string_view words_for(const json& shape) {
+  if (shape.is_string()) return "a text";
+  if (shape.is_number()) return "a whole number";
+  if (shape.is_boolean()) return "true or false";
+  return shape.is_array() ? "a list" : "an object";
+}
+
+// The first member that is missing, or is something else than in the shape; "" for none.
+std::string mistake_in(const json& given, const json& shape, const std::string& place = "") {
+  if (given.type() != shape.type())
+    return fmt::format("{} is not {}", place.empty() ? "it" : place, words_for(shape));
   std::string mistake;
-  const Members members(file, "", mistake);
-  const std::size_t version = members.number("schema_version");
-  if (mistake.empty() && version != kKnownVersion)
-    members.miss(fmt::format("schema_version {} is not known here", version));
-  Content content = fill(members);
-  if (mistake.empty()) return content;
-  return no_such(kind, name, mistake);
-}
-
-// All rules, and those that did not hold with what they say.
-std::vector<PageGateState> read_rules(const Members& of, const std::string& cell,
-                                      std::vector<PageGateRule>& red) {
-  std::vector<PageGateState> states;
-  for (const Members& rule : of.objects("rules")) {
-    PageGateRule read{.cell = cell,
-                      .rule = rule.text("rule"),
-                      .limit = rule.text("limit"),
-                      .value = rule.text("value"),
-                      .says = rule.texts("says"),
-                      .cases = rule.texts("cases")};
-    states.push_back({read.rule, rule.flag("held"), read.value});
-    if (!states.back().held) red.push_back(std::move(read));
+  if (shape.is_array()) {
+    for (std::size_t i = 0; i < given.size() && mistake.empty(); ++i)
+      mistake = mistake_in(given[i], shape.front(), fmt::format("{}[{}]", place, i));
+  } else if (shape.is_object()) {
+    for (auto member = shape.begin(); member != shape.end() && mistake.empty(); ++member) {
+      const std::string name = place.empty() ? member.key() : place + "." + member.key();
+      const auto found = given.find(member.key());
+      mistake = found == given.end() ? name + " is missing" : mistake_in(*found, member.value(), name);
+    }
   }
-  return states;
+  return mistake;
 }
 
-PageGate gate_of(const Members& file) {
-  PageGate gate{.green = file.green(), .at = file.text("evaluated_at")};
-  const Members policy = file.object("policy");
-  gate.policy = policy.text("file");
-  gate.policy_sha256 = policy.text("sha256");
-  for (const Members& one : policy.objects("weakenings"))
-    gate.weakenings.push_back({one.number("line"), one.text("key"), one.text("value"), one.text("strict")});
-  for (const Members& run : file.objects("runs")) gate.journals.insert(run.text("journal_sha256"));
-  gate.rules = read_rules(file, "", gate.red);
-  for (const Members& cell : file.objects("cells")) {
-    gate.cells.push_back({.name = cell.text("name"),
-                          .green = cell.green(),
-                          .planned = cell.number("planned"),
-                          .executed = cell.number("executed"),
-                          .runs = cell.texts("runs")});
+bool is_green(const json& of, std::string& mistake) {
+  const std::string verdict = of["verdict"];
+  if (verdict != "green" && verdict != "red") mistake = "a verdict is neither green nor red";
+  return verdict == "green";
+}
+
+// All rules, of which those that did not hold are red.
+std::vector<PageGateRule> read_rules(const json& rules, const std::string& cell,
+                                     std::vector<PageGateRule>& red) {
+  std::vector<PageGateRule> all;
+  for (const json& rule : rules) {
+    all.push_back({.cell = cell,
+                   .rule = rule["rule"],
+                   .held = rule["held"],
+                   .limit = rule["limit"],
+                   .value = rule["value"],
+                   .says = rule["says"],
+                   .cases = rule["cases"]});
+    if (!all.back().held) red.push_back(all.back());
+  }
+  return all;
+}
+
+PageGate gate_of(const json& file, std::string& mistake) {
+  const json& policy = file["policy"];
+  PageGate gate{.green = is_green(file, mistake),
+                .at = file["evaluated_at"],
+                .policy = policy["file"],
+                .policy_sha256 = policy["sha256"]};
+  for (const json& one : policy["weakenings"]) {
+    gate.weakenings.push_back(
+        {.line = one["line"], .key = one["key"], .value = one["value"], .strict = one["strict"]});
+  }
+  for (const json& run : file["runs"]) gate.journals.insert(run["journal_sha256"].get<std::string>());
+  gate.rules = read_rules(file["rules"], "", gate.red);
+  for (const json& cell : file["cells"]) {
     const std::size_t before = gate.red.size();
-    gate.cells.back().rules = read_rules(cell, gate.cells.back().name, gate.red);
+    gate.cells.push_back({.name = cell["name"],
+                          .green = is_green(cell, mistake),
+                          .planned = cell["planned"],
+                          .executed = cell["executed"],
+                          .runs = cell["runs"],
+                          .rules = read_rules(cell["rules"], cell["name"], gate.red)});
     if (gate.cells.back().green != (gate.red.size() == before))
-      file.miss("the verdict of a cell is not what its rules say");
+      mistake = "the verdict of a cell is not what its rules say";
   }
-  if (gate.cells.empty()) file.miss("it has no cells");
-  if (gate.green != gate.red.empty()) file.miss("its verdict is not what its rules say");
+  if (gate.cells.empty()) mistake = "it has no cells";
+  if (gate.green != gate.red.empty() && mistake.empty()) mistake = "its verdict is not what its rules say";
   return gate;
 }
 
-PageCoverage coverage_in(const Members& file) {
+PageCoverage coverage_of(const json& file, std::string&) {
   PageCoverage coverage;
-  for (const Members& rule : file.objects("rules")) {
-    PageRule read{.id = rule.text("id"), .sources = rule.texts("sources")};
-    for (const Members& check : rule.objects("checks"))
-      read.checks.push_back({check.text("id"), check.texts("faults")});
-    coverage.rules.push_back(std::move(read));
+  for (const json& rule : file["rules"]) {
+    coverage.rules.push_back({.id = rule["id"], .sources = rule["sources"]});
+    for (const json& check : rule["checks"])
+      coverage.rules.back().checks.push_back({.id = check["id"], .faults = check["faults"]});
   }
-  for (const Members& fault : file.objects("faults"))
-    coverage.faults.push_back({fault.text("name"), "", fault.texts("checks"), ""});
-  for (const Members& one : file.objects("functions"))
+  for (const json& fault : file["faults"])
+    coverage.faults.push_back({.name = fault["name"], .by = fault["checks"]});
+  for (const json& one : file["functions"]) {
     coverage.functions.push_back(
-        {one.text("name"), one.text("backend"), one.texts("called_by"), one.text("reason")});
+        {.name = one["name"], .backend = one["backend"], .by = one["called_by"], .reason = one["reason"]});
+  }
   return coverage;
+}
+
+// Reads the text into what `fill` makes of it.
+template <typename Content>
+Result<Content> parse_panel_file(std::string_view text, const std::string& name, std::string_view kind,
+                                 std::string_view made_by, const json& shape,
+                                 Content (*fill)(const json&, std::string&)) {
+  const auto refused = [&](std::string_view mistake) {
+    return Error::usage(fmt::format("read {}: it is not a {}: {}", name, kind, mistake),
+                        fmt::format("`proctor {}.", made_by));
+  };
+  if (text.size() > kMostPanelFileBytes)
+    return refused(fmt::format("it has more than {} bytes", kMostPanelFileBytes));
+  if (const std::string why = beyond_json_limits(text); !why.empty()) return refused(why);
+  const json file = parse_json(text);
+  if (file.is_discarded()) return refused("it is not JSON");
+  const auto version = file.is_object() ? file.find("schema_version") : file.end();
+  if (version != file.end() && version->is_number_unsigned() && *version != kKnownVersion)
+    return refused(fmt::format("schema_version {} is not known here", version->get<std::size_t>()));
+  std::string mistake = mistake_in(file, shape);
+  if (!mistake.empty()) return refused(mistake);
+  Content content = fill(file, mistake);
+  if (mistake.empty()) return content;
+  return refused(mistake);
 }
 
 }  // namespace
 
 Result<PageGate> parse_page_gate(std::string_view text, const std::string& name) {
-  return parse_panel_file<PageGate>(text, name, kGate, gate_of);
+  return parse_panel_file(text, name, "gate.json", "gate --json FILE` writes one", gate_shape(), gate_of);
 }
 
 Result<PageCoverage> parse_page_coverage(std::string_view text, const std::string& name) {
-  return parse_panel_file<PageCoverage>(text, name, kCoverage, coverage_in);
+  return parse_panel_file(text, name, "list of what is covered", "list --coverage --json` prints one",
+                          coverage_shape(), coverage_of);
 }
 
 Result<PageGate> read_page_gate(const std::string& file) {

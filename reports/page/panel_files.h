@@ -20,21 +20,14 @@ namespace proctor {
 
 inline constexpr std::size_t kMostPanelFileBytes = std::size_t{32} << 20;
 
-// A rule of the gate that did not hold.
 struct PageGateRule {
   std::string cell{};  // "": of all runs together
   std::string rule{};
+  bool held = false;
   std::string limit{};
   std::string value{};
   std::vector<std::string> says{};
   std::vector<std::string> cases{};
-};
-
-// Whether a rule held, in a cell or of all runs together.
-struct PageGateState {
-  std::string rule{};
-  bool held = false;
-  std::string value{};
 };
 
 struct PageGateCell {
@@ -43,7 +36,7 @@ struct PageGateCell {
   std::size_t planned = 0;
   std::size_t executed = 0;
   std::vector<std::string> runs{};
-  std::vector<PageGateState> rules{};
+  std::vector<PageGateRule> rules{};
 };
 
 struct PageWeakening {
@@ -61,8 +54,8 @@ struct PageGate {
   std::vector<PageWeakening> weakenings{};
   std::set<std::string> journals{};  // SHA-256 of those that it judged
   std::vector<PageGateCell> cells{};
-  std::vector<PageGateState> rules{};  // of all runs together
-  std::vector<PageGateRule> red{};
+  std::vector<PageGateRule> rules{};  // of all runs together
+  std::vector<PageGateRule> red{};    // those that did not hold
 };
 
 struct PageCheck {

@@ -105,11 +105,11 @@ class PageParser(html.parser.HTMLParser):
     """Refuses what a page of ours does not write, and keeps its data."""
 
     TAGS = set("html head meta title style body a header nav p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
-               "tr th td details summary dl dt dd br code pre article footer script svg rect".split())
+               "tr th td details summary dl dt dd br code pre footer script template svg rect".split())
     ATTRIBUTES = set("lang charset http-equiv content name class href id aria-label aria-labelledby aria-hidden hidden scope data-label data-copy open "
                      "type role tabindex viewbox width height preserveaspectratio fill x".split())
 
-    # Of a commit, a comparison or a line (reports/page/page_source.h).
+    # Of a commit, a comparison or a line (reports/page/page_text.h).
     SOURCE = re.compile(r"https?://[\w.-]*(github|gitlab)[\w.-]*/[\w./~%-]+(#L\d+)?", re.ASCII)
 
     def __init__(self, path):

@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/failure_text.h"
@@ -151,7 +152,9 @@ std::string age_of(const CauseGroup& group) {
     if (past->failing_runs > oldest->failing_runs) oldest = past;
   }
   const bool mixed = fresh > 0 && fresh < group.cases.size();
-  return age_text(*oldest) + (mixed ? fmt::format(", {} of {} cases NEW", fresh, group.cases.size()) : "");
+  return age_text(*oldest) +
+         (mixed ? fmt::format(", {} of {} NEW", thousands(fresh), count_text(group.cases.size(), "case"))
+                : "");
 }
 
 std::string whole_message(const ResolvedCase& test) {

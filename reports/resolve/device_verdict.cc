@@ -134,8 +134,8 @@ std::string compared(const ResolvedCase& test, const std::string& device) {
     elsewhere.good += count.good;
   }
   return fmt::format("{} failed there {} of {} times, and {} of {} times elsewhere",
-                     clean_text(test.planned.id), here.bad, here.bad + here.good, elsewhere.bad,
-                     elsewhere.bad + elsewhere.good);
+                     clean_text(test.planned.id), thousands(here.bad), thousands(here.bad + here.good),
+                     thousands(elsewhere.bad), thousands(elsewhere.bad + elsewhere.good));
 }
 
 void add(AgainstDevices& against, const std::string& device, const std::string& sentence, double p) {
@@ -189,20 +189,20 @@ AgainstDevices moves_of(const ResolvedRun& run) {
 
 std::string blamed_text(const Against& against) {
   if (against.cases == 1) return fmt::format("{} (p = {:.1g})", against.first, against.p);
-  return fmt::format("{} cases fail there more often than chance explains (p = {:.1g} or less)",
-                     against.cases, against.p);
+  return fmt::format("{} fail there more often than chance explains (p = {:.1g} or less)",
+                     count_text(against.cases, "case"), against.p);
 }
 
 std::string unclear_text(const Against& against) {
   if (against.cases == 1)
     return fmt::format("{}, which chance can explain (p = {:.2g})", against.first, against.p);
-  return fmt::format("{} cases failed there alone, each of which chance can explain (p = {:.2g})",
-                     against.cases, against.p);
+  return fmt::format("{} failed there alone, each of which chance can explain (p = {:.2g})",
+                     count_text(against.cases, "case"), against.p);
 }
 
 std::string moved_text(const Against& against) {
   if (against.cases == 1) return against.first;
-  return fmt::format("{} cases failed there and passed on another device", against.cases);
+  return count_text(against.cases, "case") + " failed there and passed on another device";
 }
 
 Findings findings_of(const ResolvedRun& run, const Rows& rows) {
@@ -240,13 +240,13 @@ std::string accusation(const std::vector<Finding>& findings, std::string_view wo
   for (std::size_t i = 0; i < std::min(findings.size(), kMostNamed); ++i)
     each.push_back(fmt::format("{} ({})", clean_text(findings[i].device), findings[i].why));
   const std::size_t left = findings.size() - each.size();
-  return fmt::format("{} GPUs are {}: {}{}.", findings.size(), word, joined(each, ", "),
-                     left == 0 ? "" : fmt::format(" and {} more", left));
+  return fmt::format("{} are {}: {}{}.", count_text(findings.size(), "GPU"), word, joined(each, ", "),
+                     left == 0 ? "" : fmt::format(" and {} more", thousands(left)));
 }
 
 // "cuda-sim:0, 1, 3": of devices that differ in their number alone, the kind once.
 std::string device_list(const std::vector<std::string>& devices) {
-  if (devices.size() > kMostDevices) return fmt::format("{} other devices", devices.size());
+  if (devices.size() > kMostDevices) return count_text(devices.size(), "other device");
   std::string text;
   std::string kind;
   for (const std::string& device : devices) {
@@ -322,7 +322,7 @@ void add_moves(const ResolvedRun& run, DeviceVerdict& verdict) {
   }
   if (count == 1) verdict.more.push_back(clean_text(first));
   if (count > 1)
-    verdict.more.push_back(fmt::format("{} cases moved to another device and passed there.", count));
+    verdict.more.push_back(count_text(count, "case") + " moved to another device and passed there.");
 }
 
 // By their number alone.
@@ -334,13 +334,13 @@ void add_not_run(const ResolvedRun& run, DeviceVerdict& verdict) {
     for (const std::string& device : test.not_tried) ++not_tried[device];
   }
   for (const auto& [device, count] : not_tried)
-    verdict.more.push_back(fmt::format("{} not run on {}.",
-                                       count == 1 ? "1 case was" : fmt::format("{} cases were", count),
-                                       clean_text(device)));
-  if (without_device > 0)
-    verdict.more.push_back(
-        fmt::format("{} no result: no other device was left.",
-                    without_device == 1 ? "1 case has" : fmt::format("{} cases have", without_device)));
+    verdict.more.push_back(fmt::format("{} {} not run on {}.", count_text(count, "case"),
+                                       plural(count, "was", "were"), clean_text(device)));
+  if (without_device > 0) {
+    verdict.more.push_back(fmt::format("{} {} no result: no other device was left.",
+                                       count_text(without_device, "case"),
+                                       plural(without_device, "has", "have")));
+  }
 }
 
 // `elsewhere`: the cases that passed did not use the devices that are shown.
@@ -384,7 +384,7 @@ std::optional<DeviceVerdict> verdict_of_rows(const Rows& rows) {
   }
   if (rows.code.empty()) return std::nullopt;
   const std::string what = rows.code.size() == 1 ? clean_text(rows.code.front()->planned.id)
-                                                 : fmt::format("{} cases", rows.code.size());
+                                                 : count_text(rows.code.size(), "case");
   return DeviceVerdict{.sentence = fmt::format("No GPU is at fault: {} failed on every device.", what)};
 }
 

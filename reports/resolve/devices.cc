@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -153,11 +154,12 @@ std::vector<DeviceDoubtText> device_doubts(const std::vector<DeviceShare>& share
     const std::string device = clean_text(share.device);
     if (share.stands_out) {
       doubts.push_back({fmt::format("{} of {} attempts failed on {}, {} of {} elsewhere (p = {:.1g}).",
-                                    share.bad, share.all, device, bad - share.bad, all - share.all, share.p),
+                                    thousands(share.bad), thousands(share.all), device,
+                                    thousands(bad - share.bad), thousands(all - share.all), share.p),
                         share.device});
     } else if (share.bad == bad && share.bad_cases >= kFewestFailures && all > share.all) {
       doubts.push_back(
-          {fmt::format("All {} failures ran only on {}.", share.bad_cases, device), share.device});
+          {fmt::format("All {} failures ran only on {}.", thousands(share.bad_cases), device), share.device});
     }
   }
   return doubts;

@@ -104,7 +104,8 @@ void add_parts(std::string_view heading, const std::vector<RatePart>& parts, std
   for (std::size_t i = 0; i < std::min(parts.size(), kMostRateParts); ++i) {
     text += fmt::format("    {}{}: {}\n", heading, clean_text(parts[i].of), to_string(parts[i].rate));
   }
-  if (parts.size() > kMostRateParts) text += fmt::format("    and {} more\n", parts.size() - kMostRateParts);
+  if (parts.size() > kMostRateParts)
+    text += fmt::format("    and {} more\n", thousands(parts.size() - kMostRateParts));
 }
 
 std::string cases_left_out(std::size_t cases) {
@@ -136,7 +137,7 @@ std::string stress_text(const ResolvedRun& run) {
   text += cases_left_out(failing);
   if (others > 0) {
     text += fmt::format("  {} without a failure in {} runs{}\n", count_text(others, "case"),
-                        least == most ? std::to_string(least) : fmt::format("{} to {}", least, most),
+                        (least == most ? "" : thousands(least) + " to ") + thousands(most),
                         others == 1 ? "" : " each");
   }
   return text.empty() ? "" : "failure rates\n" + text;
@@ -160,8 +161,8 @@ std::string claim_text(const Exclusion& exclusion, const CaseRates& rates) {
     case Claim::kNotExcluded:
       return fmt::format("not excluded: {}; {}", what, to_string(rates.all));
     case Claim::kOpen:
-      return fmt::format("not decided: {}; {} of {} runs, and none failed", what, rates.all.runs,
-                         rates.needed);
+      return fmt::format("not decided: {}; {} of {} runs, and none failed", what, thousands(rates.all.runs),
+                         thousands(rates.needed));
   }
   return "";
 }
@@ -181,7 +182,7 @@ void resolve_failure_rates(ResolvedRun& run) {
 
 std::string to_string(const FailureRate& rate) {
   if (rate.runs == 0) return "no run passed or failed";
-  return fmt::format("{} of {} failed: {} %, 95 % interval {} to {} %", rate.failures,
+  return fmt::format("{} of {} failed: {} %, 95 % interval {} to {} %", thousands(rate.failures),
                      count_text(static_cast<std::size_t>(rate.runs), "run"), percent_text(rate.rate()),
                      percent_text(rate.interval.low), percent_text(rate.interval.high));
 }

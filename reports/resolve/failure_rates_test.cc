@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {
@@ -24,16 +25,20 @@ class StressJournal {
   // An attempt in the process with this log.
   StressJournal& add(const char* id, Outcome outcome, const std::string& log, const std::string& device = "",
                      const Marks& marks = {}) {
-    ++repeat_;
-    AttemptStarted start = started(id, 1, repeat_);
-    start.log = log;
-    start.at_ms = repeat_;
-    if (!device.empty()) start.devices = {device};
-    events_.push_back(start);
+    begin(id, log, device);
     AttemptEnded end = ended(id, {outcome, {}}, 1, repeat_);
     end.output.log = log;
     end.marks = marks;
     events_.push_back(end);
+    return *this;
+  }
+  // One whose runner was killed.
+  StressJournal& begin(const char* id, const std::string& log, const std::string& device = "") {
+    AttemptStarted start = started(id, 1, ++repeat_);
+    start.log = log;
+    start.at_ms = repeat_;
+    if (!device.empty()) start.devices = {device};
+    events_.push_back(start);
     return *this;
   }
   ResolvedRun run() const { return resolved_of(events_); }
@@ -89,6 +94,16 @@ TEST(FailureRates, AreByDeviceAndByOrder) {
                              HasSubstr("    on a: 1 of 2 runs failed: 50 %"),
                              HasSubstr("    after s/one: 1 of 2 runs failed: 50 %"),
                              HasSubstr("  1 case without a failure in 2 runs\n")));
+}
+
+// The journal has the order, with or without the file.
+TEST(FailureRates, ALogThatIsNotThereChangesNoOrder) {
+  StressJournal journal(stress_plan());
+  journal.begin(kFirstOfTwo, "1").add(kSecondOfTwo, Outcome::kFail, "1");
+  ResolvedRun run = journal.run();
+  forget_logs(run, [](const std::string&) { return false; });
+  EXPECT_EQ(run.cases[0].attempts[0].start.log, "");
+  EXPECT_EQ(rate_parts_text(run.cases[1].rates->by_order), "after s/one 1/1");
 }
 
 TEST(FailureRates, WhatSaysNothingAboutTheCaseDoesNotCount) {

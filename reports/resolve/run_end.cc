@@ -247,7 +247,7 @@ std::string named(const ResolvedRun& run, IsMeant is_meant) {
     text += "\n" + one_line(clean_text(test.planned.id), kNameBytes);
     if (test.moved) text += ": " + test.headline;
   }
-  if (count > kMostNamed) text += fmt::format("\nand {} more", count - kMostNamed);
+  if (count > kMostNamed) text += fmt::format("\nand {} more", thousands(count - kMostNamed));
   return text;
 }
 

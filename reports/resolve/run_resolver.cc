@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/core/number_text.h"
 #include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 #include "reports/resolve/causes.h"
@@ -306,8 +307,10 @@ Result<ResolvedRun> load_journal(const std::filesystem::path& path, const std::o
     }
   }
   if (torn_lines > kMostTornShown)
-    torn.push_back({WarningCode::kJournalTorn,
-                    fmt::format("{} more lines of the journal are ignored", torn_lines - kMostTornShown)});
+    torn.push_back(
+        {WarningCode::kJournalTorn,
+         fmt::format("{} of the journal {} ignored", count_text(torn_lines - kMostTornShown, "more line"),
+                     plural(torn_lines - kMostTornShown, "is", "are"))});
   if (file.bad()) return Error::system("read " + path.string(), errno);
   if (!resolver.recorded().has_plan) {
     return Error{ErrorKind::kSystem, "read " + path.string() + ": it holds no plan",

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/core/number_text.h"
+
 namespace proctor {
 
 // The beginning on one line (runs of white space become one blank), at most `limit` bytes, "..." included
@@ -25,7 +27,7 @@ std::string some_of(const Items& items, std::size_t most, const TextOf& text_of 
   std::string text;
   std::size_t shown = 0;
   for (const auto& item : items) {
-    if (shown == most) return text + " and " + std::to_string(items.size() - most) + " more";
+    if (shown == most) return text + " and " + thousands(items.size() - most) + " more";
     text += shown++ == 0 ? "" : ", ";
     text += text_of(item);
   }

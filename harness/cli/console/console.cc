@@ -59,7 +59,7 @@ std::string repeats_text(const ResolvedRun& run) {
   const int repeat = run.cases.front().planned.repeat;
   const bool alike =
       std::ranges::all_of(run.cases, [&](const ResolvedCase& test) { return test.planned.repeat == repeat; });
-  return alike && repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "";
+  return alike && repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", thousands(repeat)) : "";
 }
 
 std::string device_text(const RunPlanned& planned) {
@@ -347,7 +347,7 @@ void Console::show_output(const std::string& case_id, const LastLines& last) {
   if (last.lines.empty()) return;
   clear_status();
   output_.begin_group(fmt::format("output of {}{}", clean_text(case_id),
-                                  last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
+                                  last.is_all ? "" : ", its last " + count_text(last.lines.size(), "line")));
   for (const std::string& text : last.lines) print(std::string(kStillInBlock) + clean_text(shown_part(text)));
   output_.end_group();
 }
@@ -441,7 +441,7 @@ void Console::show_block(const CauseGroup& group) {
   std::string others;
   for (std::size_t i = 1; i < std::min(alike.size(), kMaxAlike + 1); ++i)
     others += (i == 1 ? ": " : ", ") + clean_text(alike[i]->planned.id);
-  print(fmt::format("and {} more like it{}{}", alike.size() - 1, others,
+  print(fmt::format("and {} more like it{}{}", thousands(alike.size() - 1), others,
                     alike.size() > kMaxAlike + 1 ? ", …" : ""));
 }
 
@@ -466,7 +466,8 @@ void Console::show_durations(const ResolvedRun& run) {
   cases.resize(std::min(cases.size(), static_cast<std::size_t>(options_.durations)));
   if (cases.empty()) return;
   print("");
-  print(cases.size() == 1 ? "the slowest case" : fmt::format("the {} slowest cases", cases.size()));
+  print(cases.size() == 1 ? "the slowest case"
+                          : fmt::format("the {} slowest cases", thousands(cases.size())));
   for (const auto& [duration, test] : cases)
     print(duration_column(duration) + "  " + clean_text(test->planned.id));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "harness/core/number_text.h"
 #include "harness/core/text.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/failure_text.h"
@@ -108,7 +109,7 @@ Lines message_lines(const ResolvedCase& test) {
   if (lines.size() > kMessageLines) {
     const std::size_t more = lines.size() - kMessageLines;
     lines.resize(kMessageLines);
-    lines.push_back(fmt::format("… {} more lines", more));
+    lines.push_back("… " + count_text(more, "more line"));
   }
   const Attempt* attempt = test.telling;
   if (attempt != nullptr && attempt->end) add_failures(lines, attempt->end->failures);

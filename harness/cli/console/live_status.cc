@@ -63,7 +63,7 @@ std::string progress_text(const LiveState& state) {
 }
 
 std::string status_line(const LiveState& state, int columns) {
-  std::string line = progress_text(state) + fmt::format(" · {} running", state.running.size());
+  std::string line = progress_text(state) + fmt::format(" · {} running", thousands(state.running.size()));
   const char* separator = ": ";
   for (const auto& running : state.running) {
     line += separator + elide(running.id, std::max(20, columns / 2)) + " " + age(running.age_ms);

@@ -89,7 +89,7 @@ class Tab:
 
     def ids(self):
         """Of the rows that are drawn, in their order."""
-        return self.page.evaluate("""[...document.querySelectorAll('.row')].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
+        return self.page.evaluate("""[...document.querySelectorAll('.port .row')].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
                                      .map((row) => row.querySelector('.id').textContent)""")
 
     def wait(self, expression):
@@ -132,7 +132,7 @@ def looks(directory, started):
     words = plain.inner_text("body")
     for said in ("is bad: it was lost in", "Exit code", "Causes", "was not written", "--case"):
         check(said in words, "without scripts it does not say", said, words[:3000])
-    check(plain.locator("#plain article").count() == 8, "bad cases without scripts")
+    check(plain.locator("#plain .row").count() == 8, "bad cases without scripts")
     check(not plain.locator("#explorer").is_visible(), "an empty list is shown")
     plain.fits("without scripts")
     plain.close()
@@ -141,7 +141,7 @@ def looks(directory, started):
     check(tab.title().endswith("Proctor") and "owned" not in tab.title(), tab.title())
     check(not tab.locator("#plain").is_visible() and tab.locator("#explorer").is_visible(), "the list is not shown")
     tab.axe("the page")
-    tab.locator(".row").first.click()
+    tab.locator(".port .row").first.click()
     tab.wait_for_selector("dialog[open] .log pre")
     shown = tab.inner_text("dialog")
     for said in ("</script><script>document.title='owned'</script>", "<img src=x onerror=alert(1)>", "<!-- ]]>", "::error::no", "\\xE2\\x80\\xAEgnp.exe"):
@@ -155,7 +155,7 @@ def looks(directory, started):
         tab = Tab(started, hostile, viewport={"width": width, "height": 700}, color_scheme=scheme, reduced_motion="reduce")
         tab.fits(f"{width} pixels, {scheme}")
         tab.axe(f"{width} pixels, {scheme}")
-        tab.locator(".row").first.click()
+        tab.locator(".port .row").first.click()
         tab.wait_for_selector("dialog[open] .log pre")
         tab.fits(f"a case on {width} pixels")
         tab.axe(f"a case on {width} pixels, {scheme}")
@@ -182,7 +182,7 @@ def works(directory, started):
     page = made(directory, "run", 10_000, bad_percent=2)
     tab = Tab(started, page)
     check(tab.status() == "10,000 cases", tab.status())
-    check(tab.locator(".row").count() < 60, "rows are drawn that nobody sees")
+    check(tab.locator(".port .row").count() < 60, "rows are drawn that nobody sees")
     check(all("Case" in one for one in tab.ids()), tab.ids())
 
     tab.fill("#q", "copy SIZE4096 not written")
@@ -190,7 +190,7 @@ def works(directory, started):
     found = tab.ids()
     check(found and all("Copy" in one and "Size4096" in one for one in found), found)
     check("q=copy%20SIZE4096" in tab.url, tab.url)
-    check(tab.locator(".row .message").first.inner_text().endswith("was not written"), "the message is not searched")
+    check(tab.locator(".port .row p").first.inner_text().endswith("was not written"), "the message is not searched")
     tab.fill("#q", "no such words")
     tab.wait("document.querySelector('.status').textContent === '0 of 10,000 cases'")
     tab.axe("an empty list")
@@ -222,7 +222,7 @@ def works(directory, started):
     check(0 < some < 10_000, tab.status())
     tab.select_option("#f-device", "")
     tab.select_option("#f-sort", "duration")
-    times = tab.evaluate("[...document.querySelectorAll('.row')].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top)).map((r) => r.querySelector('.time').textContent)")
+    times = tab.evaluate("[...document.querySelectorAll('.port .row')].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top)).map((r) => r.querySelector('.time').textContent)")
     check(times[0] in ("4.0 s", "3.9 s") and times == sorted(times, key=lambda t: float(t.split()[0]), reverse=True), times)
     tab.select_option("#f-sort", "id")
     check(tab.ids() == sorted(tab.ids(), key=str.lower), tab.ids())
@@ -246,7 +246,7 @@ def works(directory, started):
     check(tab.status().startswith("0 of"), "nonsense in the address:", tab.status())
     for name in ("constructor", "__proto__", "toString", "nonsense"):
         tab.open(f"#sort={name}&{name}=1")
-        check(tab.status() == "10,000 cases" and tab.locator(".row").count() > 5, f"#sort={name}:", tab.status())
+        check(tab.status() == "10,000 cases" and tab.locator(".port .row").count() > 5, f"#sort={name}:", tab.status())
     print("ok an address is what the page shows")
 
     tab.open("#outcome=fail")
@@ -308,7 +308,7 @@ def first_screen(directory, started):
         check(copied == tab.locator("#causes pre.command").first.text_content() and "--case" in copied, copied)
         tab.locator(".chip.flaky").click()
         check(tab.status() == "2 of 300 cases" and tab.url.endswith("#look=flaky"), tab.status(), tab.url)
-        check(tab.locator(".row .badge.flaky").count() == 2, "flaky rows")
+        check(tab.locator(".port .row .badge.flaky").count() == 2, "flaky rows")
         tab.open("#look=bad")
         check(":" in tab.locator("#row-1 .side").inner_text(), "no device beside", tab.locator("#row-1").inner_text())
         tab.close()
@@ -446,9 +446,9 @@ def large(directory, started):
     print(f"journal of {(directory / 'large/journal.jsonl').stat().st_size / 1e6:.0f} MB read, and its page written, in {time.monotonic() - begin:.1f} s")
     tab, found = figures(started, page, "100,000 cases, 1 % bad")
     check(found["page_mb"] <= 3, found)
-    check(tab.locator(".row").count() < 60, "rows are drawn that nobody sees")
+    check(tab.locator(".port .row").count() < 60, "rows are drawn that nobody sees")
     tab.evaluate("document.getElementById('list').scrollTop = 1e9")
-    tab.wait("[...document.querySelectorAll('.row')].some((row) => row.getAttribute('aria-posinset') === '100000')")
+    tab.wait("[...document.querySelectorAll('.port .row')].some((row) => row.getAttribute('aria-posinset') === '100000')")
     tab.close()
     shutil.rmtree(directory / "large")
 

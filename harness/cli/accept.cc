@@ -15,14 +15,14 @@
 #include "harness/core/named_file.h"
 #include "harness/core/slurm_job.h"
 #include "harness/core/toml_reader.h"
-#include "harness/machine/suite_arguments.h"
-#include "harness/plan/load_config.h"
+#include "harness/request/suite_arguments.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/accept/accept_steps.h"
 
 namespace proctor::cli {
 namespace {
 
+constexpr int kDefaultLevel = 2;
 const std::vector<std::string> kSuites = {"memory", "kernels", "management", "visibility"};
 
 void add_word(std::vector<std::string>& words, const char* option, const std::string& value) {
@@ -31,25 +31,17 @@ void add_word(std::vector<std::string>& words, const char* option, const std::st
   words.push_back(value);
 }
 
-void add_machine_words(std::vector<std::string>& words, const RunOptions& typed) {
-  add_word(words, "--backend", typed.plan.selection.backend);
-  add_word(words, "--sim", typed.machine.sim);
-}
-
-// Returns the command that repeats the acceptance; `--devices` may follow.
-std::vector<std::string> words_of_acceptance(const RunOptions& typed) {
-  std::vector<std::string> words = {"proctor", "accept", "--level", std::to_string(typed.accept.level)};
-  add_machine_words(words, typed);
-  add_word(words, "--expect", typed.accept.expect);
-  return words;
+void add_machine_words(std::vector<std::string>& words, const RunRequest& request) {
+  add_word(words, "--backend", request.selection.backend);
+  add_word(words, "--sim", request.machine.sim);
 }
 
 // The run that this is, for those who run one of its cases again.
-std::vector<std::string> words_of_run(const RunOptions& typed) {
+std::vector<std::string> words_of_run(const RunRequest& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
-  add_word(words, kSuiteArgument, "size=" + typed.plan.extent.size);
-  add_word(words, "--process", typed.plan.selection.process);
+  add_word(words, kSuiteArgument, typed.suite_arguments.front());
+  add_word(words, "--process", typed.selection.process);
   add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);
   for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
@@ -65,23 +57,22 @@ void name_the_node(std::string& path) {
 }
 
 // What the level says, as the options of `run` that it stands for.
-void settle_level(RunOptions& typed) {
-  name_the_node(typed.out);
-  name_the_node(typed.accept.json);
-  typed.plan.selection.suites = kSuites;
+void settle_level(RunRequest& request) {
+  const AcceptRequest& accept = request.accept;
+  const int level = accept_level_of(accept);
+  name_the_node(request.reports.out);
+  name_the_node(request.accept.json);
+  request.selection.suites = kSuites;
   // Few cases need no shared process, whose failures would run a second time.
-  typed.plan.selection.process = typed.accept.level == 1 ? "case" : "batch:auto";
-  typed.plan.extent.size = size_of_level(typed.accept.level);
-  typed.policy.breaker = 0;  // each device is judged, however many are broken
-  typed.policy.foreign = ForeignPolicy::kFail;
-  typed.setup.planned.each_device = true;
-  typed.setup.care.prove = true;
-  typed.setup.care.retest = true;
-  if (typed.accept.budget) typed.setup.stop.deadline = typed.accept.budget;
-  if (typed.accept.level == kHighestAcceptLevel)
-    typed.repeats.turns = std::chrono::hours(std::max(typed.accept.hours, 1));
-  typed.command_line = words_of_run(typed);
-  typed.accept.again = words_of_acceptance(typed);
+  request.selection.process = level == kLowestAcceptLevel ? "case" : "batch:auto";
+  request.suite_arguments = {fmt::format("size={}", size_of_level(level))};
+  request.schedule.breaker = 0;  // each device is judged, however many are broken
+  request.devices.foreign = "fail";
+  request.devices.each_device = true;
+  request.devices.prove = true;
+  request.devices.retest = true;
+  request.schedule.deadline = accept.budget;
+  if (level == kHighestAcceptLevel) request.schedule.repeat = fmt::format("{}h", accept.hours.value_or(1));
 }
 
 // The file of --expect; none was given: none.
@@ -94,34 +85,29 @@ Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
   return std::optional(*std::move(expected));
 }
 
-Result<void> check_budget(const AcceptOptions& accept) {
-  const Milliseconds least{std::int64_t{1000} * smallest_budget_s(accept.level)};
+Result<void> check_budget(const AcceptRequest& accept) {
+  const int level = accept_level_of(accept);
+  const Milliseconds least{std::int64_t{1000} * smallest_budget_s(level)};
   if (!accept.budget || *accept.budget >= least) return {};
   return Error::refused(fmt::format("--budget {} is too small: the required steps of level {} take about {}",
-                                    format_duration(*accept.budget), accept.level, format_duration(least)),
+                                    format_duration(*accept.budget), level, format_duration(least)),
                         fmt::format("The smallest that fits is --budget {}.", format_duration(least)));
 }
 
 // Only the built-in suites judge a device. Suites of a proctor.toml have no effect.
-Result<void> check_accept(RunOptions& typed, const AfterDashes& after_dashes) {
-  const AcceptOptions& accept = typed.accept;
-  if (after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
-  if (accept.hours > 0 && accept.level != kHighestAcceptLevel)
+Result<void> check_accept(Checked& checked) {
+  const AcceptRequest& accept = checked.request().accept;
+  if (checked.after_dashes) return Error::refused("`proctor accept` takes no command after `--`");
+  if (accept.hours && accept_level_of(accept) != kHighestAcceptLevel)
     return Error::refused("--hours requires --level 4", "For example: proctor accept --level 4 --hours 12");
   if (auto fits = check_budget(accept); !fits) return fits;
   auto expected = read_expected(accept.expect);
   if (!expected) return expected.error();
-  typed.accept.expected = *std::move(expected);
+  checked.expected = *std::move(expected);
   if (!accept.json.empty()) {
     if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
   }
-  auto config = load_run_config(typed.plan.config);
-  if (!config) return config.error();
-  config->keys.policy.flaky_passes.reset();  // no device is accepted by cases that failed first
-  config->keys.policy.flaky_budget.reset();
-  typed.accept.config = *std::move(config);
-  typed.plan.config.text = "";
-  typed.plan.config.user_file = "";
+  checked.asked.files.texts.resize(1);  // the built-in defaults
   return {};
 }
 
@@ -132,15 +118,9 @@ int devices_of(const Checked& checked, Backend backend) {
 
 // The cases of the steps that the level has, and that fit the budget.
 Result<FoundPlan> find_accept_plan(const Checked& checked) {
-  const RunConfig& config = checked.typed.accept.config;
-  checked.machine->lease_in(config.keys.local.state_dir);
   auto found = find_plan(checked);
   if (!found) return found;
-  found->outcome.run = config.keys;
-  found->outcome.files = config.files;
-  found->outcome.warnings.insert(found->outcome.warnings.begin(), config.warnings.begin(),
-                                 config.warnings.end());
-  const auto steps = checked.typed.accept.steps();
+  const auto steps = steps_of(checked.request().accept);
   Plan& plan = found->outcome.plan;
   std::erase_if(plan.cases, [&](const Case& test) {
     return std::ranges::find(steps.taken, step_of(test.id)) == steps.taken.end();
@@ -152,7 +132,7 @@ Result<FoundPlan> find_accept_plan(const Checked& checked) {
   return found;
 }
 
-void adapt_nothing(RunSetup& /*setup*/, const RunOptions& /*typed*/) {}
+void adapt_nothing(RunSetup& /*setup*/, const Checked& /*checked*/) {}
 
 std::unique_ptr<RunDisplay> make_display(const Checked& checked, const Prepared& prepared,
                                          ConsoleOutput& output) {
@@ -167,16 +147,32 @@ constexpr Manner kAccept{.refuse = fail,
 
 }  // namespace
 
+int accept_level_of(const AcceptRequest& accept) { return accept.level.value_or(kDefaultLevel); }
+
+ChosenSteps steps_of(const AcceptRequest& accept) {
+  const int level = accept_level_of(accept);
+  return accept.budget ? choose_steps(level, static_cast<int>(accept.budget->count() / 1000))
+                       : choose_steps(level);
+}
+
+std::vector<std::string> words_of_acceptance(const RunRequest& request) {
+  std::vector<std::string> words = {"proctor", "accept", "--level",
+                                    std::to_string(accept_level_of(request.accept))};
+  add_machine_words(words, request);
+  add_word(words, "--expect", request.accept.expect);
+  return words;
+}
+
 void add_accept_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
                         const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("accept", "Accept or reject each device of this machine");
-  auto options = std::make_shared<RunOptions>();
-  add_accept_options(*command, *options);
-  command->callback([options, command, &action, &command_line, &after_dashes] {
-    options->accept.command_line = command_line;
-    options->narrowing = narrowing_options(*command);
-    settle_level(*options);
-    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kAccept); };
+  auto run = std::make_shared<TypedRun>(TypedRun{.command = kForAccept});
+  add_options(*command, kForAccept, run->typed);
+  command->callback([run, &action, &command_line, &after_dashes] {
+    settle_level(run->typed.request);
+    run->command_line = words_of_run(run->typed.request);
+    run->own_line = command_line;
+    action = [run, &after_dashes] { return execute_run(*run, after_dashes, kAccept); };
   });
 }
 

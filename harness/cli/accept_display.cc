@@ -26,7 +26,7 @@ int level_of(const DrainedDevice& drained) {
 }
 
 ConsoleOptions console_of(const Checked& checked) {
-  ConsoleOptions options = checked.typed.console;
+  ConsoleOptions options = console_options(checked.request().console);
   options.only_failed = true;
   options.ending = false;
   return options;
@@ -40,10 +40,10 @@ std::string typed_line(const std::vector<std::string>& words) {
 }
 
 std::vector<std::string> notes_of(const Checked& checked) {
-  const AcceptOptions& accept = checked.typed.accept;
-  std::vector<std::string> notes = {fmt::format("  level        {} of {}, built-in suites at size {}",
-                                                accept.level, kHighestAcceptLevel,
-                                                size_of_level(accept.level))};
+  const AcceptRequest& accept = checked.request().accept;
+  const int level = accept_level_of(accept);
+  std::vector<std::string> notes = {fmt::format("  level        {} of {}, built-in suites at size {}", level,
+                                                kHighestAcceptLevel, size_of_level(level))};
   if (!accept.expect.empty()) notes.push_back("  expected     " + accept.expect);
   return notes;
 }
@@ -55,16 +55,16 @@ AcceptDisplay::AcceptDisplay(const Checked& checked, const Prepared& prepared, C
       prepared_(prepared),
       output_(output),
       console_(output, console_of(checked), prepared.run_dir, notes_of(checked), /*quiet_status=*/false) {
-  const AcceptOptions& accept = checked.typed.accept;
-  question_.level = accept.level;
-  question_.steps = accept.steps();
-  question_.again = typed_line(accept.again);
-  question_.expected = accept.expected;
-  question_.command_line = typed_line(accept.command_line);
+  const AcceptRequest& accept = checked.request().accept;
+  question_.level = accept_level_of(accept);
+  question_.steps = steps_of(accept);
+  question_.again = typed_line(words_of_acceptance(checked.request()));
+  question_.expected = checked.expected;
+  question_.command_line = typed_line(checked.asked.own_line);
   question_.run_dir = prepared.run_dir;
   question_.before = ask();
   const KernelLog log = KernelLog::from_environment();
-  if (!log.problem().empty() && (log.is_stand_in() || checked.typed.machine.sim.empty()))
+  if (!log.problem().empty() && (log.is_stand_in() || checked.request().machine.sim.empty()))
     question_.problems.push_back(log.problem());
 }
 
@@ -95,7 +95,7 @@ void AcceptDisplay::print(const std::string& text) { output_.write(shown(text));
 
 void AcceptDisplay::print_headline() {
   const std::string line = accept_headline(report_);
-  const std::string& colour = checked_.typed.console.colour;
+  const std::string& colour = checked_.request().console.colour.value_or("auto");
   const bool colours = colour == "auto" ? output_.colours() : colour == "always";
   const char* code = report_.verdict == AcceptVerdict::kAccepted   ? "1;32"
                      : report_.verdict == AcceptVerdict::kRejected ? "1;31"
@@ -118,7 +118,7 @@ void AcceptDisplay::finish(const ResolvedRun& run, int shell_code, const Result<
 }
 
 void AcceptDisplay::write_files(const std::string& text) {
-  for (const std::string& file : {prepared_.run_dir + "/accept.json", checked_.typed.accept.json}) {
+  for (const std::string& file : {prepared_.run_dir + "/accept.json", checked_.request().accept.json}) {
     if (file.empty()) continue;
     if (auto written = replace_file(file, text); !written) fail(written.error());
   }
@@ -127,7 +127,7 @@ void AcceptDisplay::write_files(const std::string& text) {
 void AcceptDisplay::settle_devices() {
   const LeaseDirectory* leases = prepared_.placed.leases;
   if (leases == nullptr) {
-    if (checked_.typed.accept.drain && report_.verdict == AcceptVerdict::kRejected)
+    if (checked_.request().accept.drain && report_.verdict == AcceptVerdict::kRejected)
       print("nothing is drained: no other run can see these devices\n");
     return;
   }
@@ -142,7 +142,7 @@ void AcceptDisplay::settle_devices() {
       if (undrained) print(device.id + " gets cases again\n");
     }
     const bool is_here = !device.id.starts_with("missing:");
-    if (!checked_.typed.accept.drain || device.verdict != AcceptVerdict::kRejected || !is_here) continue;
+    if (!checked_.request().accept.drain || device.verdict != AcceptVerdict::kRejected || !is_here) continue;
     const auto done = list.drain({.device = device.id,
                                   .reason = kRejected,
                                   .evidence = fmt::format("{}{}: {}", kLevel, report_.level, device.reason()),

@@ -3,12 +3,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "harness/cli/console/console.h"
 #include "harness/cli/steps/prepared.h"
+#include "harness/request/run_request.h"
+#include "reports/accept/accept_steps.h"
 #include "reports/accept/judge_acceptance.h"
 
 namespace proctor::cli {
+
+// Of `accept` as typed: the level, what is done, and the command that repeats it; `--devices` may follow.
+int accept_level_of(const AcceptRequest& accept);
+ChosenSteps steps_of(const AcceptRequest& accept);
+std::vector<std::string> words_of_acceptance(const RunRequest& request);
 
 class AcceptDisplay : public RunDisplay {
  public:

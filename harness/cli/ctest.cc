@@ -69,17 +69,15 @@ Result<std::string> calls_for(const Plan& plan) {
   return text;
 }
 
-int cases(RunOptions options) {
-  if (options.mistake) return fail(*options.mistake);
-  if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
-  const auto machine = Machine::open(options.machine, new_run_id());
+int cases(TypedRequest typed) {
+  auto plan = plan_options(typed, std::nullopt);
+  if (!plan) return fail(plan.error());
+  const auto machine = Machine::open(typed.request.machine, new_run_id());
   if (!machine) return fail(machine.error());
-  options.plan.lease_wait = options.setup.lease_wait;
-  options.plan.on_wait = tell_wait;
-  options.plan.selection.may_be_empty = true;  // as for CMake's own functions
-  options.plan.listings = listings_beside(options.plan.config.config_file);
-  options.plan.keep_listings = !options.plan.listings.empty();
-  const auto outcome = discover_plan(options.plan, **machine);
+  plan->selection.may_be_empty = true;  // as for CMake's own functions
+  plan->listings = listings_beside(plan->config.config_file);
+  plan->keep_listings = !plan->listings.empty();
+  const auto outcome = discover_plan(*plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings)
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
@@ -219,9 +217,9 @@ void add_ctest_command(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   auto* list =
       command->add_subcommand("cases", "Print the cases as CMake calls: proctor_case(ID NAME DISABLED)");
-  auto options = std::make_shared<RunOptions>();
-  add_run_options(*list, *options);
-  list->callback([options, &action] { action = [options] { return cases(*options); }; });
+  auto typed = std::make_shared<TypedRequest>();
+  add_options(*list, kForRun, *typed);
+  list->callback([typed, &action] { action = [typed] { return cases(*typed); }; });
   auto directory = std::make_shared<std::string>();
   auto* open = command->add_subcommand("open", "Open a run that later runs of the calling process join");
   open->add_option("directory", *directory, "Directory of the runs")->type_name("DIR")->required();

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
 #include "harness/cli/steps/prepared.h"
@@ -158,28 +159,25 @@ void ExecDisplay::finish(const ResolvedRun& run, int shell_code, const Result<vo
 
 // ---- Its manner ----
 
-Result<void> read_readiness(const RunOptions& typed, AttemptSetup& attempts) {
-  if (!typed.ready_regex) {
-    const char* without = !typed.ready_timeout.empty() ? "--ready-timeout"
-                          : !typed.ready_file.empty()  ? "--ready-file"
+Result<void> read_readiness(Checked& checked) {
+  const ServerRequest& server = checked.request().server;
+  if (!server.ready_regex) {
+    const char* without = server.ready_timeout         ? "--ready-timeout"
+                          : !server.ready_file.empty() ? "--ready-file"
                                                        : nullptr;
     if (!without) return {};
     return Error::refused(std::string(without) + " requires --ready-regex",
                           "Add a regex of the line that the command prints when it is ready.");
   }
-  if (attempts.inherit_stdio) {
+  if (checked.gives_terminal()) {
     return Error::refused(
         "--ready-regex cannot be combined with --no-capture, which does not read the output");
   }
-  auto regex = LineRegex::compile(*typed.ready_regex);
+  auto regex = LineRegex::compile(*server.ready_regex);
   if (!regex) return regex.error();
-  attempts.ready = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
-  if (!typed.ready_timeout.empty()) {
-    const auto limit = parse_duration(typed.ready_timeout);
-    if (!limit) return Error::refused("--ready-timeout: " + limit.error().what, limit.error().hint);
-    attempts.ready->timeout = *limit;
-  }
-  return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
+  checked.ready =
+      ReadyPolicy{.regex = *std::move(regex), .timeout = server.ready_timeout, .file = server.ready_file};
+  return server.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", server.ready_file);
 }
 
 // The descriptors that the caller opened for the command: `<(...)` of a shell, the jobserver of make. Proctor's own
@@ -208,13 +206,13 @@ Result<void> check_descriptors(const std::vector<int>& inherited) {
                   inherited.back()));
 }
 
-Result<void> check_exec(RunOptions& typed, const AfterDashes& after_dashes) {
-  if (!after_dashes) {
+Result<void> check_exec(Checked& checked) {
+  if (!checked.after_dashes) {
     return Error::refused("`proctor exec` needs a command",
                           "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
   }
-  if (auto checked = check_descriptors(typed.setup.attempts.inherited); !checked) return checked;
-  return read_readiness(typed, typed.setup.attempts);
+  if (auto few = check_descriptors(checked.asked.inherited); !few) return few;
+  return read_readiness(checked);
 }
 
 // The vendor of the library that the command needs, as in `run`. A command that does not exist is reported when it is
@@ -234,45 +232,33 @@ Result<void> choose_devices_of(Machine& machine, bool is_number_typed, Suite& su
 
 Result<FoundPlan> plan_of_command(const Checked& checked) {
   Machine& machine = *checked.machine;
-  const PlanOptions& typed = checked.typed.plan;
-  auto config = load_run_config(typed.config);
-  if (!config) return config.error();
-  machine.lease_in(config->keys.local.state_dir);
-  const OpaqueCommand command{.command = *checked.after_dashes,
-                              .directory = typed.config.directory,
-                              .backend = typed.selection.backend,
-                              .gpus = typed.selection.gpus,
-                              .hierarchy = typed.selection.hierarchy,
-                              .mask = typed.selection.mask,
-                              .mem_cap = typed.selection.mem_cap,
-                              .host_pids = typed.selection.host_pids,
-                              .is_server = checked.typed.ready_regex.has_value(),
-                              .limits = typed.limits};
-  std::vector<Warning> warnings = std::move(config->warnings);
+  const RunRequest& request = checked.request();
+  const OpaqueCommand command{.directory = request.config.directory,
+                              .selection = request.selection,
+                              .is_server = checked.ready.has_value(),
+                              .limits = request.limits};
+  std::vector<Warning> warnings = checked.asked.files.warnings;
   auto plan = plan_opaque(command, [&](Suite& suite) {
-    return choose_devices_of(machine, command.gpus.has_value(), suite, warnings);
+    return choose_devices_of(machine, request.selection.gpus.has_value(), suite, warnings);
   });
   if (!plan) return plan.error();
-  if (checked.typed.workflow_commands) {  // the command speaks for its step, in whichever way
+  if (request.terminal.workflow_commands) {  // the command speaks for its step, in whichever way
     for (const std::string& name : channel_variables()) {
       const auto found = machine.caller().find(name);
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);
     }
   }
-  config->keys.policy.flaky_passes.reset();  // the command is not retried
-  config->keys.policy.flaky_budget.reset();
   return FoundPlan{.outcome = {.plan = *std::move(plan),
                                .warnings = std::move(warnings),
-                               .run = config->keys,
-                               .files = std::move(config->files)},
-                   .extent = typed.extent};
+                               .files = checked.asked.files.files},
+                   .extent = {}};
 }
 
-void adapt_to_command(RunSetup& setup, const RunOptions& typed) {
+void adapt_to_command(RunSetup& setup, const Checked& checked) {
   AttemptSetup& attempts = setup.attempts;
-  setup.planned.exec = true;
+  setup.starts_once = true;
   attempts.pass_through = !attempts.inherit_stdio;
-  attempts.break_commands = in_github_actions() && !typed.workflow_commands;
+  attempts.break_commands = in_github_actions() && !checked.request().terminal.workflow_commands;
   if (!attempts.ready) return;
   // A server is started in the background: it outlives the step of a workflow that started it.
   setup.stop.watch_parent = false;
@@ -301,13 +287,12 @@ void add_exec_command(CLI::App& app, Action& action, const std::vector<std::stri
       "minutes. "
       "Without --gpus or --backend the command sees one device, if the machine has some. In "
       "GitHub Actions, no workflow command in its output is obeyed, unless you add --workflow-commands.");
-  auto options = std::make_shared<RunOptions>();
-  add_exec_options(*command, *options);
-  command->callback([options, command, &action, &command_line, &after_dashes] {
-    options->command_line = command_line;
-    options->narrowing = narrowing_options(*command);
-    options->setup.attempts.inherited = descriptors_of_caller();
-    action = [options, &after_dashes] { return execute_run(*options, after_dashes, kExec); };
+  auto run = std::make_shared<TypedRun>(TypedRun{.command = kForExec});
+  add_options(*command, kForExec, run->typed);
+  command->callback([run, &action, &command_line, &after_dashes] {
+    run->command_line = command_line;
+    run->inherited = descriptors_of_caller();
+    action = [run, &after_dashes] { return execute_run(*run, after_dashes, kExec); };
   });
 }
 

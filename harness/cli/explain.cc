@@ -17,7 +17,7 @@
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
-#include "harness/machine/suite_arguments.h"
+#include "harness/request/suite_arguments.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/selftest/matrix.h"
 #include "harness/selftest/source_kind.h"
@@ -27,6 +27,7 @@ namespace {
 
 struct ExplainOptions {
   PlanOptions plan;
+  std::vector<std::string> suite_arguments{};
   std::string id;
   bool json = false;
 };
@@ -184,12 +185,13 @@ std::string id_of(std::string typed) {
 int explain(ExplainOptions options) {
   options.id = id_of(options.id);
   std::string provider;
-  if (auto read = read_suite_arguments(options.plan.suite_arguments, options.plan.extent, provider); !read)
+  if (auto read = read_suite_arguments(options.suite_arguments, {"seed"}, options.plan.extent, provider);
+      !read)
     return fail(read.error());
   const auto rule = explain_rule(options.id, options.json);
   if (!rule) return fail(rule.error());
   if (*rule) return print(**rule);
-  if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
+  if (auto completed = complete(options.plan.config); !completed) return fail(completed.error());
   options.plan.selection.suites = suites_for(options.id);
   const auto machine = Machine::open({}, new_run_id());
   if (!machine) return fail(machine.error());
@@ -220,7 +222,7 @@ void add_explain_command(CLI::App& app, Action& action) {
   command
       ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
       ->type_name("FILE");
-  add_suite_arguments(*command, options->plan.suite_arguments, {"seed"});
+  add_suite_arguments(*command, options->suite_arguments, {"seed"});
   command->add_flag("--json", options->json, "Print one JSON document");
   command->callback([command, options, &action] {
     if (!command->get_subcommands().empty()) return;

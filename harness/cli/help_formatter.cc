@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/help_text.h"
-#include "harness/cli/steps/run_options.h"
 #include "harness/core/words.h"
 
 namespace proctor::cli {
@@ -131,7 +131,7 @@ std::string exits_and_notes(const CLI::App& app, const CommandHelp& help, std::s
 
 // In the order of use, and those of one group together.
 std::size_t rank_of(const std::string& group) {
-  const auto& known = option_groups();
+  const auto& known = option_headings();
   const auto found = std::ranges::find(known, group);
   return found == known.end() ? 0 : static_cast<std::size_t>(found - known.begin()) + 1;
 }
@@ -182,7 +182,7 @@ const CLI::App* command_named(const CLI::App& app, std::string_view name) {
 }
 
 bool is_shown(const CLI::Option& option) {
-  return !option.get_group().empty() && option.get_group() != kHiddenGroup;
+  return !option.get_group().empty() && option.get_group() != kHiddenHeading;
 }
 
 std::vector<const CLI::App*> shown_commands(const CLI::App& app) {

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 
+#include "harness/request/option.h"
+
 namespace proctor::cli {
 namespace {
 
-const std::vector<std::string_view> kRunCommon = {
-    "--filter",  "--case", "--backend", "--gpus",        "--devices",   "--sim",
-    "--timeout", "--jobs", "--retries", "--repeat",      "--fail-fast", "--known-failures",
-    "--dry-run", "--out",  "--junit",   "--show-output", "--verbose"};
-
-const std::vector<std::string_view> kPlanCommon = {
-    "--output",  "--json", "--filter",  "--case", "--exclude", "--tag",     "--label",  "--kind",
-    "--backend", "--gpus", "--devices", "--sim",  "--timeout", "--retries", "--config", "--profile"};
+// The options of the table that the command shows with -h, after its own.
+std::vector<std::string_view> short_help(unsigned command, std::vector<std::string_view> shown = {}) {
+  for (const Option& option : options()) {
+    if ((option.short_help & command) != 0) shown.push_back(option.long_name());
+  }
+  return shown;
+}
 
 // Every command that people call, and `manual`, which shells do.
 const std::vector<CommandHelp>& commands() {
@@ -27,7 +28,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor run --gpus 2 --backend cuda -- pytest tests/gpu"},
                     {"Run some of the cases, and retry each failed one twice",
                      "proctor run --retries 2 --filter '*Copy*' -- ./gpu_tests"}},
-       .common = kRunCommon,
+       .common = short_help(kForRun),
        .exits = {{"0",
                   "Everything planned was executed or skipped with a reason, and every executed test passed"},
                  {"1", "A test failed, crashed, hung or timed out"},
@@ -43,9 +44,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor exec --gpus 1 --backend cuda -- python3 train.py"},
                     {"Run a server, and count its time limit from the line that says that it is ready",
                      "proctor exec --ready-regex 'listening on' --timeout 10m -- ./server"}},
-       .common = {"--gpus", "--backend", "--devices", "--sim", "--timeout", "--grace", "--stall",
-                  "--deadline", "--containment", "--mem-cap", "--ready-regex", "--ready-file", "--no-capture",
-                  "--out", "--junit"},
+       .common = short_help(kForExec),
        .exits = {{"0..255", "That of the command, if the command exits by itself"},
                  {"75", "The machine is at fault: retry on another machine"},
                  {"124", "Proctor terminated the command at its time limit or stall limit"},
@@ -60,7 +59,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor devices --expect-file machine.toml && proctor accept --expect machine.toml"},
                     {"Try 75 % of the memory and every core, and drain what is rejected",
                      "proctor accept --level 3 --drain"}},
-       .common = {"--level", "--budget", "--expect", "--drain", "--json", "--devices", "--sim", "--out"},
+       .common = short_help(kForAccept),
        .exits = {{"0", "Every device is accepted"},
                  {"1", "A device is rejected"},
                  {"2", "Usage error, or the plan was refused; nothing was started"},
@@ -81,7 +80,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor plan -o plan.json"},
                     {"Plan the cases of one program",
                      "proctor plan -o plan.json --backend cuda -- ./gpu_tests"}},
-       .common = kPlanCommon,
+       .common = short_help(kForPlan, {"--output"}),
        .takes_command = true},
       {.command = "manual", .takes_command = true},
       {.command = "init",
@@ -96,7 +95,7 @@ const std::vector<CommandHelp>& commands() {
        .examples = {{"List the cases of a program", "proctor list -- ./gpu_tests"},
                     {"List the built-in cases for two simulated devices as JSON",
                      "proctor list --sim xpu:2x1 --json"}},
-       .common = kPlanCommon,
+       .common = short_help(kForList, {"--json"}),
        .takes_command = true},
       {.command = "rerun",
        .examples = {{"Rerun the failed cases of the newest run", "proctor rerun --failed"},
@@ -227,7 +226,7 @@ const std::vector<CommandHelp>& commands() {
                  {"75", "The machine is at fault: no answer of Slurm, a node failed, a task has no journal"},
                  {"128+n", "Stopped by signal n: the job is cancelled, and what its tasks did is merged"}},
        .takes_command = true},
-      {.command = "ctest cases", .common = kRunCommon},
+      {.command = "ctest cases", .common = short_help(kForRun)},
       {.command = "selftest",
        .examples = {{"Run every check under its cheapest fault", "proctor selftest"},
                     {"Run one suite under all faults", "proctor selftest --suite memory --full"}}},
@@ -241,14 +240,6 @@ const CommandHelp& help_of(std::string_view command) {
   static const CommandHelp kNone;
   const auto found = std::ranges::find(commands(), command, &CommandHelp::command);
   return found == commands().end() ? kNone : *found;
-}
-
-const std::vector<std::string_view>& option_groups() {
-  static const std::vector<std::string_view> kGroups = {
-      "Case selection", "Command after --",    "Devices",  "Limits and containment",
-      "Readiness",      "Retries and repeats", "Verdicts", "Reports",
-      "Console",        "Configuration"};
-  return kGroups;
 }
 
 }  // namespace proctor::cli

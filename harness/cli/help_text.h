@@ -28,7 +28,4 @@ struct CommandHelp {
 // Of a command without a row: nothing.
 const CommandHelp& help_of(std::string_view command);
 
-// The groups of options in the order of use. A group that is not listed comes first.
-const std::vector<std::string_view>& option_groups();
-
 }  // namespace proctor::cli

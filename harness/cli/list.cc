@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <map>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/cli/steps/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
@@ -21,8 +21,7 @@ namespace proctor::cli {
 namespace {
 
 struct ListOptions {
-  MachineOptions machine;
-  PlanOptions plan;
+  TypedRequest typed{};
   bool json = false;
   bool coverage = false;
 };
@@ -101,17 +100,18 @@ int print_coverage(const Plan& plan, bool json) {
 }
 
 int list(ListOptions options, const AfterDashes& after_dashes) {
-  if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
-  if (options.coverage && options.plan.selection.suites.empty()) {
-    for (const BuiltinSuite& suite : builtin_suites()) options.plan.selection.suites.push_back(suite.name);
+  RunRequest& request = options.typed.request;
+  if (options.coverage && request.selection.suites.empty()) {
+    for (const BuiltinSuite& suite : builtin_suites()) request.selection.suites.push_back(suite.name);
   }
-  const auto machine = Machine::open(options.machine, new_run_id());
+  auto plan = plan_options(options.typed, after_dashes);
+  if (!plan) return fail(plan.error());
+  const auto machine = Machine::open(request.machine, new_run_id());
   if (!machine) return fail(machine.error());
-  options.plan.on_wait = tell_wait;
-  if (!options.machine.devices.empty()) {
+  if (!request.machine.devices.empty()) {
     if (const auto chosen = (*machine)->devices({}); !chosen) return fail(chosen.error());
   }
-  const auto outcome = discover_plan(options.plan, **machine);
+  const auto outcome = discover_plan(*plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
@@ -132,16 +132,12 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
 void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("list", "List the cases of suites, or of the test command after `--`");
   auto options = std::make_shared<ListOptions>();
-  add_plan_options(*command, options->plan);
-  add_lease_wait_option(*command, options->plan);
-  add_machine_options(*command, options->machine);
-  add_devices_option(*command, options->machine);
+  add_options(*command, kForList, options->typed);
   command->add_flag("--json", options->json, "Print one JSON document");
   command->add_flag(
       "--coverage", options->coverage,
       "Print what the built-in suites cover: rules with their checks and faults, and vendor functions "
       "that no check calls");
-  group_options(*command);
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };
   });

@@ -8,10 +8,10 @@
 #include <memory>
 #include <set>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/plan_rest.h"
-#include "harness/cli/steps/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"
@@ -19,6 +19,7 @@
 #include "harness/plan/balance.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/shard.h"
+#include "harness/request/merge.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/history/durations.h"
 
@@ -26,8 +27,7 @@ namespace proctor::cli {
 namespace {
 
 struct WriteOptions {
-  MachineOptions machine;
-  PlanOptions plan;
+  TypedRequest typed{};
   std::string file;
   int shards = 0;                 // 0: by id, whatever their number
   std::string balance;            // the history; "" = all cases count the same
@@ -43,18 +43,17 @@ Result<void> check_listed(const Plan& plan) {
                         "Plan it on a machine with a device, or simulate one with --sim.");
 }
 
-Result<PlanFile> discovered_plan(WriteOptions& options) {
-  const auto machine = Machine::open(options.machine, new_run_id());
+Result<PlanFile> discovered_plan(const WriteOptions& options, const PlanOptions& plan) {
+  const auto machine = Machine::open(options.typed.request.machine, new_run_id());
   if (!machine) return machine.error();
-  options.plan.on_wait = tell_wait;
-  auto outcome = discover_plan(options.plan, **machine);
+  auto outcome = discover_plan(plan, **machine);
   if (!outcome) return outcome.error();
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
   if (auto listed = check_listed(outcome->plan); !listed) return listed.error();
   return PlanFile{
-      .plan = std::move(outcome->plan), .run = outcome->run.policy, .extent = options.plan.extent};
+      .plan = std::move(outcome->plan), .run = part_in_plan_file(outcome->run), .extent = plan.extent};
 }
 
 std::string seconds_text(double ms) { return fmt::format("{:.1f} s", ms / 1000); }
@@ -82,7 +81,7 @@ Result<std::string> balance(const WriteOptions& options, Plan& plan) {
 }
 
 Result<std::string> write_file(const PlanFile& file, const WriteOptions& options) {
-  const PlanDirectories directories = plan_directories(options.plan.config.directory);
+  const PlanDirectories directories = plan_directories(options.typed.request.config.directory);
   const auto text = plan_file_text(file, directories);
   if (!text) return text.error();
   const auto digest = plan_file_digest(file, directories);
@@ -93,10 +92,11 @@ Result<std::string> write_file(const PlanFile& file, const WriteOptions& options
 
 int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   if (auto usable = check_output_file("-o", options.file); !usable) return fail(usable.error());
-  if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
+  const auto plan = plan_options(options.typed, after_dashes);
+  if (!plan) return fail(plan.error());
   const bool is_rest = !options.rest.empty();
-  auto file = is_rest ? plan_of_rest(options.rest, options.whole, options.plan.config.directory)
-                      : discovered_plan(options);
+  auto file = is_rest ? plan_of_rest(options.rest, options.whole, plan->config.directory)
+                      : discovered_plan(options, *plan);
   if (!file) return fail(file.error());
   const std::size_t cases = file->plan.cases.size();
   if (is_rest && cases == 0) {
@@ -156,16 +156,11 @@ void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_da
   auto* command =
       app.add_subcommand("plan", "Write a plan to a file, for `run --plan` on one or more machines");
   auto options = std::make_shared<WriteOptions>();
-  add_plan_options(*command, options->plan);
-  add_lease_wait_option(*command, options->plan);
-  add_machine_options(*command, options->machine);
-  add_limit_options(*command, options->plan.limits);
-  add_verdict_options(*command, options->plan.limits);
+  add_options(*command, kForPlan, options->typed);
   command->add_option("--output,-o", options->file, "File of the plan (required)")
       ->type_name("FILE")
       ->required();
   add_shards_options(*command, *options);
-  group_options(*command);
   command->callback([options, command, &action, &after_dashes] {
     action = [options, command, &after_dashes] {
       if (options->rest.empty()) return write_plan(*options, after_dashes);

@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/steps/asked.h"
 #include "harness/cli/steps/manner.h"
 
 namespace proctor::cli {
 
 // Returns the exit code, or ends this process by the signal that ended the run.
-int execute_run(RunOptions typed, const AfterDashes& after_dashes, const Manner& manner);
+int execute_run(TypedRun typed, const AfterDashes& after_dashes, const Manner& manner);
 
 // Becomes the run of what the run in this directory left, with the options of that run and these words. Returns only if
 // there is no such run: the exit code.

@@ -14,9 +14,9 @@
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
-#include "harness/machine/suite_arguments.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/sim_faults.h"
+#include "harness/request/suite_arguments.h"
 #include "harness/run/record/dead_runs.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
@@ -30,6 +30,7 @@ namespace {
 
 constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
 constexpr Milliseconds kSweepOfRows{1'000};
+const std::vector<std::string> kArguments = {"size", "seed"};
 
 // The simulated machine of each row, unless another is asked for: a card for each rank of any check.
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:5" : "xpu:4x2"; }
@@ -37,6 +38,7 @@ const char* default_topology(const std::string& backend) { return backend == "cu
 struct SelftestOptions {
   MachineOptions machine;
   PlanOptions plan;
+  std::vector<std::string> suite_arguments{};
   MatrixOptions matrix;
   bool quick = false;
   int jobs = 0;
@@ -83,7 +85,11 @@ int SelftestCommand::execute() {
 
 // What can be refused without starting anything.
 Result<void> SelftestCommand::check() {
-  if (auto completed = complete(options_.plan, std::nullopt); !completed) return completed;
+  if (auto completed = complete(options_.plan.config); !completed) return completed;
+  if (auto read = read_suite_arguments(options_.suite_arguments, kArguments, options_.plan.extent,
+                                       options_.plan.provider);
+      !read)
+    return read;
   const std::string& backend = options_.plan.selection.backend;
   if (backend != "xpu" && backend != "cuda") {
     return Error::refused("--backend must be xpu or cuda for the self-test (got " + backend + ")");
@@ -297,7 +303,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
       ->add_option("--sim", options->machine.sim,
                    "Simulated devices of each row (default: xpu:4x2 or cuda:5)")
       ->type_name("DEVICES");
-  add_suite_arguments(*command, options->plan.suite_arguments, {"size", "seed"});
+  add_suite_arguments(*command, options->suite_arguments, kArguments);
   command
       ->add_option("--config", options->plan.config.config_file, "Configuration file (default: proctor.toml)")
       ->type_name("FILE");

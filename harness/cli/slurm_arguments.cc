@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/cli/steps/run_options.h"
+#include "harness/cli/add_options.h"
 #include "harness/cli/usage_errors.h"
 
 namespace proctor::cli {
@@ -57,8 +57,8 @@ Result<void> check_task_arguments(const Words& arguments) {
                           "Put it into the plan: proctor plan -o FILE -- COMMAND");
   CLI::App app{"", "proctor"};
   CLI::App* run = app.add_subcommand("run");
-  RunOptions options;
-  add_run_options(*run, options);
+  TypedRequest typed;
+  add_options(*run, kForRun, typed);
   Words words(arguments.rbegin(), arguments.rend());
   words.emplace_back("run");
   try {
@@ -69,7 +69,7 @@ Result<void> check_task_arguments(const Words& arguments) {
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error);
   }
-  if (options.mistake) return *options.mistake;
+  if (typed.mistake) return *typed.mistake;
   for (const Unfit& unfit : kUnfitForTask) {
     const CLI::Option* option = run->get_option_no_throw(std::string(unfit.option));
     if (option == nullptr || option->count() == 0) continue;

@@ -12,8 +12,8 @@
 #include "harness/core/result.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/simulation.h"
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 

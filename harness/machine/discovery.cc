@@ -319,9 +319,11 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   if (machine.simulation() && options.selection.backend.empty()) {
     leave_out_not_simulated(*machine.simulation(), builtins);
   }
-  auto config = load_config(options.config, options.limits, builtins);
+  auto files = options.files ? Result<ConfigFiles>(*options.files) : read_config_files(options.config);
+  if (!files) return files.error();
+  auto config = config_of(*files, options.limits, builtins);
   if (!config) return config.error();
-  machine.lease_in(config->run.local.state_dir);
+  machine.lease_in(config->run.machine.state_dir);
   // Also where nothing has to be listed: a layer that does not work here is refused before anything is started.
   // Not before the files of others are read: whoever dies of one leaves no cgroup.
   if (auto containment = machine.containment(); !containment) return containment.error();

@@ -13,6 +13,7 @@
 #include "harness/machine/installation.h"
 #include "harness/machine/slurm_allocation.h"
 #include "harness/plan/sim_faults.h"
+#include "harness/request/option_texts.h"
 
 namespace proctor {
 namespace {
@@ -29,7 +30,7 @@ Result<std::optional<Simulation>> read_simulation(const MachineOptions& options)
 
 Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& options,
                                                       const std::string& name) {
-  const auto layers = read_layers(options);
+  const auto layers = parse_layers(options.containment);
   if (!layers) return layers.error();
   auto containment = Containment::open(layers->wanted, name, options.known_containment);
   if (!containment || !layers->required || (*containment)->layer() <= *layers->required) return containment;
@@ -54,7 +55,8 @@ Result<std::unique_ptr<Machine>> Machine::open(const MachineOptions& options, st
   auto simulation = read_simulation(options);
   if (!simulation) return simulation.error();
   machine->simulation_ = std::move(*simulation);
-  if (const auto layers = read_layers(options); !layers) return layers.error();
+  if (const auto layers = parse_layers(options.containment); !layers)
+    return Error::refused("--containment: " + layers.error().what, layers.error().hint);
   return machine;
 }
 

@@ -1,5 +1,4 @@
-// Options that several commands share: the machine, and the cases on it. Each option is declared and stored
-// here as it was typed; machine.cc and the plan report wrong values.
+// Options that several commands share: the machine, and the cases on it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,29 +9,19 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
-#include "harness/machine/suite_arguments.h"
-#include "harness/plan/options.h"
-#include "harness/process/containment.h"
+#include "harness/plan/load_config.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
-struct MachineOptions {
-  std::string sim{};                 // --sim; "" = the machine's own devices
-  std::string state_dir{};           // --state-dir; "" = LeaseDirectory::default_path()
-  std::string devices{};             // --devices; "" = all that the caller may use
-  std::string containment = "auto";  // --containment: a layer, ">=LAYER", or "auto"
-  std::string known_containment{};   // Containment::open(): the file of a session; "" = none
-};
-
 // The options that decide which cases there are.
 struct PlanOptions {
-  ConfigOptions config;
-  SelectionOptions selection;
-  LimitOptions limits;
-  SuiteArguments suite_arguments;
-  Extent extent;
-  std::string provider;                          // of collectives; "" = each check's own
-  std::optional<std::string> lease_wait_text{};  // --lease-wait of the commands that only list
+  ConfigOptions config{};
+  std::optional<ConfigFiles> files{};  // of `config`, if they were read
+  SelectionOptions selection{};
+  LimitOptions limits{};
+  Extent extent{};
+  std::string provider{};  // of collectives; "" = each check's own
   // How long a listing waits for devices that other runs hold, and who is told that it does. May be empty.
   Milliseconds lease_wait{600'000};
   std::function<void(const std::string& why)> on_wait{};
@@ -42,35 +31,24 @@ struct PlanOptions {
   bool keep_listings = false;
 };
 
+// Returns the options of a request. An error names the argument of a suite.
+Result<PlanOptions> plan_options(const RunRequest& request);
+
 // What CLI11 checks of a value. Its own validators have other words in each of its versions.
 CLI::Validator one_of(std::vector<std::string> choices);
 CLI::Validator from_to(int least, int most);
 
-// The options about the surroundings of every case of a run.
-void add_machine_options(CLI::App& command, MachineOptions& options);
+// For commands that have these options and no RunRequest.
 void add_simulation_option(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
-void add_plan_options(CLI::App& command, PlanOptions& options);
-void add_limit_options(CLI::App& command, LimitOptions& limits);
-void add_verdict_options(CLI::App& command, LimitOptions& limits);
-void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
-void add_mask_option(CLI::App& command, SelectionOptions& selection);
-void add_mem_cap_option(CLI::App& command, SelectionOptions& selection);
-void add_host_pids_option(CLI::App& command, SelectionOptions& selection);
-// For commands that list and run nothing.
-void add_lease_wait_option(CLI::App& command, PlanOptions& options);
-
-struct Layers {
-  std::optional<Layer> wanted;    // none: the best one
-  std::optional<Layer> required;  // nothing weaker
-};
-// Reads --containment.
-Result<Layers> read_layers(const MachineOptions& options);
+void add_suite_arguments(CLI::App& command, std::vector<std::string>& typed,
+                         const std::vector<std::string>& names);
 
 // What follows `--` on the command line; nullopt: there is no `--`.
 using AfterDashes = std::optional<std::vector<std::string>>;
 
-// Completes `options` with the arguments of the suites, where proctor was started, and the command after `--`.
-Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes);
+// Completes the request with the directory where proctor was started, the user's file, and the command after `--`.
+Result<void> complete(RunRequest& request, const AfterDashes& after_dashes);
+Result<void> complete(ConfigOptions& config);
 
 }  // namespace proctor

@@ -9,25 +9,9 @@
 #include "harness/core/events.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
-
-inline constexpr int kMostTelemetry = 100;  // samples a second
-
-// The keys of [run] that are about the machine of the run. A plan file does not contain them.
-struct LocalKeys {
-  std::optional<int> keep{};             // runs in proctor-out/; 0: all
-  std::string stack_root{};              // root of the driver stack's files
-  std::string state_dir{};               // of the leases that runs share; "": LeaseDirectory::default_path()
-  std::optional<Milliseconds> settle{};  // longest wait until the memory of a case is free again
-  bool longest_first = true;             // false: cases start in the planned order
-};
-
-// All keys of [run].
-struct RunKeys {
-  RunPolicy policy;
-  LocalKeys local;
-};
 
 // The limits that one table sets. A limit that it does not set is nullopt.
 struct Limits {
@@ -79,7 +63,7 @@ struct Config {
   std::vector<SuiteConfig> suites;  // built-in ones first, then in order of appearance
   std::vector<DefaultsLayer> defaults;
   std::vector<Override> overrides;
-  RunKeys run;  // merged: the embedded defaults set every key but `state_dir`
+  RunRequest run;  // the keys of [run], merged
   Limits profile;
   Limits options;
   std::vector<InputFile> files;                     // the files that were read, weakest first

@@ -95,6 +95,7 @@ class SchemaWriter {
     root["properties"]["suite"] = named("[suite.attention]", "^[A-Za-z0-9_-]+$");
     root["properties"]["override"] = {{"type", "array"}, {"items", table("[[override]]")}};
     root["properties"]["profile"] = named("[profile.ci]", "");
+    root["properties"]["profile"]["additionalProperties"]["properties"]["run"] = table("[profile.ci.run]");
     return root;
   }
 

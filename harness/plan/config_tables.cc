@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -14,8 +13,9 @@
 #include "harness/core/version.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/batch.h"
-#include "harness/plan/flaky_policy.h"
 #include "harness/plan/kinds/all_kinds.h"
+#include "harness/plan/run_keys.h"
+#include "harness/request/merge.h"
 
 namespace proctor {
 
@@ -24,8 +24,10 @@ namespace {
 constexpr int kMaxDevices = 1024;
 constexpr int kMaxRetries = 100;
 constexpr int kMaxExitCode = 255;
-constexpr int kMaxBreaker = 1'000'000;
 constexpr std::string_view kMarkerPrefix = "marker:";
+// As config_keys() calls them, and as the file does.
+constexpr std::pair<std::string_view, std::string_view> kTables[] = {
+    {"run", "[run]"}, {"defaults", "[defaults]"}, {"suite", "[suite.NAME]"}, {"", "the top level"}};
 
 using Keys = std::vector<std::string>;
 
@@ -88,8 +90,9 @@ class FileReader {
     if (error_) return error_;
     TableReader top = reader_of(root_, "the top level", config_keys(""));
     top.tell("min_version", R"({"type": "string", "pattern": "^[0-9]"})");
-    if (const toml::table* run = top.table("run")) read_run(*run);
+    if (const toml::table* run = top.table("run")) read_run(*run, "[run]", config_.run);
     if (file_.run_alone) {
+      if (const toml::table* profiles = top.table("profile")) read_runs_of_profiles(*profiles);
       keep(top.error());
       return error_;
     }
@@ -102,8 +105,23 @@ class FileReader {
   }
 
  private:
-  TableReader reader_of(const toml::table& table, std::string title, const Keys& keys) {
-    return {file_.name, table, std::move(title), keys, file_.asked};
+  TableReader reader_of(const toml::table& table, const std::string& title, const Keys& keys) {
+    check_level(table, title, keys);
+    return {file_.name, table, title, keys, file_.asked};
+  }
+
+  // A key that another table has.
+  void check_level(const toml::table& table, const std::string& title, const Keys& keys) {
+    for (const auto& [key, value] : table) {
+      if (std::ranges::find(keys, key.str()) != keys.end()) continue;
+      for (const auto& [name, shown] : kTables) {
+        const Keys others = config_keys(name);
+        if (std::ranges::find(others, key.str()) == others.end()) continue;
+        return keep(toml_error(file_.name, key.source(),
+                               fmt::format("unknown key `{}` in {}", key.str(), title),
+                               fmt::format("It is a key of {}.", shown)));
+      }
+    }
   }
 
   void keep(const std::optional<Error>& error) {
@@ -143,49 +161,13 @@ class FileReader {
     config_.defaults.push_back(std::move(layer));
   }
 
-  void read_run(const toml::table& table) {
-    TableReader reader = reader_of(table, "[run]", config_keys("run"));
-    RunPolicy& policy = config_.run.policy;
-    reader.read("breaker", policy.breaker, 0, kMaxBreaker);
-    reader.read("telemetry", policy.telemetry, 0, kMostTelemetry);
-    std::optional<std::string> foreign;
-    reader.read_choice("foreign", foreign, {"wait", "fail", "other"});
-    if (foreign) policy.foreign = parse_foreign_policy(*foreign);
-    std::optional<std::string> reset;
-    reader.read_choice("reset", reset, {"never", "sick"});
-    if (reset) policy.reset_sick = *reset == "sick";
-    read_flaky(reader);
-    read_local_keys(reader, config_.run.local);
+  // A layer of this file: what it gives replaces what weaker files gave.
+  void read_run(const toml::table& table, std::string title, RunRequest& run) {
+    TableReader reader = reader_of(table, std::move(title), config_keys("run"));
+    RunRequest layer;
+    read_run_keys(reader, file_, layer);
     keep(reader.error());
-  }
-
-  void read_local_keys(TableReader& reader, LocalKeys& local) {
-    reader.read("keep", local.keep, 0, std::numeric_limits<int>::max());
-    read_path(reader, "stack_root", local.stack_root);
-    read_path(reader, "state_dir", local.state_dir);
-    reader.read("settle", local.settle, /*zero_allowed=*/true);
-    std::optional<std::string> order;
-    reader.read_choice("order", order, {"longest", "planned"});
-    if (order) local.longest_first = *order == "longest";
-  }
-
-  // Reads a path, which is relative to the directory of the file.
-  void read_path(TableReader& reader, const char* key, std::string& path) {
-    reader.tell(key, R"({"type": "string", "minLength": 1})");
-    std::optional<std::string> text;
-    reader.read(key, text);
-    if (!text) return;
-    if (text->empty()) return reader.fail(key, fmt::format("`{}` does not name a directory", key));
-    path = (std::filesystem::path(file_.directory) / *text).lexically_normal().string();
-  }
-
-  void read_flaky(TableReader& reader) {
-    reader.tell("flaky", fmt::format(R"({{"type": "string", "pattern": "{}"}})", kFlakyForm));
-    std::optional<std::string> text;
-    reader.read("flaky", text);
-    if (!text) return;
-    if (auto read = read_flaky_policy(*text, config_.run.policy); !read)
-      reader.fail("flaky", "`flaky` is " + read.error().what, read.error().hint);
+    run = merge(std::move(layer), run);
   }
 
   void read_suites(const toml::table& suites) {
@@ -376,7 +358,17 @@ class FileReader {
       Profile& profile = profiles_[std::string(key.str())];
       read_limits(reader, profile.limits);
       read_env(reader, profile.env);
+      if (const toml::table* run = reader.table("run"))
+        read_run(*run, fmt::format("[profile.{}.run]", key.str()), profile.run);
       keep(reader.error());
+    }
+  }
+
+  void read_runs_of_profiles(const toml::table& profiles) {
+    for (const auto& [key, node] : profiles) {
+      const toml::table* run = node.is_table() ? node.as_table()->get_as<toml::table>("run") : nullptr;
+      if (run != nullptr)
+        read_run(*run, fmt::format("[profile.{}.run]", key.str()), profiles_[std::string(key.str())].run);
     }
   }
 
@@ -481,11 +473,8 @@ std::vector<std::string> config_keys(std::string_view table) {
                        "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels", "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
-  if (table == "profile") return limit_keys({"env"});
-  if (table == "run") {
-    return {"breaker", "flaky",  "foreign",    "keep",      "order",
-            "reset",   "settle", "stack_root", "state_dir", "telemetry"};
-  }
+  if (table == "profile") return limit_keys({"env", "run"});
+  if (table == "run") return run_keys();
   return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }
 

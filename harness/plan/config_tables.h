@@ -10,7 +10,7 @@
 #include "harness/core/result.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config.h"
-#include "harness/plan/options.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
@@ -18,12 +18,14 @@ struct FileContext {
   std::string name;              // for messages
   std::string directory;         // where its suites are started
   AskedTables* asked = nullptr;  // for config_schema()
-  bool run_alone = false;        // only [run] is read
+  bool run_alone = false;        // only [run] is read, and [profile.NAME.run]
+  bool of_user = false;          // the user's own file: it leaves no case out
 };
 
 struct Profile {
-  Limits limits;
-  std::map<std::string, std::string> env;
+  Limits limits{};
+  std::map<std::string, std::string> env{};
+  RunRequest run{};
 };
 
 std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,

@@ -179,10 +179,10 @@ TEST_F(ConfigTest, LimitsCanBeSwitchedOffAndOn) {
 TEST_F(ConfigTest, TelemetryIsReadAndBounded) {
   const auto embedded = load("");
   ASSERT_TRUE(embedded) << embedded.error().what;
-  EXPECT_EQ(embedded->run.policy.telemetry, 10);
+  EXPECT_EQ(embedded->run.devices.telemetry, 10);
   const auto own = load("[run]\ntelemetry = 0\n");
   ASSERT_TRUE(own) << own.error().what;
-  EXPECT_EQ(own->run.policy.telemetry, 0);
+  EXPECT_EQ(own->run.devices.telemetry, 0);
   for (const std::string bad : {"-1", "101", "\"10Hz\""})
     EXPECT_FALSE(load("[run]\ntelemetry = " + bad + "\n")) << bad;
 }
@@ -190,39 +190,123 @@ TEST_F(ConfigTest, TelemetryIsReadAndBounded) {
 TEST_F(ConfigTest, KeysOfTheMachineHaveDefaultsAndAreRead) {
   const auto embedded = load("");
   ASSERT_TRUE(embedded) << embedded.error().what;
-  const LocalKeys& defaults = embedded->run.local;
-  EXPECT_EQ(defaults.keep, 50);
-  EXPECT_EQ(defaults.stack_root, "/");
-  EXPECT_EQ(defaults.state_dir, "");
-  EXPECT_EQ(defaults.settle, 60s);
-  EXPECT_TRUE(defaults.longest_first);
+  const RunRequest& defaults = embedded->run;
+  EXPECT_EQ(defaults.reports.keep, 50);
+  EXPECT_EQ(defaults.reports.stack_root, "/");
+  EXPECT_EQ(defaults.machine.state_dir, "");
+  EXPECT_EQ(defaults.devices.settle, 60s);
+  EXPECT_EQ(defaults.schedule.order, "longest");
   const auto own = load(
       "[run]\nkeep = 0\nstack_root = \"host\"\nstate_dir = \"/leases\"\nsettle = \"0s\"\norder = "
       "\"planned\"\n");
   ASSERT_TRUE(own) << own.error().what;
-  EXPECT_EQ(own->run.local.keep, 0);
-  EXPECT_EQ(own->run.local.stack_root, scratch_.path() + "/host");
-  EXPECT_EQ(own->run.local.state_dir, "/leases");
-  EXPECT_EQ(own->run.local.settle, 0s);
-  EXPECT_FALSE(own->run.local.longest_first);
+  EXPECT_EQ(own->run.reports.keep, 0);
+  EXPECT_EQ(own->run.reports.stack_root, scratch_.path() + "/host");
+  EXPECT_EQ(own->run.machine.state_dir, "/leases");
+  EXPECT_EQ(own->run.devices.settle, 0s);
+  EXPECT_EQ(own->run.schedule.order, "planned");
   for (const std::string bad : {"keep = -1", "stack_root = \"\"", "state_dir = 7", "settle = \"soon\"",
                                 "order = \"random\"", "kept = 5"})
     EXPECT_FALSE(load("[run]\n" + bad + "\n")) << bad;
 }
 
+TEST_F(ConfigTest, KeysOfOptionsAreRead) {
+  const auto own = load(
+      "[run]\njobs = 3\nexclude = [\"*slow*\"]\nknown_failures = \"known.toml\"\nhistory = \"runs.db\"\n"
+      "junit = \"out/junit.xml\"\ndeadline = \"1h\"\nfail_fast = true\nstrict = true\nmin_executed = 5\n"
+      "fail_on_skip = \"needs*\"\nrepeat = \"25\"\nlease_wait = \"5m\"\ncontainment = \">=cgroup\"\n"
+      "show_output = \"all\"\ndurations = 3\ncolor = \"never\"\neach_device = true\n");
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_EQ(own->run.schedule.jobs, 3);
+  EXPECT_THAT(own->run.selection.excludes, testing::ElementsAre("*slow*"));
+  EXPECT_EQ(own->run.verdicts.known_failures, scratch_.path() + "/known.toml");
+  EXPECT_EQ(own->run.reports.history, scratch_.path() + "/runs.db");
+  EXPECT_EQ(own->run.reports.junit, scratch_.path() + "/out/junit.xml");
+  EXPECT_EQ(own->run.schedule.deadline, 1h);
+  EXPECT_EQ(own->run.schedule.fail_fast, 1);
+  EXPECT_EQ(own->run.verdicts.strict, true);
+  EXPECT_EQ(own->run.verdicts.min_executed, 5);
+  EXPECT_EQ(own->run.verdicts.fail_on_skip, "needs*");
+  EXPECT_EQ(own->run.schedule.repeat, "25");
+  EXPECT_EQ(own->run.devices.lease_wait, 5min);
+  EXPECT_EQ(own->run.machine.containment, ">=cgroup");
+  EXPECT_EQ(own->run.console.show_output, "all");
+  EXPECT_EQ(own->run.console.durations, 3);
+  EXPECT_EQ(own->run.console.colour, "never");
+  EXPECT_EQ(own->run.devices.each_device, true);
+  EXPECT_EQ(load("[run]\nfail_fast = 7\n")->run.schedule.fail_fast, 7);
+  EXPECT_EQ(load("[run]\nfail_fast = false\n")->run.schedule.fail_fast, 0);
+}
+
+TEST_F(ConfigTest, AProfileHasKeysOfTheRun) {
+  const std::string text = "[run]\njobs = 3\ndeadline = \"1h\"\n[profile.ci.run]\njobs = 1\nstrict = true\n";
+  const auto plain = load(text);
+  ASSERT_TRUE(plain) << plain.error().what;
+  EXPECT_EQ(plain->run.schedule.jobs, 3);
+  EXPECT_FALSE(plain->run.verdicts.strict);
+  const auto ci = load(text, "", {}, "ci");
+  ASSERT_TRUE(ci) << ci.error().what;
+  EXPECT_EQ(ci->run.schedule.jobs, 1);
+  EXPECT_EQ(ci->run.schedule.deadline, 1h);
+  EXPECT_EQ(ci->run.verdicts.strict, true);
+}
+
+TEST_F(ConfigTest, BadKeysOfOptionsNameFileLineValueAndWhatIsAllowed) {
+  const struct {
+    const char* key;
+    const char* what;
+  } rows[] = {{"jobs = 0", "`jobs` in [run] is 0, but must be a whole number from 1 to 10000"},
+              {"repeat = \"often\"", "`repeat`: `often` is not a way to repeat cases"},
+              {"flaky = \"pass\"", "`flaky`: `pass` must be fail, or pass with a whole percentage"},
+              {"containment = \"cgrup\"", "`containment`: `cgrup` is not a containment layer"},
+              {"color = \"red\"", "`color` in [run] is \"red\", but must be one of auto, always, never"},
+              {"deadline = \"soon\"", "`deadline` in [run] is \"soon\""},
+              {"fail_fast = \"yes\"", "`fail_fast` in [run] is"},
+              {"exclude = \"slow\"", "`exclude` in [run] is"},
+              {"junit = \"\"", "`junit` must not be empty"}};
+  for (const auto& row : rows) {
+    const auto bad = load(std::string("[run]\n") + row.key + "\n");
+    ASSERT_FALSE(bad) << row.key;
+    EXPECT_THAT(bad.error().message(), testing::HasSubstr("proctor.toml:2")) << row.key;
+    EXPECT_THAT(bad.error().message(), testing::HasSubstr(row.what)) << row.key;
+  }
+}
+
+TEST_F(ConfigTest, AKeyInATableOfTheWrongLevelNamesItsTable) {
+  const auto jobs = load("[defaults]\njobs = 3\n");
+  ASSERT_FALSE(jobs);
+  EXPECT_THAT(jobs.error().message(), testing::HasSubstr("proctor.toml:2: unknown key `jobs` in [defaults]"));
+  EXPECT_EQ(jobs.error().hint, "It is a key of [run].");
+  EXPECT_EQ(load("[run]\ngpus = 1\n").error().hint, "It is a key of [suite.NAME].");
+  EXPECT_EQ(load("timeout = \"5m\"\n").error().hint, "It is a key of [defaults].");
+}
+
+TEST_F(ConfigTest, TheUsersOwnFileLeavesNoCaseOut) {
+  for (const std::string key : {"exclude = [\"a*\"]", "known_failures = \"known.toml\""}) {
+    const auto refused = load("", "[run]\n" + key + "\n");
+    ASSERT_FALSE(refused) << key;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("cannot be in the user's own file")) << key;
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("home/proctor.toml:2")) << key;
+  }
+  EXPECT_TRUE(load("", "[run]\njobs = 2\n"));
+}
+
 TEST_F(ConfigTest, TheTableOfTheRunIsReadAlone) {
   scratch_.write("proctor.toml", "[run]\nkeep = 7\n[suite.a]\ntimeout = \"no duration\"\n");
   const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nbreaker = 1\n");
-  const auto keys = load_run_config({scratch_.path(), "", user, ""});
+  const ConfigOptions where{scratch_.path(), "", user, ""};
+  const auto files = read_config_files(where);
+  ASSERT_TRUE(files) << files.error().what;
+  const auto keys = load_run_keys(*files);
   ASSERT_TRUE(keys) << keys.error().what;
-  EXPECT_EQ(keys->keys.local.keep, 7) << "the file of the project wins";
-  EXPECT_EQ(keys->keys.policy.breaker, 1);
-  EXPECT_EQ(keys->keys.policy.telemetry, 10);
-  ASSERT_EQ(keys->files.size(), 2U);
-  EXPECT_EQ(keys->files[0].file, user);
-  EXPECT_THAT(keys->files[1].file, testing::EndsWith("proctor.toml"));
+  EXPECT_EQ(keys->reports.keep, 7) << "the file of the project wins";
+  EXPECT_EQ(keys->schedule.breaker, 1);
+  EXPECT_EQ(keys->devices.telemetry, 10);
+  ASSERT_EQ(files->files.size(), 2U);
+  EXPECT_EQ(files->files[0].file, user);
+  EXPECT_THAT(files->files[1].file, testing::EndsWith("proctor.toml"));
   scratch_.write("proctor.toml", "[rnu]\nkeep = 7\n");
-  EXPECT_THAT(load_run_config({scratch_.path(), "", user, ""}).error().hint, testing::HasSubstr("`run`"));
+  EXPECT_THAT(load_run_keys(*read_config_files(where)).error().hint, testing::HasSubstr("`run`"));
 }
 
 TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }

@@ -13,6 +13,7 @@
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_tables.h"
+#include "harness/request/merge.h"
 
 namespace proctor {
 
@@ -63,22 +64,85 @@ Result<std::optional<std::filesystem::path>> find_project_file(const std::filesy
   return std::optional<std::filesystem::path>();
 }
 
-// Collects the layers; the first mistake ends it.
+// Collects the texts.
+class FileFinder {
+ public:
+  explicit FileFinder(const ConfigOptions& where) : where_(where) { found_.where = where; }
+
+  Result<ConfigFiles> find() {
+    found_.texts.push_back({"defaults.toml", where_.directory, std::string(embedded_defaults())});
+    if (auto error = add_user_file()) return *error;
+    if (auto error = add_project_file()) return *error;
+    return std::move(found_);
+  }
+
+ private:
+  std::optional<Error> add_user_file() {
+    const std::string& file = where_.user_file;
+    std::error_code ec;
+    if (file.empty() || !std::filesystem::exists(file, ec)) {
+      // A directory on the way that may not be read is not the same as no file.
+      if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
+    }
+    const Result<std::string> text = read_found_file(file);
+    if (!text && text.error().sys_errno == EACCES && is_of_another(file)) {
+      found_.warnings.push_back(
+          {WarningCode::kUserConfig, fmt::format("failed to {}: it belongs to another user and is ignored. "
+                                                 "Set HOME or XDG_CONFIG_HOME to read your own configuration",
+                                                 text.error().what)});
+      return {};
+    }
+    return add(text, file, where_.directory, /*of_user=*/true);
+  }
+
+  std::optional<Error> add_project_file() {
+    if (where_.text) {
+      found_.texts.push_back({kProjectFile, where_.directory, *where_.text});
+      return {};
+    }
+    const std::filesystem::path directory(where_.directory);
+    if (!where_.config_file.empty()) {
+      const std::filesystem::path file = directory / where_.config_file;
+      return add(read_typed_file(file), where_.config_file, std::filesystem::absolute(file).parent_path());
+    }
+    const auto found = find_project_file(directory);
+    if (!found) return found.error();
+    if (!*found) return {};
+    const std::filesystem::path& file = **found;
+    return add(read_found_file(file), file.lexically_relative(directory).string(),
+               file.parent_path().string());
+  }
+
+  std::optional<Error> add(const Result<std::string>& text, const std::string& name,
+                           const std::string& directory, bool of_user = false) {
+    if (!text) return text.error();
+    found_.files.push_back({.file = name, .sha256 = sha256_hex(*text)});
+    found_.texts.push_back({name, directory, *text, of_user});
+    return {};
+  }
+
+  const ConfigOptions& where_;
+  ConfigFiles found_{};
+};
+
+// Merges the layers; the first mistake ends it.
 class Loader {
  public:
-  Loader(const ConfigOptions& where, const std::vector<BuiltinSuite>& builtins) : where_(where) {
-    config_.directory = where.directory;
+  Loader(const ConfigFiles& files, const std::vector<BuiltinSuite>& builtins)
+      : files_(files), where_(files.where) {
+    config_.directory = where_.directory;
+    config_.files = files.files;
+    config_.warnings = files.warnings;
     for (const BuiltinSuite& builtin : builtins) add_builtin(builtin);
   }
 
-  Result<RunConfig> load_run() {
-    run_alone_ = true;
-    if (auto error = add_all_files()) return *error;
-    return RunConfig{config_.run, std::move(config_.files), std::move(config_.warnings)};
+  Result<RunRequest> load_run() {
+    if (auto error = add_texts(/*run_alone=*/true)) return *error;
+    return merge(profiles_[where_.profile].run, config_.run);
   }
 
   Result<Config> load(const LimitOptions& limits) {
-    if (auto error = add_all_files()) return *error;
+    if (auto error = add_texts(/*run_alone=*/false)) return *error;
     if (auto error = choose_profile()) return *error;
     if (auto error = read_limit_options(limits, config_.options)) return *error;
     for (SuiteConfig& suite : config_.suites) {
@@ -104,60 +168,15 @@ class Loader {
     config_.suites.push_back(std::move(suite));
   }
 
-  std::optional<Error> add_all_files() {
-    if (auto error = add_text(std::string(embedded_defaults()), "defaults.toml", where_.directory))
-      return error;
-    if (auto error = add_user_file()) return error;
-    return add_project_file();
-  }
-
-  std::optional<Error> add_user_file() {
-    const std::string& file = where_.user_file;
-    std::error_code ec;
-    if (file.empty() || !std::filesystem::exists(file, ec)) {
-      // A directory on the way that may not be read is not the same as no file.
-      if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
+  std::optional<Error> add_texts(bool run_alone) {
+    for (const ConfigText& one : files_.texts) {
+      const Result<toml::table> root = parse_toml(one.text, one.name);
+      if (!root) return root.error();
+      const FileContext context{
+          .name = one.name, .directory = one.directory, .run_alone = run_alone, .of_user = one.of_user};
+      if (auto error = add_tables(*root, context, config_, profiles_)) return error;
     }
-    const Result<std::string> text = read_found_file(file);
-    if (!text && text.error().sys_errno == EACCES && is_of_another(file)) {
-      config_.warnings.push_back(
-          {WarningCode::kUserConfig, fmt::format("failed to {}: it belongs to another user and is ignored. "
-                                                 "Set HOME or XDG_CONFIG_HOME to read your own configuration",
-                                                 text.error().what)});
-      return {};
-    }
-    return add_file(text, file, where_.directory);
-  }
-
-  std::optional<Error> add_project_file() {
-    if (where_.text) return add_text(*where_.text, kProjectFile, where_.directory);
-    const std::filesystem::path directory(where_.directory);
-    if (!where_.config_file.empty()) {
-      const std::filesystem::path file = directory / where_.config_file;
-      return add_file(read_typed_file(file), where_.config_file,
-                      std::filesystem::absolute(file).parent_path());
-    }
-    const auto found = find_project_file(directory);
-    if (!found) return found.error();
-    if (!*found) return {};
-    const std::filesystem::path& file = **found;
-    return add_file(read_found_file(file), file.lexically_relative(directory).string(),
-                    file.parent_path().string());
-  }
-
-  std::optional<Error> add_file(const Result<std::string>& text, const std::string& name,
-                                const std::string& directory) {
-    if (!text) return text.error();
-    config_.files.push_back({.file = name, .sha256 = sha256_hex(*text)});
-    return add_text(*text, name, directory);
-  }
-
-  std::optional<Error> add_text(const std::string& text, const std::string& name,
-                                const std::string& directory) {
-    const Result<toml::table> root = parse_toml(text, name);
-    if (!root) return root.error();
-    return add_tables(*root, FileContext{.name = name, .directory = directory, .run_alone = run_alone_},
-                      config_, profiles_);
+    return {};
   }
 
   std::optional<Error> choose_profile() {
@@ -172,6 +191,7 @@ class Loader {
     }
     config_.profile = found->second.limits;
     config_.profile_env = found->second.env;
+    config_.run = merge(found->second.run, config_.run);
     return {};
   }
 
@@ -218,8 +238,8 @@ class Loader {
     return {};
   }
 
+  const ConfigFiles& files_;
   const ConfigOptions& where_;
-  bool run_alone_ = false;
   Config config_;
   std::map<std::string, Profile> profiles_;
 };
@@ -236,12 +256,20 @@ void overlay(const Limits& limits, CasePolicy& policy) {
 
 }  // namespace
 
-Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
-                           const std::vector<BuiltinSuite>& builtins) {
-  return Loader(where, builtins).load(limits);
+Result<ConfigFiles> read_config_files(const ConfigOptions& where) { return FileFinder(where).find(); }
+
+Result<Config> config_of(const ConfigFiles& files, const LimitOptions& limits,
+                         const std::vector<BuiltinSuite>& builtins) {
+  return Loader(files, builtins).load(limits);
 }
 
-Result<RunConfig> load_run_config(const ConfigOptions& where) { return Loader(where, {}).load_run(); }
+Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
+                           const std::vector<BuiltinSuite>& builtins) {
+  const auto files = read_config_files(where);
+  return files ? config_of(*files, limits, builtins) : files.error();
+}
+
+Result<RunRequest> load_run_keys(const ConfigFiles& files) { return Loader(files, {}).load_run(); }
 
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,
                           std::string_view id) {

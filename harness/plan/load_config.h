@@ -14,21 +14,34 @@
 
 #include "harness/core/result.h"
 #include "harness/plan/config.h"
-#include "harness/plan/options.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
+// One text of a configuration, and whose it is.
+struct ConfigText {
+  std::string name;       // for messages
+  std::string directory;  // where its suites are started
+  std::string text;
+  bool of_user = false;
+};
+
+// The texts, the weakest first: the embedded defaults, the user's file, the project file.
+struct ConfigFiles {
+  ConfigOptions where{};
+  std::vector<ConfigText> texts{};
+  std::vector<InputFile> files{};   // that were read
+  std::vector<Warning> warnings{};  // about those that were not
+};
+Result<ConfigFiles> read_config_files(const ConfigOptions& where);
+
+Result<Config> config_of(const ConfigFiles& files, const LimitOptions& limits,
+                         const std::vector<BuiltinSuite>& builtins);
 Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
                            const std::vector<BuiltinSuite>& builtins);
 
-// [run] of the files, for commands that take no suites from them.
-struct RunConfig {
-  RunKeys keys{};
-  std::vector<InputFile> files{};   // that were read
-  std::vector<Warning> warnings{};  // about them
-};
-// It finds no mistakes in other tables.
-Result<RunConfig> load_run_config(const ConfigOptions& where);
+// Reads the keys of [run] and of the profile's. It finds no mistakes in other tables.
+Result<RunRequest> load_run_keys(const ConfigFiles& files);
 
 // The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
 // overrides.

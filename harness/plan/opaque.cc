@@ -11,7 +11,7 @@ namespace proctor {
 namespace {
 
 // What is typed of its devices.
-Result<void> write_devices(const OpaqueCommand& options, Suite& suite) {
+Result<void> write_devices(const SelectionOptions& options, Suite& suite) {
   if (options.backend == "all") {
     return Error::refused("--backend all cannot be combined with one command", "Use cuda, xpu or none.");
   }
@@ -31,7 +31,7 @@ Result<void> write_devices(const OpaqueCommand& options, Suite& suite) {
   return read_mem_cap_option(options.mem_cap, suite);
 }
 
-Result<void> check_devices(const OpaqueCommand& options, const Suite& suite) {
+Result<void> check_devices(const SelectionOptions& options, const Suite& suite) {
   if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
     return Error::refused(
         fmt::format("--hierarchy {} requires a command that uses an xpu device", options.hierarchy));
@@ -50,23 +50,23 @@ Result<void> check_devices(const OpaqueCommand& options, const Suite& suite) {
 }  // namespace
 
 Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices) {
-  if (options.command.empty() || options.command.front().empty())
+  const SelectionOptions& chosen = options.selection;
+  if (chosen.command.empty() || chosen.command.front().empty())
     return Error::refused("The command after `--` is empty");
-  const auto defaults = load_config(
-      {.directory = options.directory, .config_file = {}, .user_file = {}, .profile = {}, .text = ""},
-      options.limits, {});
+  const auto defaults =
+      load_config(ConfigOptions{.directory = options.directory, .text = ""}, options.limits, {});
   if (!defaults) return defaults.error();
   Suite suite;
-  suite.name = ad_hoc_name(options.command.front());
+  suite.name = ad_hoc_name(chosen.command.front());
   suite.kind_reason = "exec";
-  suite.command = options.command;
+  suite.command = chosen.command;
   suite.directory = options.directory;
   suite.process = "suite";
-  suite.host_pids = options.host_pids;
+  suite.host_pids = chosen.host_pids;
   suite.origin = kCommandLineOrigin;
-  if (auto written = write_devices(options, suite); !written) return written.error();
+  if (auto written = write_devices(chosen, suite); !written) return written.error();
   if (auto chosen = choose_devices(suite); !chosen) return chosen.error();
-  if (auto checked = check_devices(options, suite); !checked) return checked.error();
+  if (auto checked = check_devices(chosen, suite); !checked) return checked.error();
   suite.policy = resolve_policy(*defaults, SuiteConfig{}, suite.kind, "");
   if (options.is_server && !options.limits.stall) suite.policy.stall.reset();
   Case test = whole_command(suite);

@@ -7,22 +7,16 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
 struct OpaqueCommand {
-  std::vector<std::string> command;
-  std::string directory;
-  std::string backend;      // --backend, as typed; "" = not given
-  std::optional<int> gpus;  // --gpus
-  std::string hierarchy;    // --hierarchy; "" = the caller's
-  std::string mask;         // --mask; "" = by UUID
-  std::string mem_cap;      // --mem-cap; "" = none
-  bool host_pids = false;   // --host-pids
-  bool is_server = false;   // it may be silent for as long as it is idle
-  LimitOptions limits;
+  std::string directory{};
+  SelectionOptions selection{};  // the command, and its devices
+  bool is_server = false;        // it may be silent for as long as it is idle
+  LimitOptions limits{};
 };
 
 // Determines the devices of the command, if neither --backend nor --gpus does.

@@ -11,10 +11,10 @@ using testing::HasSubstr;
 
 OpaqueCommand command(std::string backend = "", std::optional<int> gpus = std::nullopt) {
   OpaqueCommand made;
-  made.command = {"./train.sh", "--filter", "*"};
+  made.selection.command = {"./train.sh", "--filter", "*"};
   made.directory = "/somewhere";
-  made.backend = std::move(backend);
-  made.gpus = gpus;
+  made.selection.backend = std::move(backend);
+  made.selection.gpus = gpus;
   return made;
 }
 
@@ -103,13 +103,13 @@ TEST(PlanOpaque, DevicesAndTheirBackend) {
 TEST(PlanOpaque, TheMaskIsByUuidUnlessItIsTyped) {
   OpaqueCommand options = command("cuda");
   EXPECT_EQ(plan_opaque(options, choose)->suites[0].mask, "uuid");
-  options.mask = "index";
+  options.selection.mask = "index";
   EXPECT_EQ(plan_opaque(options, choose)->suites[0].mask, "index");
-  options.backend = "none";
+  options.selection.backend = "none";
   EXPECT_THAT(refusal(options), HasSubstr("--mask index requires a command that uses a device"));
-  options.backend = "xpu";
+  options.selection.backend = "xpu";
   EXPECT_EQ(refusal(options), "accepted") << "ZE_AFFINITY_MASK has numbers anyway";
-  options.mask = "uuid";
+  options.selection.mask = "uuid";
   EXPECT_THAT(refusal(options), HasSubstr("only numbers"));
 }
 
@@ -119,7 +119,7 @@ TEST(PlanOpaque, RefusesWhatContradictsItself) {
   EXPECT_THAT(refusal(command("all")), HasSubstr("--backend all"));
   EXPECT_THAT(refusal(command("rocm")), HasSubstr("rocm"));
   OpaqueCommand empty = command();
-  empty.command = {""};
+  empty.selection.command = {""};
   EXPECT_THAT(refusal(empty), HasSubstr("is empty"));
 }
 

@@ -28,20 +28,6 @@ std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text) {
   return std::nullopt;
 }
 
-RunPolicy RunPolicy::under(const RunPolicy& stronger) const {
-  RunPolicy both = *this;
-  const auto take = [&](auto RunPolicy::*key) {
-    if (stronger.*key) both.*key = stronger.*key;
-  };
-  take(&RunPolicy::breaker);
-  take(&RunPolicy::foreign);
-  take(&RunPolicy::reset_sick);
-  take(&RunPolicy::telemetry);
-  take(&RunPolicy::flaky_passes);
-  take(&RunPolicy::flaky_budget);
-  return both;
-}
-
 std::vector<std::string> filters_of(const Plan& plan) {
   std::vector<std::string> filters;
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {

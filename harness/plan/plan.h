@@ -23,20 +23,6 @@ enum class ForeignPolicy {
 std::string_view to_string(ForeignPolicy policy);  // "wait", ...
 std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text);
 
-// The settings of a run as a whole. A configuration, a plan file and the command line can give each; none:
-// not given.
-struct RunPolicy {
-  std::optional<int> breaker;            // machine outcomes in a row that end the run; 0: none do
-  std::optional<ForeignPolicy> foreign;  // see ForeignPolicy
-  std::optional<bool> reset_sick;        // a device that fails its health probe is reset before it is drained
-  std::optional<int> telemetry;          // samples a second of the devices of running cases
-  std::optional<bool> flaky_passes;      // within the budget
-  std::optional<int> flaky_budget;       // percent of the executed cases
-
-  // The settings that `stronger` gives; the others come from this policy.
-  RunPolicy under(const RunPolicy& stronger) const;
-};
-
 struct Plan {
   std::vector<Suite> suites;
   std::vector<Case> cases;

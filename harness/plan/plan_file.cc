@@ -10,6 +10,7 @@
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/shard.h"
+#include "harness/request/option.h"
 
 namespace proctor {
 namespace {
@@ -226,34 +227,22 @@ Case case_from(const Json& json, const Plan& plan) {
   return test;
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+Json run_json(const RunRequest& run) {
+  Json json = Json::object();
+  for (const Option& option : options()) {
+    if (option.in_plan_file && is_given(option, run)) json[option.key] = text_of(option, run);
+  }
+  return json;
 }
 
-template <typename T>
-void read(const Json& json, const char* key, std::optional<T>& value) {
-  if (!json.at(key).is_null()) value = json.at(key).get<T>();
-}
-
-Json run_json(const RunPolicy& run) {
-  return {{"breaker", or_null(run.breaker)},
-          {"foreign", run.foreign ? Json(to_string(*run.foreign)) : Json()},
-          {"reset_sick", or_null(run.reset_sick)},
-          {"telemetry", or_null(run.telemetry)},
-          {"flaky_passes", or_null(run.flaky_passes)},
-          {"flaky_budget", or_null(run.flaky_budget)}};
-}
-
-RunPolicy run_from(const Json& json) {
-  RunPolicy run;
-  read(json, "breaker", run.breaker);
-  const Json& foreign = json.at("foreign");
-  if (!foreign.is_null()) run.foreign = known(parse_foreign_policy(foreign.get<std::string>()), foreign);
-  read(json, "reset_sick", run.reset_sick);
-  read(json, "telemetry", run.telemetry);
-  read(json, "flaky_passes", run.flaky_passes);
-  read(json, "flaky_budget", run.flaky_budget);
+RunRequest run_from(const Json& json) {
+  RunRequest run;
+  for (const auto& [key, value] : json.items()) {
+    const Option* option = find_key(key);
+    if (option == nullptr || !option->in_plan_file) throw std::invalid_argument("unknown key `" + key + "`");
+    if (const auto read = put(*option, value.get<std::string>(), run); !read)
+      throw std::invalid_argument("`" + key + "` " + read.error().what);
+  }
   return run;
 }
 

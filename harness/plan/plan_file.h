@@ -14,16 +14,16 @@
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/plan/config.h"
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
-inline constexpr int kPlanFileVersion = 1;
+inline constexpr int kPlanFileVersion = 2;
 
 struct PlanFile {
   Plan plan{};
-  RunPolicy run{};
+  RunRequest run{};  // part_in_plan_file() of it (harness/request/merge.h)
   Extent extent{};
   std::optional<PlannedRest> rest{};  // the cases are what these runs left
   // The content of the file from which it was read, in which directories are written as names. The digest is

@@ -19,12 +19,9 @@ const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .s
 // Every member has a value that is not its default.
 PlanFile full() {
   PlanFile file{.extent = {.size = "full", .seed = 7, .point = ""}};
-  file.run = {.breaker = 3,
-              .foreign = ForeignPolicy::kOther,
-              .reset_sick = true,
-              .telemetry = 7,
-              .flaky_passes = true,
-              .flaky_budget = 4};
+  file.run.schedule.breaker = 3;
+  file.run.devices = {.foreign = "other", .reset = "sick", .telemetry = 7};
+  file.run.verdicts.flaky = "pass:4%";
   Suite suite;
   suite.name = "attention";
   suite.kind = &pytest_kind();
@@ -105,7 +102,8 @@ TEST(PlanFile, ComesBackWhole) {
   EXPECT_EQ(back->plan.suites[0].policy.stall, Milliseconds(3));
   EXPECT_EQ(back->plan.suites[0].policy.startup, Milliseconds(5));
   EXPECT_FALSE(back->plan.suites[0].policy.shutdown);
-  EXPECT_EQ(back->run.foreign, ForeignPolicy::kOther);
+  EXPECT_EQ(back->run.devices.foreign, "other");
+  EXPECT_EQ(back->run.verdicts.flaky, "pass:4%");
   EXPECT_EQ(back->extent.size, "full");
   EXPECT_EQ(back->extent.seed, 7U);
   EXPECT_EQ(back->plan.shards, 4);
@@ -148,7 +146,7 @@ TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
   EXPECT_NE(*plan_file_digest(less, elsewhere), *plan_file_digest(*there, elsewhere))
       << "a part of it is another";
   PlanFile stricter = *there;
-  stricter.run.flaky_passes = false;
+  stricter.run.verdicts.flaky = "fail";
   EXPECT_NE(*plan_file_digest(stricter, elsewhere), *plan_file_digest(*there, elsewhere));
 }
 

@@ -209,6 +209,17 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   return warnings;
 }
 
+// The key `exclude`. A pattern without a case is no mistake: it may match a case of a suite that is not selected.
+void leave_out_by_key(const std::vector<std::string>& patterns, const std::vector<SuiteConfig>& left_out,
+                      std::vector<Case>& cases, std::vector<Warning>& warnings) {
+  for (const std::string& pattern : patterns) {
+    const auto is_meant = [&](const Case& test) { return matches_case(pattern, test.id); };
+    if (std::erase_if(cases, is_meant) == 0 && !may_concern(pattern, left_out))
+      warnings.push_back({WarningCode::kOverrideUnused,
+                          fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});
+  }
+}
+
 // A clock that nobody could start or stop.
 std::vector<Warning> clock_warnings(const Plan& plan) {
   std::vector<Warning> warnings;
@@ -257,6 +268,8 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   for (Warning& warning : override_warnings(config, plan.cases, unknown))
     outcome.warnings.push_back(std::move(warning));
   for (Warning& warning : clock_warnings(plan)) outcome.warnings.push_back(std::move(warning));
+  if (options.excludes.empty())
+    leave_out_by_key(config.run.selection.excludes, unknown, plan.cases, outcome.warnings);
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();
   plan.cases = std::move(*selected);

@@ -7,15 +7,15 @@
 #include "harness/core/events.h"
 #include "harness/plan/config.h"
 #include "harness/plan/discovery.h"
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
-  RunKeys run{};                   // as configured
+  RunRequest run{};                // the keys of [run]
   std::vector<InputFile> files{};  // the configuration files that were read
 };
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/plan/config.h"
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 

@@ -1,7 +1,9 @@
-#include "harness/plan/flaky_policy.h"
+#include "harness/request/option_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 namespace proctor {
 namespace {
@@ -15,27 +17,36 @@ TEST(FlakyPolicy, ParserReadsTheShare) {
     int budget;
   } rows[] = {{"fail", false, 0}, {"pass:0%", true, 0}, {"pass:2%", true, 2}, {"pass:100%", true, 100}};
   for (const auto& row : rows) {
-    RunPolicy policy;
-    policy.flaky_passes = !row.passes;
-    policy.flaky_budget = 7;
-    ASSERT_TRUE(read_flaky_policy(row.text, policy)) << row.text;
-    EXPECT_EQ(policy.flaky_passes, row.passes) << row.text;
-    EXPECT_EQ(policy.flaky_budget, row.budget) << row.text;
+    const auto policy = parse_flaky(row.text);
+    ASSERT_TRUE(policy) << row.text;
+    EXPECT_EQ(policy->passes, row.passes) << row.text;
+    EXPECT_EQ(policy->budget, row.budget) << row.text;
   }
 }
 
 TEST(FlakyPolicy, ErrorNamesTheValue) {
   for (const char* text : {"", "pass", "pass:", "pass:%", "pass:2", "pass:101%", "pass:-1%", "pass:1.5%",
                            "fail:2%", "pass:2%%", "no"}) {
-    RunPolicy policy;
-    const auto read = read_flaky_policy(text, policy);
-    ASSERT_FALSE(read) << text;
-    EXPECT_THAT(read.error().what, HasSubstr('`' + std::string(text) + '`'));
-    EXPECT_FALSE(policy.flaky_passes) << text;
+    const auto policy = parse_flaky(text);
+    ASSERT_FALSE(policy) << text;
+    EXPECT_THAT(policy.error().what, HasSubstr('`' + std::string(text) + '`'));
   }
-  RunPolicy policy;
-  EXPECT_EQ(read_flaky_policy("fial", policy).error().hint, "Did you mean `fail`?");
-  EXPECT_EQ(read_flaky_policy("pass", policy).error().hint, "For example pass:2%.");
+  EXPECT_EQ(parse_flaky("fial").error().hint, "Did you mean `fail`?");
+  EXPECT_EQ(parse_flaky("pass").error().hint, "For example pass:2%.");
+}
+
+TEST(Layers, ParserReadsOneLayerOrTheWeakestAllowed) {
+  EXPECT_FALSE(parse_layers("auto")->wanted || parse_layers("auto")->required);
+  EXPECT_FALSE(parse_layers("")->wanted);
+  EXPECT_EQ(parse_layers("pidns")->wanted, Layer::kPidns);
+  EXPECT_EQ(parse_layers(">=cgroup")->required, Layer::kCgroup);
+  EXPECT_FALSE(parse_layers(">=cgroup")->wanted);
+}
+
+TEST(Layers, ErrorNamesTheValueAndTheNearMiss) {
+  EXPECT_EQ(parse_layers("cgrup").error().what, "`cgrup` is not a containment layer");
+  EXPECT_EQ(parse_layers("cgrup").error().hint, "Did you mean `cgroup`?");
+  EXPECT_FALSE(parse_layers(">=auto"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "harness/cli/steps/repeats.h"
+#include "harness/request/repeats.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "harness/core/text.h"
-#include "harness/run/record/run_directory.h"
 
-namespace proctor::cli {
+namespace proctor {
 namespace {
 
 constexpr int kMostTimes = 1'000'000;
@@ -39,7 +38,7 @@ Result<Form> read_new(std::string_view part, Repeats& repeats) {
   const auto times = read_times(part.substr(kNew.size(), equals - kNew.size()), part);
   if (!times) return times.error();
   repeats.times_if_new = *times;
-  repeats.known_from = equals == part.npos ? kLatestRun : part.substr(equals + 1);
+  if (equals != part.npos) repeats.known_from = part.substr(equals + 1);
   return Form::kNew;
 }
 
@@ -100,4 +99,9 @@ Result<Repeats> parse_repeats(std::string_view text) {
   return repeats;
 }
 
-}  // namespace proctor::cli
+Result<void> check_repeats(std::string_view text) {
+  const auto repeats = parse_repeats(text);
+  return repeats ? Result<void>() : repeats.error();
+}
+
+}  // namespace proctor

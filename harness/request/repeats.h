@@ -17,7 +17,7 @@
 #include "harness/core/failure_rate.h"
 #include "harness/core/result.h"
 
-namespace proctor::cli {
+namespace proctor {
 
 struct Repeats {
   std::optional<int> times{};
@@ -25,12 +25,13 @@ struct Repeats {
   std::optional<Exclusion> exclusion{};
   bool until_fail = false;
   int times_if_new = 0;      // 0: a new case is run as often as the others
-  std::string known_from{};  // the directory of a run, or the file of a history
+  std::string known_from{};  // the directory of a run, or the file of a history; "": the newest run
 
   friend bool operator==(const Repeats&, const Repeats&) = default;
 };
 
 // An error names the part.
 Result<Repeats> parse_repeats(std::string_view text);
+Result<void> check_repeats(std::string_view text);
 
-}  // namespace proctor::cli
+}  // namespace proctor

@@ -1,9 +1,9 @@
-#include "harness/cli/steps/repeats.h"
+#include "harness/request/repeats.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace proctor::cli {
+namespace proctor {
 namespace {
 
 using ::testing::HasSubstr;
@@ -23,14 +23,14 @@ TEST(Repeats, ParserReadsEachPart) {
       {"500ms", {.turns = Milliseconds(500)}},
       {"99%:1%", {.exclusion = kOnePercent}},
       {"until-fail", {.until_fail = true}},
-      {"new:50", {.times_if_new = 50, .known_from = "proctor-out/latest"}},
+      {"new:50", {.times_if_new = 50}},
       {"new:9=here", {.times_if_new = 9, .known_from = "here"}},
       {"25,until-fail", {.times = 25, .until_fail = true}},
       {"until-fail,25", {.times = 25, .until_fail = true}},
       {"2h,until-fail", {.turns = kTwoHours, .until_fail = true}},
       {"99%:1%,until-fail", {.exclusion = kOnePercent, .until_fail = true}},
-      {"until-fail,new:50", {.until_fail = true, .times_if_new = 50, .known_from = "proctor-out/latest"}},
-      {"new:50,3", {.times = 3, .times_if_new = 50, .known_from = "proctor-out/latest"}},
+      {"until-fail,new:50", {.until_fail = true, .times_if_new = 50}},
+      {"new:50,3", {.times = 3, .times_if_new = 50}},
       {"3,until-fail,new:50=a,b=c",
        {.times = 3, .until_fail = true, .times_if_new = 50, .known_from = "a,b=c"}},
   };
@@ -85,4 +85,4 @@ TEST(Repeats, ErrorNamesPartsThatExcludeEachOther) {
 }
 
 }  // namespace
-}  // namespace proctor::cli
+}  // namespace proctor

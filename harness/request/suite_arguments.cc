@@ -1,6 +1,6 @@
-#include "harness/machine/suite_arguments.h"
+#include "harness/request/suite_arguments.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -88,19 +88,16 @@ std::vector<std::string> suite_argument_names() {
   return names;
 }
 
-void add_suite_arguments(CLI::App& command, SuiteArguments& arguments, std::vector<std::string> names) {
-  arguments.names = std::move(names);
-  command
-      .add_option(kSuiteArgument, arguments.typed,
-                  fmt::format("Argument of the built-in tests; repeatable. Names: {}",
-                              fmt::join(arguments.names, ", ")))
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+GateEffect effect_of_suite_argument(std::string_view argument) {
+  const std::string_view name = argument.substr(0, argument.find('='));
+  return name == "size" || name == "seed" ? GateEffect::kInGateRule : GateEffect::kInPlan;
 }
 
-Result<void> read_suite_arguments(const SuiteArguments& arguments, Extent& extent, std::string& provider) {
-  for (const std::string& word : arguments.typed) {
-    if (auto read = read_argument(word, arguments.names, {extent, provider}); !read) return read;
+Result<void> read_suite_arguments(const std::vector<std::string>& typed,
+                                  const std::vector<std::string>& names, Extent& extent,
+                                  std::string& provider) {
+  for (const std::string& word : typed) {
+    if (auto read = read_argument(word, names, {extent, provider}); !read) return read;
   }
   return {};
 }

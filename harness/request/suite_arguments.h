@@ -6,28 +6,26 @@
 //   provider  the library of the collective checks that test none in particular: gloo, oneccl or nccl
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/plan/options.h"
+#include "harness/request/option.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 
 inline constexpr const char* kSuiteArgument = "--suite-arg";
 
-struct SuiteArguments {
-  std::vector<std::string> typed{};
-  std::vector<std::string> names{};  // those that mean something to the command
-};
-
 // All names, in the order above.
 std::vector<std::string> suite_argument_names();
 
-void add_suite_arguments(CLI::App& command, SuiteArguments& arguments, std::vector<std::string> names);
+// The gate has a rule about size and seed.
+GateEffect effect_of_suite_argument(std::string_view argument);
 
-// Sets what was typed. An error names the argument.
-Result<void> read_suite_arguments(const SuiteArguments& arguments, Extent& extent, std::string& provider);
+// Sets what was typed. `names`: those that mean something to the command. An error names the argument.
+Result<void> read_suite_arguments(const std::vector<std::string>& typed,
+                                  const std::vector<std::string>& names, Extent& extent,
+                                  std::string& provider);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-#include "harness/machine/suite_arguments.h"
+#include "harness/request/suite_arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,14 +14,11 @@ struct Read {
   Result<void> result;
 };
 
-Read read(const SuiteArguments& arguments) {
+Read read(const std::vector<std::string>& typed,
+          const std::vector<std::string>& names = suite_argument_names()) {
   Read values{.result = {}};
-  values.result = read_suite_arguments(arguments, values.extent, values.provider);
+  values.result = read_suite_arguments(typed, names, values.extent, values.provider);
   return values;
-}
-
-Read read(std::vector<std::string> typed) {
-  return read(SuiteArguments{.typed = std::move(typed), .names = suite_argument_names()});
 }
 
 TEST(SuiteArguments, ParserSetsEachValue) {
@@ -59,12 +56,7 @@ TEST(SuiteArguments, ErrorNamesTheArgument) {
 }
 
 TEST(SuiteArguments, CommandAcceptsItsOwnNamesOnly) {
-  CLI::App app;
-  SuiteArguments arguments;
-  add_suite_arguments(app, arguments, {"size", "seed"});
-  std::vector<std::string> words = {"point=bytes=1", "--suite-arg"};  // as CLI11 takes them
-  app.parse(words);
-  const auto result = read(arguments).result;
+  const auto result = read({"point=bytes=1"}, {"size", "seed"}).result;
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().what, HasSubstr("`point` is not an argument"));
 }

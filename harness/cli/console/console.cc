@@ -115,6 +115,18 @@ std::string flaky_line(const ResolvedRun& run, const FlakyCases& flaky) {
                      policy, flaky.allowed ? "" : fmt::format(": {} allows them", flaky.option));
 }
 
+ConsoleOptions console_options(const ConsoleRequest& request) {
+  static const std::map<std::string, ShowOutput> kChoices = {{"failed", ShowOutput::kFailed},
+                                                             {"all", ShowOutput::kAll},
+                                                             {"live", ShowOutput::kLive},
+                                                             {"none", ShowOutput::kNone}};
+  ConsoleOptions options{
+      .verbose = request.verbose, .quiet = request.quiet, .durations = request.durations.value_or(0)};
+  if (request.show_output) options.output = kChoices.at(*request.show_output);
+  options.colour = request.colour.value_or(options.colour);
+  return options;
+}
+
 Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
                  std::vector<std::string> notes, bool quiet_status)
     : output_(output),

@@ -12,6 +12,7 @@
 #include "harness/cli/console/run_display.h"
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
+#include "harness/request/run_request.h"
 
 namespace proctor {
 struct ResolvedCase;
@@ -38,6 +39,9 @@ struct ConsoleOptions {
   bool page = true;                         // false: `proctor ctest report` makes it
   std::map<std::string, int> retries = {};  // by case, where it has some
 };
+
+// Which of them a request asks for.
+ConsoleOptions console_options(const ConsoleRequest& request);
 
 // What keeps a case's signals in the case, as the journal has it: "signals held by Landlock"; "" when nothing does.
 std::string signals_text(const std::string& signals);

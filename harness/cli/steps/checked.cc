@@ -8,6 +8,7 @@
 #include "harness/core/held_directory.h"
 #include "harness/core/named_file.h"
 #include "harness/core/read_file.h"
+#include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/machine/installation.h"
@@ -33,16 +34,29 @@ Result<int> most_executions(const Repeats& wanted, bool has_deadline) {
   return 1;
 }
 
-Result<void> settle_repeats(RunOptions& typed) {
-  const Repeats& wanted = typed.repeats;
-  if (wanted.turns.count() > 0 && typed.setup.stop.fail_fast)
+Result<void> settle_repeats(Checked& checked) {
+  const ScheduleRequest& wanted = checked.request().schedule;
+  if (wanted.repeat) {
+    auto repeats = parse_repeats(*wanted.repeat);
+    if (!repeats) return repeats.error();
+    checked.repeats = *std::move(repeats);
+  }
+  Repeats& repeats = checked.repeats;
+  if (repeats.times_if_new > 0 && repeats.known_from.empty()) repeats.known_from = kLatestRun;
+  if (repeats.turns.count() > 0 && wanted.fail_fast.value_or(0) > 0)
     return Error::refused("`--repeat` with a duration cannot be combined with `--fail-fast`");
-  const auto most = most_executions(wanted, typed.setup.stop.deadline.has_value());
+  const auto most = most_executions(repeats, wanted.deadline.has_value());
   if (!most) return most.error();
-  typed.setup.repeats.repeat = *most;
-  typed.setup.repeats.until_fail = wanted.until_fail || wanted.exclusion;
-  typed.setup.planned.stress_ms = wanted.turns.count();
-  typed.setup.planned.exclusion = wanted.exclusion;
+  checked.executions = *most;
+  return {};
+}
+
+Result<void> read_debugger(Checked& checked) {
+  const auto& text = checked.request().terminal.debugger;
+  if (!text) return {};
+  auto words = shell_words(*text);
+  if (!words) return words.error();
+  checked.debugger = *std::move(words);
   return {};
 }
 
@@ -53,27 +67,27 @@ Result<std::optional<SeenPrograms>> read_seen(const std::string& place) {
   return std::optional(*std::move(seen));
 }
 
-Result<void> check_words(RunOptions& typed, const AfterDashes& after_dashes) {
-  if (auto completed = complete(typed.plan, after_dashes); !completed) return completed;
-  if (typed.mistake) return *typed.mistake;
-  if (auto settled = settle_repeats(typed); !settled) return settled;
+Result<void> check_words(Checked& checked) {
+  if (auto settled = settle_repeats(checked); !settled) return settled;
+  if (auto read = read_debugger(checked); !read) return read;
   // For one case: nobody knows yet how many there are.
   return check_open_files(1, 0);
 }
 
-Result<std::optional<Shard>> read_shard(const RunOptions& typed, const AfterDashes& after_dashes,
+Result<std::optional<Shard>> read_shard(const PlanRequest& asked, const AfterDashes& after_dashes,
                                         const Environment& caller) {
-  if (!typed.plan_file.empty() && after_dashes) {
+  if (!asked.file.empty() && after_dashes) {
     return Error::refused("`--plan` cannot be combined with a command after `--`");
   }
-  if (typed.shard.empty()) return std::optional<Shard>();
-  const auto shard = typed.shard == "auto" ? shard_of_environment(caller) : parse_shard(typed.shard);
+  if (asked.shard.empty()) return std::optional<Shard>();
+  const auto shard = asked.shard == "auto" ? shard_of_environment(caller) : parse_shard(asked.shard);
   if (!shard) return shard.error();
   return std::optional(*shard);
 }
 
-Result<void> check_directories(const RunOptions& typed) {
-  return typed.dry_run ? Result<void>() : check_run_directory(typed.out, typed.junit);
+Result<void> check_directories(const RunRequest& request) {
+  if (request.plan.dry_run) return {};
+  return check_run_directory(request.reports.out, request.reports.junit);
 }
 
 Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
@@ -105,34 +119,34 @@ std::vector<Warning> sweep_dead() {
 
 }  // namespace
 
-Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const std::string& run_id,
+Result<Checked> check(AskedRun asked, const AfterDashes& after_dashes, const std::string& run_id,
                       const Manner& manner) {
-  if (auto checked = check_words(typed, after_dashes); !checked) return checked.error();
-  auto subject = parse_subject(typed.subject);
+  Checked checked{.asked = std::move(asked), .after_dashes = after_dashes, .run_id = run_id};
+  const RunRequest& request = checked.request();
+  if (auto words = check_words(checked); !words) return words.error();
+  auto subject = parse_subject(request.reports.subject);
   if (!subject) return subject.error();
-  auto machine = Machine::open(typed.machine, run_id);
+  checked.subject = *std::move(subject);
+  auto machine = Machine::open(request.machine, run_id);
   if (!machine) return machine.error();
-  if (auto taken = (*machine)->take_faults(); !taken) return taken.error();
-  auto shard = read_shard(typed, after_dashes, (*machine)->caller());
+  checked.machine = *std::move(machine);
+  if (auto taken = checked.machine->take_faults(); !taken) return taken.error();
+  const auto shard = read_shard(request.plan, after_dashes, checked.machine->caller());
   if (!shard) return shard.error();
-  if (auto usable = check_directories(typed); !usable) return usable.error();
-  auto known = load_all_known_failures(typed.known_failures);
+  checked.shard = *shard;
+  if (auto usable = check_directories(request); !usable) return usable.error();
+  auto known = load_all_known_failures(request.verdicts.known_failures);
   if (!known) return known.error();
-  auto seen = read_seen(typed.repeats.known_from);
+  checked.known_failures = *std::move(known);
+  auto seen = read_seen(checked.repeats.known_from);
   if (!seen) return seen.error();
-  auto history = open_history(typed.history);
+  checked.seen = *std::move(seen);
+  auto history = open_history(request.reports.history);
   if (!history) return history.error();
-  if (auto checked = manner.check(typed, after_dashes); !checked) return checked.error();
-  return Checked{.typed = std::move(typed),
-                 .after_dashes = after_dashes,
-                 .run_id = run_id,
-                 .subject = *std::move(subject),
-                 .machine = *std::move(machine),
-                 .shard = *shard,
-                 .known_failures = *std::move(known),
-                 .seen = *std::move(seen),
-                 .history = *std::move(history),
-                 .warnings = sweep_dead()};
+  checked.history = *std::move(history);
+  if (auto settled = manner.check(checked); !settled) return settled.error();
+  checked.warnings = sweep_dead();
+  return checked;
 }
 
 // A simulated machine has no driver stack.

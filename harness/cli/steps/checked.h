@@ -1,4 +1,4 @@
-// The first step of a run: what can be refused without starting anything has been refused. The machine is open, and
+// The second step of a run: what can be refused without starting anything has been refused. The machine is open, and
 // what killed runs left on it is swept.
 #pragma once
 
@@ -7,15 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/steps/asked.h"
 #include "harness/cli/steps/manner.h"
-#include "harness/cli/steps/run_options.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/machine/machine.h"
 #include "harness/machine/options.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/shard.h"
+#include "harness/request/repeats.h"
+#include "harness/run/attempt/readiness.h"
 #include "harness/run/record/subject.h"
+#include "reports/accept/expected_machine.h"
 #include "reports/history/history.h"
 #include "reports/history/seen_programs.h"
 
@@ -28,19 +31,28 @@ struct AllKnownFailures {
 };
 
 struct Checked {
-  RunOptions typed;  // complete
-  AfterDashes after_dashes;
-  std::string run_id;
-  SaidSubject subject;
-  std::unique_ptr<Machine> machine;
-  std::optional<Shard> shard;
-  AllKnownFailures known_failures;
-  std::optional<SeenPrograms> seen{};  // of --repeat new:N
-  std::shared_ptr<History> history{};  // of --history, as it is before the run; null: there is none
-  std::vector<Warning> warnings;
+  AskedRun asked{};
+  AfterDashes after_dashes{};
+  std::string run_id{};
+  SaidSubject subject{};
+  std::unique_ptr<Machine> machine{};
+  std::optional<Shard> shard{};
+  AllKnownFailures known_failures{};
+  Repeats repeats{};
+  int executions = 1;                         // most of each case
+  std::vector<std::string> debugger{};        // the words of --debugger
+  std::optional<ReadyPolicy> ready{};         // of --ready-regex
+  std::optional<ExpectedMachine> expected{};  // of --expect
+  std::optional<SeenPrograms> seen{};         // of --repeat new:N
+  std::shared_ptr<History> history{};         // of --history, as it is before the run; null: there is none
+  std::vector<Warning> warnings{};
+
+  const RunRequest& request() const { return asked.request; }
+  // Whether the only case gets the caller's terminal.
+  bool gives_terminal() const { return request().terminal.no_capture || !debugger.empty(); }
 };
 
-Result<Checked> check(RunOptions typed, const AfterDashes& after_dashes, const std::string& run_id,
+Result<Checked> check(AskedRun asked, const AfterDashes& after_dashes, const std::string& run_id,
                       const Manner& manner);
 
 // Of a device that was asked for and is not here: what the doctor finds on this machine.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/steps/first_record.h"
 #include "harness/cli/steps/history_of_run.h"
@@ -80,9 +81,10 @@ void tell_hardware(const FoundDevices& devices, std::int64_t at_ms, EventSink& e
 // ---- Reports ----
 
 // A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
-Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_dir, const RunOptions& typed) {
-  const std::string& junit = typed.junit;
-  auto rendered = render(run, run_dir, typed.is_part ? ReportFormats{} : default_formats());
+Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_dir,
+                                const ReportRequest& asked) {
+  const std::string& junit = asked.junit;
+  auto rendered = render(run, run_dir, asked.is_part ? ReportFormats{} : default_formats());
   if (junit.empty()) return rendered;
   const auto written = write_junit_to(junit, run);
   if (written) return rendered;
@@ -101,20 +103,20 @@ std::ptrdiff_t cut_logs(const ResolvedRun& run) {
 }
 
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
-Result<void> write_reports(RunMemory& memory, Prepared& prepared, const RunOptions& typed,
+Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRequest& asked,
                            EventSink& events) {
   Journal& journal = *prepared.journal;
-  const auto written = write_all(memory.resolve(), prepared.run_dir, typed);
+  const auto written = write_all(memory.resolve(), prepared.run_dir, asked);
   std::string lost = journal.complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
   if (lost.empty()) {
-    if (!typed.is_part) journal.end_with(rendered_record(*written));
+    if (!asked.is_part) journal.end_with(rendered_record(*written));
     return {};
   }
   if (const auto cut = cut_logs(memory.resolve()); cut > 0)
     lost += fmt::format("; {} of its logs cut short", cut);
   events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
-  const auto again = write_all(memory.resolve(), prepared.run_dir, typed);
+  const auto again = write_all(memory.resolve(), prepared.run_dir, asked);
   if (!written) return written.error();
   return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
 }
@@ -130,8 +132,8 @@ int code_of_part(const ResolvedRun& run, int code) {
 
 // The merged or joined run is recorded in its place.
 bool is_part(const Checked& checked, const Prepared& prepared) {
-  const auto& shard = prepared.setup.planned.shard;
-  return !checked.typed.join.empty() || (shard && shard->count > 1);
+  const auto& shard = prepared.planned.shard;
+  return !checked.request().reports.join.empty() || (shard && shard->count > 1);
 }
 
 void record(HistoryOfRun& history, const Journal& journal, const ResolvedRun& run) {
@@ -200,7 +202,7 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   EventFanout events;
   RunSetup& setup = prepared.setup;
   const auto display = manner.make_display(checked, prepared, output);
-  HistoryOfRun history(checked.typed.history, !is_part(checked, prepared));
+  HistoryOfRun history(checked.request().reports.history, !is_part(checked, prepared));
   events.add(*prepared.journal);
   events.add(memory);
   events.add(*display);
@@ -209,20 +211,20 @@ Finished finish_run(const Checked& checked, Prepared& prepared, const Manner& ma
   setup.extras.warnings = std::move(prepared.placed.planned.warnings);
   {
     std::optional<CommandPause> pause;
-    if (setup.attempts.inherit_stdio && in_github_actions() && !checked.typed.workflow_commands)
+    if (setup.attempts.inherit_stdio && in_github_actions() && !checked.request().terminal.workflow_commands)
       pause.emplace();
-    run_plan(setup, events);
+    run_plan(setup, prepared.planned, events);
   }
   const ResolvedRun& run = memory.resolve();
   display->before_reports(run);
-  const auto rendered = write_reports(memory, prepared, checked.typed, events);
+  const auto rendered = write_reports(memory, prepared, checked.request().reports, events);
   record(history, *prepared.journal, run);
   const int judged = display->judge(run);
-  const int code = checked.typed.join.empty() ? judged : code_of_part(run, judged);
+  const int code = checked.request().reports.join.empty() ? judged : code_of_part(run, judged);
   display->finish(run, code, rendered);
   output.on_lost(nullptr);
   // There may be hundreds: not while the first case waits, and once for all parts of a joined run.
-  if (!checked.typed.is_part) remove_old_journal_seals();
+  if (!checked.request().reports.is_part) remove_old_journal_seals();
   release_stop_signals();
   return {.code = code, .signal = run.ending_signal};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -19,6 +20,8 @@
 #include "harness/machine/narrowed.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/recognise.h"
+#include "harness/request/merge.h"
+#include "harness/request/option_texts.h"
 #include "harness/run/schedule/planned.h"
 
 namespace proctor::cli {
@@ -62,22 +65,31 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
 }
 
 void describe_choices(const Checked& checked, const Planned& chosen, RunPlanned& planned) {
-  const PlanOptions& typed = checked.typed.plan;
-  planned.command_line = without_credentials(hide_secrets(checked.typed.command_line));
-  planned.directory = typed.config.directory;
-  planned.profile = typed.config.profile;
+  const RunRequest& request = chosen.request;
+  planned.command_line = without_credentials(hide_secrets(checked.asked.command_line));
+  planned.directory = request.config.directory;
+  planned.profile = request.config.profile;
   planned.inputs = chosen.inputs;
   planned.size = chosen.extent.size;
   planned.seed = chosen.extent.seed;
-  planned.flaky_passes = chosen.policy.flaky_passes.value_or(false);
-  planned.flaky_budget = chosen.policy.flaky_budget.value_or(0);
+  const auto flaky = parse_flaky(request.verdicts.flaky.value_or("fail"));
+  planned.flaky_passes = flaky && flaky->passes;
+  planned.flaky_budget = flaky ? flaky->budget : 0;
+  planned.strict = request.verdicts.strict.value_or(false);
+  planned.fail_on_skip = request.verdicts.fail_on_skip.value_or("");
+  planned.min_executed = request.verdicts.min_executed.value_or(0);
+  planned.each_device = request.devices.each_device.value_or(false);
+  planned.allow_no_device = request.devices.allow_none.value_or(false);
+  planned.stress_ms = checked.repeats.turns.count();
+  planned.exclusion = checked.repeats.exclusion;
+  planned.exec = checked.asked.command == kForExec;
   planned.known_failures = checked.known_failures.file;
 }
 
 void describe_subject(const Checked& checked, Prepared& prepared) {
   FoundSubject found =
-      find_subject(checked.subject, checked.machine->caller(), checked.typed.plan.config.directory);
-  prepared.setup.planned.subject = std::move(found.subject);
+      find_subject(checked.subject, checked.machine->caller(), checked.request().config.directory);
+  prepared.planned.subject = std::move(found.subject);
   std::vector<Warning>& warnings = prepared.placed.planned.warnings;
   warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
 }
@@ -102,22 +114,22 @@ PlannedSuite describe_suite(const Suite& suite) {
 
 void repeat_new_cases(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
-  const Repeats& repeats = checked.typed.repeats;
-  const NewCases found = new_cases(plan, prepared.setup.planned.suites, *checked.seen);
+  const Repeats& repeats = checked.repeats;
+  const NewCases found = new_cases(plan, prepared.planned.suites, *checked.seen);
   for (const std::string& id : found.ids) prepared.setup.repeats.at_least[id] = repeats.times_if_new;
   prepared.placed.devices.notes.push_back(
       fmt::format("  new since    {}: {}", repeats.known_from,
                   to_string(found, plan.cases.size(), repeats.times_if_new)));
 }
 
-// Records the options that were typed, a `stack_root` other than "/", and the variables of each suite that has cases.
+// Records the options that were typed, the keys of the files, and the variables of each suite that has cases.
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
-  Narrowed& narrowed = prepared.setup.planned.narrowed;
-  narrowed = {.options = checked.typed.narrowing, .variables = {}};
-  const std::string& root = prepared.placed.planned.local.stack_root;
-  if (root != "/") narrowed.options.push_back({"stack_root", root, std::string(kToldByRule)});
+  Narrowed& narrowed = prepared.planned.narrowed;
+  const AskedRun& asked = checked.asked;
+  narrowed.options = narrowing_options(asked.typed, asked.command);
+  std::ranges::move(narrowing_keys(asked.typed, asked.keys), std::back_inserter(narrowed.options));
   for (const std::size_t i : suites_with_cases(plan)) {
     const Suite& suite = plan.suites[i];
     // One that has no environment here gets no case to run either.
@@ -133,7 +145,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
 
 // Which runs belong together, while their directories are known.
 void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
-  const std::vector<std::string>& runs = checked.typed.rest_of;
+  const std::vector<std::string>& runs = checked.request().plan.rest_of;
   std::string note = fmt::format("what run {} left: {} of {} cases", joined(rest.runs, ", "),
                                  prepared.placed.planned.plan.cases.size(), rest.planned);
   if (!runs.empty()) {
@@ -151,7 +163,7 @@ void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepar
 void write_first_record(const Checked& checked, Prepared& prepared) {
   const Placed& placed = prepared.placed;
   const Plan& plan = placed.planned.plan;
-  RunPlanned& planned = prepared.setup.planned;
+  RunPlanned& planned = prepared.planned;
   planned.run_id = checked.run_id;
   planned.started = utc_now();
   planned.proctor_version = PROCTOR_VERSION;

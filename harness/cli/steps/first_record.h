@@ -6,7 +6,7 @@ namespace proctor::cli {
 struct Checked;
 struct Prepared;
 
-// Fills in `prepared.setup.planned`. What people should know of it goes to the warnings and the notes.
+// Fills in `prepared.planned`. What people should know of it goes to the warnings and the notes.
 void write_first_record(const Checked& checked, Prepared& prepared);
 
 }  // namespace proctor::cli

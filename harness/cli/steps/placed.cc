@@ -36,10 +36,10 @@ Result<void> check_devices_used(const std::string& chosen, const Plan& plan) {
 
 // The run goes on: its reports say which cases were skipped for it.
 Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
-  const RunOptions& typed = checked.typed;
-  const SelectionOptions& selection = typed.plan.selection;
-  const std::string& chosen = typed.machine.devices;
-  const bool backend = !selection.backend.empty() && typed.plan_file.empty();
+  const RunRequest& request = checked.request();
+  const SelectionOptions& selection = request.selection;
+  const std::string& chosen = request.machine.devices;
+  const bool backend = !selection.backend.empty() && request.plan.file.empty();
   const bool anybody = selection.backend.empty() && checked.machine->likely_backends().empty();
   for (DeviceShortage& lack :
        device_shortages(placed.planned.plan, placed.devices, {.backend = backend, .count = selection.gpus})) {
@@ -47,7 +47,7 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
       return Error::refused(fmt::format("--devices {} is not enough: {}, {} named", shell_quote(chosen),
                                         requested(lack), lack.present),
                             "Name more devices, or change --backend or --gpus.");
-    if (lack.present == 0 && typed.setup.planned.allow_no_device) continue;
+    if (lack.present == 0 && request.devices.allow_none.value_or(false)) continue;
     if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
     const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
     placed.planned.warnings.push_back(
@@ -59,17 +59,19 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
 
 // What keeps the plan's cases from devices that are not here. Whoever hides them, or allows that there are none, knows it.
 void tell_access_faults(const Checked& checked, Placed& placed) {
-  const RunOptions& typed = checked.typed;
+  const RunRequest& request = placed.planned.request;
+  const bool may_be_none = request.devices.allow_none.value_or(false);
+  const std::string& root = request.reports.stack_root;
   const Plan& plan = placed.planned.plan;
-  const bool simulated = checked.machine->simulation() && placed.planned.local.stack_root == "/";
+  const bool simulated = checked.machine->simulation() && root == "/";
   if (simulated || std::ranges::none_of(plan.cases, [](const Case& test) { return test.devices > 0; }))
     return;
   const auto path = checked.machine->caller().find("LD_LIBRARY_PATH");
-  placed.access = std::make_unique<DeviceAccess>(placed.planned.local.stack_root,
-                                                 path == checked.machine->caller().end() ? "" : path->second);
-  const AskedDevices all{.backend = true, .count = typed.plan.selection.gpus};
+  placed.access =
+      std::make_unique<DeviceAccess>(root, path == checked.machine->caller().end() ? "" : path->second);
+  const AskedDevices all{.backend = true, .count = request.selection.gpus};
   for (const DeviceShortage& lack : device_shortages(plan, placed.devices, all)) {
-    const bool allowed = lack.present == 0 && typed.setup.planned.allow_no_device;
+    const bool allowed = lack.present == 0 && may_be_none;
     const auto backend = parse_backend(lack.backend);
     if (allowed || !backend || !variable_that_hides(lack.backend, placed.devices).empty()) continue;
     for (Warning& warning : placed.access->why_missing(*backend))
@@ -108,22 +110,22 @@ void note(const std::vector<std::string>& lines, FoundDevices& devices) {
 }
 
 Result<void> find_devices(const Checked& checked, Placed& placed) {
-  const RunOptions& typed = checked.typed;
+  const RunRequest& request = checked.request();
   Plan& plan = placed.planned.plan;
   auto found = checked.machine->devices(backends_of(plan));
   if (!found) return found.error();
   FoundDevices& devices = placed.devices = *std::move(found);
   // What a plan for several machines holds does not depend on any of them.
-  if (typed.plan.selection.backend.empty() && typed.plan_file.empty())
+  if (request.selection.backend.empty() && request.plan.file.empty())
     note(leave_out_absent(plan, devices), devices);
   if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
   note(describe_devices(*checked.machine, plan, devices), devices);
   warn_of_unused_masks(*checked.machine, plan, placed.planned.warnings);
-  if (auto used = check_devices_used(typed.machine.devices, plan); !used) return used;
+  if (auto used = check_devices_used(request.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
   tell_access_faults(checked, placed);
-  if (!typed.setup.planned.allow_no_device) blame_failing_drivers(plan, devices);
-  for (const std::string& pin : typed.pins) {
+  if (!request.devices.allow_none.value_or(false)) blame_failing_drivers(plan, devices);
+  for (const std::string& pin : request.devices.pins) {
     const auto read = read_pin(pin, plan, devices);
     if (!read) return read.error();
     placed.pins[read->first] = read->second;
@@ -222,10 +224,10 @@ Result<Placed> place(const Checked& checked, Planned planned) {
   if (!part) return part.error();
   placed.part = *std::move(part);
   Plan& plan = placed.planned.plan;
-  if (checked.typed.require_cards) {
+  if (checked.request().devices.require_cards.value_or(false)) {
     if (auto own = check_cards(plan, placed.devices); !own) return own.error();
   }
-  const auto jobs = count_jobs(checked.typed.jobs, placed.devices, placed.planned);
+  const auto jobs = count_jobs(checked.request().schedule.jobs.value_or(0), placed.devices, placed.planned);
   if (!jobs) return jobs.error();
   placed.jobs = *jobs;
   if (auto chosen = choose_programs(placed.devices, plan); !chosen) return chosen.error();

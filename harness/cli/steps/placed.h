@@ -1,4 +1,4 @@
-// The third step of a run: the devices of this machine that its cases get, and how many run at once.
+// The fourth step of a run: the devices of this machine that its cases get, and how many run at once.
 #pragma once
 
 #include <map>

@@ -17,33 +17,33 @@
 #include "harness/plan/load_config.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
+#include "harness/request/merge.h"
+#include "harness/request/option_texts.h"
 #include "harness/run/schedule/planned.h"
 
 namespace proctor::cli {
 namespace {
 
 Result<FoundPlan> read_plan(const Checked& checked) {
-  const RunOptions& typed = checked.typed;
-  auto config = load_run_config(typed.plan.config);
-  if (!config) return config.error();
-  checked.machine->lease_in(config->keys.local.state_dir);
-  const auto text = read_typed_file(typed.plan_file, kMostPlanFile);
+  const RunRequest& typed = checked.asked.typed;
+  const std::string& name = typed.plan.file;
+  const auto text = read_typed_file(name, kMostPlanFile);
   if (!text)
-    return Error::refused("--plan " + typed.plan_file + ": " + text.error().message(),
+    return Error::refused("--plan " + name + ": " + text.error().message(),
                           "Make it with `proctor plan -o FILE`.");
-  auto file = parse_plan_file(*text, typed.plan_file, plan_directories(typed.plan.config.directory));
+  auto file = parse_plan_file(*text, name, plan_directories(typed.config.directory));
   if (!file) return file.error();
-  auto cases = select_cases(std::move(file->plan.cases), typed.plan.selection);
+  auto cases = select_cases(std::move(file->plan.cases), typed.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
   return FoundPlan{.outcome = {.plan = std::move(file->plan),
-                               .warnings = std::move(config->warnings),
-                               .run = {file->run, config->keys.local},
-                               .files = std::move(config->files)},
+                               .warnings = checked.asked.files.warnings,
+                               .files = checked.asked.files.files},
                    .extent = file->extent,
                    .source = std::move(file->source),
-                   .plan_file = InputFile{.file = typed.plan_file, .sha256 = sha256_hex(*text)},
-                   .rest = std::move(file->rest)};
+                   .plan_file = InputFile{.file = name, .sha256 = sha256_hex(*text)},
+                   .rest = std::move(file->rest),
+                   .of_plan = std::move(file->run)};
 }
 
 // The digests are from the first reading, because a pipe can be read only once.
@@ -81,7 +81,7 @@ std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& 
   std::vector<std::string> ids;
   for (const auto& test : plan.cases) ids.push_back(test.id);
   std::vector<Warning> warnings = own.warnings(ids, today_utc());
-  if (leaves_cases_out(checked.typed.plan.selection)) {
+  if (leaves_cases_out(checked.asked.typed.selection)) {
     std::erase_if(warnings,
                   [](const Warning& warning) { return warning.code == WarningCode::kKnownFailureUnused; });
   }
@@ -89,8 +89,8 @@ std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& 
 }
 
 // In CI, the job may end before a case that hangs and prints, and then there is no report. A server is ended by others.
-std::vector<Warning> limit_warnings(const RunOptions& typed, const Plan& plan) {
-  if (!in_ci() || typed.setup.stop.deadline || typed.ready_regex) return {};
+std::vector<Warning> limit_warnings(const RunRequest& request, const Plan& plan) {
+  if (!in_ci() || request.schedule.deadline || request.server.ready_regex) return {};
   const auto unlimited =
       std::ranges::find_if(plan.cases, [](const Case& test) { return !test.policy.timeout; });
   if (unlimited == plan.cases.end()) return {};
@@ -99,17 +99,17 @@ std::vector<Warning> limit_warnings(const RunOptions& typed, const Plan& plan) {
                        unlimited->id)}};
 }
 
-Result<void> check_stack_root(const LocalKeys& local) {
+Result<void> check_stack_root(const std::string& root) {
   std::error_code error;
-  if (std::filesystem::is_directory(local.stack_root, error)) return {};
-  return Error::refused("`stack_root` " + local.stack_root + " does not exist or is not a directory");
+  if (std::filesystem::is_directory(root, error)) return {};
+  return Error::refused("`stack_root` " + root + " does not exist or is not a directory");
 }
 
 // A suite that sees the pids of the host may be held by less than is required.
 Result<void> check_containment(const Checked& checked, const Plan& plan) {
   const auto containment = checked.machine->containment();
   if (!containment) return containment.error();
-  const auto layers = read_layers(checked.typed.machine);
+  const auto layers = parse_layers(checked.request().machine.containment);
   if (!layers || !layers->required) return {};
   const Layer weaker = without_pid_namespace((*containment)->layer());
   for (const Suite& suite : plan.suites) {
@@ -123,15 +123,15 @@ Result<void> check_containment(const Checked& checked, const Plan& plan) {
 }
 
 // There is one terminal to give away.
-Result<void> check_terminal(const AttemptSetup& attempts, const Plan& plan) {
-  if (!attempts.inherit_stdio) return {};
+Result<void> check_terminal(const Checked& checked, const Plan& plan) {
+  if (!checked.gives_terminal()) return {};
   if (plan.cases.size() != 1) {
     return Error::refused("`--no-capture` and `--debugger` need exactly one test case; " +
                               std::to_string(plan.cases.size()) + " are selected",
                           "Select one test with --case ID.");
   }
   const Case& test = plan.cases.front();
-  if (attempts.debugger.empty() || test.ranks == 0) return {};
+  if (checked.debugger.empty() || test.ranks == 0) return {};
   return Error::refused("`--no-capture` and `--debugger` need a case of one process; " + test.id + " has " +
                             std::to_string(test.ranks) + " ranks",
                         "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`). RANK in "
@@ -141,11 +141,11 @@ Result<void> check_terminal(const AttemptSetup& attempts, const Plan& plan) {
 // Leaves the cases of the shard in `planned`.
 Result<PlannedShard> take_shard(const Checked& checked, const Shard& shard, Planned& planned) {
   const auto digest = plan_file_digest({.plan = planned.plan,
-                                        .run = planned.policy,
+                                        .run = part_in_plan_file(planned.request),
                                         .extent = planned.extent,
                                         .rest = planned.rest,
                                         .source = planned.source},
-                                       plan_directories(checked.typed.plan.config.directory));
+                                       plan_directories(checked.request().config.directory));
   if (!digest) return digest.error();
   PlannedShard taken{.index = shard.index,
                      .count = shard.count,
@@ -158,18 +158,21 @@ Result<PlannedShard> take_shard(const Checked& checked, const Shard& shard, Plan
 }  // namespace
 
 Result<FoundPlan> find_plan(const Checked& checked) {
-  const RunOptions& typed = checked.typed;
-  if (!typed.plan_file.empty()) return read_plan(checked);
-  PlanOptions options = typed.plan;
-  options.lease_wait =
-      std::min(typed.setup.lease_wait, typed.setup.stop.deadline.value_or(Milliseconds::max()));
-  options.on_wait = tell_wait;
-  options.selection.joined = !typed.join.empty();
-  if (options.selection.joined) options.listings = listings_beside(options.config.config_file);
-  options.selection.keep_unlisted = !typed.dry_run;  // there is a report that says so
-  auto outcome = discover_plan(options, *checked.machine);
+  const RunRequest& request = checked.request();
+  if (!request.plan.file.empty()) return read_plan(checked);
+  auto options = plan_options(request);
+  if (!options) return options.error();
+  options->files = checked.asked.files;
+  options->selection.excludes = checked.asked.typed.selection.excludes;  // the planner has those of the files
+  options->lease_wait =
+      std::min(options->lease_wait, request.schedule.deadline.value_or(Milliseconds::max()));
+  options->on_wait = tell_wait;
+  options->selection.joined = !request.reports.join.empty();
+  if (options->selection.joined) options->listings = listings_beside(options->config.config_file);
+  options->selection.keep_unlisted = !request.plan.dry_run;  // there is a report that says so
+  auto outcome = discover_plan(*options, *checked.machine);
   if (!outcome) return outcome.error();
-  return FoundPlan{.outcome = *std::move(outcome), .extent = options.extent};
+  return FoundPlan{.outcome = *std::move(outcome), .extent = options->extent};
 }
 
 Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
@@ -181,8 +184,7 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   Planned planned{.plan = std::move(outcome.plan),
                   .config_files = names_of(outcome.files),
                   .inputs = *std::move(inputs),
-                  .policy = outcome.run.policy.under(checked.typed.policy),
-                  .local = outcome.run.local,
+                  .request = merge(merge(checked.asked.typed, found->of_plan), checked.asked.keys),
                   .extent = found->extent,
                   .source = std::move(found->source),
                   .rest = std::move(found->rest),
@@ -190,16 +192,16 @@ Result<Planned> plan_run(const Checked& checked, const Manner& manner) {
   const auto known = known_failure_warnings(checked, planned.plan);
   planned.warnings.insert(planned.warnings.end(), outcome.warnings.begin(), outcome.warnings.end());
   planned.warnings.insert(planned.warnings.end(), known.begin(), known.end());
-  std::ranges::move(limit_warnings(checked.typed, planned.plan), std::back_inserter(planned.warnings));
-  if (auto root = check_stack_root(planned.local); !root) return root.error();
+  std::ranges::move(limit_warnings(planned.request, planned.plan), std::back_inserter(planned.warnings));
+  if (auto root = check_stack_root(planned.request.reports.stack_root); !root) return root.error();
   if (auto held = check_containment(checked, planned.plan); !held) return held.error();
-  if (auto one = check_terminal(checked.typed.setup.attempts, planned.plan); !one) return one.error();
+  if (auto one = check_terminal(checked, planned.plan); !one) return one.error();
   return planned;
 }
 
 Result<std::optional<Part>> take_part(const Checked& checked, Planned& planned) {
-  const bool is_shard = checked.shard || !checked.typed.plan_file.empty();
-  if (!is_shard && checked.typed.rest_of.empty()) return std::optional<Part>();
+  const bool is_shard = checked.shard || !checked.request().plan.file.empty();
+  if (!is_shard && checked.request().plan.rest_of.empty()) return std::optional<Part>();
   Part part{.shard = {},
             .rest = planned.rest,
             .digest = plan_digest(planned.plan),
@@ -214,8 +216,8 @@ Result<std::optional<Part>> take_part(const Checked& checked, Planned& planned) 
     whole.shards = part.shard->count;
   }
   if (part.rest) whole = {part.rest->plan, part.rest->plan_digest, part.rest->planned, part.rest->shards};
-  if (checked.typed.rest_of.empty()) return std::optional(std::move(part));
-  auto rest = keep_rest(checked.typed.rest_of, whole, part.shard, planned.plan);
+  if (checked.request().plan.rest_of.empty()) return std::optional(std::move(part));
+  auto rest = keep_rest(checked.request().plan.rest_of, whole, part.shard, planned.plan);
   if (!rest) return rest.error();
   part.rest = *std::move(rest);
   return std::optional(std::move(part));

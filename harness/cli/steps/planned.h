@@ -1,4 +1,4 @@
-// The second step of a run: which cases there are. It is the same on every machine with these suites.
+// The third step of a run: which cases there are. It is the same on every machine with these suites.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ struct FoundPlan {
   std::string source{};                  // the text of --plan (PlanFile::source)
   std::optional<InputFile> plan_file{};  // of --plan
   std::optional<PlannedRest> rest{};
+  RunRequest of_plan{};  // what the plan gives
 };
 
 struct Planned {
   Plan plan;
   std::vector<std::string> config_files;
   std::vector<InputFile> inputs;  // the files that decided what is run, for who runs it again
-  RunPolicy policy;               // what was typed, laid over what is configured
-  LocalKeys local;
+  RunRequest request;             // of the options, the plan and the keys
   Extent extent;
   std::string source;
   std::optional<PlannedRest> rest;  // the plan is what other runs left

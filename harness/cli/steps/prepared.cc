@@ -24,8 +24,8 @@ bool is_ci() {
 
 Result<void> open_directory(const Checked& checked, Prepared& prepared) {
   if (auto scratch = checked.machine->scratch(); !scratch) return scratch.error();
-  const int keep = prepared.placed.planned.local.keep.value_or(kKeptRuns);
-  auto directory = create_run_directory(checked.typed.out, checked.run_id, keep);
+  const int keep = prepared.placed.planned.request.reports.keep.value_or(kKeptRuns);
+  auto directory = create_run_directory(checked.request().reports.out, checked.run_id, keep);
   if (!directory) return directory.error();
   prepared.run_dir = *std::move(directory);
   auto journal = Journal::open(prepared.run_dir + "/journal.jsonl");
@@ -56,7 +56,8 @@ Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prep
   if (!scratch) return scratch.error();
   auto description =
       describe_this_run(checked.run_id, prepared.run_dir, (*containment)->run_cgroup(), (*scratch)->paths());
-  if (checked.typed.ready_regex) description.parent_pid = 0;  // a server outlives the step that starts it
+  if (checked.request().server.ready_regex)
+    description.parent_pid = 0;  // a server outlives the step that starts it
   auto record = RunRecordFiles::write(description);
   if (!record)
     return std::vector<Warning>{{WarningCode::kRunRecord,
@@ -105,7 +106,7 @@ std::optional<KnownVerdict> known_failure(const KnownFailures& list, const Found
 std::optional<HealthRequest> health_request(const Checked& checked, Prepared& prepared,
                                             const std::string& device) {
   auto request = checked.machine->health_request(prepared.placed.devices, device, *prepared.environments,
-                                                 prepared.placed.planned.policy.reset_sick.value_or(false));
+                                                 prepared.setup.care.reset);
   return request ? *std::move(request) : std::nullopt;
 }
 
@@ -128,6 +129,31 @@ void set_callbacks(const Checked& checked, Prepared& prepared) {
   };
 }
 
+void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
+  const DeviceRequest& devices = request.devices;
+  setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
+  setup.telemetry = devices.telemetry.value_or(setup.telemetry);
+  setup.care.settle = devices.settle.value_or(setup.care.settle);
+  setup.care.prove = devices.prove.value_or(false);
+  setup.care.retest = devices.retest;
+  setup.care.reset = devices.reset == "sick";
+  setup.care.foreign = parse_foreign_policy(devices.foreign.value_or("")).value_or(ForeignPolicy::kWait);
+  const ScheduleRequest& schedule = request.schedule;
+  setup.stop.fail_fast = schedule.fail_fast.value_or(0);
+  setup.stop.breaker = schedule.breaker.value_or(setup.stop.breaker);
+  setup.stop.deadline = schedule.deadline;
+  const Repeats& repeats = checked.repeats;
+  setup.repeats.repeat = checked.executions;
+  setup.repeats.each_device = devices.each_device.value_or(false);
+  setup.repeats.until_fail = repeats.until_fail || repeats.exclusion;
+  setup.repeats.excludes_rate = repeats.exclusion.has_value();
+  if (repeats.turns.count() > 0) setup.repeats.turns = repeats.turns;
+  setup.attempts.inherit_stdio = checked.gives_terminal();
+  setup.attempts.debugger = checked.debugger;
+  setup.attempts.inherited = checked.asked.inherited;
+  setup.attempts.ready = checked.ready;
+}
+
 Result<void> set_up(const Checked& checked, Prepared& prepared) {
   Placed& placed = prepared.placed;
   const auto containment = checked.machine->containment();
@@ -136,16 +162,17 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   if (!scratch) return scratch.error();
   auto monitor = checked.machine->monitor(placed.devices);
   if (!monitor) return monitor.error();
-  RunSetup& setup = prepared.setup = checked.typed.setup;
+  RunSetup& setup = prepared.setup;
   setup.plan = &placed.planned.plan;
+  setup.run_id = checked.run_id;
+  setup.jobs = placed.jobs.all;
   setup.containment = *containment;
   setup.scratch = *scratch;
-  setup.policy = placed.planned.policy;
   setup.devices = &placed.devices;
   setup.leases = placed.leases;
+  apply_request(checked, placed.planned.request, setup);
   setup.repeats.pins = placed.pins;
   setup.repeats.order = prepared.order;
-  setup.care.settle = placed.planned.local.settle.value_or(setup.care.settle);
   setup.care.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = own_program();
@@ -165,7 +192,7 @@ void add(const std::vector<Warning>& more, Prepared& prepared) {
 }  // namespace
 
 Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed, const Manner& manner) {
-  RunStack stack(placed.planned.local.stack_root);
+  RunStack stack(placed.planned.request.reports.stack_root);
   auto prepared = std::make_unique<Prepared>(
       Prepared{.placed = std::move(placed), .run_dir = {}, .stack = std::move(stack)});
   // Before this run is the last one.
@@ -178,7 +205,7 @@ Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed,
   if (!seen) return seen.error();
   add(*seen, *prepared);
   if (auto set = set_up(checked, *prepared); !set) return set.error();
-  manner.adapt(prepared->setup, checked.typed);
+  manner.adapt(prepared->setup, checked);
   return prepared;
 }
 

@@ -1,4 +1,4 @@
-// The fourth step of a run: everything in which it can run. The parts refer to each other, so it stays where it was
+// The fifth step of a run: everything in which it can run. The parts refer to each other, so it stays where it was
 // made.
 #pragma once
 
@@ -26,6 +26,7 @@ struct Prepared {
   std::unique_ptr<Journal> journal{};
   std::optional<RunRecordFiles> record{};
   RunSetup setup{};
+  RunPlanned planned{};  // the first record
 };
 
 Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed, const Manner& manner);

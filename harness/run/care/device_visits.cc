@@ -46,10 +46,8 @@ bool casts_doubt(const AttemptEnded& ended, bool expected) {
 }
 
 DeviceVisits::DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-                           const RunPolicy& policy, DevicePool& pool, EventSink& sink,
-                           Clock::time_point run_started)
+                           DevicePool& pool, EventSink& sink, Clock::time_point run_started)
     : setup_(setup),
-      policy_(policy),
       pool_(pool),
       news_(sink, run_started),
       care_(setup.monitor
@@ -122,7 +120,7 @@ void DeviceVisits::apply_policy(VisitIterator visit, const std::vector<DeviceFin
     endured = endured && (finding.endured || finding.holders == pool_.endured(finding.device));
     if (news_.is_new(finding.device, finding.holders)) news_.tell(finding, visit->case_id, warning);
   }
-  switch (policy_.foreign.value_or(ForeignPolicy::kWait)) {
+  switch (setup_.foreign) {
     case ForeignPolicy::kFail:
       return enter_now(
           visit, {.open = false, .refused = Verdict{Outcome::kError, Reason::kForeignHolder}, .note = who});
@@ -189,7 +187,7 @@ void DeviceVisits::after_settling(VisitIterator visit, const std::vector<DeviceF
   for (const auto& finding : findings) {
     const bool suspect = examinations_.take_suspicion(finding.device);
     const bool missing = finding.settled == Settled::kNotBack;
-    if (finding.settled == Settled::kLost && policy_.reset_sick.value_or(false)) {
+    if (finding.settled == Settled::kLost && setup_.reset) {
       visit->result.lost = finding.device;
       news_.note(finding.device, HealthFact::kLost, visit->case_id, finding.detail);
       doubtful.push_back(finding.device);

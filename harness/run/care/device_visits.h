@@ -40,8 +40,10 @@ class Containment;
 struct CareSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
-  Examinations::Ways health;            // how a device under suspicion is examined
-  Examinations::WhyLost why_lost{};     // asked where an examination says nothing
+  ForeignPolicy foreign = ForeignPolicy::kWait;
+  bool reset = false;                // a device that fails its health probe is reset before it is drained
+  Examinations::Ways health;         // how a device under suspicion is examined
+  Examinations::WhyLost why_lost{};  // asked where an examination says nothing
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
   // Devices that `proctor accept` rejected are used: they are judged again.
@@ -58,7 +60,7 @@ bool casts_doubt(const AttemptEnded& ended, bool expected);
 class DeviceVisits {
  public:
   DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-               const RunPolicy& policy, DevicePool& pool, EventSink& sink, Clock::time_point run_started);
+               DevicePool& pool, EventSink& sink, Clock::time_point run_started);
   DeviceVisits(const DeviceVisits&) = delete;
   DeviceVisits& operator=(const DeviceVisits&) = delete;
 
@@ -136,7 +138,6 @@ class DeviceVisits {
   void leave_now(VisitIterator visit);
 
   const CareSetup& setup_;
-  const RunPolicy& policy_;
   DevicePool& pool_;
   DeviceNews news_;
   std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched

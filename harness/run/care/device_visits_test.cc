@@ -149,8 +149,7 @@ class SilentDriver : public testing::Test {
                                     .ids = {"a"},
                                     .deadline = Milliseconds(300)}}};
     setup_.health = [this, result](const std::string&) { return examination(scratch_.string(), result); };
-    visits_ =
-        std::make_unique<DeviceVisits>(io_, *containment_, setup_, policy_, pool_, health_, Clock::now());
+    visits_ = std::make_unique<DeviceVisits>(io_, *containment_, setup_, pool_, health_, Clock::now());
   }
   DeviceVisits::Left leave() {
     std::optional<DeviceVisits::Left> left;
@@ -173,7 +172,6 @@ class SilentDriver : public testing::Test {
   std::unique_ptr<Containment> containment_;
   boost::asio::io_context io_;
   CareSetup setup_;
-  RunPolicy policy_;
   DevicePool pool_{{PoolDevice{.device = {"a", "xpu", "", false}, .shared = false}}};
   Health health_;
   std::unique_ptr<DeviceVisits> visits_;

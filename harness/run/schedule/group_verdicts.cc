@@ -107,7 +107,7 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
                                 .repeat = ended.repeat,
                                 .device = device,
                                 .evidence = left.sick.empty() ? "lost" : left.words});
-  if (run_.setup.planned.exec) return false;  // it starts its command once
+  if (run_.setup.starts_once) return false;  // it starts its command once
   if (!group_.has_suspect(ended.which)) {
     group_.discount(ended.which);
     group_.avoid(devices_.ids);

@@ -67,11 +67,11 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
 // A retry would hide a failure that --repeat looks for. Each set of devices has numbers of its own for its repeats.
 RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets) {
   const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(sets, 1));
-  return {.retries = setup.planned.exclusion ? 0 : test.policy.retries,
+  return {.retries = setup.repeats.excludes_rate ? 0 : test.policy.retries,
           .repeat = std::min(setup.repeats.of(test.id), most),
           .until_fail = setup.repeats.until_fail,
-          .confirm = !setup.stop.fail_fast,
-          .in_turns = setup.planned.stress_ms > 0};
+          .confirm = setup.stop.fail_fast == 0,
+          .in_turns = setup.repeats.turns.has_value()};
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
   Admission admission{.expected = ExpectedDurations(plan, setup_.repeats.order.durations)};
-  const std::set<std::size_t> verified = cases_to_verify(plan, setup_.planned.run_id);
+  const std::set<std::size_t> verified = cases_to_verify(plan, setup_.run_id);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
     if (const auto refusal = refuse(setup_, pool_, plan.suites[test.suite], test)) {
@@ -141,7 +141,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
       continue;
     }
     const auto sets = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
-                                           setup_.planned.each_device);
+                                           setup_.repeats.each_device);
     RepeatPolicy policy = policy_of(setup_, test, sets.size());
     policy.verify = verified.contains(i);
     const auto pin = setup_.repeats.pins.find(test.id);
@@ -286,7 +286,7 @@ PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<s
 CaseGroup PendingCases::take_batch(Queue& queue) {
   CaseGroup& first = groups_[queue.places[queue.begun]];
   const Suite& suite = setup_.plan->suites[setup_.plan->cases[first.first()].suite];
-  const std::size_t count = batch_size(suite.batch, first.size(), setup_.planned.jobs);
+  const std::size_t count = batch_size(suite.batch, first.size(), setup_.jobs);
   if (count < first.size() && !first.begun()) return first.split(count);
   ++queue.begun;
   return std::move(first);

@@ -194,7 +194,7 @@ TEST_F(PendingCasesTest, CasesArePinnedInTheirOrder) {
 }
 
 TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
-  setup_.planned.each_device = true;
+  setup_.repeats.each_device = true;
   add(1, 100);
   add(1, 5000);
   pending_.admit([](const CaseGroup::Finished&) {},
@@ -206,7 +206,7 @@ TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
 TEST_F(PendingCasesTest, CasesForTwoDevicesGoRoundTheRing) {
   DevicePool four({card("a"), card("b"), card("c"), card("d")});
   PendingCases pending(setup_, four);
-  setup_.planned.each_device = true;
+  setup_.repeats.each_device = true;
   add(2, 100, "shared");
   add(2, 100, "shared");
   std::vector<std::size_t> parts;
@@ -434,7 +434,7 @@ TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartWithAllKindsOfDemands) {
 // ---- Turns ----
 
 TEST_F(PendingCasesTest, WhoHasHadATurnIsBehindAllOthers) {
-  setup_.planned.stress_ms = 1;
+  setup_.repeats.turns = Milliseconds(1);
   setup_.repeats.repeat = kUnlimitedRepeats;
   for (const int devices : {1, 0, 1}) add(devices);
   admit();
@@ -453,7 +453,7 @@ TEST_F(PendingCasesTest, WhoHasHadATurnIsBehindAllOthers) {
 
 // Each repeat of a case has a log of its own.
 TEST_F(PendingCasesTest, UnlimitedRepeatsOnEachDeviceHaveDifferentNumbers) {
-  setup_.planned.each_device = true;
+  setup_.repeats.each_device = true;
   setup_.repeats.repeat = kUnlimitedRepeats;
   add(1);
   pending_.admit([](const CaseGroup::Finished&) {}, [](std::size_t, std::size_t) {});

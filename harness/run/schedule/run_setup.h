@@ -17,6 +17,7 @@
 #include "harness/run/attempt/attempt.h"
 #include "harness/run/care/device_visits.h"
 #include "harness/run/care/telemetry.h"
+#include "harness/run/schedule/breaker.h"
 
 namespace proctor {
 
@@ -45,6 +46,9 @@ inline constexpr int kUnlimitedRepeats = std::numeric_limits<int>::max();
 struct RepeatSetup {
   std::map<std::string, std::string> pins{};  // id of a case -> the only device that it gets
   int repeat = 1;                             // executions of each case
+  bool each_device = false;                   // so many on each device
+  std::optional<Milliseconds> turns{};        // all cases repeat in turns for this time
+  bool excludes_rate = false;                 // a failure counts: no case is retried
   std::map<std::string, int> at_least{};      // id of a case -> its executions, if that is more
   bool until_fail = false;
   OrderSetup order{};
@@ -57,7 +61,8 @@ struct RepeatSetup {
 
 // What ends a run early.
 struct StopSetup {
-  bool fail_fast = false;
+  int fail_fast = 0;                        // failures after which no more cases start; 0: any number
+  int breaker = Breaker::kDefault;          // machine outcomes in a row that end the run; 0: none do
   std::optional<Milliseconds> deadline;     // for the whole run
   bool watch_parent = false;                // CI=true: the parent's death stops the run
   std::function<bool()> journal_is_full{};  // then no more cases start. May be empty
@@ -73,17 +78,18 @@ struct RunExtras {
 
 struct RunSetup {
   const Plan* plan = nullptr;
-  RunPlanned planned;  // the first event, see planned.h
+  std::string run_id;
+  int jobs = 1;              // cases at once
+  bool starts_once = false;  // `exec`: no case is tried a second time
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
-
-  RunPolicy policy;  // what was typed, laid over what is configured
 
   // Its devices. `leases` is where they are leased from other runs; null if nobody else can see them.
   const FoundDevices* devices = nullptr;
   const LeaseDirectory* leases = nullptr;
   Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
   CareSetup care;
+  int telemetry = TelemetrySetup().rate;  // samples a second
 
   // How its cases are executed.
   AttemptSetup attempts;

@@ -1,5 +1,6 @@
 #include "harness/run/schedule/run_stop.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ RunStop::RunStop(RunContext& run, RunningGroups& groups, std::function<void()> o
     : run_(run),
       groups_(groups),
       over_(std::move(over)),
-      breaker_(run.setup.policy.breaker.value_or(Breaker::kDefault)),
+      breaker_(run.setup.stop.breaker),
       signals_(run.attempts.io, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
       deadline_(run.attempts.io),
       stress_over_(run.attempts.io),
@@ -28,8 +29,8 @@ void RunStop::begin() {
     run_.sink.on(
         Warning{WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
   }
-  if (const auto stress = run_.setup.planned.stress_ms; stress > 0) {
-    stress_over_.expires_at(run_.attempts.run_started + Milliseconds(stress));
+  if (const auto turns = run_.setup.repeats.turns) {
+    stress_over_.expires_at(run_.attempts.run_started + *turns);
     stress_over_.async_wait([this](const auto& error) {
       if (!error) on_stress_over();
     });
@@ -45,12 +46,14 @@ void RunStop::begin() {
 
 void RunStop::case_ended(std::size_t index, const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
+  const int most = run_.setup.stop.fail_fast;
   if (breaker_.add(ended.verdict)) {
     finish(StopCause::kBreaker,
            "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
-  } else if (run_.setup.stop.fail_fast && outcome != Outcome::kNotrun &&
-             is_bad(outcome, run_.suite(index).kind->name())) {
-    finish(StopCause::kFailFast, ended.case_id + " had failed");
+  } else if (outcome != Outcome::kNotrun && is_bad(outcome, run_.suite(index).kind->name()) &&
+             ++failures_ == most) {
+    finish(StopCause::kFailFast,
+           most == 1 ? ended.case_id + " had failed" : fmt::format("{} cases had failed", most));
   }
 }
 
@@ -66,7 +69,7 @@ void RunStop::finish(StopCause cause, const std::string& why) {
 void RunStop::begin_no_more(const ReasonText& reason, const std::string& why) {
   run_.finishing = CaseGroup::NoMore{.verdict = {Outcome::kNotrun, reason},
                                      .note = "not started, because " + why,
-                                     .keeps = run_.setup.planned.stress_ms > 0};
+                                     .keeps = run_.setup.repeats.turns.has_value()};
   for (auto& group : groups_) {
     if (auto* attempt = group.attempt()) attempt->begin_no_more();
   }

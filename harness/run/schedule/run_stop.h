@@ -38,6 +38,7 @@ class RunStop {
   RunningGroups& groups_;
   std::function<void()> over_;
   Breaker breaker_;
+  int failures_ = 0;  // cases that failed
   StopSignals signals_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer stress_over_;

@@ -19,7 +19,7 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 // Owns the parts of a run, and connects them.
 class Runner {
  public:
-  Runner(const RunSetup& setup, EventSink& sink)
+  Runner(const RunSetup& setup, const RunPlanned& planned, EventSink& sink)
       : names_(*setup.plan),
         attempts_{.io = io_,
                   .containment = *setup.containment,
@@ -27,10 +27,10 @@ class Runner {
                   .scratch = *setup.scratch,
                   .setup = setup.attempts,
                   .names = names_,
-                  .planned = setup.planned,
+                  .planned = planned,
                   .run_started = Clock::now()},
-        pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
-              setup.planned.run_id, setup.care.retest),
+        pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt, setup.run_id,
+              setup.care.retest),
         pending_(setup, pool_),
         ends_(setup, sink,
               [this](std::size_t index, const CaseEnded& ended) { stop_.case_ended(index, ended); }),
@@ -46,9 +46,9 @@ class Runner {
         job_(attempts_, groups_),
         tick_(io_),
         slots_(run_, groups_, [this] { leave(); }),
-        visits_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, attempts_.run_started),
+        visits_(io_, *setup.containment, setup.care, pool_, sink, attempts_.run_started),
         telemetry_(io_, *setup.containment, visits_.monitor(),
-                   {.rate = setup.policy.telemetry.value_or(TelemetrySetup().rate),
+                   {.rate = setup.telemetry,
                     .tool = {.env = setup.attempts.evidence_environment},
                     .on_silence = [this](const auto& devices,
                                          const std::string& why) { visits_.suspect(devices, why); }},
@@ -102,7 +102,7 @@ RunResult Runner::run() {
 }
 
 void Runner::tell_beginning() {
-  run_.sink.on(run_.setup.planned);
+  run_.sink.on(attempts_.planned);
   for (const auto& evidence : run_.setup.extras.evidence) run_.sink.on(evidence);
   for (const auto& warning : run_.setup.extras.warnings) run_.sink.on(warning);
   attempts_.containment.watch_frozen_time();
@@ -143,6 +143,8 @@ void Runner::leave() {
 
 }  // namespace
 
-RunResult run_plan(const RunSetup& setup, EventSink& sink) { return Runner(setup, sink).run(); }
+RunResult run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink) {
+  return Runner(setup, planned, sink).run();
+}
 
 }  // namespace proctor

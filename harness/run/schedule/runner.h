@@ -1,6 +1,6 @@
 // Runs a plan: one event loop on one thread, as many cases at once as there are slots and devices to give.
 //
-//   running --bad verdict, --fail-fast--> finishing: nothing new starts, what runs goes on
+//   running --as many bad verdicts as --fail-fast allows--> finishing: nothing new starts, what runs goes on
 //   running --too many machine outcomes in a row--> finishing: what is left is notrun(breaker)
 //   running --time of --repeat is over--> finishing: what has run ends with what it has come to
 //   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
@@ -25,8 +25,8 @@ struct RunResult {
   std::optional<int> stop_signal;
 };
 
-// On return INT, TERM and HUP are held, so that the reports can be
+// `planned` is the first event. On return INT, TERM and HUP are held, so that the reports can be
 // completed: release_stop_signals() afterwards.
-RunResult run_plan(const RunSetup& setup, EventSink& sink);
+RunResult run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink);
 
 }  // namespace proctor

@@ -40,9 +40,7 @@ void Slots::start_more() {
   idle_();
 }
 
-bool Slots::has_slot() const {
-  return !is_lone_ && static_cast<int>(groups_.size()) < run_.setup.planned.jobs;
-}
+bool Slots::has_slot() const { return !is_lone_ && static_cast<int>(groups_.size()) < run_.setup.jobs; }
 
 Room Slots::room() const {
   const int on_devices = static_cast<int>(groups_.size()) - on_cores_;

@@ -1,0 +1,19 @@
+// The keys of [run] and [profile.NAME.run], as the table of options has them (harness/request/option.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/toml_reader.h"
+#include "harness/plan/config_tables.h"
+#include "harness/request/run_request.h"
+
+namespace proctor {
+
+// Sorted.
+std::vector<std::string> run_keys();
+
+// An error names file, line, value and what is allowed.
+void read_run_keys(TableReader& reader, const FileContext& file, RunRequest& run);
+
+}  // namespace proctor

@@ -1,0 +1,122 @@
+#include "harness/request/option.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "harness/core/words.h"
+
+namespace proctor {
+namespace {
+
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+
+bool has_value(bool flag) { return flag; }
+bool has_value(const std::string& text) { return !text.empty(); }
+bool has_value(const std::vector<std::string>& texts) { return !texts.empty(); }
+template <typename T>
+bool has_value(const std::optional<T>& value) {
+  return value.has_value();
+}
+
+// Calls `use` with the function that finds the value in a request.
+template <typename Use>
+auto with_member(const OptionValue& value, const Use& use) {
+  return std::visit([&](const auto& type) { return std::visit(use, type.of); }, value);
+}
+
+Result<void> put_value(const FlagValue& flag, const std::string& text, RunRequest& request) {
+  std::visit([&](auto of) { of(request) = text.empty() || text == "true"; }, flag.of);
+  return {};
+}
+
+Result<void> put_value(const NumberValue& number, const std::string& text, RunRequest& request) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= number.least &&
+      value <= number.most) {
+    std::get<0>(number.of)(request) = value;
+    return {};
+  }
+  if (number.least == std::numeric_limits<int>::min())
+    return Error::refused(fmt::format("must be a whole number (got `{}`)", text));
+  return Error::refused(
+      fmt::format("must be a whole number from {} to {} (got `{}`)", number.least, number.most, text));
+}
+
+Result<void> put_value(const DurationValue& duration, const std::string& text, RunRequest& request) {
+  if (text.empty()) return {};
+  const auto value = parse_duration(text);
+  if (!value) return value.error();
+  std::get<0>(duration.of)(request) = *value;
+  return {};
+}
+
+Result<void> put_value(const TextValue& type, const std::string& text, RunRequest& request) {
+  const auto& choices = type.choices;
+  if (!choices.empty() && std::ranges::find(choices, text) == choices.end()) {
+    return Error::refused(fmt::format("must be {} or {} (got `{}`)",
+                                      fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back(),
+                                      text));
+  }
+  if (type.check != nullptr) {
+    if (auto checked = type.check(text); !checked) return checked;
+  }
+  std::visit([&](auto of) { of(request) = text; }, type.of);
+  return {};
+}
+
+Result<void> put_value(const TextsValue& texts, const std::string& text, RunRequest& request) {
+  std::get<0>(texts.of)(request).push_back(text);
+  return {};
+}
+
+}  // namespace
+
+const Option* find_option(std::string_view name, unsigned command) {
+  const auto found = std::ranges::find_if(
+      options(), [&](const Option& row) { return (row.in & command) != 0 && row.long_name() == name; });
+  return found == options().end() ? nullptr : &*found;
+}
+
+const Option* find_key(std::string_view key) {
+  const auto found = std::ranges::find(options(), key, &Option::key);
+  return found == options().end() || key.empty() ? nullptr : &*found;
+}
+
+bool is_given(const Option& option, const RunRequest& request) {
+  return with_member(option.value, [&](auto of) { return has_value(get(of, request)); });
+}
+
+void take(const Option& option, RunRequest& to, const RunRequest& from) {
+  with_member(option.value, [&](auto of) {
+    if (has_value(get(of, from))) of(to) = get(of, from);
+  });
+}
+
+std::string text_of(const Option& option, const RunRequest& request) {
+  const Overloaded to_text{[](bool) { return std::string(); },
+                           [](int number) { return std::to_string(number); },
+                           [](Milliseconds duration) { return format_duration(duration); },
+                           [](const std::string& text) { return text; },
+                           [](const std::vector<std::string>& texts) { return joined(texts); }};
+  if (!is_given(option, request)) return {};
+  return with_member(option.value, [&](auto of) {
+    const auto& value = get(of, request);
+    if constexpr (requires { value.value(); }) {
+      return to_text(value.value());
+    } else {
+      return to_text(value);
+    }
+  });
+}
+
+Result<void> put(const Option& option, const std::string& text, RunRequest& request) {
+  return std::visit([&](const auto& type) { return put_value(type, text, request); }, option.value);
+}
+
+}  // namespace proctor

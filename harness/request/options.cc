@@ -1,0 +1,810 @@
+// The rows, in the order in which help and manual show them below a heading.
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <utility>
+
+#include "harness/core/containment_layer.h"
+#include "harness/request/option.h"
+#include "harness/request/option_texts.h"
+#include "harness/request/repeats.h"
+#include "harness/request/suite_arguments.h"
+
+namespace proctor {
+namespace {
+
+// PROCTOR_AT finds a value in a request.
+#define PROCTOR_AT(member) \
+  [](RunRequest & request) -> auto& { return request.member; }
+
+constexpr std::string_view kCases = "Case selection";
+constexpr std::string_view kCommandAfterDashes = "Command after --";
+constexpr std::string_view kDevices = "Devices";
+constexpr std::string_view kLimits = "Limits and containment";
+constexpr std::string_view kReadiness = "Readiness";
+constexpr std::string_view kRetries = "Retries and repeats";
+constexpr std::string_view kVerdicts = "Verdicts";
+constexpr std::string_view kReports = "Reports";
+constexpr std::string_view kAcceptance = "Acceptance";
+constexpr std::string_view kConsole = "Console";
+constexpr std::string_view kConfiguration = "Configuration";
+
+constexpr unsigned kSelecting = kForRun | kForPlan | kForList;
+constexpr unsigned kStarting = kForRun | kForExec | kForAccept;
+constexpr unsigned kEvery = kStarting | kForPlan | kForList;
+
+using Rows = std::vector<Option>;
+
+Rows device_view_rows() {
+  return {
+      {.name = "--hierarchy",
+       .value =
+           TextValue{.of = PROCTOR_AT(selection.hierarchy), .choices = {"composite", "flat", "combined"}},
+       .placeholder = "MODE",
+       .help = "How Intel cards with several tiles appear: composite, flat or combined (default: "
+               "ZE_FLAT_DEVICE_HIERARCHY, else composite)",
+       .in = kSelecting | kForExec,
+       .heading = kDevices,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--mask",
+       .value = TextValue{.of = PROCTOR_AT(selection.mask), .choices = {"uuid", "index"}},
+       .placeholder = "MODE",
+       .help =
+           "How CUDA_VISIBLE_DEVICES names the devices: uuid (default), or index for programs that read only "
+           "numbers; ZE_AFFINITY_MASK always has numbers",
+       .in = kSelecting | kForExec,
+       .heading = kDevices,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--mem-cap",
+       .value = TextValue{.of = PROCTOR_AT(selection.mem_cap)},
+       .placeholder = "SIZE",
+       .help =
+           "Memory limit per device and process, for example 512M or 4G, for the built-in suites, CuPy and "
+           "JAX; other programs read PROCTOR_MEM_CAP",
+       .in = kSelecting | kForExec,
+       .short_help = kForExec,
+       .heading = kDevices,
+       .effect = GateEffect::kInPlan,
+       .fixed_by_plan = true},
+      {.name = "--host-pids",
+       .value = FlagValue{PROCTOR_AT(selection.host_pids)},
+       .help = "Run without a PID and a user namespace, for MPS, profilers and sudo",
+       .in = kSelecting | kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true}};
+}
+
+Rows suite_rows() {
+  return {
+      {.name = "suites",
+       .value = TextsValue{PROCTOR_AT(selection.suites)},
+       .placeholder = "SUITE",
+       .help = "Test suites by name (default: all of the configuration, else the built-in ones)",
+       .in = kSelecting,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--backend",
+       .value = TextValue{.of = PROCTOR_AT(selection.backend)},
+       .placeholder = "BACKEND",
+       .help = "Run only suites of this backend: cuda, xpu, none or all (default: what the machine or --sim "
+               "has). "
+               "With a command after `--`: its devices (default: from its libraries)",
+       .in = kSelecting,
+       .short_help = kSelecting,
+       .heading = kCases,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--backend",
+       .value = TextValue{.of = PROCTOR_AT(selection.backend)},
+       .placeholder = "BACKEND",
+       .help =
+           "Backend of the devices: cuda, xpu or none (default: what --sim or the machine has, xpu first)",
+       .in = kForExec,
+       .short_help = kForExec,
+       .heading = kCases,
+       .effect = GateEffect::kNone},
+      {.name = "--backend",
+       .value = TextValue{.of = PROCTOR_AT(selection.backend), .choices = {"cuda", "xpu", "all"}},
+       .placeholder = "BACKEND",
+       .help = "Judge only devices of this backend: cuda, xpu or all (default)",
+       .in = kForAccept,
+       .heading = kCases,
+       .effect = GateEffect::kNone},
+      {.name = "--gpus",
+       .value = NumberValue{.of = PROCTOR_AT(selection.gpus)},
+       .placeholder = "N",
+       .help = "Number of devices per case, which sees no others",
+       .in = kSelecting,
+       .short_help = kSelecting,
+       .heading = kDevices,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--gpus",
+       .value = NumberValue{.of = PROCTOR_AT(selection.gpus)},
+       .placeholder = "N",
+       .help = "Number of devices for the command, which sees no others (default: 1, if the machine has "
+               "some)",
+       .in = kForExec,
+       .short_help = kForExec,
+       .heading = kDevices,
+       .effect = GateEffect::kNone},
+      {.name = "--process",
+       .value = TextValue{.of = PROCTOR_AT(selection.process)},
+       .placeholder = "UNIT",
+       .help = "Cases that share a process: case (none), file, suite, batch:N or batch:auto; then "
+               ",verify:PERCENT "
+               "of those that passed, to run alone too (default: as configured, else case,verify:2%)",
+       .in = kSelecting,
+       .heading = kCommandAfterDashes,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--env",
+       .value = TextsValue{PROCTOR_AT(selection.env)},
+       .placeholder = "NAME=VALUE",
+       .help = "Environment variable for each case, over the configuration; repeatable",
+       .in = kSelecting,
+       .heading = kCommandAfterDashes,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--kind",
+       .value = TextValue{.of = PROCTOR_AT(selection.kind)},
+       .placeholder = "KIND",
+       .help = "Framework of the program after `--`, if it is not detected: proctor, gtest, catch2, doctest, "
+               "pytest, "
+               "benchmark, boost, command",
+       .in = kSelecting,
+       .short_help = kForPlan | kForList,
+       .heading = kCommandAfterDashes,
+       .effect = GateEffect::kInPlan,
+       .fixed_by_plan = true},
+      {.name = "--name",
+       .value = TextValue{.of = PROCTOR_AT(selection.name)},
+       .placeholder = "NAME",
+       .help = "Suite name of the command after `--` (default: its file name)",
+       .in = kSelecting,
+       .heading = kCommandAfterDashes,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--label",
+       .value = TextsValue{PROCTOR_AT(selection.labels)},
+       .placeholder = "LABEL",
+       .help = "Run only suites with this label; repeatable",
+       .in = kSelecting,
+       .short_help = kForPlan | kForList,
+       .heading = kCases,
+       .effect = GateEffect::kInPlan,
+       .fixed_by_plan = true}};
+}
+
+Rows case_rows() {
+  return {{.name = "--filter",
+           .value = TextsValue{PROCTOR_AT(selection.filters)},
+           .placeholder = "GLOB",
+           .help = "Run only cases whose id matches (* and ?); repeatable",
+           .in = kSelecting,
+           .short_help = kSelecting,
+           .heading = kCases,
+           .effect = GateEffect::kInPlan},
+          {.name = "--case",
+           .value = TextsValue{PROCTOR_AT(selection.cases)},
+           .placeholder = "ID",
+           .help = "Run only the case with exactly this id, or all of a suite; repeatable",
+           .in = kSelecting,
+           .short_help = kSelecting,
+           .heading = kCases,
+           .effect = GateEffect::kInPlan},
+          {.name = "--exclude",
+           .value = TextsValue{PROCTOR_AT(selection.excludes)},
+           .placeholder = "GLOB",
+           .help = "Leave out cases whose id matches (* and ?); repeatable",
+           .in = kSelecting,
+           .short_help = kForPlan | kForList,
+           .heading = kCases,
+           .effect = GateEffect::kInPlan,
+           .key = "exclude",
+           .key_in = kSelecting,
+           .project_only = true},
+          {.name = "--tag",
+           .value = TextsValue{PROCTOR_AT(selection.tags)},
+           .placeholder = "TAG",
+           .help = "Run only cases with this tag of their framework; repeatable",
+           .in = kSelecting,
+           .short_help = kForPlan | kForList,
+           .heading = kCases,
+           .effect = GateEffect::kInPlan},
+          {.name = "--config",
+           .value = TextValue{.of = PROCTOR_AT(config.config_file)},
+           .placeholder = "FILE",
+           .help = "Configuration file (default: proctor.toml)",
+           .in = kSelecting,
+           .short_help = kForPlan | kForList,
+           .heading = kConfiguration,
+           .effect = GateEffect::kNone,
+           .fixed_by_plan = true},
+          {.name = "--profile",
+           .value = TextValue{.of = PROCTOR_AT(config.profile)},
+           .placeholder = "NAME",
+           .help = "Apply [profile.NAME] of the configuration",
+           .in = kSelecting,
+           .short_help = kForPlan | kForList,
+           .heading = kConfiguration,
+           .effect = GateEffect::kNone,
+           .fixed_by_plan = true},
+          {.name = kSuiteArgument,
+           .value = TextsValue{.of = PROCTOR_AT(suite_arguments), .effect_of = effect_of_suite_argument},
+           .placeholder = "NAME=VALUE",
+           .help = fmt::format("Argument of the built-in tests; repeatable. Names: {}",
+                               fmt::join(suite_argument_names(), ", ")),
+           .in = kSelecting,
+           .heading = kCases,
+           .effect = GateEffect::kInPlan,
+           .fixed_by_plan = true}};
+}
+
+Rows machine_rows() {
+  const auto layers = layer_names();
+  return {
+      {.name = "--sim",
+       .value = TextValue{.of = PROCTOR_AT(machine.sim)},
+       .placeholder = "DEVICES",
+       .help = "Simulated devices, such as xpu:2x2 (two Intel cards with two tiles each), cuda:4@12 (for "
+               "CUDA 12) or "
+               "FILE.toml; with ,driver=intel[@DIR] Intel's driver, with ,state=DIR shared by runs",
+       .in = kEvery,
+       .short_help = kEvery,
+       .heading = kDevices,
+       .effect = GateEffect::kInGateRule},
+      {.name = "--containment",
+       .value = TextValue{.of = PROCTOR_AT(machine.containment), .check = check_layers},
+       .placeholder = "LAYER",
+       .help = fmt::format(
+           "Containment layer of each test process: {}, {} or {} (default: {}). With '>=LAYER': the "
+           "best one, if it is not weaker than LAYER",
+           kAnyLayer, fmt::join(layers.begin(), layers.end() - 1, ", "), layers.back(), kAnyLayer),
+       .in = kEvery,
+       .short_help = kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .key = "containment",
+       .key_in = kStarting},
+      {.name = "--devices",
+       .value = TextValue{.of = PROCTOR_AT(machine.devices)},
+       .placeholder = "DEVICES",
+       .help =
+           "Use only these devices: ids, UUIDs or their beginnings, PCI addresses, or cuda:0 in the order of "
+           "`proctor devices`; separated by commas",
+       .in = kStarting | kForList,
+       .short_help = kStarting | kForList,
+       .heading = kDevices,
+       .effect = GateEffect::kNone}};
+}
+
+Rows limit_rows() {
+  return {
+      {.name = "--timeout",
+       .value = TextValue{.of = PROCTOR_AT(limits.timeout)},
+       .placeholder = "DURATION",
+       .help = "Time limit per test, or off (default: 5m; built-in 60s; command off)",
+       .in = kForRun | kForPlan,
+       .short_help = kForRun | kForPlan,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--timeout",
+       .value = TextValue{.of = PROCTOR_AT(limits.timeout)},
+       .placeholder = "DURATION",
+       .help = "Time limit of the command, or off (default: off)",
+       .in = kForExec,
+       .short_help = kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone},
+      {.name = "--grace",
+       .value = TextValue{.of = PROCTOR_AT(limits.grace)},
+       .placeholder = "DURATION",
+       .help = "Grace period: time from SIGTERM to SIGKILL after a limit (default: 10s)",
+       .in = kForRun | kForExec | kForPlan,
+       .short_help = kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--stall",
+       .value = TextValue{.of = PROCTOR_AT(limits.stall)},
+       .placeholder = "DURATION",
+       .help = "Stall limit: longest time without output, or off (default: off; built-in 60s; command 30m)",
+       .in = kForRun | kForPlan,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--stall",
+       .value = TextValue{.of = PROCTOR_AT(limits.stall)},
+       .placeholder = "DURATION",
+       .help = "Stall limit: longest time without output, or off (default: 30m; off with --ready-regex)",
+       .in = kForExec,
+       .short_help = kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone},
+      {.name = "--retries",
+       .value = TextValue{.of = PROCTOR_AT(limits.retries)},
+       .placeholder = "N",
+       .help = "Retry a failed test up to N times (default: 0)",
+       .in = kForRun | kForPlan,
+       .short_help = kForRun | kForPlan,
+       .heading = kRetries,
+       .effect = GateEffect::kNone,
+       .fixed_by_plan = true},
+      {.name = "--leaks",
+       .value = TextValue{.of = PROCTOR_AT(limits.leaks), .choices = {"warn", "fail"}},
+       .placeholder = "ACTION",
+       .help = "If a passing test leaves processes behind: warn (default) or fail",
+       .in = kForRun | kForPlan,
+       .heading = kVerdicts,
+       .effect = GateEffect::kInPlan,
+       .without_effect = "fail",
+       .fixed_by_plan = true}};
+}
+
+Rows plan_rows() {
+  return {
+      {.name = "--plan",
+       .value = TextValue{.of = PROCTOR_AT(plan.file)},
+       .placeholder = "FILE",
+       .help = "Run the plan in this file (see `proctor plan`)",
+       .in = kForRun,
+       .heading = kCases,
+       .effect = GateEffect::kInPlan},
+      {.name = "--shard",
+       .value = TextValue{.of = PROCTOR_AT(plan.shard)},
+       .placeholder = "K/N",
+       .help =
+           "Run part K of N of the plan, or auto (from PROCTOR_SHARD, a Slurm job array or an indexed Job of "
+           "Kubernetes)",
+       .in = kForRun,
+       .heading = kCases,
+       .effect = GateEffect::kInGateRule},
+      {.name = "--resume",
+       .value = TextValue{.of = PROCTOR_AT(plan.resume)},
+       .placeholder = "RUN_DIR",
+       .help = "Run what the run in this directory left, with the options of that run",
+       .in = kForRun,
+       .heading = kCases,
+       .effect = GateEffect::kNone},
+      // Proctor writes it, for --resume.
+      {.name = "--rest-of",
+       .value = TextsValue{PROCTOR_AT(plan.rest_of)},
+       .placeholder = "RUN_DIR",
+       .help = "Leave out the cases of which this run of the same plan has an outcome; repeatable "
+               "(`--resume` adds it)",
+       .in = kForRun,
+       .heading = kHiddenHeading,
+       .effect = GateEffect::kUnrecorded}};
+}
+
+Rows schedule_rows() {
+  return {
+      {.name = "--deadline",
+       .value = DurationValue{PROCTOR_AT(schedule.deadline)},
+       .placeholder = "DURATION",
+       .help = "Time limit for the whole run; cases left then are notrun(budget)",
+       .in = kForRun,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .key = "deadline"},
+      {.name = "--deadline",
+       .value = DurationValue{PROCTOR_AT(schedule.deadline)},
+       .placeholder = "DURATION",
+       .help = "Time limit for the whole run, waits included",
+       .in = kForExec,
+       .short_help = kForExec,
+       .heading = kLimits,
+       .effect = GateEffect::kNone},
+      {.name = "--lease-wait",
+       .value = DurationValue{PROCTOR_AT(devices.lease_wait)},
+       .placeholder = "DURATION",
+       .help = "Longest wait for devices that other runs hold (default: 10m)",
+       .in = kStarting,
+       .heading = kDevices,
+       .effect = GateEffect::kNone,
+       .key = "lease_wait",
+       .key_in = kStarting},
+      {.name = "--lease-wait",
+       .value = DurationValue{PROCTOR_AT(devices.lease_wait)},
+       .placeholder = "DURATION",
+       .help = "Longest wait for devices that other runs hold, if listing needs a device (default: 10m)",
+       .in = kForPlan | kForList,
+       .heading = kDevices,
+       .effect = GateEffect::kNone},
+      {.name = "--jobs,-j",
+       .value = NumberValue{.of = PROCTOR_AT(schedule.jobs), .least = 1, .most = 10'000},
+       .placeholder = "N",
+       .help = "Cases to run at once (default: one per device, and one per core for those without)",
+       .in = kForRun,
+       .short_help = kForRun,
+       .heading = kLimits,
+       .effect = GateEffect::kNone,
+       .key = "jobs"},
+      {.name = "--repeat",
+       .value = TextValue{.of = PROCTOR_AT(schedule.repeat), .check = check_repeats},
+       .placeholder = "HOW_OFTEN",
+       .help = "How often each case runs: 25, 2h, 99%:1%, until-fail, new:50",
+       .in = kForRun,
+       .short_help = kForRun,
+       .heading = kRetries,
+       .effect = GateEffect::kNone,
+       .key = "repeat"},
+      {.name = "--fail-fast",
+       .value =
+           NumberValue{.of = PROCTOR_AT(schedule.fail_fast), .least = 0, .most = 1'000'000, .if_flag = 1},
+       .placeholder = "N",
+       .help = "Start no more cases after the first failure, or after N failures",
+       .in = kForRun,
+       .short_help = kForRun,
+       .heading = kRetries,
+       .effect = GateEffect::kNone,
+       .key = "fail_fast"},
+      {.name = "--flaky",
+       .value =
+           TextValue{.of = PROCTOR_AT(verdicts.flaky), .check = check_flaky, .form = std::string(kFlakyForm)},
+       .placeholder = "VERDICT",
+       .help = "Cases that failed and then passed: fail (default), or pass:2%, at most 2 % of the executed "
+               "cases and "
+               "at least one",
+       .in = kForRun,
+       .heading = kRetries,
+       .effect = GateEffect::kInGateRule,
+       .key = "flaky",
+       .in_plan_file = true},
+      {.value = NumberValue{.of = PROCTOR_AT(schedule.breaker), .least = 0, .most = 1'000'000},
+       .effect = GateEffect::kNone,
+       .key = "breaker",
+       .key_in = kStarting,
+       .in_plan_file = true},
+      {.value = TextValue{.of = PROCTOR_AT(schedule.order), .choices = {"longest", "planned"}},
+       .effect = GateEffect::kNone,
+       .key = "order",
+       .key_in = kStarting}};
+}
+
+Rows device_rows() {
+  return {{.name = "--require-cards",
+           .value = FlagValue{PROCTOR_AT(devices.require_cards)},
+           .help = "Refuse to run a case that has more ranks than there are cards, instead of skipping it",
+           .in = kForRun,
+           .heading = kDevices,
+           .effect = GateEffect::kNone,
+           .key = "require_cards"},
+          {.name = "--prove-devices",
+           .value = FlagValue{PROCTOR_AT(devices.prove)},
+           .help = "Run the health probe on every device before its first test",
+           .in = kForRun,
+           .heading = kDevices,
+           .effect = GateEffect::kNone,
+           .key = "prove_devices"},
+          {.name = "--each-device",
+           .value = FlagValue{PROCTOR_AT(devices.each_device)},
+           .help = "Run every case on every device, and compare them in a table",
+           .in = kForRun,
+           .heading = kDevices,
+           .effect = GateEffect::kNone,
+           .key = "each_device"},
+          // Proctor writes it, for `rerun`.
+          {.name = "--pin",
+           .value = TextsValue{PROCTOR_AT(devices.pins)},
+           .placeholder = "CASE=DEVICE",
+           .help = "Run a case that uses one device on this one; repeatable",
+           .in = kForRun,
+           .heading = kHiddenHeading,
+           .effect = GateEffect::kNone,
+           .excludes = {"--each-device"}},
+          {.name = "--allow-no-device",
+           .value = FlagValue{PROCTOR_AT(devices.allow_none)},
+           .help = "Skip tests that need a device if there is none, instead of exiting with 3 or 75",
+           .in = kForRun,
+           .heading = kDevices,
+           .effect = GateEffect::kNone,
+           .key = "allow_no_device"},
+          {.value = TextValue{.of = PROCTOR_AT(devices.foreign), .choices = {"wait", "fail", "other"}},
+           .effect = GateEffect::kNone,
+           .key = "foreign",
+           .key_in = kStarting,
+           .in_plan_file = true},
+          {.value = TextValue{.of = PROCTOR_AT(devices.reset), .choices = {"never", "sick"}},
+           .effect = GateEffect::kNone,
+           .key = "reset",
+           .key_in = kStarting,
+           .in_plan_file = true},
+          {.value = NumberValue{.of = PROCTOR_AT(devices.telemetry), .least = 0, .most = 100},
+           .effect = GateEffect::kNone,
+           .key = "telemetry",
+           .key_in = kStarting,
+           .in_plan_file = true},
+          {.value = DurationValue{PROCTOR_AT(devices.settle)},
+           .effect = GateEffect::kNone,
+           .key = "settle",
+           .key_in = kStarting}};
+}
+
+Rows verdict_rows() {
+  return {{.name = "--known-failures",
+           .value = TextValue{.of = PROCTOR_AT(verdicts.known_failures), .is_path = true},
+           .placeholder = "FILE",
+           .help = "List of known failures",
+           .in = kForRun,
+           .short_help = kForRun,
+           .heading = kVerdicts,
+           .effect = GateEffect::kInGateRule,
+           .key = "known_failures",
+           .project_only = true},
+          {.name = "--strict",
+           .value = FlagValue{PROCTOR_AT(verdicts.strict)},
+           .help = "Fail a case that reports a warning",
+           .in = kForRun,
+           .heading = kVerdicts,
+           .effect = GateEffect::kNone,
+           .key = "strict"},
+          {.name = "--fail-on-skip",
+           .value = TextValue{.of = PROCTOR_AT(verdicts.fail_on_skip), .if_flag = "*"},
+           .placeholder = "REASON",
+           .help = "Exit with 3 if a case is skipped; with =REASON, only if its reason matches this pattern",
+           .in = kForRun,
+           .heading = kVerdicts,
+           .effect = GateEffect::kNone,
+           .key = "fail_on_skip"},
+          {.name = "--min-executed",
+           .value = NumberValue{.of = PROCTOR_AT(verdicts.min_executed), .least = 0},
+           .placeholder = "N",
+           .help = "Exit with 3 if fewer than N cases were executed (default: 1)",
+           .in = kForRun,
+           .heading = kVerdicts,
+           .effect = GateEffect::kNone,
+           .key = "min_executed"}};
+}
+
+Rows report_rows() {
+  return {
+      {.name = "--out",
+       .value = TextValue{.of = PROCTOR_AT(reports.out)},
+       .placeholder = "DIR",
+       .help = "Run directory, new or empty (default: a new one in proctor-out/)",
+       .in = kStarting,
+       .short_help = kStarting,
+       .heading = kReports,
+       .effect = GateEffect::kNone},
+      // Proctor writes it, for CTest.
+      {.name = "--join",
+       .value = TextValue{.of = PROCTOR_AT(reports.join)},
+       .placeholder = "DIR",
+       .help = "Join the run that `proctor ctest open` opened in this directory; if none is open, start a "
+               "run there",
+       .in = kForRun,
+       .heading = kHiddenHeading,
+       .effect = GateEffect::kInGateRule,
+       .excludes = {"--out"}},
+      {.name = "--junit",
+       .value = TextValue{.of = PROCTOR_AT(reports.junit), .is_path = true},
+       .placeholder = "FILE",
+       .help = "Also write the JUnit report to this file",
+       .in = kStarting,
+       .short_help = kForRun | kForExec,
+       .heading = kReports,
+       .effect = GateEffect::kNone,
+       .key = "junit"},
+      {.name = "--history",
+       .value = TextValue{.of = PROCTOR_AT(reports.history), .is_path = true},
+       .placeholder = "FILE",
+       .help =
+           "Mark the failures that are new compared with this history, then record the run in it (proctor "
+           "history); create the file if it does not exist",
+       .in = kStarting,
+       .heading = kReports,
+       .effect = GateEffect::kNone,
+       .key = "history"},
+      {.name = "--subject",
+       .value = TextsValue{PROCTOR_AT(reports.subject)},
+       .placeholder = "NAME=VALUE",
+       .help = "What is tested: commit, dirty, branch, repository or build (default: from the CI variables, "
+               "else the "
+               "checkout); repeatable",
+       .in = kStarting,
+       .heading = kReports,
+       .effect = GateEffect::kNone},
+      {.value = NumberValue{.of = PROCTOR_AT(reports.keep), .least = 0},
+       .effect = GateEffect::kNone,
+       .key = "keep",
+       .key_in = kStarting},
+      {.value = TextValue{.of = PROCTOR_AT(machine.state_dir), .is_path = true},
+       .effect = GateEffect::kNone,
+       .key = "state_dir",
+       .key_in = kEvery},
+      {.value = TextValue{.of = PROCTOR_AT(reports.stack_root), .is_path = true},
+       .effect = GateEffect::kInGateRule,
+       .without_effect = "/",
+       .key = "stack_root",
+       .key_in = kStarting}};
+}
+
+Rows console_rows() {
+  return {{.name = "--show-output",
+           .value =
+               TextValue{.of = PROCTOR_AT(console.show_output), .choices = {"failed", "all", "live", "none"}},
+           .placeholder = "WHICH",
+           .help = "Output to show: failed (default, last 40 lines), all, live or none",
+           .in = kForRun | kForAccept,
+           .short_help = kForRun,
+           .heading = kConsole,
+           .effect = GateEffect::kNone,
+           .key = "show_output"},
+          {.name = "--verbose,-v",
+           .value = FlagValue{PROCTOR_AT(console.verbose)},
+           .help = "Show all limits of the containment, and every failure in full",
+           .in = kForRun | kForAccept,
+           .short_help = kForRun,
+           .heading = kConsole,
+           .effect = GateEffect::kNone},
+          {.name = "--quiet,-q",
+           .value = FlagValue{PROCTOR_AT(console.quiet)},
+           .help = "Show only failures and the summary",
+           .in = kForRun | kForAccept,
+           .heading = kConsole,
+           .effect = GateEffect::kNone,
+           .excludes = {"--verbose"}},
+          {.name = "--durations",
+           .value = NumberValue{.of = PROCTOR_AT(console.durations), .least = 0},
+           .placeholder = "N",
+           .help = "List the N slowest cases (default: 0)",
+           .in = kForRun | kForAccept,
+           .heading = kConsole,
+           .effect = GateEffect::kNone,
+           .key = "durations"},
+          {.name = "--color",
+           .value = TextValue{.of = PROCTOR_AT(console.colour), .choices = {"auto", "always", "never"}},
+           .placeholder = "WHEN",
+           .help = "Colors: auto (default), always or never",
+           .in = kForRun | kForAccept,
+           .heading = kConsole,
+           .effect = GateEffect::kNone,
+           .key = "color",
+           .key_in = kForRun | kForAccept},
+          {.name = "--dry-run",
+           .value = FlagValue{PROCTOR_AT(plan.dry_run)},
+           .help = "Print the plan and start nothing",
+           .in = kForRun | kForAccept,
+           .short_help = kForRun,
+           .heading = kCases,
+           .effect = GateEffect::kNone,
+           .excludes = {"--require-cards"}},
+          {.name = "--no-capture",
+           .value = FlagValue{PROCTOR_AT(terminal.no_capture)},
+           .help = "Give this terminal to the only case; its output is not in the log",
+           .in = kForRun,
+           .heading = kConsole,
+           .effect = GateEffect::kUnrecorded},
+          {.name = "--no-capture",
+           .value = FlagValue{PROCTOR_AT(terminal.no_capture)},
+           .help = "Give the command this terminal; its output is not in the log",
+           .in = kForExec,
+           .short_help = kForExec,
+           .heading = kConsole,
+           .effect = GateEffect::kUnrecorded},
+          {.name = "--debugger",
+           .value = TextValue{.of = PROCTOR_AT(terminal.debugger)},
+           .placeholder = "COMMAND",
+           .help = "Run the only case under this debugger, for example 'gdb --args', without time limits",
+           .in = kForRun,
+           .heading = kConsole,
+           .effect = GateEffect::kUnrecorded},
+          {.name = "--workflow-commands",
+           .value = FlagValue{PROCTOR_AT(terminal.workflow_commands)},
+           .help = "Let GitHub Actions obey workflow commands (::error::, ##[group]) in the output",
+           .in = kForExec,
+           .heading = kConsole,
+           .effect = GateEffect::kNone}};
+}
+
+Rows server_rows() {
+  return {{.name = "--ready-regex",
+           .value = TextValue{.of = PROCTOR_AT(server.ready_regex)},
+           .placeholder = "REGEX",
+           .help = "Treat the command as a server, ready when an output line matches this POSIX extended "
+                   "regex; --timeout "
+                   "counts from then",
+           .in = kForExec,
+           .short_help = kForExec,
+           .heading = kReadiness,
+           .effect = GateEffect::kUnrecorded},
+          {.name = "--ready-timeout",
+           .value = DurationValue{PROCTOR_AT(server.ready_timeout)},
+           .placeholder = "DURATION",
+           .help = "Time limit until the server is ready (default: --timeout)",
+           .in = kForExec,
+           .heading = kReadiness,
+           .effect = GateEffect::kNone},
+          {.name = "--ready-file",
+           .value = TextValue{.of = PROCTOR_AT(server.ready_file)},
+           .placeholder = "FILE",
+           .help = "File to create while the server is ready, with its process id",
+           .in = kForExec,
+           .short_help = kForExec,
+           .heading = kReadiness,
+           .effect = GateEffect::kNone}};
+}
+
+Rows accept_rows() {
+  return {{.name = "--level",
+           .value = NumberValue{.of = PROCTOR_AT(accept.level), .least = 1, .most = 4},
+           .placeholder = "N",
+           .help = "How much is tried: 1 (a minute), 2 (default, 5 minutes), 3 (30 minutes) or 4 (--hours)",
+           .in = kForAccept,
+           .short_help = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone},
+          {.name = "--hours",
+           .value = NumberValue{.of = PROCTOR_AT(accept.hours), .least = 1, .most = 1000},
+           .placeholder = "N",
+           .help = "Time under load at level 4",
+           .in = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone},
+          {.name = "--budget",
+           .value = DurationValue{PROCTOR_AT(accept.budget)},
+           .placeholder = "DURATION",
+           .help = "Most time for the steps of the level; of those that are not required, some are left out",
+           .in = kForAccept,
+           .short_help = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone},
+          {.name = "--expect",
+           .value = TextValue{.of = PROCTOR_AT(accept.expect)},
+           .placeholder = "FILE",
+           .help = "What the machine should have, as `proctor devices --expect-file` writes it",
+           .in = kForAccept,
+           .short_help = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone},
+          {.name = "--drain",
+           .value = FlagValue{PROCTOR_AT(accept.drain)},
+           .help = "Drain the devices that are rejected",
+           .in = kForAccept,
+           .short_help = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone},
+          {.name = "--json",
+           .value = TextValue{.of = PROCTOR_AT(accept.json)},
+           .placeholder = "FILE",
+           .help = "Also write the verdicts as JSON to this file",
+           .in = kForAccept,
+           .short_help = kForAccept,
+           .heading = kAcceptance,
+           .effect = GateEffect::kNone}};
+}
+
+#undef PROCTOR_AT
+
+Rows all_rows() {
+  Rows all;
+  for (const auto& rows :
+       {accept_rows, device_view_rows, suite_rows, case_rows, machine_rows, limit_rows, plan_rows,
+        schedule_rows, device_rows, verdict_rows, report_rows, console_rows, server_rows}) {
+    Rows more = rows();
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Option>& options() {
+  static const Rows kRows = all_rows();
+  return kRows;
+}
+
+const std::vector<std::string_view>& option_headings() {
+  static const std::vector<std::string_view> kHeadings = {
+      kCases,   kCommandAfterDashes, kDevices, kLimits,  kReadiness,
+      kRetries, kVerdicts,           kReports, kConsole, kConfiguration};
+  return kHeadings;
+}
+
+}  // namespace proctor

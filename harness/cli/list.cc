@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <map>
 
-#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/steps/add_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
@@ -14,6 +14,7 @@
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
+#include "harness/plan/written_off.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/selftest/coverage.h"
 
@@ -47,6 +48,9 @@ nlohmann::json to_json(const Plan& plan) {
                      {"rule", test.rule},
                      {"source", test.source},
                      {"severity", test.severity.text()}});
+    if (const std::string& group = test.policy.concurrency_group; !group.empty())
+      cases.back()["group"] = {{"name", group}, {"max", plan.concurrency_groups.at(group)}};
+    if (test.written_off) cases.back()["written_off"] = to_members(*test.written_off);
   }
   return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }

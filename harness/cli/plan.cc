@@ -8,10 +8,10 @@
 #include <memory>
 #include <set>
 
-#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/plan_rest.h"
+#include "harness/cli/steps/add_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"

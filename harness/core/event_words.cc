@@ -79,6 +79,8 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kScratch, "scratch"},
     {WarningCode::kScratchLeft, "scratch_left"},
     {WarningCode::kSharedLeak, "shared_leak"},
+    {WarningCode::kSkipExpired, "skip_expired"},
+    {WarningCode::kSkipUnused, "skip_unused"},
     {WarningCode::kStackChanged, "stack_changed"},
     {WarningCode::kStackSinceGreen, "stack_since_green"},
     {WarningCode::kStandIn, "stand_in"},

@@ -76,7 +76,9 @@ enum class WarningCode {
   kRunRecord,
   kScratch,
   kScratchLeft,
-  kSharedLeak,       // a shared process left processes behind: the case that started them is not known
+  kSharedLeak,   // a shared process left processes behind: the case that started them is not known
+  kSkipExpired,  // an entry of [[skip]] no longer holds: its cases run
+  kSkipUnused,
   kStackChanged,     // the driver stack changed during the run
   kStackSinceGreen,  // the driver stack is not that of the last green run on this machine
   kStandIn,

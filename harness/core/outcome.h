@@ -102,6 +102,7 @@ enum class Reason {
   kHidden,        // the variable
   kDriverTooOld,  // "12.2<13.0"
   kDisabled,
+  kWrittenOff,  // "waits for driver 580 (jane, until 2027-03-01)"
   kFramework,
   kLibraryMissing,  // its name
   kSymbolMissing,

@@ -117,6 +117,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kHidden, "hidden:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kDriverTooOld, "driver_too_old:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kDisabled, "disabled", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
+    ReasonMeaning{R::kWrittenOff, "written_off:*", only(kSkip), kNobody, kAnywhere, kByOutcome, "written off: {}"},
     ReasonMeaning{R::kFramework, "framework", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kExit, "exit:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kLibraryMissing, "library_missing:*", only(kSkip), kNobody, kAnywhere, kByOutcome, ""},

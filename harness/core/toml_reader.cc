@@ -286,6 +286,17 @@ void TableReader::read(const char* key, std::optional<std::optional<Milliseconds
   if (duration) out = duration;
 }
 
+void TableReader::read(const char* key, std::optional<Day>& out) {
+  tell(key, R"({"type": "string", "format": "date"})");
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  const auto* date = node->as_date();
+  if (date == nullptr)
+    return wrong_type(key, "a date", fmt::format("Write {} = 2027-06-30, without quotes.", key));
+  const toml::date& day = date->get();
+  out = Day(std::chrono::year(day.year), std::chrono::month(day.month), std::chrono::day(day.day));
+}
+
 void TableReader::read(const char* key, std::optional<std::vector<std::string>>& out) {
   tell(key, R"({"type": "array", "items": {"type": "string"}})");
   const toml::node* node = wanted(key);

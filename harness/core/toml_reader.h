@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 #include "harness/core/toml.h"
@@ -53,6 +54,7 @@ class TableReader {
   void read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed);
   // Reads a duration, or "off".
   void read(const char* key, std::optional<std::optional<Milliseconds>>& out);
+  void read(const char* key, std::optional<Day>& out);
   void read(const char* key, std::optional<std::vector<std::string>>& out);
   void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
   // Reads a text that must be one of `allowed`.

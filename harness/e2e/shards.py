@@ -112,7 +112,7 @@ def bad_input(sandbox):
     plan = json.loads((sandbox.path / "plan.json").read_text())
     for shard, word in (("0/3", "0/3"), ("4/3", "4/3"), ("1/0", "1/0"), ("x", "(got x)"), ("auto", "PROCTOR_SHARD")):
         refused(sandbox, "run", "--plan", "plan.json", "--shard", shard, says=[word])
-    for change, word in (({"version": 2}, "version 2"), ({"size": "full"}, "changed after"), ({"format": "x"}, "not a Proctor plan")):
+    for change, word in (({"version": 99}, "version 99"), ({"size": "full"}, "changed after"), ({"format": "x"}, "not a Proctor plan")):
         (sandbox.path / "bad.json").write_text(json.dumps({**plan, **change}))
         refused(sandbox, "run", "--plan", "bad.json", says=["bad.json", word])
     refused(sandbox, "run", "--plan", "nothing.json", says=["--plan nothing.json"])

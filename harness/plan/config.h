@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/plan/concurrency_groups.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/plan.h"
+#include "harness/plan/written_off.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {
@@ -22,6 +24,7 @@ struct Limits {
   std::optional<Milliseconds> grace;
   std::optional<int> retries;
   std::optional<bool> leaks_fail;
+  std::optional<std::string> group{};  // of Config::groups; "": none
 };
 
 // The table [defaults] of one file, with its tables [defaults.KIND].
@@ -63,6 +66,8 @@ struct Config {
   std::vector<SuiteConfig> suites;  // built-in ones first, then in order of appearance
   std::vector<DefaultsLayer> defaults;
   std::vector<Override> overrides;
+  std::vector<WrittenOff> skips;  // of the project file
+  ConcurrencyGroups groups;
   RunRequest run;  // the keys of [run], merged
   Limits profile;
   Limits options;

@@ -94,6 +94,8 @@ class SchemaWriter {
     root["properties"]["defaults"] = std::move(defaults);
     root["properties"]["suite"] = named("[suite.attention]", "^[A-Za-z0-9_-]+$");
     root["properties"]["override"] = {{"type", "array"}, {"items", table("[[override]]")}};
+    root["properties"]["group"] = named("[group.licence]", "^[A-Za-z0-9_-]+$");
+    root["properties"]["skip"] = {{"type", "array"}, {"items", table("[[skip]]")}};
     root["properties"]["profile"] = named("[profile.ci]", "");
     root["properties"]["profile"]["additionalProperties"]["properties"]["run"] = table("[profile.ci.run]");
     return root;

@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, std::string_view> kTables[] = {
 using Keys = std::vector<std::string>;
 
 Keys limit_keys(Keys more) {
-  for (const char* key : {"timeout", "grace", "stall", "startup", "shutdown", "retries", "leaks"})
+  for (const char* key : {"timeout", "grace", "stall", "startup", "shutdown", "retries", "leaks", "group"})
     more.emplace_back(key);
   std::sort(more.begin(), more.end());
   return more;
@@ -99,6 +99,8 @@ class FileReader {
     if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
     if (const toml::table* suites = top.table("suite")) read_suites(*suites);
     for (const toml::table* entry : top.tables("override")) read_override(*entry);
+    read_skips(top);
+    if (const toml::table* groups = top.table("group")) read_groups(*groups);
     if (const toml::table* profiles = top.table("profile")) read_profiles(*profiles);
     keep(top.error());
     return error_;
@@ -145,16 +147,21 @@ class FileReader {
     }
   }
 
+  void read_policy(TableReader& reader, Limits& limits) {
+    read_limits(reader, limits);
+    config_.groups.read_key(reader, file_.name, limits.group);
+  }
+
   void read_defaults(const toml::table& table) {
     TableReader reader = reader_of(table, "[defaults]", config_keys("defaults"));
     DefaultsLayer layer;
-    read_limits(reader, layer.limits);
+    read_policy(reader, layer.limits);
     read_env(reader, config_.defaults_env);
     for (const std::string& kind : kind_names()) {
       const toml::table* of_kind = reader.table(kind.c_str());
       if (of_kind == nullptr) continue;
       TableReader kind_reader = reader_of(*of_kind, fmt::format("[defaults.{}]", kind), limit_keys({}));
-      read_limits(kind_reader, layer.by_kind[find_kind(kind)]);
+      read_policy(kind_reader, layer.by_kind[find_kind(kind)]);
       keep(kind_reader.error());
     }
     keep(reader.error());
@@ -165,7 +172,7 @@ class FileReader {
   void read_run(const toml::table& table, std::string title, RunRequest& run) {
     TableReader reader = reader_of(table, std::move(title), config_keys("run"));
     RunRequest layer;
-    read_run_keys(reader, file_, layer);
+    read_run_keys(reader, file_.directory, file_.of_user, layer);
     keep(reader.error());
     run = merge(std::move(layer), run);
   }
@@ -248,7 +255,7 @@ class FileReader {
     reader.read("labels", labels);
     if (labels) suite.labels = std::move(*labels);
     read_env(reader, suite.env);
-    read_limits(reader, config.limits);
+    read_policy(reader, config.limits);
   }
 
   void read_mem_cap(TableReader& reader, Suite& suite) {
@@ -344,10 +351,39 @@ class FileReader {
     Override entry;
     reader.require("match");
     reader.read("match", entry.match);
-    read_limits(reader, entry.limits);
+    read_policy(reader, entry.limits);
     entry.origin = position(file_.name, table);
     keep(reader.error());
     config_.overrides.push_back(std::move(entry));
+  }
+
+  void read_groups(const toml::table& groups) {
+    for (const auto& [key, node] : groups) {
+      const std::string name(key.str());
+      const std::string title = fmt::format("[group.{}]", name);
+      if (!is_suite_name(name) || name == kNoConcurrencyGroup) {
+        return keep(toml_error(file_.name, key.source(),
+                               fmt::format("`{}` is not a valid name of a group", name),
+                               "Use letters, digits, `-` and `_`. `off` means no group."));
+      }
+      if (!node.is_table()) return keep(toml_error(file_.name, node.source(), title + " must be a table"));
+      TableReader reader = reader_of(*node.as_table(), title, config_keys("group"));
+      config_.groups.read_group(reader, name, position(file_.name, node));
+      keep(reader.error());
+    }
+  }
+
+  void read_skips(TableReader& top) {
+    if (file_.of_user && top.node("skip") != nullptr) {
+      return top.fail(
+          "skip", "[[skip]] is not allowed in the user's own file",
+          "Write it in the proctor.toml of the project, where everyone who runs its tests sees it.");
+    }
+    for (const toml::table* entry : top.tables("skip")) {
+      TableReader reader = reader_of(*entry, "[[skip]]", config_keys("skip"));
+      config_.skips.push_back(read_written_off(reader, position(file_.name, *entry)));
+      keep(reader.error());
+    }
   }
 
   void read_profiles(const toml::table& profiles) {
@@ -356,7 +392,7 @@ class FileReader {
       if (!node.is_table()) return keep(toml_error(file_.name, node.source(), title + " must be a table"));
       TableReader reader = reader_of(*node.as_table(), title, config_keys("profile"));
       Profile& profile = profiles_[std::string(key.str())];
-      read_limits(reader, profile.limits);
+      read_policy(reader, profile.limits);
       read_env(reader, profile.env);
       if (const toml::table* run = reader.table("run"))
         read_run(*run, fmt::format("[profile.{}.run]", key.str()), profile.run);
@@ -473,9 +509,11 @@ std::vector<std::string> config_keys(std::string_view table) {
                        "hierarchy", "mem_cap", "host_pids", "skip_code", "env", "labels", "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
+  if (table == "skip") return written_off_keys();
+  if (table == "group") return concurrency_group_keys();
   if (table == "profile") return limit_keys({"env", "run"});
   if (table == "run") return run_keys();
-  return {"defaults", "min_version", "override", "profile", "run", "suite"};
+  return {"defaults", "group", "min_version", "override", "profile", "run", "skip", "suite"};
 }
 
 }  // namespace proctor

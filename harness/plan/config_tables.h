@@ -41,8 +41,8 @@ Result<void> read_mem_cap_option(const std::string& typed, Suite& suite);
 // --timeout, --grace, --stall, --retries, --leaks.
 std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
 
-// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override" or
-// "profile".
+// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override",
+// "skip", "group" or "profile".
 std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

@@ -260,7 +260,7 @@ TEST_F(ConfigTest, BadKeysOfOptionsNameFileLineValueAndWhatIsAllowed) {
               {"flaky = \"pass\"", "`flaky`: `pass` must be fail, or pass with a whole percentage"},
               {"containment = \"cgrup\"", "`containment`: `cgrup` is not a containment layer"},
               {"color = \"red\"", "`color` in [run] is \"red\", but must be one of auto, always, never"},
-              {"deadline = \"soon\"", "`deadline` in [run] is \"soon\""},
+              {"deadline = \"soon\"", "`deadline` in [run]: 'soon' is not a duration"},
               {"fail_fast = \"yes\"", "`fail_fast` in [run] is"},
               {"exclude = \"slow\"", "`exclude` in [run] is"},
               {"junit = \"\"", "`junit` must not be empty"}};

@@ -30,6 +30,8 @@ TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
       {"run", root->at_path("run").as_table()},
       {"suite", root->at_path("suite.attention").as_table()},
       {"override", root->at_path("override[0]").as_table()},
+      {"group", root->at_path("group.licence").as_table()},
+      {"skip", root->at_path("skip[0]").as_table()},
       {"profile", root->at_path("profile.ci").as_table()}};
   for (const auto& [name, table] : tables) {
     ASSERT_NE(table, nullptr) << name;

@@ -54,20 +54,6 @@ void read_driver(TableReader& reader, KnownFailure& entry) {
               "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\".");
 }
 
-std::optional<Day> read_day(TableReader& reader, const char* key) {
-  const toml::node* node = reader.wanted(key);
-  if (node == nullptr) return std::nullopt;
-  const auto* date = node->as_date();
-  if (date == nullptr) {
-    reader.fail(key,
-                fmt::format("`{}` in [[known_failure]] is {}, but must be a date", key, value_text(*node)),
-                fmt::format("Write {} = 2027-06-30, without quotes.", key));
-    return std::nullopt;
-  }
-  const toml::date& day = date->get();
-  return Day(std::chrono::year(day.year), std::chrono::month(day.month), std::chrono::day(day.day));
-}
-
 Result<KnownFailure> read_entry(const toml::table& table, const std::string& file) {
   TableReader reader(file, table, "[[known_failure]]",
                      {"case", "outcome", "reason", "backend", "device", "driver", "versions", "source",
@@ -91,8 +77,10 @@ Result<KnownFailure> read_entry(const toml::table& table, const std::string& fil
   reader.read("broad", entry.broad);
   reader.read("predicted", entry.predicted);
   read_driver(reader, entry);
-  entry.added = read_day(reader, "added");
-  entry.expires = read_day(reader, "expires").value_or(Day{});
+  std::optional<Day> expires;
+  reader.read("added", entry.added);
+  reader.read("expires", expires);
+  entry.expires = expires.value_or(Day{});
   entry.origin = position(file, table);
   entry.line = static_cast<int>(table.source().begin.line);
   if (entry.source.empty()) entry.source = entry.issue;

@@ -143,6 +143,7 @@ class Loader {
 
   Result<Config> load(const LimitOptions& limits) {
     if (auto error = add_texts(/*run_alone=*/false)) return *error;
+    if (auto error = config_.groups.problem()) return *error;
     if (auto error = choose_profile()) return *error;
     if (auto error = read_limit_options(limits, config_.options)) return *error;
     for (SuiteConfig& suite : config_.suites) {
@@ -252,6 +253,7 @@ void overlay(const Limits& limits, CasePolicy& policy) {
   if (limits.shutdown) policy.shutdown = *limits.shutdown;
   if (limits.retries) policy.retries = *limits.retries;
   if (limits.leaks_fail) policy.leaks_fail = *limits.leaks_fail;
+  if (limits.group) policy.concurrency_group = *limits.group;
 }
 
 }  // namespace

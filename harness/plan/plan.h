@@ -26,6 +26,8 @@ std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text);
 struct Plan {
   std::vector<Suite> suites;
   std::vector<Case> cases;
+  // CasePolicy::concurrency_group -> number of processes with its cases that may run at once
+  std::map<std::string, int> concurrency_groups{};
   int shards =
       0;  // into how many the plan is balanced: each case has its shard; 0: the ids of the cases decide
 };

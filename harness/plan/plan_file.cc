@@ -6,10 +6,12 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/core/named_file.h"
 #include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/shard.h"
+#include "harness/plan/written_off.h"
 #include "harness/request/option.h"
 
 namespace proctor {
@@ -84,6 +86,7 @@ Json policy_json(const CasePolicy& policy) {
   // Only where they are set: a plan without them has the digest that it always had.
   if (policy.startup) json["startup_ms"] = policy.startup->count();
   if (policy.shutdown) json["shutdown_ms"] = policy.shutdown->count();
+  if (!policy.concurrency_group.empty()) json["group"] = policy.concurrency_group;
   return json;
 }
 
@@ -96,6 +99,7 @@ CasePolicy policy_from(const Json& json) {
   if (json.contains("startup_ms")) policy.startup = Milliseconds(json["startup_ms"].get<std::int64_t>());
   if (json.contains("shutdown_ms")) policy.shutdown = Milliseconds(json["shutdown_ms"].get<std::int64_t>());
   policy.retries = json.at("retries").get<int>();
+  policy.concurrency_group = json.value("group", "");
   const std::string leaks = json.at("leaks");
   if (leaks != "warn" && leaks != "fail") throw std::invalid_argument("unknown word `" + leaks + "`");
   policy.leaks_fail = leaks == "fail";
@@ -193,8 +197,16 @@ Json case_json(const Case& test) {
                {"faults", test.faults},
                {"expects", test.expects}};
   if (test.expected_failures != 0) json["expected_failures"] = test.expected_failures;
+  if (test.written_off) json["written_off"] = to_members(*test.written_off);
   if (test.shard != 0) json["shard"] = test.shard;
   return json;
+}
+
+std::shared_ptr<const WrittenOff> written_off_from(const Json& json) {
+  if (!json.contains("written_off")) return nullptr;
+  auto entry = written_off_of(json["written_off"].get<std::map<std::string, std::string>>());
+  if (!entry) throw std::invalid_argument(entry.error().what);
+  return std::make_shared<const WrittenOff>(*std::move(entry));
 }
 
 Case case_from(const Json& json, const Plan& plan) {
@@ -210,7 +222,11 @@ Case case_from(const Json& json, const Plan& plan) {
   test.devices = json.at("devices");
   test.ranks = json.at("ranks");
   test.policy = policy_from(json.at("policy"));
+  if (!test.policy.concurrency_group.empty() &&
+      !plan.concurrency_groups.contains(test.policy.concurrency_group))
+    throw std::invalid_argument("case `" + test.id + "` is in an unknown group");
   test.disabled = json.at("disabled");
+  test.written_off = written_off_from(json);
   test.expected_failures = json.value("expected_failures", 0);
   test.rule = json.at("rule");
   test.source = json.at("source");
@@ -268,6 +284,15 @@ int shards_from(const Json& json) {
   return shards;
 }
 
+std::map<std::string, int> groups_from(const Json& json) {
+  if (!json.contains("groups")) return {};
+  auto groups = json["groups"].get<std::map<std::string, int>>();
+  for (const auto& [name, max] : groups) {
+    if (max < 1) throw std::invalid_argument(fmt::format("group `{}` has max {}", name, max));
+  }
+  return groups;
+}
+
 void put_rest(const PlanFile& file, Json& json) {
   if (!file.rest) return;
   json["rest"] = {{"runs", file.rest->runs},
@@ -318,6 +343,7 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
                {"suites", Json::array()},
                {"cases", Json::array()},
                {"plan_digest", plan_digest(file.plan)}};
+  if (!file.plan.concurrency_groups.empty()) json["groups"] = file.plan.concurrency_groups;
   put_extent(file.extent, json);
   put_shards(file.plan, json);
   put_rest(file, json);
@@ -412,6 +438,7 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
     for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));
     file.rest = rest_from(json);
     file.plan.shards = shards_from(json);
+    file.plan.concurrency_groups = groups_from(json);
     for (const Json& test : json.at("cases")) file.plan.cases.push_back(case_from(test, file.plan));
     return file;
   } catch (const std::exception& error) {

@@ -19,8 +19,6 @@
 
 namespace proctor {
 
-inline constexpr int kPlanFileVersion = 2;
-
 struct PlanFile {
   Plan plan{};
   RunRequest run{};  // part_in_plan_file() of it (harness/request/merge.h)

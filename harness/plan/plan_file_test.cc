@@ -182,7 +182,7 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
   EXPECT_THAT(refusal(with(text, "\"timeout_ms\": 5", "\"timeout_ms\": 6")),
               HasSubstr("changed after it was made"));
   EXPECT_THAT(refusal(with(text, "\"digest\"", "\"other\"")), HasSubstr("its digest is missing"));
-  EXPECT_THAT(refusal(with(text, "\"version\": 1", "\"version\": 2")), HasSubstr("its format is version 2"));
+  EXPECT_THAT(refusal(with(text, "\"version\": 2", "\"version\": 3")), HasSubstr("its format is version 3"));
   EXPECT_THAT(refusal(with(text, "\"version\"", "\"v\"")), HasSubstr("version none"));
   for (const std::string& other :
        std::vector<std::string>{"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2)})

@@ -10,9 +10,11 @@
 #include "harness/core/text.h"
 #include "harness/plan/junit_names.h"
 #include "harness/plan/kinds/kind.h"
+#include "harness/plan/known_failures.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/select.h"
+#include "harness/plan/written_off.h"
 
 namespace proctor {
 
@@ -201,6 +203,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   warn_replaced("shutdown", &Limits::shutdown, config, cases, warnings);
   warn_replaced("retries", &Limits::retries, config, cases, warnings);
   warn_replaced("leaks", &Limits::leaks_fail, config, cases, warnings);
+  warn_replaced("group", &Limits::group, config, cases, warnings);
   for (const Override& entry : config.overrides) {
     if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
     warnings.push_back({WarningCode::kOverrideUnused,
@@ -218,6 +221,18 @@ void leave_out_by_key(const std::vector<std::string>& patterns, const std::vecto
       warnings.push_back({WarningCode::kOverrideUnused,
                           fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});
   }
+}
+
+// Marks the cases that are written off, and warns about entries without an effect.
+std::vector<Warning> write_off_cases(const Config& config, const std::vector<SuiteConfig>& left_out,
+                                     std::vector<Case>& cases) {
+  std::vector<Warning> warnings = write_off(config.skips, today_utc(), cases);
+  for (const WrittenOff& entry : config.skips) {
+    if (matches_any(entry.cases, cases) || may_concern(entry.cases, left_out)) continue;
+    warnings.push_back({WarningCode::kSkipUnused,
+                        fmt::format("{}: skip of `{}` matches no case", entry.origin, entry.cases)});
+  }
+  return warnings;
 }
 
 // A clock that nobody could start or stop.
@@ -249,6 +264,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   outcome.warnings = config.warnings;
   std::vector<SuiteConfig> unlisted;
   Plan& plan = outcome.plan;
+  plan.concurrency_groups = config.groups.limits();
   for (SuiteConfig& suite : *suites) {
     Result<std::vector<Case>> cases =
         cases_of(suite, plan.suites.size(), paths, asked, options.keep_unlisted, outcome.warnings);
@@ -266,6 +282,8 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   std::vector<SuiteConfig> unknown = suites_left_out(config, *suites);
   unknown.insert(unknown.end(), unlisted.begin(), unlisted.end());
   for (Warning& warning : override_warnings(config, plan.cases, unknown))
+    outcome.warnings.push_back(std::move(warning));
+  for (Warning& warning : write_off_cases(config, unknown, plan.cases))
     outcome.warnings.push_back(std::move(warning));
   for (Warning& warning : clock_warnings(plan)) outcome.warnings.push_back(std::move(warning));
   if (options.excludes.empty())

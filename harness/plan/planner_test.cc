@@ -1,5 +1,6 @@
 #include "harness/plan/planner.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "harness/plan/kinds/pytest.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/test_support.h"
+#include "harness/plan/written_off.h"
 
 namespace proctor {
 namespace {
@@ -266,6 +268,30 @@ TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
   ASSERT_TRUE(outcome);
   EXPECT_THAT(warnings(*outcome), ElementsAre("proctor.toml:13: override for `a/gone*` matches no case",
                                               "proctor.toml:15: override for `c/*` matches no case"));
+}
+
+TEST_F(PlannerTest, SkippedCasesArePlannedAndUnusedSkipsAreWarnings) {
+  const std::string rest = "reason = \"why\"\nowner = \"jane\"\nexpires = ";
+  std::string toml = gtest_suite("unit") + "[suite.b]\ncommand = [\"true\"]\n";
+  for (const char* match : {"unit/Plain.P*", "unit/Gone*", "b/*", "c/*"})
+    toml += fmt::format("[[skip]]\ncase = \"{}\"\n{}2999-01-01\n", match, rest);
+  toml += "[[skip]]\ncase = \"unit/*\"\n" + rest + "2001-01-01\n";
+  SelectionOptions options;
+  options.suites = {"unit"};
+  options.filters = {"unit/Plain.*"};
+  const Result<PlanOutcome> outcome = plan(toml, options);
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_THAT(
+      warnings(*outcome),
+      ElementsAre("proctor.toml:25: skip of `unit/*` (why, jane) expired on 2001-01-01; its cases run",
+                  "proctor.toml:10: skip of `unit/Gone*` matches no case",
+                  "proctor.toml:20: skip of `c/*` matches no case"));
+  for (const Case& test : outcome->plan.cases)
+    EXPECT_EQ(test.written_off != nullptr, test.id.starts_with("unit/Plain.P")) << test.id;
+  options.filters = {"unit/Plain.F*"};
+  const Result<PlanOutcome> fewer = plan(toml, options);
+  ASSERT_TRUE(fewer);
+  EXPECT_EQ(fewer->warnings.size(), outcome->warnings.size()) << "what a filter left out was there";
 }
 
 TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {

@@ -16,12 +16,12 @@ namespace {
 // Reads one key of a table into a request.
 class KeyReader {
  public:
-  KeyReader(TableReader& reader, const FileContext& file, const Option& option, RunRequest& run)
-      : reader_(reader), file_(file), option_(option), key_(option.key.c_str()), run_(run) {}
+  KeyReader(TableReader& reader, const std::string& directory, const Option& option, RunRequest& run)
+      : reader_(reader), directory_(directory), option_(option), key_(option.key.c_str()), run_(run) {}
 
-  void read() {
+  void read(bool of_user) {
     std::visit([this](const auto& type) { read(type); }, option_.value);
-    if (option_.project_only && file_.of_user && reader_.wanted(key_) != nullptr)
+    if (option_.project_only && of_user && reader_.wanted(key_) != nullptr)
       reader_.fail(key_, fmt::format("`{}` cannot be in the user's own file", option_.key),
                    "It leaves cases out: write it in the proctor.toml of the project.");
   }
@@ -72,7 +72,7 @@ class KeyReader {
         return reader_.fail(key_, fmt::format("`{}`: {}", option_.key, checked.error().what),
                             checked.error().hint);
     }
-    if (text.is_path) value = (std::filesystem::path(file_.directory) / *value).lexically_normal().string();
+    if (text.is_path) value = (std::filesystem::path(directory_) / *value).lexically_normal().string();
     put(text.of, *std::move(value));
   }
 
@@ -88,7 +88,7 @@ class KeyReader {
   }
 
   TableReader& reader_;
-  const FileContext& file_;
+  const std::string& directory_;
   const Option& option_;
   const char* key_;
   RunRequest& run_;
@@ -105,9 +105,9 @@ std::vector<std::string> run_keys() {
   return keys;
 }
 
-void read_run_keys(TableReader& reader, const FileContext& file, RunRequest& run) {
+void read_run_keys(TableReader& reader, const std::string& directory, bool of_user, RunRequest& run) {
   for (const Option& option : options()) {
-    if (!option.key.empty()) KeyReader(reader, file, option, run).read();
+    if (!option.key.empty()) KeyReader(reader, directory, option, run).read(of_user);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "harness/core/toml_reader.h"
-#include "harness/plan/config_tables.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {
@@ -13,7 +12,8 @@ namespace proctor {
 // Sorted.
 std::vector<std::string> run_keys();
 
-// An error names file, line, value and what is allowed.
-void read_run_keys(TableReader& reader, const FileContext& file, RunRequest& run);
+// Paths are relative to `directory`. `of_user`: the file is the user's own, which cannot leave cases out. An error names file,
+// line, value and what is allowed.
+void read_run_keys(TableReader& reader, const std::string& directory, bool of_user, RunRequest& run);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// The table of options: each value of a RunRequest has one row. The command line (harness/cli/add_options.h), the reader of
+// The table of options: each value of a RunRequest has one row. The command line (harness/cli/steps/add_options.h), the reader of
 // proctor.toml and its JSON schema (harness/plan/config_tables.h), help, man page, completion, and the record for the gate
 // (merge.h) are made of the rows. To add an option or a key: a member in run_request.h, and a row in options.cc.
 #pragma once

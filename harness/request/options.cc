@@ -454,6 +454,7 @@ Rows schedule_rows() {
        .in = kForRun,
        .heading = kRetries,
        .effect = GateEffect::kInGateRule,
+       .without_effect = "fail",
        .key = "flaky",
        .in_plan_file = true},
       {.value = NumberValue{.of = PROCTOR_AT(schedule.breaker), .least = 0, .most = 1'000'000},

@@ -140,7 +140,7 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
   json.close().close();
 }
 
-// Writes the cases of a run: moments count from its start, and files lie below its checkout.
+// Writes the cases of a run. It needs the start of the run for times and its checkout for places.
 class TestWriter {
  public:
   TestWriter(JsonWriter& json, const RunPlanned& plan)

@@ -53,7 +53,7 @@ class JsonWriter {
   JsonWriter& member_or_null(std::string_view key, std::string_view text) {
     return text.empty() ? member(key, nullptr) : member(key, text);
   }
-  // An array with an object of each item, whose members `write(json, item)` writes.
+  // Writes an array of objects. `write_members(json, item)` writes the members of each.
   template <typename Items, typename Write>
   JsonWriter& objects(std::string_view key, Items&& items, const Write& write_members) {
     open_array(key);
@@ -64,12 +64,12 @@ class JsonWriter {
     }
     return close();
   }
-  // The same, or nothing where there is no item.
+  // Writes nothing if there are no items.
   template <typename Items, typename Write>
   JsonWriter& objects_if_any(std::string_view key, const Items& items, const Write& write_members) {
     return std::empty(items) ? *this : objects(key, items, write_members);
   }
-  // An object, or null where it is not there. Returns whether it is open.
+  // Opens an object, or writes null. Returns whether an object is open.
   bool open_object_or_null(std::string_view key, bool is_there) {
     is_there ? open_object(key) : member(key, nullptr);
     return is_there;

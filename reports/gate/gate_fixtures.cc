@@ -8,6 +8,7 @@
 #include "harness/core/day.h"
 #include "harness/core/digest.h"
 #include "harness/core/journal_chain.h"
+#include "harness/core/named_file.h"
 #include "harness/core/read_file.h"
 #include "harness/core/words.h"
 #include "reports/render.h"
@@ -259,7 +260,7 @@ void plan_again(GateScene& scene) {
 
 std::string plan_text(const std::vector<std::string>& ids, const Json& extent) {
   Json plan = {{"format", "proctor-plan"},
-               {"version", 1},
+               {"version", kPlanFileVersion},
                {"plan_digest", digest_of_plan(ids, {})},
                {"suites", {{{"name", "memory"}, {"backend", "xpu"}, {"command", {"a \"b\"\n\x01"}}}}},
                {"cases", Json::array()}};

@@ -6,13 +6,12 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/core/named_file.h"
 
 namespace proctor {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int kVersion = 1;
 
 std::string text_of(const Json& object, const char* member) {
   const auto found = object.find(member);
@@ -43,9 +42,9 @@ std::string read_cases(const Json& file, GatePlan& plan) {
 // "" when it is a plan. Its digest is made of all its members but `digest` (harness/plan/plan_file.cc).
 std::string read_plan(Json file, GatePlan& plan) {
   if (!file.is_object() || text_of(file, "format") != "proctor-plan") return "it is not a Proctor plan";
-  if (const Json version = file.value("version", Json()); version != kVersion)
+  if (const Json version = file.value("version", Json()); version != kPlanFileVersion)
     return fmt::format("its format is version {}, and this Proctor reads version {}", version.dump(),
-                       kVersion);
+                       kPlanFileVersion);
   plan.digest = text_of(file, "digest");
   file.erase("digest");
   if (sha256_hex(file.dump()) != plan.digest)

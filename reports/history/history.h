@@ -76,7 +76,7 @@ class History {
   // Whether a journal with this SHA-256 was imported.
   bool has_journal(const std::string& sha256);
 
-  // These are called within change(), which makes an error of a SqliteFailure that they throw.
+  // Call these within change(). They may throw SqliteFailure, and change() returns it as an error.
   Result<Added> add(const RunResults& run);
   // How many of its runs came new to this one.
   Result<std::int64_t> add_all(History& other);

@@ -10,13 +10,13 @@
 
 namespace proctor {
 
-// A fact of a case beside its outcome, in words.
+// A fact about a case besides its outcome, in words.
 struct CaseFact {
   std::string_view name;   // for programs: "by_device"
   std::string_view label;  // for people: "devices"
   std::string text{};
 };
-// Those that are known. JUnit has each of them in the text and in the properties of a case.
+// Returns the known facts. JUnit shows each in the text and in the properties of a case.
 std::vector<CaseFact> facts_of(const ResolvedCase& test);
 
 // "the stack under test: Level Zero driver 26.31"; "" where nobody is known, and for a test, which its id names.

@@ -36,7 +36,7 @@ enum class RerunOn {
 RerunCommand rerun_of(const ResolvedRun& run, const std::vector<std::string>& case_ids,
                       RerunOn on = RerunOn::kSame);
 
-// The first attempt of a case that shared its process with others, and the cases that began in that process before it.
+// Describes the first attempt of a case that shared its process: its result, and the cases that began there earlier.
 struct SharedProcess {
   bool was_bad = false;
   std::vector<std::string> before{};  // empty: it was the first

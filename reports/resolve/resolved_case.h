@@ -20,10 +20,10 @@
 
 namespace proctor {
 
-// What the attempts of a run have in common. It stays where it is when the run is moved.
+// The facts that all attempts of a run share. Its address stays the same when the run is moved.
 struct CommonFacts {
   PackedWords words{};
-  // Of RunPlanned.
+  // Both belong to RunPlanned.
   std::span<const PlannedDevice> devices{};
   std::span<const std::pair<std::string, std::string>> stack{};
 };
@@ -44,7 +44,7 @@ struct Attempt {
 
   std::vector<EnvironmentVariable> environment() const;
   TelemetryInfo telemetry() const;
-  // Its devices, in its order, without those that the plan does not describe.
+  // Returns the devices of the attempt that the plan describes, in the order of `start`.
   std::vector<const PlannedDevice*> devices() const;
 };
 

@@ -46,8 +46,8 @@ bool is_skip(const ResolvedCase& test) {
 
 // By the test itself. What Proctor skips states its need, and has rules of its own.
 bool is_own_skip(const ResolvedCase& test) {
-  constexpr Reason kOfProctor[] = {Reason::kNeeds, Reason::kNoDevice, Reason::kNoDriver, Reason::kHidden,
-                                   Reason::kDriverTooOld};
+  constexpr Reason kOfProctor[] = {Reason::kNeeds,  Reason::kNoDevice,     Reason::kNoDriver,
+                                   Reason::kHidden, Reason::kDriverTooOld, Reason::kWrittenOff};
   const auto is_reason = [&](Reason reason) { return test.verdict.reason == reason; };
   return is_skip(test) && std::ranges::none_of(kOfProctor, is_reason);
 }

@@ -163,6 +163,7 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
   const Verdict pass{Outcome::kPass, {}};
   const Verdict skip{Outcome::kSkip, {Reason::kFramework, "no CUDA"}};
   const Verdict disabled{Outcome::kSkip, Reason::kDisabled};
+  const Verdict off{Outcome::kSkip, {Reason::kWrittenOff, "waits (jane, until 2027-03-01)"}};
   for (const SkipRow& row : {
            SkipRow{"no device although there is one", {"cuda"}, 0, false, {pass, skip}, "pytest", "", true},
            SkipRow{"somebody wrote none", {"cuda"}, 0, true, {pass, skip}},
@@ -171,6 +172,9 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
            SkipRow{"disabled by the framework", {"cuda"}, 0, false, {pass, disabled}},
            SkipRow{"some skipped with a device", {"cuda"}, 1, false, {pass, skip}},
            SkipRow{"all skipped with a device", {"cuda"}, 1, false, {skip, skip}, "pytest", "", true},
+           SkipRow{"written off, no device", {"cuda"}, 0, false, {pass, off}},
+           SkipRow{
+               "a written-off skip is forbidden", {}, 0, false, {pass, off}, "pytest", "written_off:*", true},
            SkipRow{"Proctor's own state their needs", {"cuda"}, 1, false, {skip, skip}, "proctor"},
            SkipRow{"every skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*", true},
            SkipRow{"this skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*CUDA", true},

@@ -21,7 +21,7 @@ std::string both_ends(std::string_view text, std::size_t limit);
 // The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
 std::string truncate(std::string_view text, std::size_t limit);
 
-// "a, b and 3 more": what `text_of` makes of the first `most` items.
+// Returns "a, b and 3 more": the texts of the first `most` items.
 template <typename Items, typename TextOf = std::identity>
 std::string some_of(const Items& items, std::size_t most, const TextOf& text_of = {}) {
   std::string text;

@@ -9,7 +9,8 @@ comes from. Durations need a unit: `"250ms"`, `"30s"`, `"2m"`, `"1h"`.
 
 ## The file
 """
-NAMES = {"defaults.proctor": "defaults.KIND", "suite.attention": "suite.NAME", "profile.ci": "profile.NAME"}
+NAMES = {"defaults.proctor": "defaults.KIND", "suite.attention": "suite.NAME", "profile.ci": "profile.NAME",
+         "group.licence": "group.NAME"}
 BLOCK = re.compile(r"((?:^# .*\n)+)((?:^(?!# ).+\n)+)", re.MULTILINE)  # a comment, and the lines that it describes
 
 

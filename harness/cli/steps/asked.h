@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/add_options.h"
+#include "harness/cli/steps/add_options.h"
 #include "harness/core/result.h"
 #include "harness/machine/options.h"
 #include "harness/plan/load_config.h"

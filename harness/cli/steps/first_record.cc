@@ -20,6 +20,7 @@
 #include "harness/machine/narrowed.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/recognise.h"
+#include "harness/plan/written_off.h"
 #include "harness/request/merge.h"
 #include "harness/request/option_texts.h"
 #include "harness/run/schedule/planned.h"
@@ -122,7 +123,8 @@ void repeat_new_cases(const Checked& checked, Prepared& prepared) {
                   to_string(found, plan.cases.size(), repeats.times_if_new)));
 }
 
-// Records the options that were typed, the keys of the files, and the variables of each suite that has cases.
+// Records the options that were typed, the keys of the files, the entries of [[skip]], and the variables of
+// each suite that has cases.
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
@@ -130,6 +132,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const AskedRun& asked = checked.asked;
   narrowed.options = narrowing_options(asked.typed, asked.command);
   std::ranges::move(narrowing_keys(asked.typed, asked.keys), std::back_inserter(narrowed.options));
+  std::ranges::move(narrowing_of_skips(plan.cases), std::back_inserter(narrowed.options));
   for (const std::size_t i : suites_with_cases(plan)) {
     const Suite& suite = plan.suites[i];
     // One that has no environment here gets no case to run either.

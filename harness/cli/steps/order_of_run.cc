@@ -49,6 +49,7 @@ OrderSetup order_of_run(const Checked& checked, Placed& placed) {
   const Plan& plan = placed.planned.plan;
   OrderSetup order;
   order.longest_first = placed.planned.request.schedule.order != "planned";
+  order.jobs = placed.jobs.all;
   order.most_on_cores = placed.jobs.on_cores;
   // One at a time takes as long in any order.
   if (placed.jobs.all == 1 || plan.cases.size() == 1) order.longest_first = false;

@@ -142,7 +142,7 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
 // Whether it is skipped on this machine for another reason than its number of cards.
 bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
   const std::string backend(to_string(suite.backend));
-  return test.disabled || devices.unusable.contains(backend) ||
+  return test.written_off || test.disabled || devices.unusable.contains(backend) ||
          (suite.kind->ours() && devices.unusable_by_ours.contains(backend));
 }
 

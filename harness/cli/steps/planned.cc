@@ -17,6 +17,7 @@
 #include "harness/plan/load_config.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
+#include "harness/plan/written_off.h"
 #include "harness/request/merge.h"
 #include "harness/request/option_texts.h"
 #include "harness/run/schedule/planned.h"
@@ -36,8 +37,10 @@ Result<FoundPlan> read_plan(const Checked& checked) {
   auto cases = select_cases(std::move(file->plan.cases), typed.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
+  std::vector<Warning> warnings = checked.asked.files.warnings;
+  std::ranges::move(take_back_expired(today_utc(), file->plan.cases), std::back_inserter(warnings));
   return FoundPlan{.outcome = {.plan = std::move(file->plan),
-                               .warnings = checked.asked.files.warnings,
+                               .warnings = std::move(warnings),
                                .files = checked.asked.files.files},
                    .extent = file->extent,
                    .source = std::move(file->source),

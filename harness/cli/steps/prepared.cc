@@ -132,7 +132,7 @@ void set_callbacks(const Checked& checked, Prepared& prepared) {
 void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
   const DeviceRequest& devices = request.devices;
   setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
-  setup.telemetry = devices.telemetry.value_or(setup.telemetry);
+  setup.care.telemetry = devices.telemetry.value_or(setup.care.telemetry);
   setup.care.settle = devices.settle.value_or(setup.care.settle);
   setup.care.prove = devices.prove.value_or(false);
   setup.care.retest = devices.retest;
@@ -165,7 +165,6 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   RunSetup& setup = prepared.setup;
   setup.plan = &placed.planned.plan;
   setup.run_id = checked.run_id;
-  setup.jobs = placed.jobs.all;
   setup.containment = *containment;
   setup.scratch = *scratch;
   setup.devices = &placed.devices;

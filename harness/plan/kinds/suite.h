@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace proctor {
 
 class Kind;  // kinds/kind.h
 const Kind& command_kind();
+struct WrittenOff;  // harness/plan/written_off.h
 
 // The limits of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
@@ -28,6 +30,8 @@ struct CasePolicy {
   // Of a process: until its first case begins, and from the end of its last one. None: they are in the case's own time.
   std::optional<Milliseconds> startup{};
   std::optional<Milliseconds> shutdown{};
+  // Name in Plan::concurrency_groups. "": none. Case::group is another thing: the cases of one process.
+  std::string concurrency_group{};
 };
 
 inline constexpr const char* kBuiltInOrigin = "built in";
@@ -82,7 +86,9 @@ struct Case {
   int devices = 0;  // for all ranks together
   int ranks = 0;    // processes that execute it together and share the devices equally; 0: one, not a rank
   CasePolicy policy;
-  bool disabled = false;          // the framework itself does not run it: skip(disabled)
+  bool disabled = false;  // the framework itself does not run it: skip(disabled)
+  // The entry of [[skip]] that applies to it: it is not started.
+  std::shared_ptr<const WrittenOff> written_off{};
   int expected_failures = 0;      // with which it still counts as expected, by its framework's list
   std::vector<std::string> tags;  // as its framework names them
   std::string rule;               // as the suite listed them; empty for foreign suites

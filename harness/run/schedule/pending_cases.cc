@@ -10,6 +10,7 @@
 
 #include "harness/plan/batch.h"
 #include "harness/plan/kinds/kind.h"
+#include "harness/plan/written_off.h"
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/verified_cases.h"
 
@@ -40,6 +41,7 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   const std::string backend(to_string(suite.backend));
   const Refusal unlisted{{Outcome::kError, Reason::kDiscovery}, test.unlisted};
   if (is_unlisted(test) && !test.wants_device) return unlisted;
+  if (test.written_off) return Refusal{{Outcome::kSkip, {Reason::kWrittenOff, test.written_off->text()}}, ""};
   if (test.disabled) return Refusal{{Outcome::kSkip, Reason::kDisabled}, "disabled in its own source"};
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, reason_in_words(why->second)}, ""};
@@ -79,8 +81,10 @@ RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets
 // The groups as they are made, in the planned order.
 struct PendingCases::Admission {
   ExpectedDurations expected;
-  // Where the cases of a suite are that may share a process: suite, group, devices, those that will do -> groups.
-  std::map<std::tuple<std::size_t, std::string, int, std::set<std::string>>, std::size_t> shared{};
+  // Where the cases of a suite are that may share a process: suite, group, devices, those that will do, and the
+  // concurrency group -> groups.
+  std::map<std::tuple<std::size_t, std::string, int, std::set<std::string>, std::string>, std::size_t>
+      shared{};
   std::vector<CaseGroup> groups{};
   std::vector<Demand> demands{};
   std::vector<StartKey> keys{};
@@ -96,10 +100,14 @@ struct PendingCases::Found {
 
 PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::set<std::string>& only) const {
   const Case& test = setup_.plan->cases[index];
-  if (test.devices == 0) return {};
+  if (test.devices == 0) return {.concurrency_group = test.policy.concurrency_group};
   std::string backend(to_string(setup_.plan->suites[test.suite].backend));
   const Takes takes = pool_.width(backend) ? Takes::kDevices : Takes::kCore;
-  return {.backend = std::move(backend), .devices = test.devices, .only = only, .takes = takes};
+  return {.backend = std::move(backend),
+          .devices = test.devices,
+          .only = only,
+          .takes = takes,
+          .concurrency_group = test.policy.concurrency_group};
 }
 
 // Whether the group of a file is complete, so that a new one begins with this case.
@@ -115,7 +123,8 @@ CaseGroup& PendingCases::group_for(std::size_t index, const std::set<std::string
   const Case& test = setup_.plan->cases[index];
   std::size_t place = admission.groups.size();
   if (!test.group.empty()) {
-    const auto key = std::make_tuple(test.suite, test.group, test.devices, only);
+    const auto key =
+        std::make_tuple(test.suite, test.group, test.devices, only, test.policy.concurrency_group);
     std::size_t& last = admission.shared.try_emplace(key, place).first->second;
     if (last < place && is_full(setup_.plan->suites[test.suite], admission, last, index)) last = place;
     place = last;
@@ -187,9 +196,19 @@ std::size_t PendingCases::passed_over(const Queue& queue) const {
   return count;
 }
 
+// Whether no more cases of the concurrency group may start now.
+bool PendingCases::is_at_limit(const std::string& concurrency_group) const {
+  const auto running = running_.find(concurrency_group);
+  const auto max = setup_.plan->concurrency_groups.find(concurrency_group);
+  return running != running_.end() && max != setup_.plan->concurrency_groups.end() &&
+         running->second >= max->second;
+}
+
 std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) const {
   std::vector<Candidate> candidates;
-  const auto may_start = [&](const Demand& demand) { return room.has_core || demand.takes != Takes::kCore; };
+  const auto may_start = [&](const Demand& demand) {
+    return (room.has_core || demand.takes != Takes::kCore) && !is_at_limit(demand.concurrency_group);
+  };
   for (std::size_t i = 0; i < put_back_.size(); ++i) {
     const PutBack& back = put_back_[i];
     if (!may_start(back.demand) || (back.is_lone && !room.is_empty)) continue;
@@ -268,8 +287,12 @@ std::optional<PendingCases::Start> PendingCases::take_first_that_fits(const Room
 
 PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<std::string> devices) {
   const Demand demand = *candidate.demand;
-  Start start{
-      .group = {}, .devices = std::move(devices), .takes = demand.takes, .is_lone = candidate.is_lone};
+  Start start{.group = {},
+              .devices = std::move(devices),
+              .takes = demand.takes,
+              .is_lone = candidate.is_lone,
+              .concurrency_group = demand.concurrency_group};
+  if (!start.concurrency_group.empty()) ++running_[start.concurrency_group];
   if (candidate.put_back) {
     start.group = std::move(put_back_[*candidate.put_back].group);
     put_back_.erase(put_back_.begin() + static_cast<std::ptrdiff_t>(*candidate.put_back));
@@ -282,11 +305,15 @@ PendingCases::Start PendingCases::take(const Candidate& candidate, std::vector<s
   return start;
 }
 
+void PendingCases::ended(const std::string& concurrency_group) {
+  if (!concurrency_group.empty()) --running_[concurrency_group];
+}
+
 // The first group of the queue, or as many of its cases as may share a process.
 CaseGroup PendingCases::take_batch(Queue& queue) {
   CaseGroup& first = groups_[queue.places[queue.begun]];
   const Suite& suite = setup_.plan->suites[setup_.plan->cases[first.first()].suite];
-  const std::size_t count = batch_size(suite.batch, first.size(), setup_.jobs);
+  const std::size_t count = batch_size(suite.batch, first.size(), setup_.repeats.order.jobs);
   if (count < first.size() && !first.begun()) return first.split(count);
   ++queue.begun;
   return std::move(first);

@@ -7,6 +7,9 @@
 //
 // Where more groups could start than may run at once, groups that hold devices and those that need a core take turns.
 //
+// While a concurrency group (harness/plan/concurrency_groups.h) is at its limit, its cases wait without a claim on devices,
+// and those behind them start.
+//
 // A group that is to run without any other one beside it (put_lone) starts when nothing runs and no other can start.
 #pragma once
 
@@ -55,10 +58,14 @@ class PendingCases {
     std::vector<std::string> devices;
     Takes takes = Takes::kCore;
     bool is_lone = false;
+    std::string concurrency_group{};
   };
   std::optional<Start> take_first_that_fits(const Room& room = {});
   // The devices that other runs held at the last take_first_that_fits(), one sentence each.
   const std::set<std::string>& holders() const { return holders_; }
+
+  // To be called at the end of each Start, so that another one of its concurrency group may start.
+  void ended(const std::string& concurrency_group);
 
   bool empty() const { return left_ == 0; }
   // Puts back a group that goes on elsewhere. It is the next one to start.
@@ -82,6 +89,7 @@ class PendingCases {
     int devices = 0;               // 0: none
     std::set<std::string> only{};  // those that will do; empty: any
     Takes takes = Takes::kCore;
+    std::string concurrency_group{};
 
     friend auto operator<=>(const Demand&, const Demand&) = default;
   };
@@ -116,6 +124,7 @@ class PendingCases {
   void line_up(Admission admission);
   void append(const Demand& demand, CaseGroup group);
   std::size_t passed_over(const Queue& queue) const;
+  bool is_at_limit(const std::string& concurrency_group) const;
   std::vector<Candidate> candidates(const Room& room) const;
   std::optional<std::vector<std::string>> devices_for(const Candidate& candidate, Found& found);
   CaseGroup take_batch(Queue& queue);
@@ -132,6 +141,7 @@ class PendingCases {
   std::size_t left_ = 0;
   std::size_t looked_at_ = 0;
   std::set<std::string> holders_;
+  std::map<std::string, int> running_;  // by concurrency group
 };
 
 }  // namespace proctor

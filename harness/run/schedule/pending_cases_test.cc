@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "harness/plan/written_off.h"
 
 namespace proctor {
 namespace {
@@ -122,6 +125,92 @@ TEST_F(PendingCasesTest, RanksOfSeveralNodesAreSkippedByName) {
   };
   EXPECT_EQ(refusals(1), (std::vector<std::string>{"0 needs:cards>=4", "2 needs:devices>=4"}));
   EXPECT_EQ(refusals(2), (std::vector<std::string>{"0 needs:one_node", "2 needs:devices>=4"}));
+}
+
+TEST_F(PendingCasesTest, AWrittenOffCaseIsSkippedWithReasonOwnerAndExpiry) {
+  for (int i = 0; i < 2; ++i) add(0);
+  plan_.cases[0].disabled = true;
+  plan_.cases[0].written_off = std::make_shared<const WrittenOff>(
+      WrittenOff{.reason = "waits", .owner = "jane", .expires = Day(std::chrono::sys_days())});
+  std::vector<std::string> refused;
+  pending_.admit(
+      [&](const CaseGroup::Finished& finished) {
+        refused.push_back(std::to_string(finished.index) + " " + to_string(finished.verdict));
+      },
+      [](std::size_t, std::size_t) {});
+  EXPECT_THAT(refused, ElementsAre("0 skip(written_off:waits (jane, until 1970-01-01))"));
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
+}
+
+// ---- Concurrency groups ----
+
+TEST_F(PendingCasesTest, FullConcurrencyGroupWaits) {
+  for (int i = 0; i < 5; ++i) add(0);
+  for (const std::size_t i : {0U, 1U, 2U}) plan_.cases[i].policy.concurrency_group = "licence";
+  plan_.concurrency_groups = {{"licence", 2}};
+  admit();
+  std::vector<std::size_t> order;
+  std::optional<PendingCases::Start> first;
+  while (auto start = pending_.take_first_that_fits()) {
+    order.push_back(start->group.first());
+    if (!first) first = std::move(start);
+  }
+  EXPECT_THAT(order, ElementsAre(0, 1, 3, 4));
+  EXPECT_FALSE(pending_.empty());
+  pending_.ended(first->concurrency_group);
+  const auto last = pending_.take_first_that_fits();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->group.first(), 2U);
+}
+
+// Other cases have passed it over more often than any case may be, and still get its card: it could not use the card.
+TEST_F(PendingCasesTest, FullConcurrencyGroupClaimsNoDevice) {
+  for (std::size_t i = 0; i < kMostPassedOver + 3; ++i) add(1);
+  for (const std::size_t i : {0U, 1U}) plan_.cases[i].policy.concurrency_group = "licence";
+  plan_.concurrency_groups = {{"licence", 1}};
+  admit();
+  const auto first = pending_.take_first_that_fits();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->group.first(), 0U);
+  const std::vector<std::size_t> others = run_beside_each_other();
+  EXPECT_EQ(others.size(), kMostPassedOver + 1) << "on the other card";
+  EXPECT_THAT(others, ::testing::Not(::testing::Contains(1U)));
+  pending_.ended(first->concurrency_group);
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
+}
+
+TEST_F(PendingCasesTest, RetryCountsInConcurrencyGroup) {
+  for (int i = 0; i < 2; ++i) add(0);
+  for (Case& test : plan_.cases) test.policy.concurrency_group = "licence";
+  plan_.concurrency_groups = {{"licence", 1}};
+  admit();
+  auto first = pending_.take_first_that_fits();
+  ASSERT_TRUE(first);
+  pending_.put_back(std::move(first->group));
+  EXPECT_FALSE(pending_.take_first_that_fits()) << "its process has not ended yet";
+  pending_.ended(first->concurrency_group);
+  const auto again = pending_.take_first_that_fits();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->group.first(), 0U);
+  EXPECT_FALSE(pending_.take_first_that_fits());
+}
+
+TEST_F(PendingCasesTest, SharedProcessHasOneConcurrencyGroup) {
+  for (int i = 0; i < 6; ++i) add(0, 0, "file" + std::to_string(i / 4));
+  for (const std::size_t i : {0U, 1U, 4U, 5U}) plan_.cases[i].policy.concurrency_group = "licence";
+  plan_.concurrency_groups = {{"licence", 1}};
+  admit();
+  const auto first = pending_.take_first_that_fits();
+  const auto second = pending_.take_first_that_fits();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->group.size(), 2U);
+  EXPECT_EQ(first->concurrency_group, "licence");
+  EXPECT_EQ(second->group.first(), 2U) << "of the same file, and in no group";
+  EXPECT_EQ(second->group.size(), 2U);
+  EXPECT_EQ(second->concurrency_group, "");
+  EXPECT_FALSE(pending_.take_first_that_fits());
+  pending_.ended(first->concurrency_group);
+  EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 4U);
 }
 
 // ---- Order ----

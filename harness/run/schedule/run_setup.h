@@ -37,7 +37,8 @@ struct OrderSetup {
   bool longest_first = true;  // false: in the planned order
   std::map<std::string, double>
       durations{};        // of earlier runs, in ms, by the id of the case; cases may be missing
-  int most_on_cores = 0;  // 0: as many as RunPlanned::jobs
+  int jobs = 1;           // cases at once
+  int most_on_cores = 0;  // 0: as many as `jobs`
 };
 
 inline constexpr int kUnlimitedRepeats = std::numeric_limits<int>::max();
@@ -79,7 +80,6 @@ struct RunExtras {
 struct RunSetup {
   const Plan* plan = nullptr;
   std::string run_id;
-  int jobs = 1;              // cases at once
   bool starts_once = false;  // `exec`: no case is tried a second time
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
@@ -89,7 +89,6 @@ struct RunSetup {
   const LeaseDirectory* leases = nullptr;
   Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
   CareSetup care;
-  int telemetry = TelemetrySetup().rate;  // samples a second
 
   // How its cases are executed.
   AttemptSetup attempts;

@@ -48,7 +48,7 @@ class Runner {
         slots_(run_, groups_, [this] { leave(); }),
         visits_(io_, *setup.containment, setup.care, pool_, sink, attempts_.run_started),
         telemetry_(io_, *setup.containment, visits_.monitor(),
-                   {.rate = setup.telemetry,
+                   {.rate = setup.care.telemetry,
                     .tool = {.env = setup.attempts.evidence_environment},
                     .on_silence = [this](const auto& devices,
                                          const std::string& why) { visits_.suspect(devices, why); }},

@@ -152,7 +152,7 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
     leave_sick_devices();
   } else if (!group_.empty()) {
     const bool waits = group_.is_turn_over();
-    const bool proves = group_.only_proves() && !is_lone_ && run_.setup.jobs > 1;
+    const bool proves = group_.only_proves() && !is_lone_ && run_.setup.repeats.order.jobs > 1;
     if (!run_.journal_is_full && !waits && !proves && !moves_on()) return begin_process();
     if (proves && devices_.ids.size() == 1) group_.pin_to({devices_.ids.front()});  // as before
     go_on_elsewhere(waits);

@@ -40,7 +40,9 @@ void Slots::start_more() {
   idle_();
 }
 
-bool Slots::has_slot() const { return !is_lone_ && static_cast<int>(groups_.size()) < run_.setup.jobs; }
+bool Slots::has_slot() const {
+  return !is_lone_ && static_cast<int>(groups_.size()) < run_.setup.repeats.order.jobs;
+}
 
 Room Slots::room() const {
   const int on_devices = static_cast<int>(groups_.size()) - on_cores_;
@@ -54,11 +56,15 @@ bool Slots::start_first_that_fits() {
   auto start = run_.pending.take_first_that_fits(room());
   if (!start) return false;
   const Takes takes = start->takes;
+  const std::string concurrency_group = start->concurrency_group;
   on_cores_ += takes == Takes::kCore ? 1 : 0;
   is_lone_ = start->is_lone;
   groups_.emplace_back(run_, std::move(start->group), std::move(start->devices), start->is_lone);
   const auto slot = std::prev(groups_.end());
-  slot->begin([this, slot, takes] { end(slot, takes); });
+  slot->begin([this, slot, takes, concurrency_group] {
+    run_.pending.ended(concurrency_group);
+    end(slot, takes);
+  });
   return true;
 }
 

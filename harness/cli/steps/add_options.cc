@@ -1,4 +1,4 @@
-#include "harness/cli/add_options.h"
+#include "harness/cli/steps/add_options.h"
 
 #include <fmt/ranges.h>
 

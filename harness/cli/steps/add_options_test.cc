@@ -1,5 +1,5 @@
 // The rows of the table as options of CLI11.
-#include "harness/cli/add_options.h"
+#include "harness/cli/steps/add_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

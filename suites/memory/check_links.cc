@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/speed.h"
@@ -19,6 +21,8 @@ constexpr const char* kLinkMethod =
 // A link is several times as fast as the way through the host, and a noisy machine not that slow.
 constexpr double kSlowerWay = 5;
 constexpr int kCopies = 3;
+// A busy machine can slow all copies of one device. A slow link is slow again.
+constexpr int kMoreTries = 5;
 
 // GB/s of the fastest of several copies, each of other bytes, all of which arrived.
 double fastest_copy(const Context& context, const Device& from, const Device& to, std::size_t bytes) {
@@ -37,6 +41,23 @@ double fastest_copy(const Context& context, const Device& from, const Device& to
     if (copy > 0) best = std::max(best, static_cast<double>(bytes) / taken.count());
   }
   return best;
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Raises the fastest rate of this device, over its links in both directions.
+void measure_again(const Context& context, const std::vector<Device>& devices, std::size_t device,
+                   std::size_t bytes, double& best) {
+  for (std::size_t other = 0; other < devices.size(); ++other) {
+    if (other == device) continue;
+    for (const auto& [from, to] : {std::pair(device, other), std::pair(other, device)}) {
+      if (devices[from].reaches(devices[to]))
+        best = std::max(best, fastest_copy(context, devices[from], devices[to], bytes));
+    }
+  }
 }
 
 }  // namespace
@@ -59,11 +80,11 @@ PROCTOR_CHECK(Links, EachDeviceIsAsFastAsTheOthers, "M56", kLinkMethod, kWarn,
       best[j] = std::max(best[j], rate);
     }
   }
-  std::vector<double> sorted = best;
-  std::ranges::sort(sorted);
-  const double median = sorted[sorted.size() / 2];
+  const double median = median_of(best);
   need(median > 0, "needs:p2p");
   for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (int tries = 0; best[i] * kSlowerWay < median && tries < kMoreTries; ++tries)
+      measure_again(context, devices, i, bytes, best[i]);
     const bool fast = best[i] * kSlowerWay >= median;
     suite::trial({{"", describe(devices[i])}}, fast);
     if (fast) continue;

@@ -73,6 +73,14 @@ def the_gate_names_them(sandbox):
     check("exclude *" not in sandbox.proctor("gate", "--policy", "gate.toml", out).stdout, "of a plan")
 
 
+def a_suite_that_cannot_be_listed(sandbox):
+    """It is left out like any other."""
+    (sandbox.path / "proctor.toml").write_text(
+        '[run]\nexclude = ["bad/*"]\n[suite.a]\nkind = "command"\ncommand = ["true"]\n'
+        '[suite.bad]\nkind = "gtest"\ncommand = ["false"]\n')
+    check(cases_of(run(sandbox)) == {"a/true": "pass"}, "the suite is still there")
+
+
 def an_option_replaces_its_key(sandbox):
     configure(sandbox, '[run]\nexclude = ["a/*"]\nfail_fast = true\njobs = 1\n')
     out = run(sandbox, "--exclude", "slow/*", "--exclude", "b/*")
@@ -130,5 +138,5 @@ def bad_keys(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((a_file_says_everything, the_gate_names_them, an_option_replaces_its_key, a_profile_has_them_too,
-                   fail_fast_counts, exec_has_those_of_the_machine, bad_keys))
+    run_scenarios((a_file_says_everything, the_gate_names_them, a_suite_that_cannot_be_listed,
+                   an_option_replaces_its_key, a_profile_has_them_too, fail_fast_counts, exec_has_those_of_the_machine, bad_keys))

@@ -216,7 +216,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 void leave_out_by_key(const std::vector<std::string>& patterns, const std::vector<SuiteConfig>& left_out,
                       std::vector<Case>& cases, std::vector<Warning>& warnings) {
   for (const std::string& pattern : patterns) {
-    const auto is_meant = [&](const Case& test) { return matches_case(pattern, test.id); };
+    const auto is_meant = [&](const Case& test) { return matches_all_of(pattern, test); };
     if (std::erase_if(cases, is_meant) == 0 && !may_concern(pattern, left_out))
       warnings.push_back({WarningCode::kOverrideUnused,
                           fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});

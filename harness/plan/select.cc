@@ -356,11 +356,6 @@ bool is_id(std::string_view pattern, const Case& test) {
   return pattern.find('/') == pattern.npos && test.id.starts_with(std::string(pattern) + "/");
 }
 
-// Whether all cases of a suite, listed or not, are meant.
-bool matches_all_of(std::string_view pattern, const Case& test) {
-  return matches_case(pattern, test.id) || (is_unlisted(test) && pattern == test.id + "/*");
-}
-
 // Marks the cases that one of the patterns matches; every pattern must match something, or may do so where nobody
 // knows the cases of a suite.
 template <typename Matches>
@@ -417,6 +412,10 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
 bool matches_case(std::string_view pattern, std::string_view id) {
   if (glob_match(pattern, id)) return true;
   return pattern.find('/') == pattern.npos && glob_match(pattern, after_prefix(id));
+}
+
+bool matches_all_of(std::string_view pattern, const Case& test) {
+  return matches_case(pattern, test.id) || (is_unlisted(test) && pattern == test.id + "/*");
 }
 
 Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options) {

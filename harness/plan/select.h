@@ -32,4 +32,7 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
 // `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id.
 bool matches_case(std::string_view pattern, std::string_view id);
 
+// The same for patterns that leave cases out: "suite/*" also matches the case that stands for a suite that cannot be listed.
+bool matches_all_of(std::string_view pattern, const Case& test);
+
 }  // namespace proctor

@@ -7,15 +7,17 @@
 namespace proctor::cli {
 namespace {
 
-// A run of a few cases does not execute as many as the whole.
-bool leaves_cases_out(const RunRequest& typed) {
-  const SelectionOptions& chosen = typed.selection;
-  return !chosen.suites.empty() || !chosen.backend.empty() || !chosen.filters.empty() ||
-         !chosen.cases.empty() || !chosen.labels.empty() || !chosen.tags.empty() || !chosen.command.empty() ||
-         !typed.plan.shard.empty() || !typed.plan.rest_of.empty();
+bool is_of_whole_plan(const RunRequest& typed) {
+  return !leaves_cases_out(typed.selection) && typed.selection.command.empty() && typed.plan.shard.empty() &&
+         typed.plan.rest_of.empty();
 }
 
 }  // namespace
+
+bool leaves_cases_out(const SelectionOptions& chosen) {
+  return !chosen.suites.empty() || !chosen.backend.empty() || !chosen.filters.empty() ||
+         !chosen.cases.empty() || !chosen.excludes.empty() || !chosen.labels.empty() || !chosen.tags.empty();
+}
 
 Result<AskedRun> ask(const TypedRun& typed, const AfterDashes& after_dashes) {
   AskedRun asked{.command = typed.command,
@@ -31,7 +33,7 @@ Result<AskedRun> ask(const TypedRun& typed, const AfterDashes& after_dashes) {
   const auto keys = load_run_keys(asked.files);
   if (!keys) return keys.error();
   asked.keys = keys_for(*keys, typed.command);
-  if (leaves_cases_out(asked.typed)) asked.keys.verdicts.min_executed.reset();
+  if (!is_of_whole_plan(asked.typed)) asked.keys.verdicts.min_executed.reset();
   if (!asked.typed.plan.file.empty()) asked.keys.selection.excludes.clear();  // the plan has its cases
   asked.request = merge(asked.typed, asked.keys);
   return asked;

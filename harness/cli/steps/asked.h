@@ -35,6 +35,9 @@ struct AskedRun {
   std::vector<int> inherited{};
 };
 
+// Returns whether the options select some of the cases.
+bool leaves_cases_out(const SelectionOptions& chosen);
+
 // Refuses the first value that could not be read, and files with mistakes in their keys of [run].
 Result<AskedRun> ask(const TypedRun& typed, const AfterDashes& after_dashes);
 

@@ -68,11 +68,6 @@ std::vector<std::string> names_of(const std::vector<InputFile>& files) {
   return names;
 }
 
-bool leaves_cases_out(const SelectionOptions& chosen) {
-  return !chosen.suites.empty() || !chosen.backend.empty() || !chosen.filters.empty() ||
-         !chosen.cases.empty() || !chosen.excludes.empty() || !chosen.labels.empty() || !chosen.tags.empty();
-}
-
 // Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out. An entry
 // without a planned case is no mistake then: it may match a case that was left out.
 std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& plan) {

@@ -57,7 +57,7 @@ Result<bool> Bisection::is_bad_after(const Cases& before) {
   const std::string out = fmt::format("{}/{}", directory_, ++tries_);
   const std::vector<std::string> more = {"--quiet", "--out", out};
   rerun.words.insert(std::ranges::find(rerun.words, "--"), more.begin(), more.end());
-  rerun.words.front() = own_program();
+  rerun.words.front() = Installation().program();
   rerun.words.insert(rerun.words.begin(), {"env", "-C", rerun.directory});
   rerun.words.insert(rerun.words.begin() + 3, rerun.environment.begin(), rerun.environment.end());
   const auto ran = run_outside_program({.argv = rerun.words, .time = kLongestTry});

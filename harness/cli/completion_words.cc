@@ -26,7 +26,7 @@ std::vector<std::string> suites() {
       .config_file = {},
       .user_file = user_config_file(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME")),
       .profile = {}};
-  const auto config = load_config(where, {}, builtin_suites());
+  const auto config = load_config(where, {}, Installation().builtin_suites());
   std::vector<std::string> names;
   if (!config) return names;
   const bool has_own = std::ranges::any_of(config->suites, [](const auto& suite) { return !suite.built_in; });

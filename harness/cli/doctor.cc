@@ -107,7 +107,7 @@ std::set<std::string> other_installations() {
     const auto answer =
         run_outside_program({.argv = {program, "--version"}, .package = "proctor", .time = kOtherTimeout});
     const std::string facts = answer ? answer->output : answer.error().message();
-    if (facts.ends_with("installed " + installation() + "\n")) continue;
+    if (facts.ends_with("installed " + Installation().description() + "\n")) continue;
     others.insert(fmt::format("{} ({})", program, facts.substr(0, facts.find('\n'))));
   }
   return others;
@@ -115,7 +115,7 @@ std::set<std::string> other_installations() {
 
 // Scripts and other shells may take a proctor of PATH that is not this one.
 void print_installation(std::ostream& out) {
-  out << fmt::format("installation\n  proctor {:<14} {}\n", PROCTOR_VERSION, installation());
+  out << fmt::format("installation\n  proctor {:<14} {}\n", PROCTOR_VERSION, Installation().description());
   for (const auto& other : other_installations()) {
     out << clean_text("  warn    PATH has another one: " + other)
         << "\n          to fix it: uninstall one of them\n";
@@ -153,7 +153,7 @@ void print_leases(std::ostream& out) {
 // What looks at a case before a limit ends it, and whether it may.
 void print_evidence_tools(std::ostream& out) {
   const char* path = std::getenv("PATH");
-  const std::string search = (path == nullptr ? "" : path) + (":" + tool_directories());
+  const std::string search = (path == nullptr ? "" : path) + (":" + Installation().tool_directories());
   out << "evidence of a timeout\n";
   for (const auto& [name, how] :
        {std::pair("gdb", "apt-get install gdb: native stacks"),

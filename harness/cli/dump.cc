@@ -118,11 +118,9 @@ std::vector<Tree> find_trees(const RunRecord& record, const ResolvedRun& run) {
 // All at once: together they take as long as the slowest.
 void inspect_trees(std::vector<Tree>& trees, const std::string& run_dir, Containment& tools) {
   boost::asio::io_context io;
-  std::error_code unreadable;  // then the child cannot be started, and says so
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   std::vector<std::shared_ptr<ContainedProcess>> gathering;
   for (Tree& tree : trees) {
-    const GatherRequest request{.program = self,
+    const GatherRequest request{.program = own_program(),
                                 .guard = tree.guard,
                                 .devices = tree.devices,
                                 .file = run_dir + "/" + tree.file,

@@ -67,7 +67,7 @@ std::vector<std::string> suites_for(const std::string& id) {
                           !parse_backend(id.substr(dot + 1, slash - dot - 1));
   if (slash != std::string::npos && !name_alone) return {id.substr(0, std::min(dot, slash))};
   std::vector<std::string> names;
-  for (const auto& suite : builtin_suites()) names.push_back(suite.name);
+  for (const auto& suite : Installation().builtin_suites()) names.push_back(suite.name);
   return names;
 }
 
@@ -78,7 +78,7 @@ std::string_view meaning_of(const std::string& fault) {
 
 // What an id of ours says stands in a page of ours, and its sources are in our table; in other suites it is theirs to say.
 bool is_ours(const Case& test) {
-  const auto built_in = builtin_suites();
+  const auto built_in = Installation().builtin_suites();
   return std::ranges::find(built_in, suite_of(test.id), &BuiltinSuite::name) != built_in.end();
 }
 

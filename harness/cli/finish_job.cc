@@ -79,9 +79,9 @@ int finish_own(const SlurmJob& job, const Limit& limit) {
 // It looks for its records itself, and has the time that is left here.
 int finish_as(const RecordOwner& owner, const SlurmJob& job, const Limit& limit) {
   limit.doing("the runs of another user are finished");
-  auto child = ChildProcess::start({.argv = {own_program(), "finish", "--slurm-job", job.id, "--as-user",
-                                             fmt::format("{}:{}", owner.uid, owner.gid), "--limit",
-                                             fmt::format("{}ms", limit.left().count())},
+  auto child = ChildProcess::start({.argv = {Installation().program(), "finish", "--slurm-job", job.id,
+                                             "--as-user", fmt::format("{}:{}", owner.uid, owner.gid),
+                                             "--limit", fmt::format("{}ms", limit.left().count())},
                                     .env = environment_with({"XDG_RUNTIME_DIR"})});
   if (!child) return fail(child.error()), kExitMachine;
   return child->wait().exit_code == kExitGreen ? kExitGreen : kExitMachine;

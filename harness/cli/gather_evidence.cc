@@ -39,7 +39,7 @@ int gather(GatherOptions& options) {
   if (!budget) return fail(budget.error());
   options.request.budget = options.crash.budget = *budget;
   options.request.environment = options.crash.environment = caller_environment();
-  options.request.more_tools = options.crash.more_tools = tool_directories();
+  options.request.more_tools = options.crash.more_tools = Installation().tool_directories();
   std::error_code ignored;  // opening the file says it
   std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
   // A test may have put something there, and what it is must not keep us waiting.

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/help_text.h"
-#include "harness/cli/steps/add_options.h"
 #include "harness/core/words.h"
 
 namespace proctor::cli {

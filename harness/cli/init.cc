@@ -94,7 +94,7 @@ std::string file_url(const fs::path& path) {
 
 std::string text_of_file(const std::vector<Draft>& drafts) {
   std::string text;
-  const std::string schema = shared_file("schema/proctor.schema.json");
+  const std::string schema = Installation().shared_file("schema/proctor.schema.json");
   if (!schema.empty()) text += "#:schema " + file_url(fs::weakly_canonical(schema)) + "\n";
   text +=
       "# Suites of `proctor run`, found by `proctor init`. All keys: docs/reference/config.md of Proctor.\n";
@@ -107,7 +107,7 @@ class Inquiry {
  public:
   Inquiry(Machine& machine, const fs::path& top, Milliseconds limit)
       : machine_(machine), top_(top), limit_(limit) {
-    for (const BuiltinSuite& builtin : builtin_suites()) taken_.insert(builtin.name);
+    for (const BuiltinSuite& builtin : Installation().builtin_suites()) taken_.insert(builtin.name);
   }
 
   void ask(const FoundTests& found) {

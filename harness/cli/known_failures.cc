@@ -49,8 +49,8 @@ Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
     return Error::refused("--plan " + path + ": " + text.error().message(),
                           "Make it with `proctor plan -o FILE`.");
   std::error_code error;
-  const auto file =
-      parse_plan_file(*text, path, plan_directories(std::filesystem::current_path(error).string()));
+  const auto file = parse_plan_file(
+      *text, path, Installation().plan_directories(std::filesystem::current_path(error).string()));
   if (!file) return file.error();
   std::vector<PlannedId> ids;
   for (const Case& test : file->plan.cases) {

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <map>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/cli/steps/add_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
@@ -67,7 +67,7 @@ std::vector<VendorFunction> vendor_functions(const Plan& plan) {
   const auto cards = parse_simulation("xpu:1x1,cuda:1");
   if (!cards) return functions;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
-    const SimEnvironment simulator = environment_of(*cards, backend, "");
+    const SimEnvironment simulator = environment_of(*cards, backend, "", Installation().directory());
     const auto driver = read_file(simulator.driver_path);
     if (!driver) {
       std::fprintf(stderr, "proctor: warning: the functions of %s are not known: %s\n",
@@ -106,7 +106,8 @@ int print_coverage(const Plan& plan, bool json) {
 int list(ListOptions options, const AfterDashes& after_dashes) {
   RunRequest& request = options.typed.request;
   if (options.coverage && request.selection.suites.empty()) {
-    for (const BuiltinSuite& suite : builtin_suites()) request.selection.suites.push_back(suite.name);
+    for (const BuiltinSuite& suite : Installation().builtin_suites())
+      request.selection.suites.push_back(suite.name);
   }
   auto plan = plan_options(options.typed, after_dashes);
   if (!plan) return fail(plan.error());

@@ -85,7 +85,7 @@ std::string build_facts() {
       "installed {}",
       PROCTOR_VERSION, commit.empty() ? "unknown" : commit, compiler(), build,
       PROCTOR_LINKED_STATICALLY ? "statically" : "dynamically", c_library(), PROCTOR_PROCESSOR,
-      installation());
+      Installation().description());
 }
 
 // No command ends green whose answer was lost, as on a full disk. `run` and `exec` write theirs in another way.

@@ -8,10 +8,10 @@
 #include <memory>
 #include <set>
 
+#include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/plan_rest.h"
-#include "harness/cli/steps/add_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"
@@ -81,7 +81,7 @@ Result<std::string> balance(const WriteOptions& options, Plan& plan) {
 }
 
 Result<std::string> write_file(const PlanFile& file, const WriteOptions& options) {
-  const PlanDirectories directories = plan_directories(options.typed.request.config.directory);
+  const PlanDirectories directories = Installation().plan_directories(options.typed.request.config.directory);
   const auto text = plan_file_text(file, directories);
   if (!text) return text.error();
   const auto digest = plan_file_digest(file, directories);

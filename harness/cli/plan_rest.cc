@@ -88,7 +88,8 @@ Result<PlanFile> plan_of_rest(const std::vector<std::string>& run_dirs, const st
                               const std::string& directory) {
   auto runs = read_runs(run_dirs);
   if (!runs) return runs.error();
-  auto plan = read_whole(*runs, plan_file.empty() ? runs->plan_file : plan_file, plan_directories(directory));
+  auto plan = read_whole(*runs, plan_file.empty() ? runs->plan_file : plan_file,
+                         Installation().plan_directories(directory));
   if (!plan) return plan;
   std::erase_if(plan->plan.cases, [&](const Case& test) {
     return !runs->taken.contains(test.id) || runs->proven.contains(test.id);

@@ -13,6 +13,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
+#include "harness/core/ci_service.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"

@@ -10,11 +10,11 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/cli/steps/history_of_run.h"
 #include "harness/core/remove_tree.h"
 #include "harness/evidence/core_file.h"
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
+#include "harness/runner/history_of_run.h"
 #include "reports/merge/merge.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
@@ -120,7 +120,7 @@ Result<void> record(const std::string& file, const MergedRun& merged) {
   const auto digest = run_journal_sha256(merged.directory);
   if (!digest) return digest.error();
   auto history = History::open(file, kHistoryWait);
-  return history ? record_run(*history, merged.run, *digest) : history.error();
+  return history ? runner::record_run(*history, merged.run, *digest) : history.error();
 }
 
 int merge(const MergeOptions& options) {

@@ -61,7 +61,7 @@ PrivateNames names_here() {
   std::erase(names.users, user);  // without a name
   names.addresses = own_addresses();
   names.directories.emplace_back(environment_value("HOME"), "HOME");
-  const fs::path programs = program_directory();
+  const fs::path programs = Installation().directory();
   names.directories.emplace_back((programs.filename() == "bin" ? programs.parent_path() : programs).string(),
                                  "BUNDLE");
   return names;

@@ -21,8 +21,6 @@
 #include "harness/cli/report_render.h"
 #include "harness/cli/rerun_changes.h"
 #include "harness/cli/run_command.h"
-#include "harness/cli/steps/finished.h"
-#include "harness/cli/steps/history_of_run.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/secrets.h"
 #include "harness/core/text.h"
@@ -30,6 +28,8 @@
 #include "harness/request/repeats.h"
 #include "harness/request/suite_arguments.h"
 #include "harness/run/record/run_record.h"
+#include "harness/runner/history_of_run.h"
+#include "reports/formats/junit.h"
 #include "reports/history/history.h"
 #include "reports/resolve/resolved_run.h"
 
@@ -305,7 +305,7 @@ Result<void> record_again(const std::string& run_dir, const ResolvedRun& run, co
   const auto sha256 = run_journal_sha256(run_dir);
   if (!sha256) return sha256.error();
   auto history = History::open(file, kHistoryWait);
-  return history ? record_run(*history, run, *sha256) : history.error();
+  return history ? runner::record_run(*history, run, *sha256) : history.error();
 }
 
 // The run left no case. Reports and exit code are those of the run.
@@ -319,7 +319,7 @@ int report_again(const std::string& run_dir, const ResolvedRun& run, const std::
     if (const int code = render_again(run_dir, default_formats(), out); code != kExitGreen) return code;
   }
   if (const std::string junit = option_value(asked, "--junit"); !junit.empty()) {
-    if (auto written = write_junit_to(junit, run); !written) return fail(written.error());
+    if (auto written = write_junit_file(junit, run); !written) return fail(written.error());
   }
   if (const std::string history = option_value(asked, "--history"); !history.empty()) {
     if (auto recorded = record_again(run_dir, run, history); !recorded) warn_not_recorded(recorded.error());

@@ -1,17 +1,16 @@
-// `proctor run` and `proctor exec`: steps that take and return values (harness/cli/steps), in the order that their types
-// force. The exit code of the run itself is a function of the journal (reports/resolve/run_end.h).
+// `proctor run`, `exec` and `accept` as commands. harness/runner has the run itself.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "harness/cli/steps/asked.h"
-#include "harness/cli/steps/manner.h"
+#include "harness/cli/add_options.h"
+#include "harness/runner/display.h"
 
 namespace proctor::cli {
 
 // Returns the exit code, or ends this process by the signal that ended the run.
-int execute_run(TypedRun typed, const AfterDashes& after_dashes, const Manner& manner);
+int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay& display);
 
 // Becomes the run of what the run in this directory left, with the options of that run and these words. Returns only if
 // there is no such run: the exit code.

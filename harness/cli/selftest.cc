@@ -98,7 +98,7 @@ Result<void> SelftestCommand::check() {
   narrowed_ = !options_.plan.selection.suites.empty();
   // A configuration in this directory would otherwise put its suites in the place of ours.
   if (!narrowed_) {
-    for (const auto& suite : builtin_suites()) {
+    for (const auto& suite : Installation().builtin_suites()) {
       if (to_string(suite.backend) == backend) options_.plan.selection.suites.push_back(suite.name);
     }
     if (options_.plan.selection.suites.empty()) {
@@ -121,7 +121,7 @@ Result<void> SelftestCommand::check() {
         std::string(kSimFaultsVariable) + " must not be set: the self-test chooses the faults",
         "Unset it, and select a fault with --fault NAME.");
   }
-  const std::string file = shared_file(kExemptionsFile);
+  const std::string file = Installation().shared_file(kExemptionsFile);
   if (file.empty())
     return Error::refused(std::string("The installation has no share/proctor/") + kExemptionsFile);
   auto exemptions = load_exemptions(file);
@@ -162,7 +162,7 @@ Result<void> SelftestCommand::prepare() {
                  {},
                  0};
   }
-  use_cuda_runtime(devices_.cuda_runtime, program_directory(), plan_);
+  use_cuda_runtime(devices_.cuda_runtime, Installation().directory(), plan_);
   return {};
 }
 
@@ -248,7 +248,7 @@ int SelftestCommand::run() {
   setup.environment = [this](const Case& test, const SimSession& session, int rank) {
     return environment_of(test, session, rank);
   };
-  setup.rank_supervisor = own_program();
+  setup.rank_supervisor = Installation().program();
   setup.out = out_;
   setup.jobs = options_.jobs > 0 ? options_.jobs : usable_cores();
   setup.on_result = [this](const SelftestRow& row, const SelftestResult& result) {

@@ -175,12 +175,12 @@ int slurm_run(const SlurmRequest& request, const Words& task_arguments) {
   if (error) return fail(Error::system("find the current directory", error.value()));
   const auto text = read_typed_file(request.plan, kMostPlanFile);
   if (!text) return fail(text.error());
-  const auto plan = parse_plan_file(*text, request.plan, plan_directories(start));
+  const auto plan = parse_plan_file(*text, request.plan, Installation().plan_directories(start));
   if (!plan) return fail(plan.error());
   const auto shards = count_shards(request.shards, plan->plan.shards);
   if (!shards) return fail(shards.error());
   SlurmArray array{.start = start,
-                   .proctor = own_program(),
+                   .proctor = Installation().program(),
                    .shards = *shards,
                    .task_arguments = task_arguments,
                    .sbatch_options = request.sbatch_options};

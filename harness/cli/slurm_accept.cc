@@ -70,8 +70,8 @@ Words srun_line(const SlurmAcceptRequest& request, const Words& nodes, const std
                 "--output=" + directory + "/%N.out",
                 "--error=" + directory + "/%N.out"};
   line.insert(line.end(), request.srun_options.begin(), request.srun_options.end());
-  line.insert(line.end(),
-              {own_program(), "accept", "--out", directory + "/%N", "--json", directory + "/%N.json"});
+  line.insert(line.end(), {Installation().program(), "accept", "--out", directory + "/%N", "--json",
+                           directory + "/%N.json"});
   line.insert(line.end(), accept.begin(), accept.end());
   return line;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "harness/cli/steps/add_options.h"
+#include "harness/cli/add_options.h"
 #include "harness/cli/usage_errors.h"
 
 namespace proctor::cli {

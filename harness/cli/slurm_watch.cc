@@ -11,6 +11,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/cli/slurm_shards.h"
+#include "harness/core/ci_service.h"
 #include "harness/run/schedule/signals.h"
 
 namespace proctor::cli {

@@ -105,17 +105,12 @@ std::string Inventory::words() const {
   return why.empty() ? what : what + ": " + why;
 }
 
-std::string default_probe(Backend backend) {
-  const std::string name = fmt::format("proctor-probe-{}", to_string(backend));
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length <= 0) return name;
-  const std::string self(path, static_cast<std::size_t>(length));
-  return self.substr(0, self.rfind('/') + 1) + name;
+std::string probe_program(Backend backend, const std::string& programs) {
+  return fmt::format("{}/proctor-probe-{}", programs, to_string(backend));
 }
 
 Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options) {
-  if (options.probe.empty()) options.probe = default_probe(backend);
+  if (options.probe.empty()) options.probe = probe_program(backend, containment.programs());
   std::string document;
   ProcessSpec spec;
   spec.argv = options.loader_words;
@@ -137,7 +132,8 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
                           ProbeOptions options) {
   if (!has_cards(backend, simulation.topology))
     return failed("no_device", fmt::format("the simulation has no {} devices", to_string(backend)));
-  auto environment = environment_of(simulation, backend, value_in(options.env, kLibraryPath));
+  auto environment =
+      environment_of(simulation, backend, value_in(options.env, kLibraryPath), containment.programs());
   if (!environment.missing.empty())
     return failed(environment.missing, words_about_missing(backend, simulation));
   const ScratchDirectory state;  // what the probe leaves in it concerns no run

@@ -48,14 +48,14 @@ struct Inventory {
 };
 
 struct ProbeOptions {
-  std::string probe;                        // path of the probe; "": default_probe()
+  std::string probe;                        // path of the probe; "": that beside the guard
   std::vector<std::string> loader_words{};  // words before it, see SimEnvironment
   std::vector<std::string> env;             // NAME=VALUE: the whole environment of the probe, masks included
   Milliseconds timeout{15'000};
 };
 
-// `proctor-probe-xpu` or `proctor-probe-cuda` beside the running executable.
-std::string default_probe(Backend backend);
+// `proctor-probe-xpu` or `proctor-probe-cuda` in the directory of the programs.
+std::string probe_program(Backend backend, const std::string& programs);
 
 // Never fails: an error is in `problem`. The probe runs in a scratch directory, because drivers write files.
 Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options);

@@ -247,13 +247,8 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
   return environment;
 }
 
-std::vector<std::string> simulator_directories() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length <= 0) return {};
-  const std::string self(path, static_cast<std::size_t>(length));
-  const std::string bin = self.substr(0, self.rfind('/'));
-  return {bin, bin.substr(0, bin.rfind('/')) + "/lib"};
+std::vector<std::string> simulator_directories(const std::string& programs) {
+  return {programs, programs.substr(0, programs.rfind('/')) + "/lib"};
 }
 
 SimEnvironment simgpu_environment(const simgpu::Topology& topology,
@@ -289,10 +284,12 @@ SimEnvironment cuda_environment(const simgpu::Topology& topology,
   return environment;
 }
 
-SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path) {
-  if (backend == Backend::kCuda) return cuda_environment(simulation.topology, simulator_directories());
+SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path,
+                              const std::string& programs) {
+  if (backend == Backend::kCuda)
+    return cuda_environment(simulation.topology, simulator_directories(programs));
   if (simulation.driver.kind == SimDriverKind::kSimgpu)
-    return simgpu_environment(simulation.topology, simulator_directories());
+    return simgpu_environment(simulation.topology, simulator_directories(programs));
   return intel_environment(equal_cards(simulation.topology), simulation.driver, library_path);
 }
 

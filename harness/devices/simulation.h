@@ -113,9 +113,10 @@ SimEnvironment simgpu_environment(const simgpu::Topology& topology,
 SimEnvironment cuda_environment(const simgpu::Topology& topology,
                                 const std::vector<std::string>& directories);
 // Calls the function above for `backend`.
-SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path);
-// The directory of the running executable, and the directory lib beside it.
-std::vector<std::string> simulator_directories();
+SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path,
+                              const std::string& programs);
+// The directory of the programs, and the directory lib beside it.
+std::vector<std::string> simulator_directories(const std::string& programs);
 
 // Shared by the processes of one run: the directory with the state of the simulated memory, the log of the
 // faults that fired, and the faults ("" for none).

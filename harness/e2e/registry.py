@@ -39,7 +39,7 @@ TOYS = {
         Edit("harness/request/run_request.h", r"^struct VerdictRequest \{\n", "  std::optional<bool> toy{};\n"),
         Edit("harness/request/options.cc", r"^Rows verdict_rows\(\) \{\n  return \{\n", OPTION_ROW),
         Edit("harness/plan/defaults.toml", r"^\[run\]\n", KEY_COMMENT),
-        Edit("harness/cli/steps/planned.cc", r"^  const auto known = known_failure_warnings\(.*\n",
+        Edit("harness/runner/planned.cc", r"^  const auto known = known_failure_warnings\(.*\n",
              "  if (planned.request.verdicts.toy.value_or(false))\n"
              '    planned.warnings.push_back({WarningCode::kToy, "a toy"});\n'),
         Edit("harness/e2e/rerun_options.py", r"^ROWS = \{\n", '    "--toy": ["--toy"],\n')],

@@ -52,8 +52,8 @@ ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
 
 // Our own suites for CUDA list their cases without it, but they start only where its library is. The
 // simulated one will do, after all that the caller has.
-void add_simulated_libraries(Environment& environment) {
-  const auto simulated = cuda_environment({}, simulator_directories());
+void add_simulated_libraries(const std::string& programs, Environment& environment) {
+  const auto simulated = cuda_environment({}, simulator_directories(programs));
   if (simulated.library_directory.empty()) return;
   auto& path = environment["LD_LIBRARY_PATH"];
   path = path.empty() ? simulated.library_directory : prepended(path, simulated.library_directory);
@@ -159,8 +159,9 @@ Result<ListOutput> Listing::without_devices(const ListCommand& command) {
   if (!hidden) return hidden.error();
   apply(*hidden, environment);
   std::vector<std::string> argv = command.argv;
-  if (argv.front().starts_with(program_directory() + "/")) {
-    add_simulated_libraries(environment);
+  const std::string programs = machine_.installation().directory();
+  if (argv.front().starts_with(programs + "/")) {
+    add_simulated_libraries(programs, environment);
     argv.front() = startable_cuda_program(argv.front(), environment["LD_LIBRARY_PATH"]);
   }
   return run({.argv = std::move(argv),
@@ -315,7 +316,7 @@ void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSu
 }  // namespace
 
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
-  auto builtins = builtin_suites();
+  auto builtins = machine.installation().builtin_suites();
   if (machine.simulation() && options.selection.backend.empty()) {
     leave_out_not_simulated(*machine.simulation(), builtins);
   }
@@ -331,7 +332,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   const auto python_path = machine.caller().find("PYTHONPATH");
   const SearchPaths paths{.path = search_path(),
                           .python_path = python_path == machine.caller().end() ? "" : python_path->second,
-                          .pytest_plugin = shared_file("pytest"),
+                          .pytest_plugin = machine.installation().shared_file("pytest"),
                           .caller = machine.caller()};
   Listing listing(machine, options);
   KnownListings known;

@@ -62,7 +62,8 @@ void note_stack(Backend backend, const Inventory& inventory, FoundDevices& devic
 void add_intel(const Simulation& simulation, Containment& containment, const Environment& caller,
                FoundDevices& devices) {
   const std::string xpu = key_of(Backend::kXpu);
-  auto environment = environment_of(simulation, Backend::kXpu, value_of(caller, "LD_LIBRARY_PATH"));
+  auto environment =
+      environment_of(simulation, Backend::kXpu, value_of(caller, "LD_LIBRARY_PATH"), containment.programs());
   Inventory inventory;
   inventory.problem = environment.missing;
   if (environment.missing.empty()) {
@@ -88,9 +89,9 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
 }
 
 // The probe takes an older runtime where the driver is too old for the newest. Ours may not have been built for it.
-void need_own_programs(Inventory& inventory) {
+void need_own_programs(const std::string& programs, Inventory& inventory) {
   if (!inventory.problem.empty() || !inventory.runtime_problem.empty()) return;
-  const std::string program = program_directory() + "/memory_cuda";
+  const std::string program = programs + "/memory_cuda";
   const int needed = needed_cuda_runtime(program);
   const bool enough = inventory.cuda_driver / 1000 >= needed;
   if (needed == 0 || enough || !program_for_runtime(program, inventory.cuda_runtime / 1000).empty()) return;
@@ -263,7 +264,8 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
                       : probe_devices(backend, containment, std::move(options));
   };
   if (simulation) {
-    auto environment = environment_of(*simulation, backend, value_of(caller, "LD_LIBRARY_PATH"));
+    auto environment =
+        environment_of(*simulation, backend, value_of(caller, "LD_LIBRARY_PATH"), containment.programs());
     if (environment.missing.empty()) devices.simulations[backend] = std::move(environment);
   }
   // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
@@ -271,7 +273,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   const Environment whole = unmasked(backend, caller);
   Inventory inventory = probe(whole);
   if (backend == Backend::kCuda) {
-    need_own_programs(inventory);
+    need_own_programs(containment.programs(), inventory);
     devices.cuda_runtime = inventory.cuda_runtime / 1000;
   }
   note_stack(backend, inventory, devices);
@@ -376,13 +378,6 @@ void FoundDevices::keep(const std::vector<std::string>& chosen) {
 
 Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
                                   Containment& containment, const Environment& caller) {
-  if (const std::string version = suites_version(); !version.empty() && version != PROCTOR_VERSION) {
-    return Error::refused(
-        fmt::format("the installed suites are of version {}, but this is proctor {}", version,
-                    PROCTOR_VERSION),
-        fmt::format("Install one version of both: pip install ./proctor-{0}-*.whl ./proctor_suites-{0}-*.whl",
-                    PROCTOR_VERSION));
-  }
   FoundDevices devices;
   if (simulation && simulation->driver.kind == SimDriverKind::kIntel && backend == Backend::kXpu) {
     add_intel(*simulation, containment, caller, devices);

@@ -1,9 +1,10 @@
-// Where our own programs and files lie, and what the caller gave this process. Nothing is started.
+// Where the programs and files of Proctor are, and what the caller gave this process. Nothing is started.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "harness/core/result.h"
 #include "harness/devices/environment.h"
 #include "harness/plan/config.h"
 #include "harness/plan/plan_file.h"
@@ -12,27 +13,35 @@ namespace proctor {
 
 inline constexpr const char* kCollectives = "collectives";  // the suite that --suite-arg provider is for
 
-// The directory of the running executable, where the built-in suites' programs are.
-std::string program_directory();
-// The path of this executable. "" if /proc cannot be read; nothing can be started then.
-std::string own_program();
+// The runner, and the programs and files that were installed with it.
+class Installation {
+ public:
+  // The one to which the running program belongs.
+  Installation();
+  // The one below `prefix`, for a program that embeds runs: what `cmake --install` wrote, the environment of a wheel, or a
+  // build tree. Refuses a directory without a runner.
+  static Result<Installation> at(const std::string& prefix);
 
-// How this Proctor was installed, and where: "wheel, /opt/venv", "build tree, /src/proctor/build".
-std::string installation();
-// The version of the installed suites, "" if no file says it, as in a build tree.
-std::string suites_version();
-// Where helper programs of this installation may be, in the form of PATH: beside this executable, and where
-// packages of the same environment have theirs.
-std::string tool_directories();
+  // The path of the runner. "" if /proc cannot be read: nothing can be started then.
+  const std::string& program() const { return program_; }
+  // Where the programs are: the runner, the guard and the built-in suites.
+  std::string directory() const;
+  // "wheel, /opt/venv", "build tree, /src/proctor/build".
+  std::string description() const;
+  // The version of the installed suites, "" if no file has it, as in a build tree.
+  std::string suites_version() const;
+  // Where helper programs may be, in the form of PATH: beside the runner, and where packages of the same environment have
+  // theirs.
+  std::string tool_directories() const;
+  std::vector<BuiltinSuite> builtin_suites() const;
+  // A file below share/proctor, which lies beside the runner (build tree) or at its installed place; "" if there is none.
+  std::string shared_file(const std::string& name) const;
+  // The directories for which a plan writes names (plan/plan_file.h). `start` is where proctor was started.
+  PlanDirectories plan_directories(const std::string& start) const;
 
-std::vector<BuiltinSuite> builtin_suites();
-
-// A file of ours below share/proctor, which lies beside the executable (build tree) or at its installed place
-// relative to the executable; "" if there is none.
-std::string shared_file(const std::string& name);
-
-// The directories for which a plan writes names (plan/plan_file.h). `start` is where proctor was started.
-PlanDirectories plan_directories(const std::string& start);
+ private:
+  std::string program_;
+};
 
 // The caller's environment, as of now.
 Environment caller_environment();

@@ -28,13 +28,13 @@ Result<std::optional<Simulation>> read_simulation(const MachineOptions& options)
   return std::optional<Simulation>(std::move(*simulation));
 }
 
-Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& options,
-                                                      const std::string& name) {
+Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& options, const std::string& name,
+                                                      const std::string& programs) {
   const auto layers = parse_layers(options.containment);
   if (!layers) return layers.error();
-  auto containment = Containment::open(layers->wanted, name, options.known_containment);
+  auto containment = Containment::open(layers->wanted, name, options.known_containment, programs);
   if (!containment || !layers->required || (*containment)->layer() <= *layers->required) return containment;
-  for (const auto& probe : Containment::probe_all()) {
+  for (const auto& probe : Containment::probe_all(programs)) {
     if (probe.layer != *layers->required) continue;
     return Error::refused(
         fmt::format("--containment '{}' cannot be met: {}", options.containment, probe.why_not),
@@ -47,17 +47,45 @@ bool is_leased(const PoolDevice& entry) { return !entry.shared; }
 
 }  // namespace
 
-Machine::Machine(const MachineOptions& options, std::string name)
-    : options_(options), name_(std::move(name)), caller_(caller_environment()) {}
+Machine::Machine(Installation installation)
+    : installation_(std::move(installation)), caller_(caller_environment()) {}
 
 Result<std::unique_ptr<Machine>> Machine::open(const MachineOptions& options, std::string name) {
-  std::unique_ptr<Machine> machine(new Machine(options, std::move(name)));
+  auto machine = std::make_unique<Machine>();
+  if (auto opened = machine->reopen(options, std::move(name)); !opened) return opened.error();
+  return machine;
+}
+
+Result<void> Machine::reopen(const MachineOptions& options, std::string name) {
   auto simulation = read_simulation(options);
   if (!simulation) return simulation.error();
-  machine->simulation_ = std::move(*simulation);
   if (const auto layers = parse_layers(options.containment); !layers)
     return Error::refused("--containment: " + layers.error().what, layers.error().hint);
-  return machine;
+  close();
+  options_ = options;
+  name_ = std::move(name);
+  caller_ = caller_environment();
+  simulation_ = *std::move(simulation);
+  return {};
+}
+
+// In the reverse order of their making.
+void Machine::close() {
+  sim_state_.clear();
+  scratch_.reset();
+  leases_.reset();
+  found_.clear();
+  containment_.reset();
+}
+
+// A wheel of the suites can have another version than that of the runner.
+Result<void> Machine::check_suites() const {
+  const std::string version = installation_.suites_version();
+  if (version.empty() || version == PROCTOR_VERSION) return {};
+  return Error::refused(
+      fmt::format("the installed suites are of version {}, but this is proctor {}", version, PROCTOR_VERSION),
+      fmt::format("Install one version of both: pip install ./proctor-{0}-*.whl ./proctor_suites-{0}-*.whl",
+                  PROCTOR_VERSION));
 }
 
 Result<void> Machine::take_faults() {
@@ -72,7 +100,7 @@ Result<void> Machine::take_faults() {
 
 Result<Containment*> Machine::containment() {
   if (!containment_) {
-    auto opened = open_containment(options_, name_);
+    auto opened = open_containment(options_, name_, installation_.directory());
     if (!opened) return opened.error();
     containment_ = std::move(*opened);
   }
@@ -87,7 +115,8 @@ Result<FoundDevices> Machine::look(const std::vector<Backend>& backends) {
     const bool is_wanted = std::ranges::find(backends, backend) != backends.end();
     if (!is_wanted && options_.devices.empty()) continue;  // those of --devices may be of any backend
     if (!found_.contains(backend)) {
-      auto found = find_devices(backend, simulation_, **containment, caller_);
+      auto same = check_suites();
+      auto found = same ? find_devices(backend, simulation_, **containment, caller_) : same.error();
       if (!found && !is_wanted) continue;  // none of its devices can be named, and nobody needs one
       if (!found) return found.error();
       found_.emplace(backend, *std::move(found));
@@ -223,7 +252,7 @@ Result<Machine::ProbeStart> Machine::start_of_probe(const FoundDevices& devices,
     start.env = with_simulation(std::move(start.env), simulated);
     start.argv = simulated.loader_words;
   }
-  start.argv.push_back(default_probe(watched.backend));
+  start.argv.push_back(probe_program(watched.backend, installation_.directory()));
   return start;
 }
 
@@ -274,7 +303,7 @@ Result<std::optional<HealthRequest>> Machine::health_request(const FoundDevices&
                                                              CaseEnvironments& environments, bool may_reset) {
   const PoolDevice* entry = devices.find(device);
   if (entry == nullptr || entry->shared) return std::optional<HealthRequest>();
-  std::string program = health_program(entry->device.backend);
+  std::string program = health_program(entry->device.backend, installation_.directory());
   const auto backend = parse_backend(entry->device.backend);
   if (backend == Backend::kCuda) {
     if (auto other = program_for_runtime(program, devices.cuda_runtime); !other.empty())

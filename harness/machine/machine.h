@@ -1,5 +1,5 @@
-// Everything below a run. A machine is opened once. Each part is made when it is first requested, because it
-// needs the parts before it:
+// Everything below a run: this host, and an installation of Proctor on it. It is opened for each run. Each part is made when it
+// is first requested, because it needs the parts before it:
 //
 //   simulation    which devices are simulated, if any: read from the options, so that it can be refused
 //                 before anything is started
@@ -10,7 +10,6 @@
 //   environments  what a case sees of its devices
 //   monitor       watches the state of the devices while cases run
 //
-// Where our own programs lie is known without a machine: installation.h.
 #pragma once
 
 #include <map>
@@ -28,6 +27,7 @@
 #include "harness/devices/telemetry/device_monitor.h"
 #include "harness/machine/case_environment.h"
 #include "harness/machine/found_devices.h"
+#include "harness/machine/installation.h"
 #include "harness/machine/options.h"
 #include "harness/machine/scratch.h"
 #include "harness/process/containment.h"
@@ -36,12 +36,15 @@ namespace proctor {
 
 class Machine {
  public:
-  // Starts nothing. `name` says who uses the machine, for its cgroup and its leases: a run's id, or
-  // "undrain-PID". Errors are usage errors of the options.
+  explicit Machine(Installation installation = {});
+  // Opens a new machine. `name` says who uses it, for its cgroup and its leases: a run's id, or "undrain-PID".
   static Result<std::unique_ptr<Machine>> open(const MachineOptions& options, std::string name);
+  // Starts nothing, and gives up the parts that an earlier user had. Errors are usage errors of the options.
+  Result<void> reopen(const MachineOptions& options, std::string name);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
+  const Installation& installation() const { return installation_; }
   const std::string& name() const { return name_; }
   const MachineOptions& options() const { return options_; }
   // The environment of this process, as it was when the machine was opened.
@@ -91,7 +94,8 @@ class Machine {
                                                       CaseEnvironments& environments, bool may_reset);
 
  private:
-  Machine(const MachineOptions& options, std::string name);
+  void close();
+  Result<void> check_suites() const;
   // How a probe is started that sees the devices of `watched`.
   struct ProbeStart {
     std::vector<std::string> argv;
@@ -104,6 +108,7 @@ class Machine {
   // That they are within those of the Slurm job.
   Result<void> check_allocation(const FoundDevices& wanted);
 
+  Installation installation_;
   MachineOptions options_;
   std::string name_;
   Environment caller_;

@@ -82,8 +82,8 @@ std::optional<ProbedLayer> read_known(const std::string& file, const std::string
 
 }  // namespace
 
-Containment::Containment(LayerTrial trial)
-    : probe_(std::move(trial.probe)), recipe_(std::move(trial.recipe)) {
+Containment::Containment(LayerTrial trial, std::string programs)
+    : programs_(std::move(programs)), probe_(std::move(trial.probe)), recipe_(std::move(trial.recipe)) {
   if (recipe_->run_cgroup) {
     run_cgroup_ = recipe_->run_cgroup->path();
     has_pids_limit_ = recipe_->run_cgroup->has_pids_limit();
@@ -97,8 +97,9 @@ Containment::Containment(LayerTrial trial)
 Containment::~Containment() = default;
 
 Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> wanted, const std::string& run_id,
-                                                       const std::string& known_file) {
-  const auto guard = guard_path();
+                                                       const std::string& known_file,
+                                                       const std::string& programs) {
+  const auto guard = guard_path(programs);
   if (!guard) return guard.error();
   if (auto usable = check_null_device(); !usable) return usable.error();
   // Orphans of a guard that a test killed come to the runner instead of the machine's init.
@@ -108,7 +109,7 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
   const std::string where = known_file.empty() ? "" : surroundings(wanted, *guard);
   if (const auto known = read_known(known_file, where)) {
     LayerTrial trial = try_layer(known->layer, *guard, run_id, &*known);
-    if (trial.recipe) return std::unique_ptr<Containment>(new Containment(std::move(trial)));
+    if (trial.recipe) return std::unique_ptr<Containment>(new Containment(std::move(trial), programs));
   }
   LayerProbe last;
   for (const Layer layer : kAllLayers) {
@@ -119,7 +120,7 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
     // If the file cannot be written, the next process probes again.
     if (!where.empty())
       static_cast<void>(replace_file(known_file, where + '\n' + to_text(*trial.recipe) + '\n'));
-    return std::unique_ptr<Containment>(new Containment(std::move(trial)));
+    return std::unique_ptr<Containment>(new Containment(std::move(trial), programs));
   }
   Error error =
       Error::usage("use containment " + std::string(to_string(last.layer)) + " here: " + last.why_not);
@@ -127,9 +128,9 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
   return error;
 }
 
-std::vector<LayerProbe> Containment::probe_all() {
+std::vector<LayerProbe> Containment::probe_all(const std::string& programs) {
   std::vector<LayerProbe> probes;
-  const auto guard = guard_path();
+  const auto guard = guard_path(programs);
   const auto usable = check_null_device();
   for (const Layer layer : kAllLayers) {
     probes.push_back(!guard    ? refused_layer(layer, guard.error().what)

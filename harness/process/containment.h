@@ -16,6 +16,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
+#include "harness/core/own_program.h"
 #include "harness/core/result.h"
 #include "harness/process/layers.h"
 
@@ -29,16 +30,19 @@ class Containment {
   // the layer of `--containment '>=LAYER'`) does not work here, returns a usage error with the reason and the
   // fix. `known_file` has the result of the probe for other processes of the same session, which do not repeat it. It
   // applies only in the same surroundings: guard, user, capabilities, namespaces and cgroup. "": there is none.
+  // `programs` is the directory of the guard and the probes.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id,
-                                                   const std::string& known_file = {});
+                                                   const std::string& known_file = {},
+                                                   const std::string& programs = own_directory());
 
   // Probes every layer with a real child, for `proctor doctor`.
-  static std::vector<LayerProbe> probe_all();
+  static std::vector<LayerProbe> probe_all(const std::string& programs = own_directory());
 
   ~Containment();
   Containment(const Containment&) = delete;
   Containment& operator=(const Containment&) = delete;
 
+  const std::string& programs() const { return programs_; }
   const LayerProbe& probe() const { return probe_; }
   Layer layer() const { return probe_.layer; }
   ContainmentInfo info() const;
@@ -59,8 +63,9 @@ class Containment {
   Recipe& recipe() { return *recipe_; }
 
  private:
-  explicit Containment(LayerTrial trial);
+  Containment(LayerTrial trial, std::string programs);
 
+  std::string programs_;
   LayerProbe probe_;
   std::string run_cgroup_;
   bool has_pids_limit_ = false;

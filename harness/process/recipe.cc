@@ -14,11 +14,8 @@
 
 namespace proctor {
 
-Result<std::string> guard_path() {
-  std::error_code ec;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
-  if (ec) return Error::system("read /proc/self/exe", ec.value());
-  const std::string path = self.parent_path() / "proctor-guard";
+Result<std::string> guard_path(const std::string& programs) {
+  const std::string path = programs + "/proctor-guard";
   if (access(path.c_str(), X_OK) != 0) {
     Error missing = Error::system("find the guard " + path, errno);
     missing.hint = "The installation is incomplete: reinstall proctor.";

@@ -30,7 +30,7 @@
 namespace proctor {
 
 // Path of the guard, beside the running executable. An error if it does not exist.
-Result<std::string> guard_path();
+Result<std::string> guard_path(const std::string& programs);
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
 Limits limits_now();

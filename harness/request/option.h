@@ -1,4 +1,4 @@
-// The table of options: each value of a RunRequest has one row. The command line (harness/cli/steps/add_options.h), the reader of
+// The table of options: each value of a RunRequest has one row. The command line (harness/cli/add_options.h), the reader of
 // proctor.toml and its JSON schema (harness/plan/config_tables.h), help, man page, completion, and the record for the gate
 // (merge.h) are made of the rows. To add an option or a key: a member in run_request.h, and a row in options.cc.
 #pragma once
@@ -23,9 +23,6 @@ enum class GateEffect {
   kInPlan,      // something, and the digest of a plan changes
   kInGateRule,  // something, and a rule of the gate reads what the journal has of it
 };
-
-// The commands that have the option, and those for which a key counts.
-enum Command : unsigned { kForRun = 1, kForExec = 2, kForAccept = 4, kForPlan = 8, kForList = 16 };
 
 // ---- The type of a value, and where it is ----
 
@@ -76,7 +73,7 @@ struct Option {
   OptionValue value;
   std::string placeholder{};  // "N"
   std::string help{};
-  unsigned in = 0;             // commands that have the option
+  unsigned in = 0;             // commands (Command) that have the option
   unsigned short_help = 0;     // commands that show it with -h
   std::string_view heading{};  // of the help
   GateEffect effect = GateEffect::kUnrecorded;

@@ -161,7 +161,20 @@ struct AcceptRequest {
   bool drain = false;
 };
 
+// The commands. Each has options of its own (option.h), and rules of its own for its run.
+enum Command : unsigned { kForRun = 1, kForExec = 2, kForAccept = 4, kForPlan = 8, kForList = 16 };
+
+// The process that asks for the run.
+struct CallerRequest {
+  std::vector<std::string>
+      command_line{};                   // argv of main(), or of a `run` that does the same: reruns repeat it
+  std::vector<std::string> own_line{};  // of `accept`: argv of main()
+  std::vector<int> inherited{};         // of `exec`: open descriptors for the command
+};
+
 struct RunRequest {
+  Command command = kForRun;
+  CallerRequest caller{};
   MachineOptions machine{};
   ConfigOptions config{};
   SelectionOptions selection{};

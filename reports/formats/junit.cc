@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/outcome_formats.h"
@@ -561,6 +562,16 @@ void write_junit(const ResolvedRun& run, TextOutput& output, const UseJunitFile&
 
 void write_junit_run(const ResolvedRun& run, TextOutput& output) {
   write_run(run, Shape::kPlain, output, nullptr);
+}
+
+Result<void> write_junit_file(const std::string& path, const ResolvedRun& run) {
+  auto file = FileReplacement::open(path);
+  if (!file) return file.error();
+  {
+    TextOutput output([&file](std::string_view piece) { file->add(piece); });
+    write_junit_run(run, output);
+  }
+  return file->put();
 }
 
 void write_junit_extended(const ResolvedRun& run, TextOutput& output) {

@@ -41,6 +41,8 @@ using UseJunitFile = std::function<void(JunitFile file)>;
 void write_junit(const ResolvedRun& run, TextOutput& output, const UseJunitFile& use);
 
 void write_junit_run(const ResolvedRun& run, TextOutput& output);
+// Writes it to a file, which is replaced at once.
+Result<void> write_junit_file(const std::string& path, const ResolvedRun& run);
 void write_junit_extended(const ResolvedRun& run, TextOutput& output);
 std::string junit_run(const ResolvedRun& run);
 std::vector<JunitFile> junit_suites(const ResolvedRun& run);

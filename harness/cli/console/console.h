@@ -9,10 +9,10 @@
 
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/live_status.h"
-#include "harness/cli/console/run_display.h"
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/request/run_request.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 struct ResolvedCase;
@@ -46,7 +46,7 @@ ConsoleOptions console_options(const ConsoleRequest& request);
 // What keeps a case's signals in the case, as the journal has it: "signals held by Landlock"; "" when nothing does.
 std::string signals_text(const std::string& signals);
 
-class Console : public RunDisplay {
+class Console : public EventSink {
  public:
   // `notes` follow the header, one line each: how kinds were recognised, what could not be found.
   // `quiet_status`: no status line, the terminal belongs to the case (--no-capture, --debugger).
@@ -54,12 +54,12 @@ class Console : public RunDisplay {
           std::vector<std::string> notes, bool quiet_status);
 
   void on(const Event& event) override;
-  bool wants_output() const override { return options_.output == ShowOutput::kLive; }
-  void output(const std::string& case_id, bool is_stderr, std::string_view bytes) override;
+  bool wants_output() const { return options_.output == ShowOutput::kLive; }
+  void output(const std::string& case_id, bool is_stderr, std::string_view bytes);
   // Redraws the status line.
-  void tick() override;
+  void tick();
   // Prints the causes, each failed case, the summary line, where the page is, and the exit code in words.
-  void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) override;
+  void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered);
 
  private:
   void show(const RunPlanned& planned);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "harness/cli/console/messages.h"
+#include "harness/core/ci_service.h"
 #include "harness/core/clock.h"
 #include "harness/core/text.h"
 #include "reports/resolve/truncate.h"

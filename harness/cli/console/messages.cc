@@ -2,25 +2,14 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <random>
 
+#include "harness/core/ci_service.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
 
 namespace proctor::cli {
-
-bool in_github_actions() {
-  const char* value = std::getenv("GITHUB_ACTIONS");
-  return value && std::string_view(value) == "true";
-}
-
-bool in_ci() {
-  const char* value = std::getenv("CI");
-  const std::string_view text = value != nullptr ? value : "";
-  return !text.empty() && text != "false" && text != "0";
-}
 
 std::string shown(std::string_view text) {
   const std::string clean = without_hidden_controls(clean_text(text));
@@ -32,6 +21,10 @@ int fail(const Error& error) {
   if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
   const bool mistake = error.kind != ErrorKind::kSystem && error.kind != ErrorKind::kInternal;
   return mistake ? kExitUsage : kExitMachine;
+}
+
+void warn_not_recorded(const Error& error) {
+  std::fprintf(stderr, "proctor: warning: the run is not recorded: %s\n", shown(error.message()).c_str());
 }
 
 int said_all(int code, const std::string& what) {

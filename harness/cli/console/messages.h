@@ -9,12 +9,6 @@
 
 namespace proctor::cli {
 
-// GITHUB_ACTIONS=true, which GitHub sets for every step.
-bool in_github_actions();
-
-// CI is set, as by GitHub, GitLab and most others, and says neither "false" nor "0".
-bool in_ci();
-
 // Any text as a person and the log of a CI step may see it: clean, without hidden controls, and no command.
 std::string shown(std::string_view text);
 
@@ -25,6 +19,9 @@ std::string shown_json(std::string text);
 int fail(const Error& error);
 // The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
 int fail_exec(const Error& error);
+
+// Prints a warning after the end of a run, when nothing can be added to its reports.
+void warn_not_recorded(const Error& error);
 
 // At the end of a command that says something on stdout: `code`, or that of the failure to write `what` there.
 int said_all(int code, const std::string& what);

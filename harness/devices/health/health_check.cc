@@ -150,10 +150,8 @@ HealthAnswer examine_now(Containment& containment, HealthRequest request) {
   return result;
 }
 
-std::string health_program(std::string_view backend) {
-  std::error_code unreadable;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", unreadable);
-  const std::string path = (self.parent_path() / fmt::format("health_{}", backend)).string();
+std::string health_program(std::string_view backend, const std::string& programs) {
+  const std::string path = fmt::format("{}/health_{}", programs, backend);
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 

@@ -92,7 +92,7 @@ HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Millisec
 // Examines one device on a private loop. For commands.
 HealthAnswer examine_now(Containment& containment, HealthRequest request);
 
-// "health_xpu" beside the running executable; "" when there is none for this backend.
-std::string health_program(std::string_view backend);
+// "health_xpu" in the directory of the programs; "" when there is none for this backend.
+std::string health_program(std::string_view backend, const std::string& programs);
 
 }  // namespace proctor

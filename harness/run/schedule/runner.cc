@@ -61,7 +61,7 @@ class Runner {
     attempts_.on_stopped = [this] { job_.suspend(JobSignals::Who::kGroup); };
   }
 
-  RunResult run();
+  void run();
 
  private:
   void tell_beginning();
@@ -86,7 +86,7 @@ class Runner {
   Telemetry telemetry_;
 };
 
-RunResult Runner::run() {
+void Runner::run() {
   tell_beginning();
   stop_.begin();
   pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
@@ -98,7 +98,6 @@ RunResult Runner::run() {
   }
   hold_stop_signals();
   tell_end();
-  return {run_.stop_signal};
 }
 
 void Runner::tell_beginning() {
@@ -143,8 +142,8 @@ void Runner::leave() {
 
 }  // namespace
 
-RunResult run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink) {
-  return Runner(setup, planned, sink).run();
+void run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink) {
+  Runner(setup, planned, sink).run();
 }
 
 }  // namespace proctor

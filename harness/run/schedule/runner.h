@@ -13,20 +13,13 @@
 // It speaks only through events; it prints nothing and decides no exit code.
 #pragma once
 
-#include <optional>
-
 #include "harness/core/events.h"
 #include "harness/run/schedule/run_setup.h"
 
 namespace proctor {
 
-struct RunResult {
-  // The first signal that stopped the run. Raise it again once the reports are written.
-  std::optional<int> stop_signal;
-};
-
 // `planned` is the first event. On return INT, TERM and HUP are held, so that the reports can be
 // completed: release_stop_signals() afterwards.
-RunResult run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink);
+void run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink);
 
 }  // namespace proctor

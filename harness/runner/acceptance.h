@@ -1,0 +1,41 @@
+// The judgement of `accept`: the facts of the devices are read before the first case and after the last one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/devices/health/drained.h"
+#include "harness/runner/display.h"
+#include "harness/runner/prepared.h"
+#include "reports/accept/judge_acceptance.h"
+
+namespace proctor::runner {
+
+class Acceptance {
+ public:
+  // Reads the facts of the management libraries.
+  Acceptance(const Checked& checked, const Prepared& prepared);
+
+  // Reads the facts again, judges the devices, and writes accept.json, of which the reports are made. --json names a second
+  // place for this file.
+  void judge(const ResolvedRun& run);
+  // As accept.json has it.
+  const AcceptReport& report() const { return report_; }
+  // Drains what is rejected (--drain), and uses again what an earlier acceptance rejected and this one accepts. Adds the
+  // report and what was done to `finish`.
+  void settle_devices(RunFinish& finish);
+
+ private:
+  FactsOfCards ask();
+  void write_files(const std::string& text);
+  void use_again(const AcceptedDevice& device, const DrainList& drained, RunFinish& finish) const;
+  void drain(const AcceptedDevice& device, const DrainList& drained, RunFinish& finish) const;
+
+  const Checked& checked_;
+  const Prepared& prepared_;
+  AcceptQuestion question_;
+  AcceptReport report_;
+  std::vector<Error> problems_;
+};
+
+}  // namespace proctor::runner

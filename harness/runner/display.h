@@ -1,0 +1,52 @@
+// What a person sees of a run while it lasts and at its end.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/runner/planned_run.h"
+#include "reports/resolve/resolved_run.h"
+
+namespace proctor {
+
+struct AcceptReport;
+
+// A run before its first case.
+struct RunStart {
+  const PlannedRun& planned;
+  std::string run_dir;                      // absolute
+  const std::vector<std::string>& devices;  // a line each: which there are, and why some are not used
+  bool gives_terminal = false;              // its only case gets the caller's terminal
+};
+
+// A run whose reports are written.
+struct RunFinish {
+  const ResolvedRun& run;
+  int exit_code;
+  const Result<void>& rendered;  // an error: not all reports could be written, and a warning has named those
+  // Of an acceptance; null: the run is none.
+  const AcceptReport* acceptance = nullptr;
+  std::vector<std::string> drains{};  // a sentence for each device that was drained, or is used again
+  std::vector<Error> problems{};      // what could not be done
+};
+
+class RunDisplay : public EventSink {
+ public:
+  // The cases are listed with devices, and the run waits for them.
+  virtual void waits(const std::string& /*why*/) {}
+  // Called before the first event.
+  virtual void start(const RunStart& /*run*/) {}
+  // What a case writes, as it comes. Called only if wants_output(), which is asked after start().
+  virtual bool wants_output() const { return false; }
+  virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
+  // Called a few times a second.
+  virtual void tick() {}
+  // Returns once why the display lost some of its output, and "" then.
+  virtual std::string take_loss() { return {}; }
+  virtual void finish(const RunFinish& /*finish*/) {}
+};
+
+}  // namespace proctor

@@ -1,0 +1,14 @@
+// The plan of `exec`: one command, started as it was typed.
+#pragma once
+
+#include "harness/core/result.h"
+#include "harness/runner/checked.h"
+#include "harness/runner/found_plan.h"
+
+namespace proctor::runner {
+
+// Refuses what a command cannot have, and reads how its readiness is recognised.
+Result<void> check_exec(Checked& checked);
+Result<FoundPlan> plan_of_command(const Checked& checked);
+
+}  // namespace proctor::runner

@@ -1,0 +1,192 @@
+#include "harness/runner/first_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "harness/core/clock.h"
+#include "harness/core/secrets.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "harness/machine/device_shortage.h"
+#include "harness/machine/installation.h"
+#include "harness/machine/narrowed.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/plan/recognise.h"
+#include "harness/plan/written_off.h"
+#include "harness/request/merge.h"
+#include "harness/request/option_texts.h"
+#include "harness/run/schedule/planned.h"
+#include "harness/runner/checked.h"
+#include "harness/runner/new_cases.h"
+#include "harness/runner/prepared.h"
+
+namespace proctor::runner {
+namespace {
+
+std::set<std::size_t> suites_with_cases(const Plan& plan) {
+  std::set<std::size_t> used;
+  for (const Case& test : plan.cases) used.insert(test.suite);
+  return used;
+}
+
+// Which suites have less than the header says, and what.
+void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
+  std::string names;
+  for (const Suite& suite : plan.suites) {
+    if (suite.host_pids) names += (names.empty() ? "" : ", ") + suite.name;
+  }
+  if (names.empty()) return;
+  info.not_guaranteed.push_back(
+      fmt::format("host_pids: {} held by {}{}", names, to_string(without_pid_namespace(layer)),
+                  info.signals.empty() ? "" : "; without CAP_SYS_ADMIN in no signal scope"));
+}
+
+void describe_machine(const Checked& checked, const Prepared& prepared, RunPlanned& planned) {
+  const Placed& placed = prepared.placed;
+  const Plan& plan = placed.planned.plan;
+  const Containment& containment = *prepared.setup.containment;
+  planned.hostname = host_name();
+  planned.containment = containment.info();
+  describe_host_pids(plan, containment.layer(), planned.containment);
+  if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
+  for (const Backend backend : checked.machine->discrete_backends())
+    planned.vendors_here.emplace_back(to_string(backend));
+  const bool told = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
+                                      &Warning::code) != placed.planned.warnings.end();
+  if (!told) planned.no_device_for = backend_without_devices(plan, placed.devices);
+  planned.no_device_by = variable_that_hides(planned.no_device_for, placed.devices);
+  planned.stack = placed.devices.stack;
+  prepared.stack.describe(planned);
+  for (StackFact& fact : unsaid_drivers(placed.devices)) planned.fingerprint.push_back(std::move(fact));
+}
+
+void describe_choices(const Checked& checked, const PlannedRun& chosen, RunPlanned& planned) {
+  const RunRequest& request = chosen.request;
+  planned.command_line = without_credentials(hide_secrets(checked.request().caller.command_line));
+  planned.directory = request.config.directory;
+  planned.profile = request.config.profile;
+  planned.inputs = chosen.inputs;
+  planned.size = chosen.extent.size;
+  planned.seed = chosen.extent.seed;
+  const auto flaky = parse_flaky(request.verdicts.flaky.value_or("fail"));
+  planned.flaky_passes = flaky && flaky->passes;
+  planned.flaky_budget = flaky ? flaky->budget : 0;
+  planned.strict = request.verdicts.strict.value_or(false);
+  planned.fail_on_skip = request.verdicts.fail_on_skip.value_or("");
+  planned.min_executed = request.verdicts.min_executed.value_or(0);
+  planned.each_device = request.devices.each_device.value_or(false);
+  planned.allow_no_device = request.devices.allow_none.value_or(false);
+  planned.stress_ms = checked.repeats.turns.count();
+  planned.exclusion = checked.repeats.exclusion;
+  planned.exec = checked.request().command == kForExec;
+  planned.known_failures = checked.known_failures.file;
+}
+
+void describe_subject(const Checked& checked, Prepared& prepared) {
+  FoundSubject found =
+      find_subject(checked.subject, checked.machine->caller(), checked.request().config.directory);
+  prepared.planned.subject = std::move(found.subject);
+  std::vector<Warning>& warnings = prepared.placed.planned.warnings;
+  warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
+}
+
+PlannedSuite describe_suite(const Suite& suite) {
+  PlannedSuite planned{.name = suite.name,
+                       .backend = std::string(to_string(suite.backend)),
+                       .kind = std::string(suite.kind->name()),
+                       .command = suite.command,
+                       .devices = suite.devices,
+                       .devices_reason = suite.devices_by == DevicesBy::kRule ? suite.devices_reason : "",
+                       .devices_declined = suite.devices_by == DevicesBy::kWritten && suite.devices == 0};
+  const auto own_path = suite.env.find("PATH");
+  const auto program = find_executable(suite, own_path != suite.env.end() ? own_path->second : search_path());
+  if (program) planned.program = *program;
+  if (!program) planned.reason = "failed to " + program.error().what;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(planned.program, error);
+  if (!error) planned.bytes = bytes;
+  return planned;
+}
+
+void repeat_new_cases(const Checked& checked, Prepared& prepared) {
+  const Plan& plan = prepared.placed.planned.plan;
+  const Repeats& repeats = checked.repeats;
+  const NewCases found = new_cases(plan, prepared.planned.suites, *checked.seen);
+  for (const std::string& id : found.ids) prepared.setup.repeats.at_least[id] = repeats.times_if_new;
+  prepared.placed.devices.notes.push_back(
+      fmt::format("  new since    {}: {}", repeats.known_from,
+                  to_string(found, plan.cases.size(), repeats.times_if_new)));
+}
+
+// Records the options that were typed, the keys of the files, the entries of [[skip]], and the variables of
+// each suite that has cases.
+void describe_narrowing(const Checked& checked, Prepared& prepared) {
+  const Plan& plan = prepared.placed.planned.plan;
+  const Environment& caller = checked.machine->caller();
+  Narrowed& narrowed = prepared.planned.narrowed;
+  const AskedRun& asked = checked.asked;
+  narrowed.options = narrowing_options(asked.typed, asked.typed.command);
+  std::ranges::move(narrowing_keys(asked.typed, asked.keys), std::back_inserter(narrowed.options));
+  std::ranges::move(narrowing_of_skips(plan.cases), std::back_inserter(narrowed.options));
+  for (const std::size_t i : suites_with_cases(plan)) {
+    const Suite& suite = plan.suites[i];
+    // One that has no environment here gets no case to run either.
+    const auto environment = prepared.environments->of(suite, {});
+    const auto found =
+        narrowing_variables(suite, caller, environment ? environment->variables : to_list(caller),
+                            checked.machine->installation().shared_file("pytest"));
+    narrowed.variables.insert(narrowed.variables.end(), found.begin(), found.end());
+  }
+  const auto lines = proctor::describe_narrowing(narrowed.variables);
+  std::vector<std::string>& notes = prepared.placed.devices.notes;
+  notes.insert(notes.end(), lines.begin(), lines.end());
+}
+
+// Which runs belong together, while their directories are known.
+void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
+  const std::vector<std::string>& runs = checked.request().plan.rest_of;
+  std::string note = fmt::format("what run {} left: {} of {} cases", joined(rest.runs, ", "),
+                                 prepared.placed.planned.plan.cases.size(), rest.planned);
+  if (!runs.empty()) {
+    std::string words;
+    for (const std::string& run : runs) words += shell_quote(run) + ' ';
+    note += fmt::format("; afterwards: proctor report merge {}{} --out DIR", words,
+                        shell_quote(prepared.run_dir));
+    if (rest.shards > 1) note += ", with the other shards";
+  }
+  prepared.placed.devices.notes.push_back(std::move(note));
+}
+
+}  // namespace
+
+void write_first_record(const Checked& checked, Prepared& prepared) {
+  const Placed& placed = prepared.placed;
+  const Plan& plan = placed.planned.plan;
+  RunPlanned& planned = prepared.planned;
+  planned.run_id = checked.run_id;
+  planned.started = utc_now();
+  planned.proctor_version = PROCTOR_VERSION;
+  describe_choices(checked, placed.planned, planned);
+  describe_machine(checked, prepared, planned);
+  planned.jobs = placed.jobs.all;
+  for (const std::size_t i : suites_with_cases(plan))
+    planned.suites.push_back(describe_suite(plan.suites[i]));
+  if (checked.seen) repeat_new_cases(checked, prepared);
+  describe_plan(plan, DevicePool(placed.devices.pool), prepared.setup.repeats, planned);
+  describe_subject(checked, prepared);
+  prepared.programs.emplace(planned.suites);
+  describe_narrowing(checked, prepared);
+  if (!placed.part) return;
+  planned.shard = placed.part->shard;
+  planned.rest = placed.part->rest;
+  planned.plan_digest = placed.part->digest;
+  planned.filters = placed.part->filters;
+  if (planned.rest) tell_rest(checked, *planned.rest, prepared);
+}
+
+}  // namespace proctor::runner

@@ -1,0 +1,22 @@
+// The cases of a run as they were found: by discovery, in a plan file, or as one command.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/core/events.h"
+#include "harness/plan/planner.h"
+#include "harness/request/run_request.h"
+
+namespace proctor::runner {
+
+struct FoundPlan {
+  PlanOutcome outcome;
+  Extent extent;
+  std::string source{};                  // the text of --plan (PlanFile::source)
+  std::optional<InputFile> plan_file{};  // of --plan
+  std::optional<PlannedRest> rest{};
+  RunRequest of_plan{};  // what the plan gives
+};
+
+}  // namespace proctor::runner

@@ -1,0 +1,106 @@
+#include "harness/runner/history_of_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/core/exit_code.h"
+#include "reports/history/questions.h"
+#include "reports/resolve/case_past.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_results.h"
+
+namespace proctor::runner {
+namespace {
+
+// A missing file, or one that nothing was added to yet.
+bool is_new(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return !error;
+  return std::filesystem::is_regular_file(file, error) && std::filesystem::file_size(file, error) == 0;
+}
+
+std::string name_of(const SeenRun& run) {
+  constexpr std::size_t kCommitDigits = 12;
+  const std::string commit = run.commit.substr(0, kCommitDigits);
+  return fmt::format("{}, {}{}", run.run_id, run.started, commit.empty() ? "" : ", commit " + commit);
+}
+
+// Of a run that is not green.
+Result<void> tell_stack(History& history, const ResolvedRun& run, const RunResults& results,
+                        EventSink& events) {
+  if (run.exit_code_so_far == kExitGreen && run.ending_signal == 0) return {};
+  const auto green = last_green_run(history, results, run.plan.hostname);
+  if (!green) return green.error();
+  if (!*green || (*green)->moved.empty()) return {};
+  events.on(Warning{WarningCode::kStackSinceGreen,
+                    fmt::format("the driver stack changed since this machine's last green run ({}): {}",
+                                name_of(**green), to_string((*green)->moved))});
+  return {};
+}
+
+// Of the cases that failed or were flaky.
+std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
+  std::vector<CasePast> pasts;
+  if (past.runs.empty()) return pasts;
+  for (std::size_t i = 0; i < results.cases.size(); ++i) {
+    const CaseResult& result = results.cases[i];
+    if (result.standing != Standing::kFailing && !result.flaky) continue;
+    pasts.push_back(case_past(result.id, i, past));
+  }
+  return pasts;
+}
+
+Result<void> tell_all(History& history, const ResolvedRun& run, EventSink& events) {
+  const RunResults results = results_of(run);
+  const auto past = past_of(history, results);
+  if (!past) return past.error();
+  for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
+  return tell_stack(history, run, results, events);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<History>> open_history(const std::string& file) {
+  if (file.empty() || is_new(file)) return std::shared_ptr<History>();
+  auto history = History::open_to_read(file, kHistoryWait);
+  if (!history) return history.error();
+  return std::make_shared<History>(*std::move(history));
+}
+
+void HistoryOfRun::tell_past(RunMemory& memory, Milliseconds wait, EventSink& events) {
+  if (file_.empty()) return;
+  if (records_) {
+    auto opened = History::open(file_, wait);
+    if (opened) {
+      to_record_ = *std::move(opened);
+    } else {
+      events.on(Warning{WarningCode::kHistory, "the run is not recorded: " + opened.error().message()});
+    }
+  }
+  if (is_new(file_)) return;
+  const auto tell = [&]() -> Result<void> {
+    if (to_record_) return tell_all(*to_record_, memory.resolve(), events);
+    auto opened = History::open_to_read(file_, wait);
+    return opened ? tell_all(*opened, memory.resolve(), events) : opened.error();
+  };
+  if (const auto told = tell(); !told)
+    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
+}
+
+Result<void> HistoryOfRun::record(const ResolvedRun& run, const std::string& journal_sha256) {
+  return to_record_ ? record_run(*to_record_, run, journal_sha256) : Result<void>();
+}
+
+Result<void> record_run(History& history, const ResolvedRun& run, const std::string& journal_sha256) {
+  return history.change([&]() -> Result<void> {
+    RunResults results = results_of(run);
+    results.place = "run " + results.run_id;
+    results.journal_sha256 = journal_sha256;
+    const auto added = history.add(results);
+    return added ? Result<void>() : added.error();
+  });
+}
+
+}  // namespace proctor::runner

@@ -1,0 +1,220 @@
+#include "harness/runner/prepared.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "harness/core/ci_service.h"
+#include "harness/core/replace_file.h"
+#include "harness/machine/hardware_evidence.h"
+#include "harness/machine/seen_devices.h"
+#include "harness/run/record/journal_seal.h"
+#include "harness/run/record/run_directory.h"
+#include "harness/runner/order_of_run.h"
+
+namespace proctor::runner {
+namespace {
+
+// ---- The directory and the record of the run ----
+
+Result<void> open_directory(const Checked& checked, Prepared& prepared) {
+  if (auto scratch = checked.machine->scratch(); !scratch) return scratch.error();
+  const int keep = prepared.placed.planned.request.reports.keep.value_or(kKeptRuns);
+  auto directory = create_run_directory(checked.request().reports.out, checked.run_id, keep);
+  if (!directory) return directory.error();
+  prepared.run_dir = *std::move(directory);
+  auto journal = Journal::open(prepared.run_dir + "/journal.jsonl");
+  if (!journal) return journal.error();
+  prepared.journal = *std::move(journal);
+  const auto& simulation = checked.machine->simulation();
+  if (!simulation || !simulation->topology.described()) return {};
+  // The machine of this run, whatever becomes of the file that described it.
+  return replace_file(prepared.run_dir + "/sim_topology.toml", simulation->topology.text);
+}
+
+std::vector<Warning> keep_journal_seal(const std::string& run_id, Prepared& prepared) {
+  auto file = JournalSealFile::create(prepared.run_dir, run_id);
+  if (!file)
+    return {{WarningCode::kJournalSeal,
+             "failed to " + file.error().what +
+                 "; after the run only the journal itself tells whether it was changed"}};
+  auto seal = std::make_shared<JournalSealFile>(*std::move(file));
+  prepared.journal->keep_seal([seal](const JournalSeal& written) { seal->keep(written); });
+  return {};
+}
+
+// Without a record the run goes on: only what it leaves when it is killed is then left to others.
+Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prepared) {
+  const auto containment = checked.machine->containment();
+  if (!containment) return containment.error();
+  const auto scratch = checked.machine->scratch();
+  if (!scratch) return scratch.error();
+  auto description =
+      describe_this_run(checked.run_id, prepared.run_dir, (*containment)->run_cgroup(), (*scratch)->paths());
+  if (checked.request().server.ready_regex)
+    description.parent_pid = 0;  // a server outlives the step that starts it
+  auto record = RunRecordFiles::write(description);
+  if (!record)
+    return std::vector<Warning>{{WarningCode::kRunRecord,
+                                 "failed to " + record.error().what +
+                                     "; if this runner is killed, the next run cannot sweep what it leaves"}};
+  prepared.record.emplace(*std::move(record));
+  return keep_journal_seal(checked.run_id, prepared);
+}
+
+// ---- What cases see, and how the run is set up ----
+
+Result<std::vector<Warning>> make_environments(const Checked& checked, Prepared& prepared) {
+  const auto& simulation = checked.machine->simulation();
+  FoundDevices& devices = prepared.placed.devices;
+  auto environments = checked.machine->environments(devices, prepared.placed.planned.extent,
+                                                    {.state = {},
+                                                     .log = prepared.run_dir + "/sim_faults.jsonl",
+                                                     .faults = simulation ? simulation->faults : ""});
+  if (!environments) return environments.error();
+  prepared.environments = *std::move(environments);
+  const auto containment = checked.machine->containment();
+  if (!containment) return containment.error();
+  SeenDevices seen =
+      see_devices(prepared.placed.planned.plan, devices, *prepared.environments, **containment);
+  devices.notes.insert(devices.notes.end(), seen.notes.begin(), seen.notes.end());
+  return std::move(seen.warnings);
+}
+
+std::optional<KnownVerdict> known_failure(const KnownFailures& list, const FoundDevices& devices,
+                                          const Suite& suite, const Case& test,
+                                          const std::vector<std::string>& ids, const Verdict& verdict) {
+  Surroundings where{.stack = {devices.stack.begin(), devices.stack.end()},
+                     .backend = std::string(to_string(suite.backend))};
+  for (const std::string& id : ids) {
+    if (const PoolDevice* entry = devices.find(id)) where.models.push_back(entry->device.name);
+  }
+  const KnownFailure* entry = list.match(test.id, where, today_utc());
+  const Verdict known = apply(entry, verdict);
+  if (std::string warning = unmet_prediction(entry, verdict, test.id, where); !warning.empty())
+    return KnownVerdict{.verdict = known, .warning = std::move(warning)};
+  if (known == verdict) return std::nullopt;
+  return KnownVerdict{.verdict = known, .source = entry->source, .at = entry->origin};
+}
+
+// None as well where the environment of the device cannot be made: then nobody can say how it is.
+std::optional<HealthRequest> health_request(const Checked& checked, Prepared& prepared,
+                                            const std::string& device) {
+  auto request = checked.machine->health_request(prepared.placed.devices, device, *prepared.environments,
+                                                 prepared.setup.care.reset);
+  return request ? *std::move(request) : std::nullopt;
+}
+
+// What keeps this run from a device that it had.
+std::string why_lost(const Placed& placed, const std::string& device) {
+  const PoolDevice* entry = placed.devices.find(device);
+  return placed.access && entry != nullptr ? placed.access->why_lost(entry->device.backend) : std::string();
+}
+
+void set_callbacks(const Checked& checked, Prepared& prepared) {
+  RunSetup& setup = prepared.setup;
+  setup.care.why_lost = [&](const std::string& device) { return why_lost(prepared.placed, device); };
+  setup.care.health = [&](const std::string& device) { return health_request(checked, prepared, device); };
+  setup.environment = [&](const Suite& suite, const auto& ids) {
+    return prepared.environments->of(suite, ids);
+  };
+  setup.known_failure = [&](const Suite& suite, const Case& test, const std::vector<std::string>& ids,
+                            const Verdict& verdict) {
+    return known_failure(checked.known_failures.list, prepared.placed.devices, suite, test, ids, verdict);
+  };
+}
+
+void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
+  const DeviceRequest& devices = request.devices;
+  setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
+  setup.care.telemetry = devices.telemetry.value_or(setup.care.telemetry);
+  setup.care.settle = devices.settle.value_or(setup.care.settle);
+  setup.care.prove = devices.prove.value_or(false);
+  setup.care.retest = devices.retest;
+  setup.care.reset = devices.reset == "sick";
+  setup.care.foreign = parse_foreign_policy(devices.foreign.value_or("")).value_or(ForeignPolicy::kWait);
+  const ScheduleRequest& schedule = request.schedule;
+  setup.stop.fail_fast = schedule.fail_fast.value_or(0);
+  setup.stop.breaker = schedule.breaker.value_or(setup.stop.breaker);
+  setup.stop.deadline = schedule.deadline;
+  const Repeats& repeats = checked.repeats;
+  setup.repeats.repeat = checked.executions;
+  setup.repeats.each_device = devices.each_device.value_or(false);
+  setup.repeats.until_fail = repeats.until_fail || repeats.exclusion;
+  setup.repeats.excludes_rate = repeats.exclusion.has_value();
+  if (repeats.turns.count() > 0) setup.repeats.turns = repeats.turns;
+  setup.attempts.inherit_stdio = checked.gives_terminal();
+  setup.attempts.debugger = checked.debugger;
+  setup.attempts.inherited = checked.request().caller.inherited;
+  setup.attempts.ready = checked.ready;
+}
+
+void adapt_to_command(const Checked& checked, RunSetup& setup) {
+  AttemptSetup& attempts = setup.attempts;
+  setup.starts_once = true;
+  attempts.pass_through = !attempts.inherit_stdio;
+  attempts.break_commands = in_github_actions() && !checked.request().terminal.workflow_commands;
+  if (!attempts.ready) return;
+  // A server is started in the background: it outlives the step of a workflow that started it.
+  setup.stop.watch_parent = false;
+  // Nobody may take the file of a run that was killed for this one's.
+  if (!attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
+}
+
+Result<void> set_up(const Checked& checked, Prepared& prepared) {
+  Placed& placed = prepared.placed;
+  const auto containment = checked.machine->containment();
+  if (!containment) return containment.error();
+  const auto scratch = checked.machine->scratch();
+  if (!scratch) return scratch.error();
+  auto monitor = checked.machine->monitor(placed.devices);
+  if (!monitor) return monitor.error();
+  RunSetup& setup = prepared.setup;
+  setup.plan = &placed.planned.plan;
+  setup.run_id = checked.run_id;
+  setup.containment = *containment;
+  setup.scratch = *scratch;
+  setup.devices = &placed.devices;
+  setup.leases = placed.leases;
+  apply_request(checked, placed.planned.request, setup);
+  setup.repeats.pins = placed.pins;
+  setup.repeats.order = prepared.order;
+  setup.care.monitor = *std::move(monitor);
+  setup.attempts.run_dir = prepared.run_dir;
+  setup.attempts.own_program = checked.machine->installation().program();
+  setup.attempts.evidence_environment = to_list(checked.machine->caller());
+  set_callbacks(checked, prepared);
+  const Environment& caller = checked.machine->caller();
+  const auto ci = caller.find("CI");
+  setup.stop.watch_parent = ci != caller.end() && ci->second == "true";
+  // Of this machine's kernel and no other's, wherever `stack_root` has the driver stack's files.
+  setup.extras.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
+  return {};
+}
+
+void add(const std::vector<Warning>& more, Prepared& prepared) {
+  std::vector<Warning>& warnings = prepared.placed.planned.warnings;
+  warnings.insert(warnings.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed) {
+  RunStack stack(placed.planned.request.reports.stack_root);
+  auto prepared = std::make_unique<Prepared>(
+      Prepared{.placed = std::move(placed), .run_dir = {}, .stack = std::move(stack)});
+  // Before this run is the last one.
+  prepared->order = order_of_run(checked, prepared->placed);
+  if (auto opened = open_directory(checked, *prepared); !opened) return opened.error();
+  const auto recorded = write_record(checked, *prepared);
+  if (!recorded) return recorded.error();
+  add(*recorded, *prepared);
+  const auto seen = make_environments(checked, *prepared);
+  if (!seen) return seen.error();
+  add(*seen, *prepared);
+  if (auto set = set_up(checked, *prepared); !set) return set.error();
+  if (checked.request().command == kForExec) adapt_to_command(checked, prepared->setup);
+  return prepared;
+}
+
+}  // namespace proctor::runner

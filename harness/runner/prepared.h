@@ -1,0 +1,34 @@
+// The fifth step of a run: everything in which it can run. The parts refer to each other, so it stays where it was
+// made.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/machine/case_environment.h"
+#include "harness/run/record/journal.h"
+#include "harness/run/record/program_digests.h"
+#include "harness/run/record/run_record.h"
+#include "harness/run/schedule/run_setup.h"
+#include "harness/runner/placed.h"
+#include "harness/stack/run_stack.h"
+
+namespace proctor::runner {
+
+struct Prepared {
+  Placed placed;
+  std::string run_dir;
+  RunStack stack;
+  OrderSetup order{};
+  std::optional<CaseEnvironments> environments{};
+  std::optional<ProgramDigests> programs{};
+  std::unique_ptr<Journal> journal{};
+  std::optional<RunRecordFiles> record{};
+  RunSetup setup{};
+  RunPlanned planned{};  // the first record
+};
+
+Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed);
+
+}  // namespace proctor::runner

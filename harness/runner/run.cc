@@ -1,0 +1,121 @@
+#include "harness/runner/run.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "harness/core/replace_file.h"
+#include "harness/run/record/joined_run.h"
+#include "harness/run/record/run_directory.h"
+#include "harness/runner/acceptance_plan.h"
+#include "harness/runner/finish_run.h"
+#include "harness/runner/planned.h"
+#include "reports/formats/junit.h"
+
+namespace proctor {
+namespace {
+
+using namespace runner;
+
+// The file of --junit is red from the first moment on: one of an earlier run is never taken for this one's.
+Result<void> forget_old_report(const RunRequest& request) {
+  const std::string& junit = request.reports.junit;
+  if (junit.empty()) return {};
+  if (auto usable = check_output_file("--junit", junit); !usable) return usable;
+  if (auto free = check_no_other_run("--junit", junit, request.reports.out); !free) return free;
+  std::error_code unknown;
+  const auto there = std::filesystem::status(junit, unknown);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return Error::refused("--junit " + junit + " is not a regular file");
+  return replace_file(junit, junit_without_run("The run has not come to its end."));
+}
+
+// Sets the directory of the run: that of --out, or of a part of a run that is joined.
+Result<void> set_directory(RunRequest& request, const std::string& run_id) {
+  ReportRequest& reports = request.reports;
+  if (reports.join.empty()) return {};
+  std::error_code error;
+  if (std::filesystem::exists(reports.join, error) && !std::filesystem::is_directory(reports.join, error))
+    return Error::refused("--join " + reports.join + " is not a directory");
+  const auto open = find_joined_run(reports.join, parent_of_this_process());
+  reports.is_part = open && !is_closed(*open);
+  if (!reports.is_part) {
+    reports.out = reports.join + "/" + run_id;
+    return {};
+  }
+  const auto part = new_part(*open);
+  if (!part) return part.error();
+  reports.out = part->string();
+  request.machine.known_containment = known_containment_of(*open);
+  return {};
+}
+
+// Writes into the reports why there is no run.
+void leave_why(const RunRequest& request, const Error& error) {
+  const ReportRequest& reports = request.reports;
+  // A part that was refused has no journal, and the reports of the whole say why.
+  if (!reports.join.empty() && !reports.out.empty()) leave_refusal(reports.out, error);
+  if (reports.junit.empty()) return;
+  const std::string why = "The run was refused: " + error.message() + ". " + error.hint;
+  static_cast<void>(
+      replace_file(reports.junit, junit_without_run(why)));  // else it stays red without a reason
+}
+
+// The places of the reports are those of the request, and of the keys once they are read.
+Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id) {
+  if (auto set = set_directory(request, run_id); !set) return set.error();
+  auto asked = ask(request);
+  if (!asked || !request.reports.junit.empty()) return asked;
+  if (auto forgotten = forget_old_report(asked->request); !forgotten) return forgotten.error();
+  request.reports.junit = asked->request.reports.junit;
+  return asked;
+}
+
+Result<RunResult> take_steps(RunRequest& request, const std::string& run_id, Machine& machine,
+                             RunDisplay& display) {
+  auto asked = ask_with_places(request, run_id);
+  if (!asked) return asked.error();
+  const auto checked = check(*std::move(asked), run_id, machine);
+  if (!checked) return checked.error();
+  auto planned = plan_run(*checked, display);
+  if (!planned) return planned.error();
+  auto placed = place(*checked, *std::move(planned));
+  if (!placed) return placed.error();
+  auto prepared = prepare(*checked, *std::move(placed));
+  if (!prepared) return prepared.error();
+  return finish_run(*checked, **prepared, display);
+}
+
+RunRequest settled(const RunRequest& request) {
+  return request.command == kForAccept ? with_level(request) : request;
+}
+
+}  // namespace
+
+Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display) {
+  RunRequest asked = settled(request);
+  // A file that is not this run's stays as it is.
+  if (auto forgotten = forget_old_report(asked); !forgotten) return forgotten.error();
+  auto result = take_steps(asked, new_run_id(), machine, display);
+  if (!result) leave_why(asked, result.error());
+  return result;
+}
+
+Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisplay& display) {
+  auto asked = ask(settled(request));
+  if (!asked) return asked.error();
+  asked->request.plan.dry_run = asked->typed.plan.dry_run = true;
+  const auto checked = check(*std::move(asked), new_run_id(), machine);
+  if (!checked) return checked.error();
+  auto planned = plan_run(*checked, display);
+  if (!planned) return planned.error();
+  if (auto part = take_part(*checked, *planned); !part) return part.error();
+  return planned;
+}
+
+void refuse_run(RunRequest request, const Error& error) {
+  const std::string run_id = new_run_id();
+  if (!forget_old_report(request) || !set_directory(request, run_id)) return;
+  leave_why(request, error);
+}
+
+}  // namespace proctor

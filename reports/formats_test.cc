@@ -222,7 +222,7 @@ TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
 // A case that fails on one of two devices only, and an older one that fails on both.
 ResolvedRun each_device_model() {
   RunPlanned plan = plan_of({planned("s/bad"), planned("s/both")});
-  plan.each_device = true;
+  plan.rules.each_device = true;
   plan.devices = {{"xpu-sim:0", "xpu", "Simulated GPU 100"}, {"xpu-sim:1", "xpu", "Simulated GPU 100"}};
   std::vector<Event> events = {plan};
   for (int repeat = 1; repeat <= 20; ++repeat) {

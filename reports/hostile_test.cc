@@ -53,8 +53,8 @@ class Generator {
     plan.stack.emplace_back(text(), text());
     plan.subject.commit.value = text();
     plan.subject.repository.value = text();
-    plan.strict = chance(5);
-    plan.min_executed = number(0, 3);
+    plan.rules.strict = chance(5);
+    plan.rules.min_executed = number(0, 3);
     events.front() = std::move(plan);
     if (chance(3)) events.push_back(Warning{WarningWord::in_text(text()), text()});
     if (chance(2)) events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});

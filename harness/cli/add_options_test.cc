@@ -42,10 +42,10 @@ TEST_F(AddOptions, ValuesOfEachTypeAreTyped) {
   EXPECT_EQ(request.schedule.jobs, 3);
   EXPECT_TRUE(request.console.verbose);
   EXPECT_EQ(request.schedule.deadline, Milliseconds(120'000));
-  EXPECT_EQ(request.verdicts.fail_on_skip, "*");
+  EXPECT_EQ(request.rules.fail_on_skip, "*");
   EXPECT_EQ(request.schedule.fail_fast, 1);
   EXPECT_EQ(parse({"--fail-fast=5"}).request.schedule.fail_fast, 5);
-  EXPECT_EQ(parse({"--fail-on-skip=needs*"}).request.verdicts.fail_on_skip, "needs*");
+  EXPECT_EQ(parse({"--fail-on-skip=needs*"}).request.rules.fail_on_skip, "needs*");
 }
 
 TEST_F(AddOptions, BadValuesAreRefused) {

@@ -51,6 +51,7 @@ ExecDisplay::ExecDisplay() : output_(STDERR_FILENO) {}
 
 void ExecDisplay::start(const RunStart& run) {
   run_dir_ = run.run_dir;
+  output_.hurry_when([&control = run.control] { return control.late_stop().has_value(); });
   if (run.gives_terminal && in_github_actions() && !run.planned.request.terminal.workflow_commands)
     pause_.emplace();
 }

@@ -2,17 +2,20 @@
 #include "harness/runner/run.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "harness/cli/caller_signals.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_display.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/run/record/joined_run.h"
-#include "harness/run/schedule/signals.h"
 
 namespace proctor::cli {
 namespace {
@@ -60,6 +63,27 @@ int resume(const RunRequest& typed, const CLI::App& command, const AfterDashes& 
   return resume_run(typed.plan.resume, *words);
 }
 
+// ---- Signals ----
+
+bool is_ci() {
+  const char* ci = std::getenv("CI");
+  return ci != nullptr && std::string_view(ci) == "true";
+}
+
+// The signals of this process are requests to the run. One that comes too late for it ends this process.
+Result<RunResult> run_with_signals(RunRequest& request, Machine& machine, RunDisplay& display) {
+  const auto control = RunControl::open(stop_here);
+  if (!control) return control.error();
+  std::optional<CallerSignals> signals(std::in_place, **control);
+  // A server is started in the background: it outlives the step of a workflow that started it.
+  const bool watches = is_ci() && !request.server.ready_regex;
+  request.caller.is_parent_unwatched = watches && !signals->watch_parent();
+  auto result = run(request, machine, display, **control);
+  signals.reset();
+  if (const auto late = (*control)->late_stop()) die_by_signal(*late);
+  return result;
+}
+
 }  // namespace
 
 int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay& display) {
@@ -77,7 +101,7 @@ int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay&
     const auto planned = plan_run(request, machine, display);
     return planned ? print_plan(*planned) : refuse(planned.error());
   }
-  const auto result = run(request, machine, display);
+  const auto result = run_with_signals(request, machine, display);
   if (!result) return refuse(result.error());
   if (result->not_recorded) warn_not_recorded(*result->not_recorded);
   if (result->signal != 0) die_by_signal(result->signal);

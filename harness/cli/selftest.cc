@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/cli/caller_signals.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
@@ -21,7 +22,6 @@
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
 #include "harness/run/schedule/planned.h"
-#include "harness/run/schedule/signals.h"
 #include "harness/selftest/report.h"
 #include "harness/selftest/row_runner.h"
 
@@ -36,6 +36,7 @@ const std::vector<std::string> kArguments = {"size", "seed"};
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:5" : "xpu:4x2"; }
 
 struct SelftestOptions {
+  std::string backend = "xpu";
   MachineOptions machine;
   PlanOptions plan;
   std::vector<std::string> suite_arguments{};
@@ -90,10 +91,11 @@ Result<void> SelftestCommand::check() {
                                        options_.plan.provider);
       !read)
     return read;
-  const std::string& backend = options_.plan.selection.backend;
+  const std::string& backend = options_.backend;
   if (backend != "xpu" && backend != "cuda") {
     return Error::refused("--backend must be xpu or cuda for the self-test (got " + backend + ")");
   }
+  options_.plan.selection.backend = backend;
   if (options_.machine.sim.empty()) options_.machine.sim = default_topology(backend);
   narrowed_ = !options_.plan.selection.suites.empty();
   // A configuration in this directory would otherwise put its suites in the place of ours.
@@ -142,7 +144,7 @@ Result<void> SelftestCommand::prepare() {
   plan_ = std::move(outcome->plan);
   // Foreign suites list no faults.
   std::erase_if(plan_.cases, [&](const Case& test) { return !plan_.suites[test.suite].kind->ours(); });
-  auto matrix = make_matrix(plan_, fault_catalogue(options_.plan.selection.backend), options_.matrix);
+  auto matrix = make_matrix(plan_, fault_catalogue(options_.backend), options_.matrix);
   if (!matrix) return matrix.error();
   matrix_ = std::move(*matrix);
   // Only some suites were looked at: faults that others list are not theirs to catch.
@@ -151,8 +153,7 @@ Result<void> SelftestCommand::prepare() {
   auto devices = machine_->devices(backends_of(plan_));
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
-  if (const auto lacks = devices_.unusable.find(options_.plan.selection.backend);
-      lacks != devices_.unusable.end()) {
+  if (const auto lacks = devices_.unusable.find(options_.backend); lacks != devices_.unusable.end()) {
     return Error{ErrorKind::kSystem, "use the simulator: " + lacks->second, {}, 0};
   }
   if (devices_.pool.empty()) {
@@ -191,7 +192,7 @@ Result<void> SelftestCommand::set_up_directory() {
   if (!record) return record.error();
   record_.emplace(std::move(*record));
   info_.started = utc_now();
-  info_.backend = options_.plan.selection.backend;
+  info_.backend = options_.backend;
   info_.topology = machine_->simulation()->topology.name;
   info_.mode = options_.matrix.full ? "full" : "quick";
   return {};
@@ -280,9 +281,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
                          "Check that every built-in test fails under the faults that it must detect")
           ->group("");
   auto options = std::make_shared<SelftestOptions>();
-  options->plan.selection.backend = "xpu";
-  command
-      ->add_option("--backend", options->plan.selection.backend, "Backend to simulate: xpu (default) or cuda")
+  command->add_option("--backend", options->backend, "Backend to simulate: xpu (default) or cuda")
       ->type_name("BACKEND");
   command->add_option("--suite", options->plan.selection.suites, "Check only this suite; repeatable")
       ->type_name("SUITE")

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "harness/cli/caller_signals.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
@@ -27,7 +28,6 @@
 #include "harness/plan/plan_file.h"
 #include "harness/plan/shard.h"
 #include "harness/run/record/run_directory.h"
-#include "harness/run/schedule/signals.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

@@ -50,7 +50,7 @@ class RandomRun {
                     {std::string(kSecond), "xpu", "Card", false}};
     plan.flaky_passes = dice(2) == 0;
     plan.flaky_budget = 5;
-    plan.each_device = dice(8) == 0;
+    plan.rules.each_device = dice(8) == 0;
     events = {plan};
     const std::size_t cases = 1 + dice(40);
     const std::size_t stops_at = dice(4) == 0 ? dice(cases) : cases;

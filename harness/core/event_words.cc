@@ -35,6 +35,7 @@ constexpr auto kWarnings = std::to_array<Spelled<WarningCode>>({
     {WarningCode::kDrain, "drain"},
     {WarningCode::kDuplicateCase, "duplicate_case"},
     {WarningCode::kEvidence, "evidence"},
+    {WarningCode::kExcludeUnused, "exclude_unused"},
     {WarningCode::kFrozen, "frozen"},
     {WarningCode::kGtestListener, "gtest_listener"},
     {WarningCode::kGuardLost, "guard_lost"},

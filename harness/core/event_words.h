@@ -33,6 +33,7 @@ enum class WarningCode {
   kDrain,
   kDuplicateCase,
   kEvidence,
+  kExcludeUnused,
   kFrozen,
   kGtestListener,
   kGuardLost,

@@ -37,6 +37,7 @@
 #include "harness/core/failure_rate.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
+#include "harness/core/run_rules.h"
 #include "harness/core/stop_cause.h"
 
 namespace proctor {
@@ -208,20 +209,15 @@ struct RunPlanned {
   ContainmentInfo containment;
   std::optional<SimInfo> sim;
   int jobs = 1;
-  int min_executed = 0;
-  std::string
-      fail_on_skip{};  // --fail-on-skip: glob over the reasons of skips that make the run incomplete; "" = none
-  bool strict = false;                      // warn counts as fail
+  RunRules rules{};
   bool exec = false;                        // `proctor exec`: the exit code is the command's own
   std::vector<std::string> vendors_here{};  // of whose devices this machine has some to give: "cuda"
   std::string no_device_for;                // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
-  bool each_device = false;              // every case runs on every device
   std::int64_t stress_ms = 0;            // --repeat 2h: cases repeat in turns for this time; 0: they do not
   std::optional<Exclusion> exclusion{};  // --repeat 99%:1%: what PlannedCase::repeat good executions exclude
   bool flaky_passes = false;             // if false, a flaky case is as red as a failed one
-  bool allow_no_device = false;          // --allow-no-device: that there is none leaves the run complete
   int flaky_budget = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;

@@ -101,11 +101,11 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
   io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("rest", r.rest),
       io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
-  io("min_executed", r.min_executed), io("fail_on_skip", r.fail_on_skip), io("strict", r.strict);
+  for_each_rule([&io](const RunRule& rule, auto& value) { io(rule.member, value); }, r.rules);
   io("exec", r.exec), io("vendors_here", r.vendors_here), io("no_device_for", r.no_device_for),
       io("no_device_by", r.no_device_by);
-  io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
-  io("allow_no_device", r.allow_no_device), io("stress_ms", r.stress_ms), io("exclusion", r.exclusion);
+  io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
+  io("stress_ms", r.stress_ms), io("exclusion", r.exclusion);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);

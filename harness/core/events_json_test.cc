@@ -29,15 +29,15 @@ RunPlanned full_plan() {
   plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}, "landlock"};
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.jobs = 3;
-  plan.min_executed = 2;
-  plan.fail_on_skip = "*CUDA";
+  plan.rules.min_executed = 2;
+  plan.rules.fail_on_skip = "*CUDA";
   plan.vendors_here = {"cuda"};
-  plan.strict = true;
+  plan.rules.strict = true;
   plan.exec = true;
-  plan.each_device = true;
+  plan.rules.each_device = true;
   plan.flaky_passes = true;
   plan.flaky_budget = 5;
-  plan.allow_no_device = true;
+  plan.rules.allow_no_device = true;
   plan.no_device_for = "cuda";
   plan.no_device_by = "CUDA_VISIBLE_DEVICES";
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true, "uuid", "0000:03:00.0", "8086:e211", "9.0"}};
@@ -185,9 +185,11 @@ PROCTOR_COUNT_FIELDS(NarrowingVariable, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Narrowed, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(InputFile, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Exclusion, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 38, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31, f32, f33, f34,
-                     f35, f36, f37, f38)
+PROCTOR_COUNT_FIELDS(RunRules, 5, f1, f2, f3, f4, f5)
+// The rules are members of the plan in JSON.
+PROCTOR_COUNT_FIELDS(RunPlanned, 33 + field_count(RunRules{}), f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11,
+                     f12, f13, f14, f15, f16, f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29,
+                     f30, f31, f32, f33, f34)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 8, f1, f2, f3, f4, f5, f6, f7, f8)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -317,8 +319,8 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_FALSE(plan.fingerprint.at(0).absent);
   EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
   EXPECT_EQ(plan.containment.signals, "landlock");
-  EXPECT_TRUE(plan.strict);
-  EXPECT_TRUE(plan.each_device);
+  EXPECT_TRUE(plan.rules.strict);
+  EXPECT_TRUE(plan.rules.each_device);
   EXPECT_TRUE(plan.flaky_passes);
   EXPECT_EQ(plan.flaky_budget, 5);
   EXPECT_TRUE(plan.exec);

@@ -37,7 +37,7 @@ FACT_ROW = '    {WarningCode::kToy, "toy"},\n'
 TOYS = {
     "an option": [
         Edit("harness/request/run_request.h", r"^struct VerdictRequest \{\n", "  std::optional<bool> toy{};\n"),
-        Edit("harness/request/options.cc", r"^Rows verdict_rows\(\) \{\n  return \{\n", OPTION_ROW),
+        Edit("harness/request/options.cc", r"^Rows report_rows\(\) \{\n  return \{\n", OPTION_ROW),
         Edit("harness/plan/defaults.toml", r"^\[run\]\n", KEY_COMMENT),
         Edit("harness/runner/planned.cc", r"^  const auto known = known_failure_warnings\(.*\n",
              "  if (planned.request.verdicts.toy.value_or(false))\n"

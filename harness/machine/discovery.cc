@@ -24,6 +24,7 @@
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"
+#include "harness/plan/suite_options.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {
@@ -283,14 +284,6 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
       "Run `proctor run collectives`.");
 }
 
-// Suites that turn out to use no device ignore it, but not all of them.
-Result<void> check_mem_cap(const std::string& mem_cap, const Plan& plan) {
-  const auto uses_devices = [](const Suite& suite) { return suite.backend != Backend::kNone; };
-  if (mem_cap.empty() || std::ranges::any_of(plan.suites, uses_devices)) return {};
-  return Error::refused("--mem-cap " + mem_cap + " has no effect: no selected suite has a backend",
-                        "Add --backend cuda or --backend xpu.");
-}
-
 // Each selected case has to have the point: a case that would be tried with all of its points instead would say more
 // than was asked, and one with none of them less.
 Result<void> check_point(const std::string& point, const Plan& plan) {
@@ -317,7 +310,7 @@ void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSu
 
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
   auto builtins = machine.installation().builtin_suites();
-  if (machine.simulation() && options.selection.backend.empty()) {
+  if (machine.simulation() && !options.selection.backend) {
     leave_out_not_simulated(*machine.simulation(), builtins);
   }
   auto files = options.files ? Result<ConfigFiles>(*options.files) : read_config_files(options.config);
@@ -364,7 +357,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
     return error;
   }
   if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
-  if (auto used = check_mem_cap(options.selection.mem_cap, outcome->plan); !used) return used.error();
+  if (auto used = check_suite_options(options.selection, outcome->plan.suites); !used) return used.error();
   if (auto fits = check_point(options.extent.point, outcome->plan); !fits) return fits.error();
   if (!options.keep_listings) return outcome;
   if (auto kept = known.write(options.listings); !kept) return kept.error();

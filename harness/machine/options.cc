@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -24,20 +22,16 @@ void add_as_in_run(CLI::App& command, const char* name, std::string& place) {
 CLI::Validator one_of(std::vector<std::string> choices) {
   const std::string known = fmt::format("{{{}}}", fmt::join(choices, ","));  // what completion reads
   const auto check = [choices = std::move(choices)](const std::string& text) -> std::string {
-    if (std::ranges::find(choices, text) != choices.end()) return {};
-    return fmt::format("must be {} or {} (got `{}`)", fmt::join(choices.begin(), choices.end() - 1, ", "),
-                       choices.back(), text);
+    const auto checked = check_choice(text, choices);
+    return checked ? "" : checked.error().what;
   };
   return {check, known};
 }
 
 CLI::Validator from_to(int least, int most) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    int number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most)
-      return {};
-    return fmt::format("must be a whole number from {} to {} (got `{}`)", least, most, text);
+    const auto number = whole_number(text, least, most);
+    return number ? "" : number.error().what;
   };
   return {check, ""};
 }

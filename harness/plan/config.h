@@ -9,23 +9,12 @@
 #include "harness/core/events.h"
 #include "harness/plan/concurrency_groups.h"
 #include "harness/plan/kinds/proctor.h"
+#include "harness/plan/limit_settings.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/written_off.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {
-
-// The limits that one table sets. A limit that it does not set is nullopt.
-struct Limits {
-  std::optional<std::optional<Milliseconds>> timeout;  // "off" sets it to an empty optional; so of these:
-  std::optional<std::optional<Milliseconds>> stall;
-  std::optional<std::optional<Milliseconds>> startup{};
-  std::optional<std::optional<Milliseconds>> shutdown{};
-  std::optional<Milliseconds> grace;
-  std::optional<int> retries;
-  std::optional<bool> leaks_fail;
-  std::optional<std::string> group{};  // of Config::groups; "": none
-};
 
 // The table [defaults] of one file, with its tables [defaults.KIND].
 struct DefaultsLayer {

@@ -31,15 +31,7 @@ struct Profile {
 std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,
                                 std::map<std::string, Profile>& profiles);
 
-// Why a suite, or --env, cannot set the variable; none if it can.
-std::optional<Error> variable_problem(const std::string& name, const std::string& value);
-
 bool is_suite_name(std::string_view name);
-
-// --mem-cap, for a suite with a backend. "" changes nothing.
-Result<void> read_mem_cap_option(const std::string& typed, Suite& suite);
-// --timeout, --grace, --stall, --retries, --leaks.
-std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
 
 // The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override",
 // "skip", "group" or "profile".

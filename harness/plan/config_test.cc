@@ -224,16 +224,16 @@ TEST_F(ConfigTest, KeysOfOptionsAreRead) {
   EXPECT_EQ(own->run.reports.junit, scratch_.path() + "/out/junit.xml");
   EXPECT_EQ(own->run.schedule.deadline, 1h);
   EXPECT_EQ(own->run.schedule.fail_fast, 1);
-  EXPECT_EQ(own->run.verdicts.strict, true);
-  EXPECT_EQ(own->run.verdicts.min_executed, 5);
-  EXPECT_EQ(own->run.verdicts.fail_on_skip, "needs*");
+  EXPECT_EQ(own->run.rules.strict, true);
+  EXPECT_EQ(own->run.rules.min_executed, 5);
+  EXPECT_EQ(own->run.rules.fail_on_skip, "needs*");
   EXPECT_EQ(own->run.schedule.repeat, "25");
   EXPECT_EQ(own->run.devices.lease_wait, 5min);
   EXPECT_EQ(own->run.machine.containment, ">=cgroup");
   EXPECT_EQ(own->run.console.show_output, "all");
   EXPECT_EQ(own->run.console.durations, 3);
   EXPECT_EQ(own->run.console.colour, "never");
-  EXPECT_EQ(own->run.devices.each_device, true);
+  EXPECT_EQ(own->run.rules.each_device, true);
   EXPECT_EQ(load("[run]\nfail_fast = 7\n")->run.schedule.fail_fast, 7);
   EXPECT_EQ(load("[run]\nfail_fast = false\n")->run.schedule.fail_fast, 0);
 }
@@ -243,12 +243,12 @@ TEST_F(ConfigTest, AProfileHasKeysOfTheRun) {
   const auto plain = load(text);
   ASSERT_TRUE(plain) << plain.error().what;
   EXPECT_EQ(plain->run.schedule.jobs, 3);
-  EXPECT_FALSE(plain->run.verdicts.strict);
+  EXPECT_FALSE(plain->run.rules.strict);
   const auto ci = load(text, "", {}, "ci");
   ASSERT_TRUE(ci) << ci.error().what;
   EXPECT_EQ(ci->run.schedule.jobs, 1);
   EXPECT_EQ(ci->run.schedule.deadline, 1h);
-  EXPECT_EQ(ci->run.verdicts.strict, true);
+  EXPECT_EQ(ci->run.rules.strict, true);
 }
 
 TEST_F(ConfigTest, BadKeysOfOptionsNameFileLineValueAndWhatIsAllowed) {

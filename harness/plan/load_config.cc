@@ -13,6 +13,7 @@
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/plan/config_tables.h"
+#include "harness/plan/suite_options.h"
 #include "harness/request/merge.h"
 
 namespace proctor {
@@ -216,18 +217,7 @@ class Loader {
           fmt::format("{} needs {} devices, but its backend is \"none\"", where, suite.devices),
           "Write backend = \"cuda\", \"xpu\" or \"auto\".");
     }
-    if (config.built_in && suite.backend != Backend::kXpu)
-      suite.hierarchy.clear();  // it is that of the other backend
-    if (!suite.hierarchy.empty() && suite.backend != Backend::kXpu) {
-      return Error::refused(
-          fmt::format("{} has a `hierarchy`, but its backend is \"{}\"", where, to_string(suite.backend)),
-          "Write backend = \"xpu\": only Level Zero has a hierarchy.");
-    }
-    if (config.built_in && suite.backend == Backend::kNone) suite.mem_cap = 0;  // it is that of the others
-    if (suite.mem_cap != 0 && suite.backend == Backend::kNone) {
-      return Error::refused(fmt::format("{} has a `mem_cap`, but its backend is \"none\"", where),
-                            "Write backend = \"cuda\", \"xpu\" or \"auto\".");
-    }
+    if (auto settled = settle_unused_settings(where, config); !settled) return settled.error();
     return finish_environment(suite);
   }
 
@@ -244,17 +234,6 @@ class Loader {
   Config config_;
   std::map<std::string, Profile> profiles_;
 };
-
-void overlay(const Limits& limits, CasePolicy& policy) {
-  if (limits.timeout) policy.timeout = *limits.timeout;
-  if (limits.grace) policy.grace = *limits.grace;
-  if (limits.stall) policy.stall = *limits.stall;
-  if (limits.startup) policy.startup = *limits.startup;
-  if (limits.shutdown) policy.shutdown = *limits.shutdown;
-  if (limits.retries) policy.retries = *limits.retries;
-  if (limits.leaks_fail) policy.leaks_fail = *limits.leaks_fail;
-  if (limits.group) policy.concurrency_group = *limits.group;
-}
 
 }  // namespace
 

@@ -2,48 +2,27 @@
 
 #include <fmt/format.h>
 
-#include "harness/plan/config_tables.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/select.h"
+#include "harness/plan/suite_options.h"
 
 namespace proctor {
 namespace {
 
-// What is typed of its devices.
-Result<void> write_devices(const SelectionOptions& options, Suite& suite) {
+// What is typed of the suite.
+Result<void> write_typed(const SelectionOptions& options, Suite& suite) {
   if (options.backend == "all") {
     return Error::refused("--backend all cannot be combined with one command", "Use cuda, xpu or none.");
   }
   const auto backend = parse_backend_option(options.backend);
   if (!backend) return backend.error();
-  if (options.gpus && *options.gpus < 0)
-    return Error::refused(fmt::format("--gpus must not be negative (got {})", *options.gpus));
   suite.backend = backend->value_or(Backend::kNone);
   suite.devices_by = *backend ? DevicesBy::kWritten : DevicesBy::kAuto;
-  const int without_number = !*backend ? -1 : **backend == Backend::kNone ? 0 : 1;
-  suite.devices = options.gpus.value_or(without_number);
-  if (*backend && suite.devices > 0 && suite.backend == Backend::kNone) {
+  suite.devices = !*backend ? -1 : **backend == Backend::kNone ? 0 : 1;
+  if (auto applied = apply_suite_options(options, suite); !applied) return applied;
+  if (*backend && suite.devices > 0 && suite.backend == Backend::kNone)
     return Error::refused(fmt::format("--gpus {} cannot be combined with --backend none", suite.devices));
-  }
-  suite.hierarchy = options.hierarchy;
-  if (!options.mask.empty()) suite.mask = options.mask;
-  return read_mem_cap_option(options.mem_cap, suite);
-}
-
-Result<void> check_devices(const SelectionOptions& options, const Suite& suite) {
-  if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
-    return Error::refused(
-        fmt::format("--hierarchy {} requires a command that uses an xpu device", options.hierarchy));
-  if (!options.mask.empty() && suite.devices == 0)
-    return Error::refused(fmt::format("--mask {} requires a command that uses a device", options.mask),
-                          "Add --gpus 1.");
-  if (options.mask == "uuid" && suite.backend == Backend::kXpu)
-    return Error::refused("--mask uuid has no effect on an xpu device: ZE_AFFINITY_MASK has only numbers");
-  if (!options.mem_cap.empty() && suite.devices == 0) {
-    return Error::refused(fmt::format("--mem-cap {} requires a command that uses a device", options.mem_cap),
-                          "Add --gpus 1.");
-  }
   return {};
 }
 
@@ -62,11 +41,10 @@ Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choo
   suite.command = chosen.command;
   suite.directory = options.directory;
   suite.process = "suite";
-  suite.host_pids = chosen.host_pids;
   suite.origin = kCommandLineOrigin;
-  if (auto written = write_devices(chosen, suite); !written) return written.error();
+  if (auto written = write_typed(chosen, suite); !written) return written.error();
   if (auto chosen = choose_devices(suite); !chosen) return chosen.error();
-  if (auto checked = check_devices(chosen, suite); !checked) return checked.error();
+  if (auto checked = check_suite_options(chosen, suite); !checked) return checked.error();
   suite.policy = resolve_policy(*defaults, SuiteConfig{}, suite.kind, "");
   if (options.is_server && !options.limits.stall) suite.policy.stall.reset();
   Case test = whole_command(suite);

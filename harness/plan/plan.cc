@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "harness/core/digest.h"
-#include "harness/core/memory_size.h"
 #include "harness/core/text.h"
+#include "harness/plan/suite_settings.h"
 
 namespace proctor {
 
@@ -35,8 +35,10 @@ std::vector<std::string> filters_of(const Plan& plan) {
     if (!is_used) continue;
     for (const auto& [name, value] : plan.suites[i].filters)
       filters.push_back(clean_text(plan.suites[i].name + " " + name + "=" + value));  // as the journal has it
-    if (const std::uint64_t cap = plan.suites[i].mem_cap; cap != 0)  // it decides which checks have enough
-      filters.push_back(plan.suites[i].name + " --mem-cap=" + format_memory_size(cap));
+    for (const SuiteSetting& setting : suite_settings()) {
+      const std::string words = setting.in_digest == nullptr ? "" : setting.in_digest(plan.suites[i]);
+      if (!words.empty()) filters.push_back(plan.suites[i].name + " " + words);
+    }
   }
   return filters;
 }

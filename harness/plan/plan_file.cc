@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <variant>
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
 #include "harness/core/named_file.h"
-#include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
+#include "harness/plan/limit_settings.h"
 #include "harness/plan/shard.h"
+#include "harness/plan/suite_settings.h"
 #include "harness/plan/written_off.h"
 #include "harness/request/option.h"
 
@@ -76,104 +79,117 @@ void for_each_string(Json& json, const Change& change) {
   for (Json& entry : json) for_each_string(entry, change);
 }
 
+// ---- Suites and limits, as their rows have them ----
+
+// A word of a closed set; an unknown one is as bad as a missing member.
+void require_known(bool is_known, const std::string& word) {
+  if (!is_known) throw std::invalid_argument("unknown word `" + word + "`");
+}
+
+template <typename T>
+Json member_json(const T& value) {
+  return value;
+}
+Json member_json(const Kind* kind) { return kind->name(); }
+Json member_json(Backend backend) { return to_string(backend); }
+
+template <typename T>
+void read_member(const Json& json, T& value) {
+  value = json.get<T>();
+}
+void read_member(const Json& json, const Kind*& kind) {
+  const std::string word = json;
+  kind = find_kind(word);
+  require_known(kind != nullptr, word);
+}
+void read_member(const Json& json, Backend& backend) {
+  const std::string word = json;
+  const auto read = parse_backend(word);
+  require_known(read.has_value(), word);
+  backend = *read;
+}
+
+Json limit_json(const std::optional<Milliseconds>& limit) { return limit ? Json(limit->count()) : Json(); }
+Json limit_json(Milliseconds limit) { return limit.count(); }
+Json limit_json(int limit) { return limit; }
+Json limit_json(bool leaks_fail) { return leaks_fail ? "fail" : "warn"; }
+Json limit_json(const std::string& group) { return group; }
+
+void read_limit(const Json& json, std::optional<Milliseconds>& limit) {
+  if (!json.is_null()) limit = Milliseconds(json.get<std::int64_t>());
+}
+void read_limit(const Json& json, Milliseconds& limit) { limit = Milliseconds(json.get<std::int64_t>()); }
+void read_limit(const Json& json, int& limit) { limit = json.get<int>(); }
+void read_limit(const Json& json, bool& leaks_fail) {
+  const std::string word = json;
+  require_known(word == "warn" || word == "fail", word);
+  leaks_fail = word == "fail";
+}
+void read_limit(const Json& json, std::string& group) { group = json.get<std::string>(); }
+
 Json policy_json(const CasePolicy& policy) {
-  const auto limit = [](const auto& set) { return set ? Json(set->count()) : Json(); };
-  Json json = {{"timeout_ms", limit(policy.timeout)},
-               {"grace_ms", policy.grace.count()},
-               {"stall_ms", limit(policy.stall)},
-               {"retries", policy.retries},
-               {"leaks", policy.leaks_fail ? "fail" : "warn"}};
-  // Only where they are set: a plan without them has the digest that it always had.
-  if (policy.startup) json["startup_ms"] = policy.startup->count();
-  if (policy.shutdown) json["shutdown_ms"] = policy.shutdown->count();
-  if (!policy.concurrency_group.empty()) json["group"] = policy.concurrency_group;
+  Json json = Json::object();
+  for (const LimitSetting& setting : limit_settings()) {
+    std::visit(
+        [&](const auto& place) {
+          const auto& limit = policy.*place.in_policy;
+          if (setting.omitted_at_default && limit == CasePolicy{}.*place.in_policy) return;
+          json[setting.in_plan] = limit_json(limit);
+        },
+        setting.value);
+  }
   return json;
 }
 
 CasePolicy policy_from(const Json& json) {
   CasePolicy policy;
-  if (!json.at("timeout_ms").is_null())
-    policy.timeout = Milliseconds(json.at("timeout_ms").get<std::int64_t>());
-  policy.grace = Milliseconds(json.at("grace_ms").get<std::int64_t>());
-  if (!json.at("stall_ms").is_null()) policy.stall = Milliseconds(json.at("stall_ms").get<std::int64_t>());
-  if (json.contains("startup_ms")) policy.startup = Milliseconds(json["startup_ms"].get<std::int64_t>());
-  if (json.contains("shutdown_ms")) policy.shutdown = Milliseconds(json["shutdown_ms"].get<std::int64_t>());
-  policy.retries = json.at("retries").get<int>();
-  policy.concurrency_group = json.value("group", "");
-  const std::string leaks = json.at("leaks");
-  if (leaks != "warn" && leaks != "fail") throw std::invalid_argument("unknown word `" + leaks + "`");
-  policy.leaks_fail = leaks == "fail";
+  for (const LimitSetting& setting : limit_settings()) {
+    if (setting.omitted_at_default && !json.contains(setting.in_plan)) continue;
+    std::visit([&](const auto& place) { read_limit(json.at(setting.in_plan), policy.*place.in_policy); },
+               setting.value);
+  }
   return policy;
 }
 
-Json suite_json(const Suite& suite) {
-  Json json = {{"name", suite.name},
-               {"kind", suite.kind->name()},
-               {"kind_reason", suite.kind_reason},
-               {"command", suite.command},
-               {"directory", suite.directory},
-               {"backend", to_string(suite.backend)},
-               {"devices", suite.devices},
-               {"devices_declined", suite.devices_by == DevicesBy::kWritten && suite.devices == 0},
-               {"devices_marker", suite.devices_marker},
-               {"ranks", suite.ranks},
-               {"process", suite.process},
-               {"listener", suite.listener},
-               {"mask", suite.mask},
-               {"hierarchy", suite.hierarchy},
-               {"policy", policy_json(suite.policy)},
-               {"env", suite.env},
-               {"filters", suite.filters},
-               {"labels", suite.labels},
-               {"origin", suite.origin}};
-  if (suite.host_pids) json["host_pids"] = true;
-  if (suite.batch != 0) json["batch"] = suite.batch;
-  if (suite.verify != Suite{}.verify) json["verify"] = suite.verify;
-  if (suite.skip_code != 0) json["skip_code"] = suite.skip_code;
-  if (suite.mem_cap != 0) json["mem_cap"] = suite.mem_cap;  // the digests of other plans stay what they were
-  return json;
+void put_setting(const SuiteSetting& setting, const Suite& suite, Json& json) {
+  with_member(setting, [&](auto member) {
+    if (setting.omitted_at_default && suite.*member == Suite{}.*member) return;
+    json[setting.in_plan] = member_json(suite.*member);
+  });
 }
 
-// A word of a closed set; an unknown one is as bad as a missing key.
-template <typename T>
-auto& known(const T& value, const Json& word) {
-  if (!value) throw std::invalid_argument("unknown word `" + word.get<std::string>() + "`");
-  return *value;
+void read_setting(const SuiteSetting& setting, const Json& json, Suite& suite) {
+  if (setting.omitted_at_default && !json.contains(setting.in_plan)) return;
+  with_member(setting, [&](auto member) { read_member(json.at(setting.in_plan), suite.*member); });
+  const auto* place = std::get_if<std::string Suite::*>(&setting.member);
+  if (place == nullptr || setting.choices.empty()) return;
+  const std::string& word = suite.*(*place);
+  require_known(
+      word == Suite{}.*(*place) || std::ranges::find(setting.choices, word) != setting.choices.end(), word);
+}
+
+Json suite_json(const Suite& suite) {
+  Json json = {{"devices_declined", suite.devices_by == DevicesBy::kWritten && suite.devices == 0},
+               {"policy", policy_json(suite.policy)}};
+  for (const SuiteSetting& setting : suite_settings()) {
+    if (!setting.in_plan.empty()) put_setting(setting, suite, json);
+  }
+  return json;
 }
 
 Suite suite_from(const Json& json) {
   Suite suite;
-  suite.name = json.at("name");
-  suite.kind = &known(find_kind(json.at("kind").get<std::string>()), json.at("kind"));
-  suite.kind_reason = json.at("kind_reason");
-  suite.command = json.at("command");
-  suite.directory = json.at("directory");
-  suite.backend = known(parse_backend(json.at("backend").get<std::string>()), json.at("backend"));
-  suite.devices = json.at("devices");
+  for (const SuiteSetting& setting : suite_settings()) {
+    if (!setting.in_plan.empty()) read_setting(setting, json, suite);
+  }
   const bool written = suite.devices > 0 || json.at("devices_declined").get<bool>();
   suite.devices_by = written ? DevicesBy::kWritten : DevicesBy::kRule;
-  suite.devices_marker = json.at("devices_marker");
-  suite.ranks = json.at("ranks");
-  suite.process = json.at("process");
   suite.process_chosen = true;
-  suite.batch = json.value("batch", 0);
-  suite.verify = json.value("verify", suite.verify);
-  suite.listener = json.at("listener");
-  suite.mask = json.at("mask");
-  suite.hierarchy = json.at("hierarchy");
-  if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
-  suite.mem_cap = json.value("mem_cap", std::uint64_t{0});
-  suite.host_pids = json.value("host_pids", false);
-  suite.skip_code = json.value("skip_code", 0);
   suite.policy = policy_from(json.at("policy"));
-  suite.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [name, value] : suite.env) {
     if (find_visibility_variable(name) != nullptr)
       throw std::invalid_argument("suite `" + suite.name + "` sets " + name);
   }
-  if (json.contains("filters")) suite.filters = json["filters"].get<std::map<std::string, std::string>>();
-  suite.labels = json.at("labels");
-  suite.origin = json.at("origin");
   return suite;
 }
 

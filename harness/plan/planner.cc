@@ -156,17 +156,16 @@ bool matches_any(const std::string& pattern, const std::vector<Case>& cases) {
                      [&](const Case& test) { return glob_match(pattern, test.id); });
 }
 
-template <typename T>
-void warn_replaced(const char* key, std::optional<T> Limits::*limit, const Config& config,
-                   const std::vector<Case>& cases, std::vector<Warning>& warnings) {
-  const bool by_option = (config.options.*limit).has_value();
-  if (!by_option && !(config.profile.*limit).has_value()) return;
+void warn_replaced(const LimitSetting& limit, const Config& config, const std::vector<Case>& cases,
+                   std::vector<Warning>& warnings) {
+  const bool by_option = is_set(limit, config.options);
+  if (!by_option && !is_set(limit, config.profile)) return;
   for (const Override& entry : config.overrides) {
-    if (!(entry.limits.*limit).has_value() || !matches_any(entry.match, cases)) continue;
+    if (!is_set(limit, entry.limits) || !matches_any(entry.match, cases)) continue;
     warnings.push_back(
         {WarningCode::kOverrideReplaced,
          fmt::format("{} replaces `{}` of the override for `{}` ({})",
-                     by_option ? "--" + std::string(key) : "the profile", key, entry.match, entry.origin)});
+                     by_option ? "--" + limit.key : "the profile", limit.key, entry.match, entry.origin)});
   }
 }
 
@@ -196,14 +195,7 @@ std::vector<SuiteConfig> suites_left_out(const Config& config, const std::vector
 std::vector<Warning> override_warnings(const Config& config, const std::vector<Case>& cases,
                                        const std::vector<SuiteConfig>& left_out) {
   std::vector<Warning> warnings;
-  warn_replaced("timeout", &Limits::timeout, config, cases, warnings);
-  warn_replaced("grace", &Limits::grace, config, cases, warnings);
-  warn_replaced("stall", &Limits::stall, config, cases, warnings);
-  warn_replaced("startup", &Limits::startup, config, cases, warnings);
-  warn_replaced("shutdown", &Limits::shutdown, config, cases, warnings);
-  warn_replaced("retries", &Limits::retries, config, cases, warnings);
-  warn_replaced("leaks", &Limits::leaks_fail, config, cases, warnings);
-  warn_replaced("group", &Limits::group, config, cases, warnings);
+  for (const LimitSetting& limit : limit_settings()) warn_replaced(limit, config, cases, warnings);
   for (const Override& entry : config.overrides) {
     if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
     warnings.push_back({WarningCode::kOverrideUnused,
@@ -213,14 +205,21 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 }
 
 // The key `exclude`. A pattern without a case is no mistake: it may match a case of a suite that is not selected.
-void leave_out_by_key(const std::vector<std::string>& patterns, const std::vector<SuiteConfig>& left_out,
-                      std::vector<Case>& cases, std::vector<Warning>& warnings) {
-  for (const std::string& pattern : patterns) {
+Result<void> leave_out_by_key(const Config& config, const std::vector<SuiteConfig>& left_out,
+                              bool may_be_empty, std::vector<Case>& cases, std::vector<Warning>& warnings) {
+  const bool had_cases = !cases.empty();
+  for (const std::string& pattern : config.run.selection.excludes) {
     const auto is_meant = [&](const Case& test) { return matches_all_of(pattern, test); };
     if (std::erase_if(cases, is_meant) == 0 && !may_concern(pattern, left_out))
-      warnings.push_back({WarningCode::kOverrideUnused,
-                          fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});
+      warnings.push_back(
+          {WarningCode::kExcludeUnused, fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});
   }
+  if (!cases.empty() || !had_cases || may_be_empty) return {};
+  // Only the project file, which is read last, may have the key.
+  const std::string file = config.files.empty() ? "proctor.toml" : config.files.back().file;
+  return Error::refused(
+      fmt::format("No case is selected: the key `exclude` of {} excludes all of them", file),
+      "Change its patterns, or replace them with `--exclude`.");
 }
 
 // Marks the cases that are written off, and warns about entries without an effect.
@@ -286,8 +285,11 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   for (Warning& warning : write_off_cases(config, unknown, plan.cases))
     outcome.warnings.push_back(std::move(warning));
   for (Warning& warning : clock_warnings(plan)) outcome.warnings.push_back(std::move(warning));
-  if (options.excludes.empty())
-    leave_out_by_key(config.run.selection.excludes, unknown, plan.cases, outcome.warnings);
+  if (options.excludes.empty()) {
+    if (auto left = leave_out_by_key(config, unknown, options.may_be_empty, plan.cases, outcome.warnings);
+        !left)
+      return left.error();
+  }
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();
   plan.cases = std::move(*selected);

@@ -230,6 +230,28 @@ TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {
   EXPECT_TRUE(untold->warnings.empty());
 }
 
+TEST_F(PlannerTest, TheKeyExcludeIsNamedIfItTakesAllCases) {
+  const std::string toml = gtest_suite("unit") + "[run]\nexclude = [\"unit/*\"]\n";
+  const auto refused = plan(toml);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what,
+            "No case is selected: the key `exclude` of proctor.toml excludes all of them");
+  SelectionOptions typed;
+  typed.excludes = {"unit/Plain.*"};
+  EXPECT_TRUE(plan(toml, typed)) << "the option replaces the key";
+  typed = {};
+  typed.may_be_empty = true;
+  EXPECT_TRUE(plan(toml, typed));
+}
+
+TEST_F(PlannerTest, APatternOfTheKeyExcludeWithoutACaseIsWarnedOf) {
+  const auto outcome = plan(gtest_suite("unit") + "[run]\nexclude = [\"unit/Gone.*\"]\n");
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  ASSERT_EQ(outcome->warnings.size(), 1u);
+  EXPECT_EQ(outcome->warnings[0].code, WarningCode::kExcludeUnused);
+  EXPECT_EQ(outcome->warnings[0].text, "`exclude`: the pattern `unit/Gone.*` matches no case");
+}
+
 TEST_F(PlannerTest, OverridesApplyPerCase) {
   const Result<PlanOutcome> outcome = plan(
       gtest_suite("unit") + "timeout = \"9s\"\n[[override]]\nmatch = \"unit/Plain.P*\"\ntimeout = \"20m\"\n");

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "harness/core/text.h"
-#include "harness/plan/batch.h"
 #include "harness/plan/config_tables.h"
 #include "harness/plan/kinds/all_kinds.h"
+#include "harness/plan/suite_options.h"
 
 namespace proctor {
 
@@ -53,17 +53,17 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
         "Labels belong to the suites of a configuration file.");
   }
   SuiteConfig suite;
-  suite.suite.name = options.name.empty() ? name_of_command(options.command) : options.name;
+  suite.suite.name = options.name ? *options.name : name_of_command(options.command);
   if (!is_suite_name(suite.suite.name)) {
-    return Error::refused(fmt::format("{} is not a valid suite name", shell_quote(options.name)),
+    return Error::refused(fmt::format("{} is not a valid suite name", shell_quote(suite.suite.name)),
                           "Use letters, digits, `-` and `_`.");
   }
-  if (!options.kind.empty()) {
-    suite.kind = find_kind(options.kind);
+  if (options.kind) {
+    suite.kind = find_kind(*options.kind);
     if (suite.kind == nullptr) {
       const auto kinds = kind_names();
-      return Error::refused(fmt::format("--kind {} does not exist", options.kind),
-                            known(options.kind, {kinds.begin(), kinds.end()}, "kinds"));
+      return Error::refused(fmt::format("--kind {} does not exist", *options.kind),
+                            known(*options.kind, {kinds.begin(), kinds.end()}, "kinds"));
     }
     suite.suite.kind_reason = "--kind";
   }
@@ -183,92 +183,10 @@ Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const S
   return suites;
 }
 
-bool may_use_devices(const Suite& suite) {
-  return suite.backend != Backend::kNone || suite.devices_by == DevicesBy::kAuto;
-}
-
-Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gpus) {
-  if (!gpus) return {};
-  if (*gpus < 0) return Error::refused(fmt::format("--gpus must not be negative (got {})", *gpus));
-  bool used = false;
-  for (SuiteConfig& suite : suites) {
-    if (!may_use_devices(suite.suite)) continue;
-    suite.suite.devices = *gpus;
-    suite.suite.devices_marker.clear();  // the option says it for all cases
-    used = true;
-  }
-  if (!used && *gpus > 0) {
-    return Error::refused(fmt::format("--gpus {} has no effect: no selected suite has a backend", *gpus),
-                          "Add --backend cuda or --backend xpu.");
-  }
-  return {};
-}
-
-Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& hierarchy) {
-  if (hierarchy.empty()) return {};
-  bool used = false;
-  for (SuiteConfig& suite : suites) {
-    if (suite.suite.backend != Backend::kXpu && suite.suite.devices_by != DevicesBy::kAuto) continue;
-    suite.suite.hierarchy = hierarchy;
-    used = true;
-  }
-  if (used) return {};
-  return Error::refused(
-      fmt::format("--hierarchy {} has no effect: no selected suite has backend xpu", hierarchy));
-}
-
-Result<void> set_mask(std::vector<SuiteConfig>& suites, const std::string& mask) {
-  if (mask.empty()) return {};
-  bool used = false;
-  for (SuiteConfig& suite : suites) {
-    if (!may_use_devices(suite.suite) || (mask == "uuid" && suite.suite.backend == Backend::kXpu)) continue;
-    suite.suite.mask = mask;
-    used = true;
-  }
-  if (used) return {};
-  return Error::refused(fmt::format("--mask {} has no effect: no selected suite has such a mask", mask),
-                        "Add --backend cuda: Level Zero has only numbers.");
-}
-
-Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& mem_cap) {
-  if (mem_cap.empty()) return {};
-  bool used = false;
-  for (SuiteConfig& suite : suites) {
-    if (!may_use_devices(suite.suite)) continue;
-    if (auto read = read_mem_cap_option(mem_cap, suite.suite); !read) return read;
-    used = true;
-  }
-  if (used) return {};
-  Suite none;
-  return read_mem_cap_option(mem_cap, none);  // for what it says
-}
-
-Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& process) {
-  if (process.empty()) return {};
-  const auto choice = parse_process(process, "--process");
-  if (!choice) return choice.error();
-  for (SuiteConfig& suite : suites) choose_process(*choice, suite.suite);
-  return {};
-}
-
-Result<void> set_variables(std::vector<SuiteConfig>& suites, const std::vector<std::string>& env) {
-  for (const std::string& variable : env) {
-    const std::size_t equals = variable.find('=');
-    if (equals == variable.npos) {
-      return Error::refused(fmt::format("--env must be NAME=VALUE (got {})", shell_quote(variable)));
-    }
-    const std::string name = variable.substr(0, equals);
-    if (const auto problem = variable_problem(name, variable.substr(equals + 1)))
-      return Error::refused(fmt::format("--env {}: {}", shell_quote(variable), problem->what), problem->hint);
-    for (SuiteConfig& suite : suites) suite.suite.env[name] = variable.substr(equals + 1);
-  }
-  return {};
-}
-
 Result<void> check_ad_hoc_options(const SelectionOptions& options) {
-  if (!options.command.empty() || (options.kind.empty() && options.name.empty())) return {};
+  if (!options.command.empty() || (!options.kind && !options.name)) return {};
   const auto [option, value] =
-      options.kind.empty() ? std::pair("--name", options.name) : std::pair("--kind", options.kind);
+      options.kind ? std::pair("--kind", *options.kind) : std::pair("--name", *options.name);
   return Error::refused(fmt::format("{} {} requires a command after `--`", option, value),
                         "In proctor.toml, write [suite.NAME] and the key `kind`.");
 }
@@ -384,10 +302,10 @@ std::string ad_hoc_name(const std::string& program) {
   return name.empty() ? "command" : name;
 }
 
-Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
-  if (text.empty() || text == "all") return std::optional<Backend>();
-  if (const auto backend = parse_backend(text)) return std::optional<Backend>(*backend);
-  return Error::refused(fmt::format("--backend {} does not exist", text), backend_hint(text));
+Result<std::optional<Backend>> parse_backend_option(const std::optional<std::string>& text) {
+  if (!text || text == "all") return std::optional<Backend>();
+  if (const auto backend = parse_backend(*text)) return std::optional<Backend>(*backend);
+  return Error::refused(fmt::format("--backend {} does not exist", *text), backend_hint(*text));
 }
 
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options) {
@@ -399,13 +317,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (!suites) return suites;
   if (options.command.empty()) suites = narrow(std::move(*suites), options, *backend);
   if (!suites) return suites;
-  if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
-  if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
-  if (Result<void> set = set_mask(*suites, options.mask); !set) return set.error();
-  if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
-  for (SuiteConfig& suite : *suites) suite.suite.host_pids |= options.host_pids;
-  if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
-  if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
+  if (Result<void> applied = apply_suite_options(options, *suites); !applied) return applied.error();
   return suites;
 }
 

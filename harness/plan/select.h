@@ -13,8 +13,8 @@
 
 namespace proctor {
 
-// "" and "all" are nullopt.
-Result<std::optional<Backend>> parse_backend_option(std::string_view text);
+// "all" is nullopt.
+Result<std::optional<Backend>> parse_backend_option(const std::optional<std::string>& text);
 
 // The suite name of an ad hoc command, made from its program: ids use letters, digits, `-` and `_` before the
 // '/'.

@@ -347,7 +347,7 @@ TEST(SelectSuites, AdHocCommandRefusals) {
   options.suites.clear();
   options.backend = "all";
   EXPECT_EQ(chosen(options)[0], "--backend all cannot be combined with a command after `--`");
-  options.backend.clear();
+  options.backend.reset();
   options.labels = {"l"};
   EXPECT_EQ(chosen(options)[0], "--label l cannot be combined with a command after `--`");
   options.labels.clear();

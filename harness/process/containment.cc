@@ -142,7 +142,7 @@ std::vector<LayerProbe> Containment::probe_all(const std::string& programs) {
 
 void Containment::watch_frozen_time() { recipe_->frozen->watch(); }
 
-Clock::duration Containment::frozen() const { return recipe_->frozen->total(); }
+Milliseconds Containment::take_frozen() { return recipe_->frozen->take_notable(); }
 
 std::string Containment::why_no_pressure() const {
   if (tells_pressure(run_cgroup_)) return "";

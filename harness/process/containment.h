@@ -55,8 +55,8 @@ class Containment {
   std::vector<Stray> end_rest(Milliseconds limit);
   // Starts to measure frozen time.
   void watch_frozen_time();
-  // How long this process was frozen (process/frozen_time.h).
-  Clock::duration frozen() const;
+  // As FrozenTime::take_notable().
+  Milliseconds take_frozen();
   // Why it cannot be measured how long a case waited for a CPU; "": it can.
   std::string why_no_pressure() const;
   // With which ContainedProcess starts a guard (process/recipe.h).

@@ -112,4 +112,12 @@ Clock::duration FrozenTime::total() const {
   return std::max(skipped_, Clock::duration(0)) + suspended_ + unseen;
 }
 
+Milliseconds FrozenTime::take_notable() {
+  const Clock::duration all = total();
+  const auto rest = std::chrono::duration_cast<Milliseconds>(all - taken_);
+  if (rest < kNotable) return Milliseconds(0);
+  taken_ = all;
+  return rest;
+}
+
 }  // namespace proctor

@@ -42,6 +42,8 @@ class FrozenTime {
   // All frozen time since the beginning. It includes a suspended machine, although the monotonic clock does
   // not.
   Clock::duration total() const;
+  // The part of it that no call has returned before, so that it is reported once. 0: that is less than kNotable.
+  Milliseconds take_notable();
 
  private:
   void run(std::promise<void>& ready);
@@ -53,6 +55,7 @@ class FrozenTime {
   Clock::time_point last_beat_;
   Clock::duration skipped_{0};    // of the monotonic clock
   Clock::duration suspended_{0};  // which that clock does not count
+  Clock::duration taken_{0};      // of total()
   std::thread thread_;
 };
 

@@ -81,11 +81,11 @@ TEST(Merge, TheFirstThatGivesAValueWins) {
   RunRequest keys;
   typed.schedule.jobs = 1;
   keys.schedule.jobs = 8;
-  keys.verdicts.strict = true;
+  keys.rules.strict = true;
   EXPECT_EQ(merge(typed, keys).schedule.jobs, 1);
-  EXPECT_EQ(merge(typed, keys).verdicts.strict, true);
-  typed.verdicts.strict = false;
-  EXPECT_EQ(merge(typed, keys).verdicts.strict, false) << "`--strict=false` is given";
+  EXPECT_EQ(merge(typed, keys).rules.strict, true);
+  typed.rules.strict = false;
+  EXPECT_EQ(merge(typed, keys).rules.strict, false) << "`--strict=false` is given";
 }
 
 TEST(Merge, KeysCountForTheirCommands) {

@@ -35,17 +35,10 @@ Result<void> put_value(const FlagValue& flag, const std::string& text, RunReques
 }
 
 Result<void> put_value(const NumberValue& number, const std::string& text, RunRequest& request) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= number.least &&
-      value <= number.most) {
-    std::get<0>(number.of)(request) = value;
-    return {};
-  }
-  if (number.least == std::numeric_limits<int>::min())
-    return Error::refused(fmt::format("must be a whole number (got `{}`)", text));
-  return Error::refused(
-      fmt::format("must be a whole number from {} to {} (got `{}`)", number.least, number.most, text));
+  const auto value = whole_number(text, number.least, number.most);
+  if (!value) return value.error();
+  std::get<0>(number.of)(request) = *value;
+  return {};
 }
 
 Result<void> put_value(const DurationValue& duration, const std::string& text, RunRequest& request) {
@@ -57,11 +50,8 @@ Result<void> put_value(const DurationValue& duration, const std::string& text, R
 }
 
 Result<void> put_value(const TextValue& type, const std::string& text, RunRequest& request) {
-  const auto& choices = type.choices;
-  if (!choices.empty() && std::ranges::find(choices, text) == choices.end()) {
-    return Error::refused(fmt::format("must be {} or {} (got `{}`)",
-                                      fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back(),
-                                      text));
+  if (!type.choices.empty()) {
+    if (auto checked = check_choice(text, type.choices); !checked) return checked;
   }
   if (type.check != nullptr) {
     if (auto checked = type.check(text); !checked) return checked;
@@ -117,6 +107,23 @@ std::string text_of(const Option& option, const RunRequest& request) {
 
 Result<void> put(const Option& option, const std::string& text, RunRequest& request) {
   return std::visit([&](const auto& type) { return put_value(type, text, request); }, option.value);
+}
+
+Result<int> whole_number(std::string_view text, int least, int most) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most)
+    return number;
+  if (least == std::numeric_limits<int>::min())
+    return Error::refused(fmt::format("must be a whole number (got `{}`)", text));
+  return Error::refused(fmt::format("must be a whole number from {} to {} (got `{}`)", least, most, text));
+}
+
+Result<void> check_choice(std::string_view text, const std::vector<std::string>& choices) {
+  if (std::ranges::find(choices, text) != choices.end()) return {};
+  return Error::refused(fmt::format("must be {} or {} (got `{}`)",
+                                    fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back(),
+                                    text));
 }
 
 }  // namespace proctor

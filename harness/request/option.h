@@ -1,6 +1,7 @@
 // The table of options: each value of a RunRequest has one row. The command line (harness/cli/add_options.h), the reader of
 // proctor.toml and its JSON schema (harness/plan/config_tables.h), help, man page, completion, and the record for the gate
-// (merge.h) are made of the rows. To add an option or a key: a member in run_request.h, and a row in options.cc.
+// (merge.h) are made of the rows. To add an option or a key: a member in run_request.h, and a row in options.cc,
+// options_of_cases.cc or options_of_devices.cc.
 #pragma once
 
 #include <limits>
@@ -108,6 +109,11 @@ void take(const Option& option, RunRequest& to, const RunRequest& from);
 std::string text_of(const Option& option, const RunRequest& request);
 // Sets a value of one text, from the form of text_of(). The error describes the text: "must be ... (got `x`)".
 Result<void> put(const Option& option, const std::string& text, RunRequest& request);
+
+// What the text of any option is checked for, with the same errors.
+Result<int> whole_number(std::string_view text, int least = std::numeric_limits<int>::min(),
+                         int most = std::numeric_limits<int>::max());
+Result<void> check_choice(std::string_view text, const std::vector<std::string>& choices);
 
 template <typename T>
 const T& get(ValuePlace<T> of, const RunRequest& request) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/duration.h"
+#include "harness/core/run_rules.h"
 
 namespace proctor {
 
@@ -34,23 +35,23 @@ struct ConfigOptions {
 
 // Which suites and cases. Empty lists select everything.
 struct SelectionOptions {
-  std::vector<std::string> suites{};    // names, before `--`
-  std::vector<std::string> command{};   // the ad hoc suite, after `--`
-  std::string backend{};                // cuda | xpu | none | all; "": all, of each suite its own
-  std::optional<int> gpus{};            // devices per case, for suites that use a backend
-  std::string hierarchy{};              // for suites of backend xpu
-  std::string mask{};                   // uuid | index, for suites with devices
-  std::string mem_cap{};                // 512M, for suites with a backend
-  bool host_pids = false;               // for all suites
-  std::string process{};                // batch.h
-  std::vector<std::string> env{};       // NAME=VALUE, over every configuration
-  std::string kind{};                   // of an ad hoc suite; "": as recognised
-  std::string name{};                   // of an ad hoc suite; "": its program's
-  std::vector<std::string> filters{};   // globs, any of them
-  std::vector<std::string> cases{};     // literal ids, added to what the filters select
-  std::vector<std::string> excludes{};  // globs, after filters and cases
-  std::vector<std::string> labels{};    // any of them
-  std::vector<std::string> tags{};      // any of them
+  std::vector<std::string> suites{};       // names, before `--`
+  std::vector<std::string> command{};      // the ad hoc suite, after `--`
+  std::optional<std::string> backend{};    // cuda | xpu | none | all; none: all, of each suite its own
+  std::optional<int> gpus{};               // devices per case, for suites that use a backend
+  std::optional<std::string> hierarchy{};  // for suites of backend xpu
+  std::optional<std::string> mask{};       // uuid | index, for suites with devices
+  std::optional<std::string> mem_cap{};    // 512M, for suites with a backend
+  bool host_pids = false;                  // for all suites
+  std::optional<std::string> process{};    // batch.h
+  std::vector<std::string> env{};          // NAME=VALUE, over every configuration
+  std::optional<std::string> kind{};       // of an ad hoc suite; none: as recognised
+  std::optional<std::string> name{};       // of an ad hoc suite; none: its program's
+  std::vector<std::string> filters{};      // globs, any of them
+  std::vector<std::string> cases{};        // literal ids, added to what the filters select
+  std::vector<std::string> excludes{};     // globs, after filters and cases
+  std::vector<std::string> labels{};       // any of them
+  std::vector<std::string> tags{};         // any of them
   // Other commands share the report of the ad hoc suite (--join).
   bool joined = false;
   // A suite that cannot be listed becomes one case that is red, and the others go on; else the plan is refused.
@@ -89,11 +90,9 @@ struct PlanRequest {
 struct DeviceRequest {
   std::optional<Milliseconds> lease_wait{};  // longest wait for devices that other runs hold
   std::optional<bool> require_cards{};
-  std::optional<bool> prove{};        // each device is examined before its first case
-  std::optional<bool> each_device{};  // every case runs on every device
-  std::optional<bool> allow_none{};   // that there is none leaves the run complete
-  std::vector<std::string> pins{};    // CASE=DEVICE
-  bool retest = false;  // devices that `proctor accept` rejected are used: they are judged again
+  std::optional<bool> prove{};      // each device is examined before its first case
+  std::vector<std::string> pins{};  // CASE=DEVICE
+  bool retest = false;              // devices that `proctor accept` rejected are used: they are judged again
   // Keys of [run] alone.
   std::optional<std::string> foreign{};  // wait | fail | other (ForeignPolicy)
   std::optional<std::string> reset{};    // never | sick
@@ -112,10 +111,7 @@ struct ScheduleRequest {
 };
 
 struct VerdictRequest {
-  std::string known_failures{};               // a file
-  std::optional<bool> strict{};               // a warning counts as a failure
-  std::optional<std::string> fail_on_skip{};  // glob over the reasons of skips that leave the run incomplete
-  std::optional<int> min_executed{};
+  std::string known_failures{};        // a file
   std::optional<std::string> flaky{};  // flaky.h
 };
 
@@ -170,6 +166,7 @@ struct CallerRequest {
       command_line{};                   // argv of main(), or of a `run` that does the same: reruns repeat it
   std::vector<std::string> own_line{};  // of `accept`: argv of main()
   std::vector<int> inherited{};         // of `exec`: open descriptors for the command
+  bool is_parent_unwatched = false;     // the death of the parent should stop the run, and cannot be detected
 };
 
 struct RunRequest {
@@ -183,6 +180,7 @@ struct RunRequest {
   PlanRequest plan{};
   DeviceRequest devices{};
   ScheduleRequest schedule{};
+  AskedRules rules{};
   VerdictRequest verdicts{};
   ReportRequest reports{};
   ConsoleRequest console{};

@@ -26,7 +26,7 @@ void add_word(std::vector<std::string>& words, const char* option, const std::st
 }
 
 void add_machine_words(std::vector<std::string>& words, const RunRequest& request) {
-  add_word(words, "--backend", request.selection.backend);
+  add_word(words, "--backend", request.selection.backend.value_or(""));
   add_word(words, "--sim", request.machine.sim);
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> words_of_run(const RunRequest& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
   add_word(words, kSuiteArgument, typed.suite_arguments.front());
-  add_word(words, "--process", typed.selection.process);
+  add_word(words, "--process", typed.selection.process.value_or(""));
   add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);
   for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
@@ -103,7 +103,7 @@ RunRequest with_level(RunRequest request) {
   request.suite_arguments = {fmt::format("size={}", size_of_level(level))};
   request.schedule.breaker = 0;  // each device is judged, however many are broken
   request.devices.foreign = "fail";
-  request.devices.each_device = true;
+  request.rules.each_device = true;
   request.devices.prove = true;
   request.devices.retest = true;
   request.schedule.deadline = accept.budget;

@@ -16,8 +16,8 @@ bool is_of_whole_plan(const RunRequest& typed) {
 }  // namespace
 
 bool leaves_cases_out(const SelectionOptions& chosen) {
-  return !chosen.suites.empty() || !chosen.backend.empty() || !chosen.filters.empty() ||
-         !chosen.cases.empty() || !chosen.excludes.empty() || !chosen.labels.empty() || !chosen.tags.empty();
+  return !chosen.suites.empty() || chosen.backend || !chosen.filters.empty() || !chosen.cases.empty() ||
+         !chosen.excludes.empty() || !chosen.labels.empty() || !chosen.tags.empty();
 }
 
 Result<AskedRun> ask(const RunRequest& typed) {
@@ -33,7 +33,7 @@ Result<AskedRun> ask(const RunRequest& typed) {
   const auto keys = load_run_keys(asked.files);
   if (!keys) return keys.error();
   asked.keys = keys_for(*keys, typed.command);
-  if (!is_of_whole_plan(asked.typed)) asked.keys.verdicts.min_executed.reset();
+  if (!is_of_whole_plan(asked.typed)) asked.keys.rules.min_executed.reset();
   if (!asked.typed.plan.file.empty()) asked.keys.selection.excludes.clear();  // the plan has its cases
   asked.request = merge(asked.typed, asked.keys);
   return asked;

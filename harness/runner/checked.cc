@@ -157,6 +157,9 @@ Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machin
   checked.history = *std::move(history);
   if (auto allowed = check_command(checked); !allowed) return allowed.error();
   checked.warnings = sweep_dead();
+  if (request.caller.is_parent_unwatched)
+    checked.warnings.push_back(
+        {WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
   return checked;
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "harness/run/schedule/run_control.h"
 #include "harness/runner/planned_run.h"
 #include "reports/resolve/resolved_run.h"
 
@@ -20,6 +21,7 @@ struct RunStart {
   std::string run_dir;                      // absolute
   const std::vector<std::string>& devices;  // a line each: which there are, and why some are not used
   bool gives_terminal = false;              // its only case gets the caller's terminal
+  RunControl& control;                      // a late stop makes the end of the run hurry
 };
 
 // A run whose reports are written.

@@ -7,13 +7,13 @@
 
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
-#include "harness/machine/hardware_evidence.h"
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/schedule/runner.h"
-#include "harness/run/schedule/signals.h"
 #include "harness/runner/acceptance.h"
 #include "harness/runner/first_record.h"
 #include "harness/runner/history_of_run.h"
+#include "harness/runner/rules_of_run.h"
+#include "harness/runner/watch_of_run.h"
 #include "reports/formats/junit.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
@@ -21,59 +21,6 @@
 
 namespace proctor::runner {
 namespace {
-
-constexpr Milliseconds kLastSweep{1'000};
-// How long the programs of the suites are read after the last case, and when somebody waits for the end.
-constexpr Milliseconds kLastReading{1'000};
-constexpr Milliseconds kHastyReading{200};
-// The longest wait for a locked history after a stop signal.
-constexpr Milliseconds kHastyWait{200};
-
-// ---- After the last case ----
-
-// What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
-std::vector<Warning> end_rest(Prepared& prepared) {
-  const std::vector<Stray> left = prepared.setup.containment->end_rest(kLastSweep);
-  if (left.empty()) return {};
-  std::vector<Warning> warnings;
-  std::vector<int> pids;
-  for (const Stray& stray : left) {
-    if (stray.pid > 0) pids.push_back(stray.pid);
-    warnings.push_back({WarningCode::kLeftAlive,
-                        fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
-                                    stray.pid, stray.command, prepared.run_dir)});
-  }
-  if (!prepared.record) return warnings;
-  if (auto kept = prepared.record->keep(pids); !kept)
-    warnings.push_back({WarningCode::kRunRecord, "failed to " + kept.error().what});
-  return warnings;
-}
-
-// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
-// the cases have access; the reports of this run are made of what was written.
-std::vector<Warning> look_at_the_end(Prepared& prepared, RunMemory& memory) {
-  std::vector<Warning> warnings = prepared.stack.check_again();
-  if (prepared.placed.access) {
-    for (Warning& lost : prepared.placed.access->why_lost(memory.resolve()))
-      warnings.push_back(std::move(lost));
-  }
-  for (Warning& left : end_rest(prepared)) warnings.push_back(std::move(left));
-  if (const std::string why = prepared.journal->difference(); !why.empty()) {
-    warnings.push_back(
-        {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
-                                           "; these reports contain what the runner wrote; do not rely on "
-                                           "reports that are rendered from the journal"});
-  }
-  return warnings;
-}
-
-// Once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
-void tell_hardware(const FoundDevices& devices, std::int64_t at_ms, EventSink& events) {
-  for (HardwareEvidence& evidence : gather_hardware_evidence(devices, RootedFiles("/"), "end")) {
-    evidence.at_ms = at_ms;
-    events.on(evidence);
-  }
-}
 
 // ---- Reports ----
 
@@ -122,7 +69,7 @@ Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRe
 
 // CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
 int code_of_part(const ResolvedRun& run, int code) {
-  const bool has_skip_alone = run.plan.fail_on_skip.empty() && run.summary[Outcome::kNotrun] == 0;
+  const bool has_skip_alone = run.plan.rules.fail_on_skip.empty() && run.summary[Outcome::kNotrun] == 0;
   const bool is_skip = has_skip_alone && (run.summary.executed() == 0 || !run.plan.no_device_for.empty());
   return code == kExitIncomplete && !is_skip ? kExitRed : code;
 }
@@ -138,44 +85,9 @@ Result<void> record(HistoryOfRun& history, const Journal& journal, const Resolve
   return history.record(run, changed ? "" : journal.sha256());
 }
 
-void report_loss(RunDisplay& display, EventSink& events) {
-  if (const std::string why = display.take_loss(); !why.empty())
-    events.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run went on"});
-}
-
-// No record follows the end of the run. What the journal loses later is reported as a lost report.
-void before_end(Prepared& prepared, RunMemory& memory, RunDisplay& display, HistoryOfRun& history,
-                EventSink& events) {
-  const bool hasty = memory.was_stopped();
-  prepared.programs->finish(events, hasty ? kHastyReading : kLastReading, stop_signal_waits);
-  tell_hardware(prepared.placed.devices, memory.elapsed_ms(), events);
-  for (const Warning& warning : look_at_the_end(prepared, memory)) events.on(warning);
-  history.tell_past(memory, hasty ? kHastyWait : kHistoryWait, events);
-  prepared.journal->on_lost(nullptr);
-  report_loss(display, events);
-}
-
-void set_callbacks(Prepared& prepared, RunMemory& memory, HistoryOfRun& history, EventSink& events,
-                   RunDisplay& display) {
-  RunSetup& setup = prepared.setup;
-  if (display.wants_output()) {
-    setup.attempts.on_output = [&](const std::string& case_id, Stream stream, std::string_view bytes) {
-      display.output(case_id, stream == Stream::kErr, bytes);
-    };
-  }
-  setup.stop.journal_is_full = [&] { return prepared.journal->nears_limit(); };
-  setup.extras.at_end = [&] { before_end(prepared, memory, display, history, events); };
-  setup.extras.on_tick = [&] {
-    prepared.journal->sync_if_due();
-    prepared.programs->read_piece(events);
-    display.tick();
-    report_loss(display, events);
-  };
-}
-
 }  // namespace
 
-RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& display) {
+RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& display, RunControl& control) {
   write_first_record(checked, prepared);
   const RunRequest& request = checked.request();
   RunMemory memory;
@@ -184,7 +96,8 @@ RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& dis
   display.start({.planned = prepared.placed.planned,
                  .run_dir = prepared.run_dir,
                  .devices = prepared.placed.devices.notes,
-                 .gives_terminal = checked.gives_terminal()});
+                 .gives_terminal = checked.gives_terminal(),
+                 .control = control});
   std::optional<Acceptance> acceptance;
   if (request.command == kForAccept) acceptance.emplace(checked, prepared);
   HistoryOfRun history(request.reports.history, !is_part(checked, prepared));
@@ -192,9 +105,16 @@ RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& dis
   events.add(memory);
   events.add(display);
   prepared.journal->on_lost([&](const Warning& warning) { events.on(warning); });
-  set_callbacks(prepared, memory, history, events, display);
+  CaseRulesOfRun case_rules(checked.known_failures.list, prepared.placed.devices, *prepared.environments);
+  DeviceRulesOfRun device_rules(*checked.machine, prepared.placed.devices, *prepared.environments,
+                                prepared.placed.access.get(), setup.care.reset);
+  WatchOfRun watch(prepared, memory, history, display, events, control);
+  setup.rules = &case_rules;
+  setup.care.rules = &device_rules;
+  setup.watcher = &watch;
+  if (display.wants_output()) setup.attempts.output = &watch;
   setup.extras.warnings = std::move(prepared.placed.planned.warnings);
-  run_plan(setup, prepared.planned, events);
+  run_plan(setup, prepared.planned, control, events);
   const ResolvedRun& run = memory.resolve();
   if (acceptance) acceptance->judge(run);
   const auto rendered = write_reports(memory, prepared, request.reports, events);
@@ -208,7 +128,6 @@ RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& dis
   display.finish(finish);
   // There may be hundreds: not while the first case waits, and once for all parts of a joined run.
   if (!request.reports.is_part) remove_old_journal_seals();
-  release_stop_signals();
   return result;
 }
 

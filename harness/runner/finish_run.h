@@ -7,7 +7,7 @@
 
 namespace proctor::runner {
 
-// Returns what became of the run, less its directory.
-RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& display);
+// A stop that is too late for the cases makes the reports hurry, and waits in `control`.
+RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& display, RunControl& control);
 
 }  // namespace proctor::runner

@@ -76,11 +76,7 @@ void describe_choices(const Checked& checked, const PlannedRun& chosen, RunPlann
   const auto flaky = parse_flaky(request.verdicts.flaky.value_or("fail"));
   planned.flaky_passes = flaky && flaky->passes;
   planned.flaky_budget = flaky ? flaky->budget : 0;
-  planned.strict = request.verdicts.strict.value_or(false);
-  planned.fail_on_skip = request.verdicts.fail_on_skip.value_or("");
-  planned.min_executed = request.verdicts.min_executed.value_or(0);
-  planned.each_device = request.devices.each_device.value_or(false);
-  planned.allow_no_device = request.devices.allow_none.value_or(false);
+  planned.rules = rules_in_force(request.rules);
   planned.stress_ms = checked.repeats.turns.count();
   planned.exclusion = checked.repeats.exclusion;
   planned.exec = checked.request().command == kForExec;

@@ -39,15 +39,15 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
   const RunRequest& request = checked.request();
   const SelectionOptions& selection = request.selection;
   const std::string& chosen = request.machine.devices;
-  const bool backend = !selection.backend.empty() && request.plan.file.empty();
-  const bool anybody = selection.backend.empty() && checked.machine->likely_backends().empty();
+  const bool backend = selection.backend.has_value() && request.plan.file.empty();
+  const bool anybody = !selection.backend && checked.machine->likely_backends().empty();
   for (DeviceShortage& lack :
        device_shortages(placed.planned.plan, placed.devices, {.backend = backend, .count = selection.gpus})) {
     if (!chosen.empty())
       return Error::refused(fmt::format("--devices {} is not enough: {}, {} named", shell_quote(chosen),
                                         requested(lack), lack.present),
                             "Name more devices, or change --backend or --gpus.");
-    if (lack.present == 0 && request.devices.allow_none.value_or(false)) continue;
+    if (lack.present == 0 && request.rules.allow_no_device.value_or(false)) continue;
     if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
     const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
     placed.planned.warnings.push_back(
@@ -60,7 +60,7 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
 // What keeps the plan's cases from devices that are not here. Whoever hides them, or allows that there are none, knows it.
 void tell_access_faults(const Checked& checked, Placed& placed) {
   const RunRequest& request = placed.planned.request;
-  const bool may_be_none = request.devices.allow_none.value_or(false);
+  const bool may_be_none = request.rules.allow_no_device.value_or(false);
   const std::string& root = request.reports.stack_root;
   const Plan& plan = placed.planned.plan;
   const bool simulated = checked.machine->simulation() && root == "/";
@@ -116,15 +116,14 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   if (!found) return found.error();
   FoundDevices& devices = placed.devices = *std::move(found);
   // What a plan for several machines holds does not depend on any of them.
-  if (request.selection.backend.empty() && request.plan.file.empty())
-    note(leave_out_absent(plan, devices), devices);
+  if (!request.selection.backend && request.plan.file.empty()) note(leave_out_absent(plan, devices), devices);
   if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
   note(describe_devices(*checked.machine, plan, devices), devices);
   warn_of_unused_masks(*checked.machine, plan, placed.planned.warnings);
   if (auto used = check_devices_used(request.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
   tell_access_faults(checked, placed);
-  if (!request.devices.allow_none.value_or(false)) blame_failing_drivers(plan, devices);
+  if (!request.rules.allow_no_device.value_or(false)) blame_failing_drivers(plan, devices);
   for (const std::string& pin : request.devices.pins) {
     const auto read = read_pin(pin, plan, devices);
     if (!read) return read.error();

@@ -81,49 +81,6 @@ Result<std::vector<Warning>> make_environments(const Checked& checked, Prepared&
   return std::move(seen.warnings);
 }
 
-std::optional<KnownVerdict> known_failure(const KnownFailures& list, const FoundDevices& devices,
-                                          const Suite& suite, const Case& test,
-                                          const std::vector<std::string>& ids, const Verdict& verdict) {
-  Surroundings where{.stack = {devices.stack.begin(), devices.stack.end()},
-                     .backend = std::string(to_string(suite.backend))};
-  for (const std::string& id : ids) {
-    if (const PoolDevice* entry = devices.find(id)) where.models.push_back(entry->device.name);
-  }
-  const KnownFailure* entry = list.match(test.id, where, today_utc());
-  const Verdict known = apply(entry, verdict);
-  if (std::string warning = unmet_prediction(entry, verdict, test.id, where); !warning.empty())
-    return KnownVerdict{.verdict = known, .warning = std::move(warning)};
-  if (known == verdict) return std::nullopt;
-  return KnownVerdict{.verdict = known, .source = entry->source, .at = entry->origin};
-}
-
-// None as well where the environment of the device cannot be made: then nobody can say how it is.
-std::optional<HealthRequest> health_request(const Checked& checked, Prepared& prepared,
-                                            const std::string& device) {
-  auto request = checked.machine->health_request(prepared.placed.devices, device, *prepared.environments,
-                                                 prepared.setup.care.reset);
-  return request ? *std::move(request) : std::nullopt;
-}
-
-// What keeps this run from a device that it had.
-std::string why_lost(const Placed& placed, const std::string& device) {
-  const PoolDevice* entry = placed.devices.find(device);
-  return placed.access && entry != nullptr ? placed.access->why_lost(entry->device.backend) : std::string();
-}
-
-void set_callbacks(const Checked& checked, Prepared& prepared) {
-  RunSetup& setup = prepared.setup;
-  setup.care.why_lost = [&](const std::string& device) { return why_lost(prepared.placed, device); };
-  setup.care.health = [&](const std::string& device) { return health_request(checked, prepared, device); };
-  setup.environment = [&](const Suite& suite, const auto& ids) {
-    return prepared.environments->of(suite, ids);
-  };
-  setup.known_failure = [&](const Suite& suite, const Case& test, const std::vector<std::string>& ids,
-                            const Verdict& verdict) {
-    return known_failure(checked.known_failures.list, prepared.placed.devices, suite, test, ids, verdict);
-  };
-}
-
 void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
   const DeviceRequest& devices = request.devices;
   setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
@@ -139,7 +96,7 @@ void apply_request(const Checked& checked, const RunRequest& request, RunSetup& 
   setup.stop.deadline = schedule.deadline;
   const Repeats& repeats = checked.repeats;
   setup.repeats.repeat = checked.executions;
-  setup.repeats.each_device = devices.each_device.value_or(false);
+  setup.repeats.each_device = request.rules.each_device.value_or(false);
   setup.repeats.until_fail = repeats.until_fail || repeats.exclusion;
   setup.repeats.excludes_rate = repeats.exclusion.has_value();
   if (repeats.turns.count() > 0) setup.repeats.turns = repeats.turns;
@@ -155,8 +112,6 @@ void adapt_to_command(const Checked& checked, RunSetup& setup) {
   attempts.pass_through = !attempts.inherit_stdio;
   attempts.break_commands = in_github_actions() && !checked.request().terminal.workflow_commands;
   if (!attempts.ready) return;
-  // A server is started in the background: it outlives the step of a workflow that started it.
-  setup.stop.watch_parent = false;
   // Nobody may take the file of a run that was killed for this one's.
   if (!attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
 }
@@ -171,7 +126,7 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   if (!monitor) return monitor.error();
   RunSetup& setup = prepared.setup;
   setup.plan = &placed.planned.plan;
-  setup.run_id = checked.run_id;
+  setup.attempts.run_id = checked.run_id;
   setup.containment = *containment;
   setup.scratch = *scratch;
   setup.devices = &placed.devices;
@@ -183,10 +138,6 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = checked.machine->installation().program();
   setup.attempts.evidence_environment = to_list(checked.machine->caller());
-  set_callbacks(checked, prepared);
-  const Environment& caller = checked.machine->caller();
-  const auto ci = caller.find("CI");
-  setup.stop.watch_parent = ci != caller.end() && ci->second == "true";
   // Of this machine's kernel and no other's, wherever `stack_root` has the driver stack's files.
   setup.extras.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
   return {};

@@ -71,7 +71,7 @@ Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id)
 }
 
 Result<RunResult> take_steps(RunRequest& request, const std::string& run_id, Machine& machine,
-                             RunDisplay& display) {
+                             RunDisplay& display, RunControl& control) {
   auto asked = ask_with_places(request, run_id);
   if (!asked) return asked.error();
   const auto checked = check(*std::move(asked), run_id, machine);
@@ -82,7 +82,7 @@ Result<RunResult> take_steps(RunRequest& request, const std::string& run_id, Mac
   if (!placed) return placed.error();
   auto prepared = prepare(*checked, *std::move(placed));
   if (!prepared) return prepared.error();
-  return finish_run(*checked, **prepared, display);
+  return finish_run(*checked, **prepared, display, control);
 }
 
 RunRequest settled(const RunRequest& request) {
@@ -92,10 +92,15 @@ RunRequest settled(const RunRequest& request) {
 }  // namespace
 
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display) {
+  const auto control = RunControl::open();
+  return control ? run(request, machine, display, **control) : control.error();
+}
+
+Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control) {
   RunRequest asked = settled(request);
   // A file that is not this run's stays as it is.
   if (auto forgotten = forget_old_report(asked); !forgotten) return forgotten.error();
-  auto result = take_steps(asked, new_run_id(), machine, display);
+  auto result = take_steps(asked, new_run_id(), machine, display, control);
   if (!result) leave_why(asked, result.error());
   return result;
 }

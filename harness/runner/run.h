@@ -7,6 +7,7 @@
 #include "harness/core/result.h"
 #include "harness/machine/machine.h"
 #include "harness/request/run_request.h"
+#include "harness/run/schedule/run_control.h"
 #include "harness/runner/display.h"
 
 namespace proctor {
@@ -24,6 +25,8 @@ struct RunResult {
 //
 // An error is a run that was refused, or did not start: no case was executed. A file of `reports.junit` says why.
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display);
+// Another thread or a signal handler stops the run by `control`.
+Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control);
 
 // Plans the same cases, executes none and writes no file.
 Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisplay& display);

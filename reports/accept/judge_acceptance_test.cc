@@ -67,7 +67,7 @@ class Machine {
       events.push_back(end);
     }
     RunPlanned plan = plan_of(std::move(cases));
-    plan.each_device = true;
+    plan.rules.each_device = true;
     plan.devices.clear();
     for (const std::string& id : devices_) {
       plan.devices.push_back({.id = id,

@@ -46,7 +46,7 @@ TEST_F(JunitSchemas, ARunWithoutCasesIsValid) { expect_valid(resolved_of({plan_o
 TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.no_device_for = "cuda";
-  plan.min_executed = 7;
+  plan.rules.min_executed = 7;
   expect_valid(resolved_of({plan, ended("s/a", {Outcome::kPass, ""}),
                             concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
                             Warning{WarningCode::kReportLost, awkward_text()},

@@ -120,9 +120,9 @@ std::vector<Warning> shortages(const JoinPart& part) {
   if (const std::string why = RunCopy(part.run, {part.place + "/"}).cut_short(); !why.empty())
     warnings.push_back({WarningCode::kPartIncomplete, why});
   const int executed = part.run.summary.executed();
-  if (executed < plan_of(part).min_executed) {
-    warnings.push_back({WarningCode::kPartIncomplete,
-                        fmt::format("{} executed, --min-executed {}", executed, plan_of(part).min_executed)});
+  if (executed < plan_of(part).rules.min_executed) {
+    warnings.push_back({WarningCode::kPartIncomplete, fmt::format("{} executed, --min-executed {}", executed,
+                                                                  plan_of(part).rules.min_executed)});
   }
   return warnings;
 }
@@ -139,6 +139,19 @@ void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   }
 }
 
+// A rule on which the parts must agree holds for the whole if it holds for each of them.
+RunRules joined_rules(const std::vector<JoinPart>& parts) {
+  RunRules joined;
+  for (const JoinPart& part : parts) {
+    for_each_rule(
+        [&](const RunRule& rule, auto& whole, const auto& value) {
+          if (!rule.option.empty()) whole = &part == &parts.front() ? value : std::min(whole, value);
+        },
+        joined, plan_of(part).rules);
+  }
+  return joined;
+}
+
 RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warnings) {
   RunPlanned joined;
   const RunPlanned& first = plan_of(request.parts.front());
@@ -149,8 +162,9 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   joined.directory = first.directory;
   joined.hostname = first.hostname;
   joined.containment = first.containment;
-  joined.strict = joined.each_device = joined.flaky_passes = true;
+  joined.flaky_passes = true;
   joined.flaky_budget = 100;
+  joined.rules = joined_rules(request.parts);
   Facts facts;
   std::set<std::string> devices;
   std::set<std::string> filters;
@@ -161,8 +175,6 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     const RunPlanned& plan = plan_of(part);
     joined.started = std::min(joined.started, plan.started);
     joined.jobs = std::max(joined.jobs, plan.jobs);
-    joined.strict = joined.strict && plan.strict;
-    joined.each_device = joined.each_device && plan.each_device;
     joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
     least = std::max(least, part.run.least_executed);
     add_lack_of_devices(plan, joined);
@@ -178,7 +190,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   }
   if (!joined.flaky_passes) joined.flaky_budget = 0;
   // That one part may execute nothing does not hold for one that has devices.
-  if (joined.allow_no_device) joined.min_executed = std::max(joined.min_executed, least);
+  if (joined.rules.allow_no_device) joined.rules.min_executed = std::max(joined.rules.min_executed, least);
   joined.filters.assign(filters.begin(), filters.end());
   std::vector<std::string> ids;
   for (const PlannedCase& test : joined.cases) ids.push_back(test.id);

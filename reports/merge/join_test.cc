@@ -132,7 +132,7 @@ TEST(Join, APartWithoutAJournalIsNoGreen) {
 TEST(Join, APartThatHasDevicesMustExecuteSomething) {
   Joined without = one_of("a/one", {Outcome::kSkip, {Reason::kNeeds, "device"}});
   without.plan.no_device_for = "cuda";
-  without.plan.allow_no_device = true;
+  without.plan.rules.allow_no_device = true;
   EXPECT_EQ(join_all({without}).exit_code, 0);
   EXPECT_EQ(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})}).exit_code, 3);
 }

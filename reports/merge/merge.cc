@@ -53,6 +53,9 @@ Error differ(const MergePart& a, const MergePart& b, const std::string& what, co
 }
 
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
+std::string rule_text(bool value) { return yes_no(value); }
+std::string rule_text(int value) { return std::to_string(value); }
+std::string rule_text(const std::string& value) { return value; }
 
 std::string exclusion_text(const RunPlanned& plan) {
   if (!plan.exclusion) return "none";
@@ -61,11 +64,16 @@ std::string exclusion_text(const RunPlanned& plan) {
 
 // By which rules a run was judged, beyond what its plan says.
 std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
-  return {{"--strict", yes_no(plan.strict)},
-          {"--each-device", yes_no(plan.each_device)},
-          {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
-          {"--repeat CONFIDENCE%:RATE%", exclusion_text(plan)},
-          {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
+  std::map<std::string, std::string> rules = {
+      {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
+      {"--repeat CONFIDENCE%:RATE%", exclusion_text(plan)},
+      {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
+  for_each_rule(
+      [&](const RunRule& rule, const auto& value) {
+        if (!rule.option.empty()) rules.emplace(rule.option, rule_text(value));
+      },
+      plan.rules);
+  return rules;
 }
 
 Result<void> check_same_plan(const MergePart& a, const MergePart& b) {
@@ -379,7 +387,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   merged.shard.reset();
   merged.narrowed = {};
   merged.jobs = 0;
-  merged.min_executed = 0;
+  merged.rules.min_executed = 0;
   merged.devices.clear();
   int least = 0;
   std::vector<std::string> hosts;
@@ -391,7 +399,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
     const PartOrigin origin = origin_of(part, whole);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
-    merged.min_executed += plan.min_executed;
+    merged.rules.min_executed += plan.rules.min_executed;
     add_narrowing(plan.narrowed, merged.narrowed);
     least = std::max(least, part.run.least_executed);
     add_lack_of_devices(plan, merged);
@@ -409,7 +417,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
     }
   }
   // That one shard may execute nothing does not hold for one that has devices.
-  if (merged.allow_no_device) merged.min_executed = std::max(merged.min_executed, least);
+  if (merged.rules.allow_no_device) merged.rules.min_executed = std::max(merged.rules.min_executed, least);
   merged.hostname = joined(hosts, ", ");
   add_runs(sorted, merged);
   return merged;

@@ -138,7 +138,7 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
   none[0].plan.no_device_for = "cuda";
   EXPECT_EQ(whole(none).exit_code, 3);
   auto few = all();
-  few[1].plan.min_executed = 4;
+  few[1].plan.rules.min_executed = 4;
   EXPECT_EQ(whole(few).exit_code, 3);
 }
 
@@ -146,7 +146,7 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
 TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
   const auto lacks = [](Part& one, bool allowed) {
     one.plan.no_device_for = "cuda";
-    one.plan.allow_no_device = allowed;
+    one.plan.rules.allow_no_device = allowed;
     const std::string& id = one.plan.cases[0].id;
     one.events = {ended(id, {Outcome::kSkip, {Reason::kNeeds, "device"}}), RunEnded{"x", 1}};
   };
@@ -159,7 +159,7 @@ TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
   lacks(parts[2], true);
   EXPECT_EQ(whole(parts).exit_code, 0);
   parts[2].plan.no_device_for = "";  // it has devices, and yet executed nothing
-  parts[2].plan.allow_no_device = false;
+  parts[2].plan.rules.allow_no_device = false;
   EXPECT_EQ(whole(parts).exit_code, 3);
   EXPECT_EQ(whole({parts[2], parts[1], parts[0]}).exit_code, 3);
 }
@@ -235,7 +235,7 @@ TEST(Merge, DifferentPlansAreNamed) {
               AllOf(HasSubstr("shard 1/3 in dir0"), HasSubstr("shard 2/4 in dir1")));
   EXPECT_THAT(with([](RunPlanned& p) { p.plan_digest = "other"; }), HasSubstr("3 cases, other in dir1"));
   EXPECT_THAT(with([](RunPlanned& p) { p.shard->plan = "p2"; }), HasSubstr("p1 in dir0, but p2 in dir1"));
-  EXPECT_THAT(with([](RunPlanned& p) { p.strict = true; }),
+  EXPECT_THAT(with([](RunPlanned& p) { p.rules.strict = true; }),
               HasSubstr("--strict: no in dir0, but yes in dir1"));
   EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is not a shard of a plan"));
 }

@@ -71,12 +71,14 @@ void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
     if (std::ranges::find(whole.vendors_here, vendor) == whole.vendors_here.end())
       whole.vendors_here.push_back(vendor);
   }
-  if (whole.fail_on_skip.empty() || part.fail_on_skip == "*") whole.fail_on_skip = part.fail_on_skip;
-  const bool says_more = whole.no_device_for.empty() || (whole.allow_no_device && !part.allow_no_device);
+  if (whole.rules.fail_on_skip.empty() || part.rules.fail_on_skip == "*")
+    whole.rules.fail_on_skip = part.rules.fail_on_skip;
+  const bool says_more =
+      whole.no_device_for.empty() || (whole.rules.allow_no_device && !part.rules.allow_no_device);
   if (part.no_device_for.empty() || !says_more) return;
   whole.no_device_for = part.no_device_for;
   whole.no_device_by = part.no_device_by;
-  whole.allow_no_device = part.allow_no_device;
+  whole.rules.allow_no_device = part.rules.allow_no_device;
 }
 
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other) {

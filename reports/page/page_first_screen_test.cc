@@ -215,7 +215,7 @@ TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
 
 TEST(PageDevices, ShowTheConclusionOfEachCase) {
   RunPlanned plan = plan_on_github({{"m.xpu/a"}});
-  plan.each_device = true;
+  plan.rules.each_device = true;
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}, {"xpu-sim:1", "xpu", "Card", true}};
   std::vector<Event> events = {plan};
   for (int i = 1; i <= 16; ++i) {

@@ -175,7 +175,7 @@ std::vector<json> device_cells(const ResolvedRun& run, const PlannedDevice& devi
 // A row for each case of a run with --each-device that failed somewhere: how often it failed on each device, and what
 // follows.
 json each_device_table(const ResolvedRun& run) {
-  if (!run.plan.each_device) return nullptr;
+  if (!run.plan.rules.each_device) return nullptr;
   PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
   for (const ResolvedCase& test : run.cases) {
     if (!test.by_device || test.by_device->counts.size() < 2) continue;

@@ -103,9 +103,9 @@ TEST(DeviceShares, ARunThatComparedDevicesAndOneOfExecHaveNoCommand) {
   RunPlanned plan = plan_of({});
   EXPECT_EQ(code_or_device_command(plan, "my runs/1"),
             "proctor rerun 'my runs/1' --failed --each-device --repeat 5");
-  plan.each_device = true;
+  plan.rules.each_device = true;
   EXPECT_EQ(code_or_device_command(plan, "x"), "");
-  plan.each_device = false;
+  plan.rules.each_device = false;
   plan.exec = true;
   EXPECT_EQ(code_or_device_command(plan, "x"), "");
 }

@@ -293,7 +293,7 @@ std::string code_sentence(const ResolvedRun& run, const Findings& findings) {
   for (const ResolvedCase& test : run.cases) {
     if (test.verdict.outcome == Outcome::kPass) ++passed;
     if (!test.bad || test.verdict.outcome == Outcome::kNotrun) continue;
-    if (run.plan.each_device && test.fault_of_devices) continue;  // it passed on the others
+    if (run.plan.rules.each_device && test.fault_of_devices) continue;  // it passed on the others
     ++(is_by_device(test, findings) ? by_device : others);
   }
   if (others > 0) return fmt::format(" {} failed.", count_text(others, "other case"));

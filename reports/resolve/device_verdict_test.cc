@@ -35,7 +35,7 @@ class MachineRun {
     RunPlanned plan = plan_of(std::move(cases));
     plan.devices.clear();
     for (int i = 0; i < 4; ++i) plan.devices.push_back({device(i), "cuda", "Simulated A40G", true});
-    plan.each_device = each_device;
+    plan.rules.each_device = each_device;
     plan.sim = SimInfo{.topology = "cuda:4", .driver = "simgpu"};
     events_.emplace_back(std::move(plan));
   }

@@ -70,7 +70,7 @@ DeviceRow row_of(const ResolvedCase& test) {
 // The devices of --each-device on which a case that ran on others was not run: they were taken out before.
 std::vector<std::string> devices_not_tried(const RunPlanned& plan, const ResolvedCase& test) {
   std::vector<std::string> devices;
-  if (!plan.each_device || test.planned.devices < 1 || test.attempts.empty()) return devices;
+  if (!plan.rules.each_device || test.planned.devices < 1 || test.attempts.empty()) return devices;
   if (test.verdict.outcome == Outcome::kNotrun) return devices;
   const auto ran_on = [&](const std::string& id) {
     return std::ranges::any_of(test.attempts, [&](const Attempt& attempt) {
@@ -183,7 +183,7 @@ void resolve_device_row(const RunPlanned& plan, ResolvedCase& test) {
   // A set of devices does not show which of them is at fault.
   test.fault_of_devices =
       test.planned.devices <= 1 && row.suspect == Suspect::kDevice && !fails_elsewhere(row);
-  if (plan.each_device) test.by_device = std::make_unique<DeviceRow>(std::move(row));
+  if (plan.rules.each_device) test.by_device = std::make_unique<DeviceRow>(std::move(row));
 }
 
 void resolve_devices(ResolvedRun& run) {
@@ -230,7 +230,7 @@ std::string device_table(const ResolvedRun& run) {
 }
 
 std::string code_or_device_command(const RunPlanned& plan, const std::string& run_dir) {
-  if (plan.each_device || plan.exec) return "";
+  if (plan.rules.each_device || plan.exec) return "";
   return fmt::format("proctor rerun {} --failed --each-device --repeat 5", shell_quote(run_dir));
 }
 

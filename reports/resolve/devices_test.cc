@@ -26,7 +26,7 @@ ResolvedRun model_with(const std::vector<Attempts>& rows, int devices_of_case = 
   PlannedCase test = planned(kId);
   test.devices = devices_of_case;
   RunPlanned plan = plan_of({test});
-  plan.each_device = true;
+  plan.rules.each_device = true;
   std::vector<Event> events = {plan};
   int repeat = 0;
   const auto add = [&](const std::string& device, Outcome outcome) {
@@ -104,7 +104,7 @@ TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
   auto start = started(kId);
   start.devices = {"a"};
   RunPlanned plan = plan_of({planned(kId)});
-  plan.each_device = true;
+  plan.rules.each_device = true;
   const auto run = resolved_of({plan, start, ended(kId, {Outcome::kSkip, {Reason::kNeeds, "fp64"}})});
   EXPECT_FALSE(run.cases[0].by_device);
   EXPECT_EQ(device_table(run), "");

@@ -63,7 +63,7 @@ Marks marks_of(const ResolvedCase& test) {
 Verdict verdict_of_case(const ResolvedRun& run, const ResolvedCase& test) {
   Verdict verdict = recorded_verdict(run, test);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
-  return run.plan.strict && may_warn && has_mark(test.marks, Mark::kWarn) ? kWarned : verdict;
+  return run.plan.rules.strict && may_warn && has_mark(test.marks, Mark::kWarn) ? kWarned : verdict;
 }
 
 bool is_simulated(const ResolvedRun& run, const ResolvedCase& test) {
@@ -116,7 +116,7 @@ Blame problem_of(const RunPlanned& plan, const ResolvedCase& test) {
   if (test.moved) return Blame::kMachine;
   // `exec` starts its command once, so its verdict may be that of an attempt on an unhealthy device.
   if (plan.exec && test.deciding != nullptr && is_suspect(*test.deciding)) return Blame::kMachine;
-  if (plan.each_device && test.fault_of_devices) return Blame::kMachine;
+  if (plan.rules.each_device && test.fault_of_devices) return Blame::kMachine;
   if (test.diagnosis != nullptr) return test.diagnosis->problem;
   if (test.verdict.outcome == Outcome::kXpass && !test.bad) return Blame::kNobody;
   // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
@@ -138,7 +138,7 @@ std::unique_ptr<Culprit> culprit_of(const RunPlanned& plan, const ResolvedCase& 
   if (diagnosis != nullptr && diagnosis->problem == test.problem && !test.moved)
     return diagnosis->culprit ? std::make_unique<Culprit>(*diagnosis->culprit) : nullptr;
   const bool by_device = test.moved || (test.telling != nullptr && is_suspect(*test.telling)) ||
-                         (plan.each_device && test.fault_of_devices);
+                         (plan.rules.each_device && test.fault_of_devices);
   return test.problem == Blame::kMachine && by_device ? device_of(plan, test.telling) : nullptr;
 }
 
@@ -168,7 +168,7 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.bad = is_bad(test.verdict.outcome, test.planned.kind);
   test.moved = !test.bad && has_mark(test.marks, Mark::kDeviceSuspect);
   test.flaky = !test.bad && has_mark(test.marks, Mark::kFlaky);
-  test.changes_device = test.moved && !run.plan.each_device;
+  test.changes_device = test.moved && !run.plan.rules.each_device;
   test.simulated = is_simulated(run, test);
   test.of_exec = run.plan.exec;
   test.duration_ms = duration_of(test);

@@ -26,7 +26,7 @@ bool unkillable(const ResolvedCase& test) {
 
 RunCode run_code_of(const RunPlanned& plan, const ResolvedCase& test) {
   const RunCode code = meaning_of(test.verdict, test.planned.kind).run;
-  const bool by_devices = code == RunCode::kRed && plan.each_device && test.fault_of_devices;
+  const bool by_devices = code == RunCode::kRed && plan.rules.each_device && test.fault_of_devices;
   return by_devices ? RunCode::kMachine : code;
 }
 
@@ -84,7 +84,7 @@ std::string open_skips_of(const ResolvedRun& run, const PlannedSuite& suite) {
 }
 
 std::string forbidden_skips(const ResolvedRun& run) {
-  const std::string& reasons = run.plan.fail_on_skip;
+  const std::string& reasons = run.plan.rules.fail_on_skip;
   if (reasons.empty()) return {};
   const auto is_forbidden = [&](const ResolvedCase& test) {
     return is_skip(test) && glob_match(reasons, test.verdict.reason.text());
@@ -114,8 +114,8 @@ FlakyCases flaky_cases(const ResolvedRun& run) {
 int least_executed(const ResolvedRun& run) {
   const RunPlanned& plan = run.plan;
   const bool empty_shard = plan.shard && run.cases.empty();
-  const bool may_be_none = empty_shard || (plan.allow_no_device && !plan.no_device_for.empty());
-  return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
+  const bool may_be_none = empty_shard || (plan.rules.allow_no_device && !plan.no_device_for.empty());
+  return may_be_none ? plan.rules.min_executed : std::max(plan.rules.min_executed, 1);
 }
 
 std::vector<std::string> open_skips(const ResolvedRun& run) {
@@ -132,7 +132,7 @@ std::vector<std::string> open_skips(const ResolvedRun& run) {
 int exit_code_so_far(const ResolvedRun& run) {
   bool red = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
   bool machine = run.warned_of_machine();
-  bool incomplete = (!run.plan.no_device_for.empty() && !run.plan.allow_no_device) ||
+  bool incomplete = (!run.plan.no_device_for.empty() && !run.plan.rules.allow_no_device) ||
                     run.warned_of(WarningCode::kPartIncomplete) || !run.open_skips.empty();
   for (const ResolvedCase& test : run.cases) {
     const RunCode code = run_code_of(run.plan, test);
@@ -252,7 +252,7 @@ std::string named(const ResolvedRun& run, IsMeant is_meant) {
 }
 
 void add_shortage(const ResolvedRun& run, std::vector<RunProblem>& problems) {
-  if (const auto text = no_device_text(run.plan); !text.empty() && !run.plan.allow_no_device)
+  if (const auto text = no_device_text(run.plan); !text.empty() && !run.plan.rules.allow_no_device)
     problems.push_back({"no_device", "No device", text + "."});
   for (const std::string& sentence : run.open_skips)
     problems.push_back({"skipped", "Skipped tests", sentence + "."});

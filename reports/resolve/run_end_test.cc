@@ -85,8 +85,8 @@ ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& 
     events.push_back(concluded(id, end.verdict));
   }
   RunPlanned plan = plan_of(std::move(cases));
-  plan.strict = run.strict;
-  plan.min_executed = run.min_executed;
+  plan.rules.strict = run.strict;
+  plan.rules.min_executed = run.min_executed;
   plan.no_device_for = run.no_device ? "cuda" : "";
   events[0] = std::move(plan);
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
@@ -99,8 +99,8 @@ TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
     for (const int min_executed : {0, 1}) {
       RunPlanned plan = plan_of({planned("s/a")});
       plan.no_device_for = "cuda";
-      plan.allow_no_device = allowed;
-      plan.min_executed = min_executed;
+      plan.rules.allow_no_device = allowed;
+      plan.rules.min_executed = min_executed;
       const ResolvedRun run =
           resolved_of({plan, concluded("s/a", {Outcome::kSkip, Reason::kNoDevice}), RunEnded{"x", 1}});
       EXPECT_EQ(run.exit_code, allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
@@ -189,7 +189,7 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
                                 .devices = row.devices,
                                 .devices_declined = row.declined}};
     plan.vendors_here = row.vendors;
-    plan.fail_on_skip = row.fail_on_skip;
+    plan.rules.fail_on_skip = row.fail_on_skip;
     if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
     const ResolvedRun run = resolved_of(
         {plan, concluded("s/a", row.verdicts[0]), concluded("s/b", row.verdicts[1]), RunEnded{"x", 1}});

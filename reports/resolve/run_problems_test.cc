@@ -42,7 +42,7 @@ TEST(RunProblems, AGoodRunHasNone) {
 
 TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
   RunPlanned more = plan_of({planned("s/a")});
-  more.min_executed = 2;
+  more.rules.min_executed = 2;
   RunPlanned none = plan_of({planned("s/a")});
   none.no_device_for = "cuda";
   RunPlanned exec = plan_of({planned("s/a", "command")});

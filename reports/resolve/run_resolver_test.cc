@@ -22,7 +22,7 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
   PlannedCase one = planned("s/a");
   one.repeat = repeat;
   RunPlanned plan = plan_of({one});
-  plan.strict = strict;
+  plan.rules.strict = strict;
   events.insert(events.begin(), plan);
   const ResolvedRun run = resolved_of(events);
   return run.cases.at(0).verdict;

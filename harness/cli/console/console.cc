@@ -194,7 +194,7 @@ void Console::on(const Event& event) {
 void Console::show(const RunPlanned& planned) {
   counts_.planned = static_cast<int>(planned.cases.size());
   counts_.jobs = planned.jobs;
-  each_device_ = planned.each_device;
+  each_device_ = planned.rules.each_device;
   for (const auto& test : planned.cases) {
     planned_[test.id].timeout_ms = test.timeout_ms;
     planned_[test.id].kind = test.kind;
@@ -521,7 +521,7 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
   print("");
   if (const auto text = no_device_text(run.plan); !text.empty()) print(text);
   for (const std::string& sentence : run.open_skips) print(sentence + ".");
-  if (const auto text = device_table(run); options_.ending && run.plan.each_device && !text.empty())
+  if (const auto text = device_table(run); options_.ending && run.plan.rules.each_device && !text.empty())
     output_.write(text + '\n');
   if (const auto text = failure_rate_text(run); !text.empty()) output_.write(text + '\n');
   const std::vector<std::string> about_devices =

@@ -54,6 +54,7 @@ std::vector<std::string> ConsoleDisplay::notes_of(const RunStart& run) const {
 }
 
 void ConsoleDisplay::start(const RunStart& run) {
+  output_.hurry_when([&control = run.control] { return control.late_stop().has_value(); });
   console_.emplace(output_, options_of(run), run.run_dir, notes_of(run), run.gives_terminal);
   if (run.gives_terminal && in_github_actions() && !run.planned.request.terminal.workflow_commands)
     pause_.emplace();

@@ -1,12 +1,10 @@
 #include "harness/cli/console/console_output.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -28,14 +26,6 @@ constexpr int kDefaultColumns = 80;
 constexpr Milliseconds kLookAgain{100};
 
 bool is_set(const char* value) { return value && *value; }
-
-// While reports are written such a signal waits (harness/run/schedule/signals.h).
-bool told_to_stop() {
-  sigset_t waiting;
-  return ::sigpending(&waiting) == 0 &&
-         std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP},
-                             [&](int signal) { return sigismember(&waiting, signal) == 1; });
-}
 
 bool terminal_is_smart(int fd) {
   const char* term = std::getenv("TERM");
@@ -94,7 +84,7 @@ void ConsoleOutput::drain(Milliseconds limit) {
   auto give_up = Clock::now() + limit;
   while (!dead_ && !pending_.empty()) {
     const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
-    if (left.count() <= 0 || told_to_stop()) return lose("nobody reads it");
+    if (left.count() <= 0 || (is_in_a_hurry_ && is_in_a_hurry_())) return lose("nobody reads it");
     const std::size_t before = pending_.size();
     flush(static_cast<int>(std::min(left, kLookAgain).count()));
     if (pending_.size() < before) give_up = Clock::now() + limit;

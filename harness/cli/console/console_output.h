@@ -19,14 +19,16 @@ class ConsoleOutput {
 
   explicit ConsoleOutput(int fd);
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
+  // Asked while drain() waits. Without it nobody is in a hurry.
+  void hurry_when(std::function<bool()> is_in_a_hurry) { is_in_a_hurry_ = std::move(is_in_a_hurry); }
 
   void write(std::string_view text);
   // Around lines that a reader may fold. In a step of GitHub Actions these are its commands, else the title is a line.
   // Both stand at the start of a line.
   void begin_group(std::string_view title);
   void end_group();
-  // Waits for a slow reader, up to `limit` for each piece that it takes, and no longer when a signal to stop waits; for
-  // the end of a run.
+  // Waits for a slow reader, up to `limit` for each piece that it takes, and no longer when somebody is in a hurry; for the
+  // end of a run.
   void drain(Milliseconds limit);
 
   // Its reader is slow: what is no news can be left out.
@@ -53,6 +55,7 @@ class ConsoleOutput {
   std::optional<WorkflowCommandGuard> guard_;
   std::string pending_;
   OnLost on_lost_;
+  std::function<bool()> is_in_a_hurry_;
 };
 
 // NO_COLOR (no-color.org) beats CLICOLOR_FORCE (bixense.com/clicolors), which beats the kind of the

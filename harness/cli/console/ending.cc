@@ -61,7 +61,7 @@ FailedLine failed_line(const ResolvedCase& test) {
 
 std::string incomplete_words(const ResolvedRun& run) {
   if (!run.open_skips.empty()) return "INCOMPLETE: tests were skipped, see above";
-  const bool is_short = run.summary.executed() < run.plan.min_executed;
+  const bool is_short = run.summary.executed() < run.plan.rules.min_executed;
   return "INCOMPLETE: something planned was not run, or nothing was" +
          (is_short ? "; " + shortage_text(run) : "");
 }

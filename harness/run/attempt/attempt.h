@@ -22,24 +22,35 @@
 #include "harness/run/attempt/attempt_plan.h"
 #include "harness/run/attempt/case_facts.h"
 #include "harness/run/attempt/case_group.h"
+#include "harness/run/attempt/case_observer.h"
 #include "harness/run/attempt/case_tracker.h"
 #include "harness/run/attempt/evidence_look.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
+#include "harness/run/attempt/run_events.h"
 #include "harness/run/attempt/told_cases.h"
 
 namespace proctor {
 
-class RunningAttempt {
+// Whose attempt it is.
+class AttemptListener {
  public:
+  virtual ~AttemptListener() = default;
   // `which`: index into AttemptPlan::cases. `went_on`: the process did not end with this case. Called after
   // AttemptEnded; must not destroy the attempt.
-  using OnCaseEnded = std::function<void(std::size_t which, const AttemptEnded&, bool went_on)>;
+  virtual void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) = 0;
+  // A case that has the terminal was stopped there (Ctrl-Z).
+  virtual void on_stopped() = 0;
   // Called last, from the loop, exactly once unless the attempt is abandoned. May destroy the attempt.
-  using OnDone = std::function<void(ProcessFate)>;
+  virtual void on_process_ended(ProcessFate fate) = 0;
+};
 
+class RunningAttempt {
+ public:
   // Starts at once.
-  RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended, OnDone on_done);
+  RunningAttempt(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
+                 RunFiles& run_files, CoreFiles& cores, CaseObserver& observer, RunEvents& events,
+                 AttemptPlan plan, AttemptListener& listener);
   ~RunningAttempt();
   RunningAttempt(const RunningAttempt&) = delete;
   RunningAttempt& operator=(const RunningAttempt&) = delete;
@@ -58,12 +69,14 @@ class RunningAttempt {
   // Its cases that have not begun, by index.
   std::vector<std::size_t> not_begun() const { return cases_.not_begun(); }
   // Whether the ends of its cases count only when their process has ended (told_cases.h).
-  bool is_provisional() const { return told_ != nullptr; }
+  bool is_provisional() const { return by_.told != nullptr; }
   // After its end: whether only failures count (told_cases.h, unexplained_end.h), ...
-  bool is_unreliable() const { return told_ ? told_->is_doubted() : !cases_.why_unreliable().empty(); }
+  bool is_unreliable() const { return by_.told ? by_.told->is_doubted() : !cases_.why_unreliable().empty(); }
   // ... the cases whose provisional ends do not count, and whether their reported failures do.
-  bool failures_count() const { return !told_ || told_->failures_count(); }
-  const std::vector<std::size_t>& unproven() const { return told_ ? told_->unproven() : cases_.unproven(); }
+  bool failures_count() const { return !by_.told || by_.told->failures_count(); }
+  const std::vector<std::size_t>& unproven() const {
+    return by_.told ? by_.told->unproven() : cases_.unproven();
+  }
 
  private:
   ProcessSpec make_process();
@@ -79,25 +92,26 @@ class RunningAttempt {
   void conclude(const ProcessEnd* end);
   void tell_end(std::size_t which, const AttemptEnded& event, bool went_on);
   AttemptEnded describe_case(const ProcessEnd* end, const std::string& result_refused = {}) const;
+  void report(const AttemptCase& entry, const Event& event);
   std::string read_result(const ProcessEnd& end);
-  TelemetryInfo take_telemetry(const ProcessEnd* end);
   void tell_evidence(const std::string& problem);
   void settle_told(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
 
-  AttemptContext& context_;
+  const AttemptSetup& setup_;
+  RunFiles& run_files_;
+  CaseObserver& observer_;
+  RunEvents& events_;
   const AttemptPlan plan_;
-  const Diagnoser::Devices addresses_;          // of the attempt's devices
-  const KernelLog::Position process_position_;  // where its time begins in the kernel log
-  struct {
-    OnCaseEnded case_ended;
-    OnDone done;
-  } on_;
+  AttemptListener& listener_;
+  const CaseObserver::Process observed_;
   AttemptFiles files_;
   CaseTracker cases_;
-  std::unique_ptr<Translator> translator_;  // for a kind that does not speak the child protocol itself
-  std::unique_ptr<ToldCases> told_;         // of several cases that are told over a connection
-  std::unique_ptr<RankReports> ranks_;      // of a case with ranks
+  struct {                                   // how the process reports what its cases do; null: otherwise
+    std::unique_ptr<Translator> translator;  // for a kind that does not speak the child protocol itself
+    std::unique_ptr<ToldCases> told;         // of several cases that are told over a connection
+    std::unique_ptr<RankReports> ranks;      // of a case with ranks
+  } by_;
   std::optional<Readiness> readiness_;
   StopOrder stop_;
   EvidenceLook look_;

@@ -1,38 +1,31 @@
-// What an attempt is to do, and what it shares with the other attempts of its run.
+// What an attempt is to do, and how every attempt of its run is made.
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/machine/case_environment.h"
-#include "harness/machine/scratch.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan.h"
 #include "harness/process/process_spec.h"
-#include "harness/run/attempt/core_files.h"
-#include "harness/run/attempt/diagnose.h"
-#include "harness/run/attempt/log_names.h"
 #include "harness/run/attempt/readiness.h"
-#include "harness/run/attempt/start_costs.h"
-#include "harness/run/care/telemetry.h"
-
-namespace boost::asio {
-class io_context;
-}
 
 namespace proctor {
 
-class Containment;
+// Gets what the processes of cases write, as it comes.
+class OutputListener {
+ public:
+  virtual ~OutputListener() = default;
+  virtual void on_output(const std::string& case_id, Stream stream, std::string_view bytes) = 0;
+};
 
 // How every attempt of a run is made.
 struct AttemptSetup {
+  std::string run_id;
   std::string run_dir;         // absolute
   std::string own_program;     // proctor itself: gathers evidence and starts ranks; "": nothing is gathered
   bool inherit_stdio = false;  // --no-capture, --debugger: stdin, stdout and stderr are the runner's own
@@ -40,31 +33,11 @@ struct AttemptSetup {
   // `break_commands` says so (core/workflow_commands.h).
   bool pass_through = false;
   bool break_commands = false;
-  std::vector<int> inherited{};  // `exec`: the caller's open descriptors, for the command
-  // What the process of a case writes, as it comes; may be empty.
-  std::function<void(const std::string& case_id, Stream, std::string_view bytes)> on_output{};
+  std::vector<int> inherited{};                   // `exec`: the caller's open descriptors, for the command
+  OutputListener* output = nullptr;               // none: nobody wants it before the end of the case
   std::vector<std::string> debugger;              // put in front of the command; no limits then
   std::vector<std::string> evidence_environment;  // NAME=VALUE, for the program that gathers
   std::optional<ReadyPolicy> ready;  // `exec --ready-regex`; none: nobody waits for a case to be ready
-};
-
-// What all attempts of a run share.
-struct AttemptContext {
-  boost::asio::io_context& io;
-  Containment& containment;
-  EventSink& sink;
-  ScratchRoot& scratch;
-  const AttemptSetup& setup;
-  const LogNames& names;
-  const RunPlanned& planned;
-  Clock::time_point run_started;
-  Diagnoser diagnoser{};
-  Telemetry* telemetry = nullptr;  // none: devices are not sampled
-  CoreFiles cores{};
-  StartCosts start_costs{};
-  std::function<void()> on_stopped{};   // a case that has the terminal was stopped there
-  Clock::duration frozen_told{0};       // of Containment::frozen()
-  std::set<const Suite*> one_by_one{};  // suites whose programs cannot tell of several cases in a process
 };
 
 struct AttemptCase {

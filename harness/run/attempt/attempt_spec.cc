@@ -6,7 +6,6 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/environment_list.h"
-#include "harness/core/regular_file.h"
 
 namespace proctor {
 namespace {
@@ -32,18 +31,17 @@ void keep_captured(const Kind& kind, ProcessSpec& spec) {
 
 }  // namespace
 
-void add_variables(const AttemptContext& context, const AttemptPlan& plan, const AttemptFiles& files,
+void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const AttemptFiles& files,
                    std::vector<std::string>& environment) {
   if (!files.scratch.empty()) set_variable(environment, "TMPDIR", files.scratch);
   if (!plan.is_batch()) set_variable(environment, child::kCaseVariable, plan.first().test->id);
   set_variable(environment, child::kAttemptVariable, std::to_string(plan.first().attempt));
-  set_variable(environment, child::kRunDirVariable, context.setup.run_dir);
-  set_variable(environment, child::kRunIdVariable, context.planned.run_id);
+  set_variable(environment, child::kRunDirVariable, setup.run_dir);
+  set_variable(environment, child::kRunIdVariable, setup.run_id);
 }
 
-ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files,
+ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files,
                       const std::string& address) {
-  const AttemptSetup& setup = context.setup;
   const Case& first = *plan.first().test;
   const Voice voice = plan.voice();
   ProcessSpec spec;
@@ -66,13 +64,8 @@ ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptF
     }
   }
   spec.events = voice == Voice::kEvents || voice == Voice::kStream;
-  add_variables(context, plan, files, spec.env);
+  add_variables(setup, plan, files, spec.env);
   files.directory = spec.directory;
-  if (setup.debugger.empty()) spec.core_limit = context.cores.allow_in(spec.directory);
-
-  if (!files.log.empty() || !plan.ranks.empty()) {  // a log that cannot be written is marked as lost
-    static_cast<void>(make_way(setup.run_dir, log_of(context.names, plan.first())));
-  }
   if (!files.log.empty()) spec.log_path = setup.run_dir + "/" + files.log;
   if (voice == Voice::kEvents && !files.log.empty()) keep_captured(plan.kind(), spec);
   spec.inherit_stdio = setup.inherit_stdio;

@@ -10,13 +10,13 @@
 
 namespace proctor {
 
-// Without callbacks, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
+// Without callbacks and room for a core, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
 // AttemptFiles::directory. `address`: Voice::kConnection, where it connects to.
-ProcessSpec make_spec(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files,
+ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files,
                       const std::string& address = {});
 
 // Adds the variables that belong to this attempt only.
-void add_variables(const AttemptContext& context, const AttemptPlan& plan, const AttemptFiles& files,
+void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const AttemptFiles& files,
                    std::vector<std::string>& environment);
 
 // Whether the first limit is on its start-up, until a case says that it begins.

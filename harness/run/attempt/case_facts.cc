@@ -105,7 +105,7 @@ void describe_output(const CaseFacts& facts, AttemptEnded& event) {
   const bool bad = is_bad(event.verdict.outcome);
   const bool shared = facts.plan.is_batch();
   const std::string& own = facts.cases.child().output();
-  event.output.log = log_that_is_there(facts.context.setup.run_dir, facts.files.log, shared || bad);
+  event.output.log = facts.run_files.log_that_is_there(facts.files.log, shared || bad);
   // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
   // have kept the output from the log.
   const bool kept = shared || facts.plan.voice() == Voice::kStream;
@@ -144,7 +144,7 @@ AttemptEnded what_it_said(const CaseFacts& facts) {
   event.case_id = entry.test->id;
   event.attempt = entry.attempt;
   event.repeat = entry.repeat;
-  event.at_ms = ms_between(facts.context.run_started, Clock::now());
+  event.at_ms = facts.at_ms;
   event.last_step = child.last_step();
   event.failures = child.failures();
   event.failures.insert(event.failures.end(), child.failed_tries().begin(), child.failed_tries().end());
@@ -183,7 +183,7 @@ AttemptEnded describe(const CaseFacts& facts) {
   const bool slow = policy.timeout && static_cast<double>(event.duration_ms) >
                                           kSlowShare * static_cast<double>(policy.timeout->count());
   if (slow && (!end || end->cause == EndCause::kExited)) event.marks.emplace_back(Mark::kSlow);
-  if (facts.ranks) describe_ranks(*facts.ranks, facts.context, facts.plan, end, event);
+  if (facts.ranks) describe_ranks(*facts.ranks, facts.run_files, facts.plan, end, event);
   if (end) {
     for (std::string& text : waits_at_limit(end->at_limit)) add_failure(event, std::move(text));
   }

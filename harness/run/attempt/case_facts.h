@@ -27,7 +27,7 @@ inline std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
 
 // The case is the open one of `cases`. `end` is the end of the process, or null if the process has gone on.
 struct CaseFacts {
-  const AttemptContext& context;
+  const RunFiles& run_files;
   const AttemptPlan& plan;
   const AttemptFiles& files;
   const CaseTracker& cases;
@@ -37,6 +37,7 @@ struct CaseFacts {
   const StopOrder& stop;
   const std::string& result_refused;  // why its result file is not read; "": it was, or there is none
   const ProcessEnd* end;
+  std::int64_t at_ms;  // since the run began
 };
 
 // All of it but diagnosis and telemetry.

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "harness/core/regular_file.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
 #include "harness/evidence/own_frame.h"
@@ -44,19 +43,22 @@ void EvidenceLook::stop() {
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
 }
 
+std::uint64_t EvidenceLook::allow_core_in(const std::string& directory) {
+  return setup_.debugger.empty() ? cores_.allow_in(directory) : 0;
+}
+
 void EvidenceLook::name_file(const AttemptCase& blamed) {
-  found_.file = evidence_of(context_.names, blamed);
-  static_cast<void>(
-      make_way(context_.setup.run_dir, found_.file));  // who gathers says what cannot be written
+  found_.file = files_.evidence_of(blamed);
+  files_.make_way_to(found_.file);
 }
 
 void EvidenceLook::at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request,
                             OnDone done) {
   name_file(blamed);
-  request.program = context_.setup.own_program;
-  request.file = in_run_dir(found_.file);
-  request.environment = context_.setup.evidence_environment;
-  process_ = gather_evidence(context_.io, context_.containment, request,
+  request.program = setup_.own_program;
+  request.file = files_.path_of(found_.file);
+  request.environment = setup_.evidence_environment;
+  process_ = gather_evidence(io_, containment_, request,
                              alive_.guard([this, began, done = std::move(done)](Gathered gathered) {
                                const std::string problem = gathered.problem;
                                take(std::move(gathered), began);
@@ -69,7 +71,7 @@ void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
   if (!found_.frame) found_.frame = std::move(gathered.digest.frame);
   found_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - began).count();
   std::error_code unreadable;  // as one that is not there
-  if (!std::filesystem::exists(in_run_dir(found_.file), unreadable)) found_.file.clear();
+  if (!std::filesystem::exists(files_.path_of(found_.file), unreadable)) found_.file.clear();
   process_.reset();
 }
 
@@ -77,11 +79,11 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
                                const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done) {
   crashed_ = true;
   found_.frame = frame_of_fatal_error(end.output.stderr_tail);
-  const bool same_pids = plan.suite->host_pids || !has_pid_namespace(context_.containment.layer());
+  const bool same_pids = plan.suite->host_pids || !has_pid_namespace(containment_.layer());
   const CrashedProcess process{.pid = crash.pid,
                                .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
                                .program = blamed.test->argv.empty() ? "" : blamed.test->argv.front()};
-  const CorePattern& pattern = context_.cores.pattern();
+  const CorePattern& pattern = cores_.pattern();
   if (!crash.core_dumped || pattern.is_taken()) {
     found_.lines = {where_the_core_is(pattern, read_core_limit(), process, crash.core_dumped)};
     return done("");
@@ -89,30 +91,30 @@ void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& pla
   const Clock::time_point began = Clock::now();
   const std::string directory =
       std::filesystem::absolute(files.directory.empty() ? "." : files.directory).string();
-  const std::string kept = evidence_of(context_.names, blamed, ".core");
+  const std::string kept = files_.evidence_of(blamed, ".core");
   name_file(blamed);
-  context_.cores.answered(end.containment_id, crash.pid);
-  const std::uint64_t room = context_.cores.budget.reserve();
-  const CrashGatherRequest request{.program = context_.setup.own_program,
+  cores_.answered(end.containment_id, crash.pid);
+  const std::uint64_t room = cores_.budget.reserve();
+  const CrashGatherRequest request{.program = setup_.own_program,
                                    // The file system's clock is coarser.
                                    .owner = {.pid = crash.pid,
                                              .is_alone = same_pids && !pattern.is_shared(),
                                              .containment_id = end.containment_id,
                                              .since = unix_seconds(end.started) - 1},
                                    .core_glob = core_glob(pattern, process, directory),
-                                   .file = in_run_dir(found_.file),
-                                   .core = in_run_dir(kept),
+                                   .file = files_.path_of(found_.file),
+                                   .core = files_.path_of(kept),
                                    .scratch = files.scratch,
                                    .room = room,
-                                   .environment = context_.setup.evidence_environment};
+                                   .environment = setup_.evidence_environment};
   process_ = gather_evidence(
-      context_.io, context_.containment, request,
+      io_, containment_, request,
       alive_.guard([this, began, kept, room, done = std::move(done)](Gathered gathered) {
-        const std::string core = in_run_dir(kept);
+        const std::string core = files_.path_of(kept);
         ::unlink(core_draft(core).c_str());  // of one that was killed
         const std::uint64_t bytes = bytes_on_disk(core);
         if (bytes > 0) found_.core = {.file = kept, .program = gathered.digest.core_program, .bytes = bytes};
-        context_.cores.budget.settle(room, bytes);
+        cores_.budget.settle(room, bytes);
         const std::string problem = gathered.problem;
         take(std::move(gathered), began);
         done(problem);

@@ -13,9 +13,16 @@
 #include "harness/process/process_spec.h"
 #include "harness/run/attempt/attempt_files.h"
 #include "harness/run/attempt/attempt_plan.h"
+#include "harness/run/attempt/core_files.h"
 #include "harness/run/attempt/rank_reports.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace proctor {
+
+class Containment;
 
 // The crash of the leader, or of the rank that answers for the case, whose leader is our supervisor. None if there is
 // no core to look for.
@@ -27,7 +34,9 @@ class EvidenceLook {
   // Called once, unless the look is destroyed before. `problem`: why there may be less than usual, or "".
   using OnDone = std::function<void(const std::string& problem)>;
 
-  explicit EvidenceLook(AttemptContext& context) : context_(context) {}
+  EvidenceLook(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
+               const RunFiles& files, CoreFiles& cores)
+      : io_(io), containment_(containment), setup_(setup), files_(files), cores_(cores) {}
   ~EvidenceLook();
   EvidenceLook(const EvidenceLook&) = delete;
   EvidenceLook& operator=(const EvidenceLook&) = delete;
@@ -41,16 +50,27 @@ class EvidenceLook {
   // Ends what gathers: `done` is then called soon.
   void stop();
 
+  // How large a core the process may leave in its directory.
+  std::uint64_t allow_core_in(const std::string& directory);
+  void process_ended(const ProcessEnd& end) { cores_.ended(end.containment_id); }
+  // An attempt of the case is reported with this evidence: the core of an earlier one is not needed.
+  void keep(const std::string& case_id, const EvidenceInfo& evidence) {
+    cores_.keep(setup_.run_dir, case_id, evidence.core);
+  }
+
   // The process has ended by a crash, and its core is looked at, or was.
   bool crashed() const { return crashed_; }
   const EvidenceInfo& found() const { return found_; }
 
  private:
-  std::string in_run_dir(const std::string& file) const { return context_.setup.run_dir + "/" + file; }
   void name_file(const AttemptCase& blamed);
   void take(Gathered gathered, Clock::time_point began);
 
-  AttemptContext& context_;
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  const AttemptSetup& setup_;
+  const RunFiles& files_;
+  CoreFiles& cores_;
   std::shared_ptr<ContainedProcess> process_;  // that gathers, while it runs
   EvidenceInfo found_;
   bool crashed_ = false;

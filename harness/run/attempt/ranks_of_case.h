@@ -18,11 +18,11 @@ std::vector<std::string> devices_of_rank(const std::vector<std::string>& devices
                                          std::size_t ranks);
 
 // Turns the spec of one rank into that of the supervisor, for which it makes AttemptFiles::rank_plan and `rendezvous`.
-void make_rank_supervisor(AttemptContext& context, const AttemptPlan& plan, AttemptFiles& files,
-                          ProcessSpec& spec);
+void make_rank_supervisor(const AttemptSetup& setup, const AttemptPlan& plan, RunFiles& run_files,
+                          AttemptFiles& files, ProcessSpec& spec);
 
 // Adds to the end of the case what each rank did, and which of them answers for it. `end` as in CaseFacts.
-void describe_ranks(const RankReports& reports, const AttemptContext& context, const AttemptPlan& plan,
+void describe_ranks(const RankReports& reports, const RunFiles& run_files, const AttemptPlan& plan,
                     const ProcessEnd* end, AttemptEnded& event);
 
 }  // namespace proctor

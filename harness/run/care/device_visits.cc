@@ -54,7 +54,7 @@ DeviceVisits::DeviceVisits(boost::asio::io_context& io, Containment& containment
                 ? std::make_unique<DeviceCare>(
                       io, std::make_unique<DeviceMonitor>(io, containment, *setup.monitor), setup.settle)
                 : nullptr),
-      examinations_(io, containment, setup.health, setup.why_lost, pool, news_, monitor()) {}
+      examinations_(io, containment, setup.rules, pool, news_, monitor()) {}
 
 void DeviceVisits::begin(std::function<void()> ready) {
   if (!care_) return ready();

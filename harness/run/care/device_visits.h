@@ -41,10 +41,9 @@ struct CareSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
   ForeignPolicy foreign = ForeignPolicy::kWait;
-  int telemetry = 10;                // samples a second
-  bool reset = false;                // a device that fails its health probe is reset before it is drained
-  Examinations::Ways health;         // how a device under suspicion is examined
-  Examinations::WhyLost why_lost{};  // asked where an examination says nothing
+  int telemetry = 10;            // samples a second
+  bool reset = false;            // a device that fails its health probe is reset before it is drained
+  DeviceRules* rules = nullptr;  // none: a device under suspicion cannot be examined
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
   // Devices that `proctor accept` rejected are used: they are judged again.

@@ -148,7 +148,8 @@ class SilentDriver : public testing::Test {
                                     .fifo = scratch_.string() + "/fifo",
                                     .ids = {"a"},
                                     .deadline = Milliseconds(300)}}};
-    setup_.health = [this, result](const std::string&) { return examination(scratch_.string(), result); };
+    rules_.request = examination(scratch_.string(), result);
+    setup_.rules = &rules_;
     visits_ = std::make_unique<DeviceVisits>(io_, *containment_, setup_, pool_, health_, Clock::now());
   }
   DeviceVisits::Left leave() {
@@ -171,6 +172,11 @@ class SilentDriver : public testing::Test {
   TempDir scratch_;
   std::unique_ptr<Containment> containment_;
   boost::asio::io_context io_;
+  struct : DeviceRules {
+    std::optional<HealthRequest> health_request(const std::string& /*device*/) override { return request; }
+    std::string why_lost(const std::string& /*device*/) override { return {}; }
+    HealthRequest request{};
+  } rules_;
   CareSetup setup_;
   DevicePool pool_{{PoolDevice{.device = {"a", "xpu", "", false}, .shared = false}}};
   Health health_;

@@ -28,13 +28,13 @@ void Examinations::examine(const std::vector<std::string>& devices, const std::s
 // A driver that cannot open its device finds none, and its probe says no more than that. Where the probe hung, the
 // driver's files in /proc may hang as well: they are not read.
 HealthAnswer Examinations::with_access(const std::string& device, const HealthAnswer& answer) const {
-  if (answer.status == HealthStatus::kPass || answer.hung || !why_lost_) return answer;
-  const std::string why = why_lost_(device);
+  if (answer.status == HealthStatus::kPass || answer.hung || !rules_) return answer;
+  const std::string why = rules_->why_lost(device);
   return why.empty() ? answer : HealthAnswer{.status = HealthStatus::kFail, .words = why, .lost = true};
 }
 
 std::optional<HealthRequest> Examinations::request(const std::string& device, const std::string& case_id) {
-  auto how = ways_ ? ways_(device) : std::nullopt;
+  auto how = rules_ ? rules_->health_request(device) : std::nullopt;
   if (how) {
     how->leases = pool_.descriptors({device});
   } else if (news_.is_new(device, "no_probe")) {

@@ -23,21 +23,23 @@ namespace proctor {
 
 class Containment;
 
+// What the caller of a run has settled about its devices.
+class DeviceRules {
+ public:
+  virtual ~DeviceRules() = default;
+  // How the device is examined; none if that is not possible.
+  virtual std::optional<HealthRequest> health_request(const std::string& device) = 0;
+  // What keeps the run from a device that it had, in one sentence; "" nothing does. Asked where an examination says
+  // nothing.
+  virtual std::string why_lost(const std::string& device) = 0;
+};
+
 class Examinations {
  public:
-  // How a device is examined; none if that is not possible. May be empty.
-  using Ways = std::function<std::optional<HealthRequest>(const std::string& device)>;
-  // What keeps the run from a device that it had, in one sentence; "" nothing does. May be empty.
-  using WhyLost = std::function<std::string(const std::string& device)>;
-  // `monitor` watches the devices: it reads anew one that was reset.
-  Examinations(boost::asio::io_context& io, Containment& containment, const Ways& ways,
-               const WhyLost& why_lost, DevicePool& pool, DeviceNews& news, DeviceMonitor* monitor)
-      : ways_(ways),
-        why_lost_(why_lost),
-        pool_(pool),
-        news_(news),
-        monitor_(monitor),
-        checks_(io, containment) {}
+  // `rules`: null: nothing is examined. `monitor` watches the devices: it reads anew one that was reset.
+  Examinations(boost::asio::io_context& io, Containment& containment, DeviceRules* rules, DevicePool& pool,
+               DeviceNews& news, DeviceMonitor* monitor)
+      : rules_(rules), pool_(pool), news_(news), monitor_(monitor), checks_(io, containment) {}
 
   using Answers = std::map<std::string, HealthAnswer>;
   // `done` is called with all answers: from the loop, or from inside if nothing can be examined.
@@ -67,8 +69,7 @@ class Examinations {
 
   HealthAnswer with_access(const std::string& device, const HealthAnswer& answer) const;
 
-  const Ways& ways_;
-  const WhyLost& why_lost_;
+  DeviceRules* rules_;
   DevicePool& pool_;
   DeviceNews& news_;
   DeviceMonitor* monitor_;

@@ -5,15 +5,10 @@
 
 namespace proctor {
 
-CaseEnds::CaseEnds(const RunSetup& setup, EventSink& sink, OnEnd on_end)
-    : setup_(setup), sink_(sink), on_end_(std::move(on_end)) {}
-
 std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index,
                                                     const std::vector<std::string>& devices,
                                                     const Verdict& verdict) const {
-  if (!setup_.known_failure) return std::nullopt;
-  const Case& test = setup_.plan->cases[index];
-  return setup_.known_failure(setup_.plan->suites[test.suite], test, devices, verdict);
+  return setup_.rules->known_failure(setup_.suite(index), setup_.test(index), devices, verdict);
 }
 
 void CaseEnds::announce(const CaseGroup::Finished& finished) {
@@ -45,7 +40,7 @@ std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& pa
 }
 
 void CaseEnds::tell(const CaseGroup::Finished& finished) {
-  CaseEnded ended{.case_id = setup_.plan->cases[finished.index].id,
+  CaseEnded ended{.case_id = setup_.test(finished.index).id,
                   .verdict = finished.verdict,
                   .marks = finished.marks,
                   .known_failure = {},

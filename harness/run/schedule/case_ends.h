@@ -15,12 +15,15 @@ namespace proctor {
 
 class CaseEnds {
  public:
-  // `on_end` is called after each one.
+  // Called after each one.
   using OnEnd = std::function<void(std::size_t index, const CaseEnded&)>;
-  CaseEnds(const RunSetup& setup, EventSink& sink, OnEnd on_end);
+  CaseEnds(const RunSetup& setup, EventSink& sink) : setup_(setup), sink_(sink) {}
+  void listen(OnEnd on_end) { on_end_ = std::move(on_end); }
 
   // The case is announced when all of its parts have ended: with the first bad verdict among them.
   void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
+  // What is reported of a case before its end.
+  void note(const Event& event) { sink_.on(event); }
   void announce(const CaseGroup::Finished& finished);
   void announce(const std::vector<CaseGroup::Finished>& cases);
   std::optional<KnownVerdict> known_failure(std::size_t index, const std::vector<std::string>& devices,

@@ -39,7 +39,7 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
                             .reports_failure = reports_failure(ended),
                             .last = ended.termination.unreapable};
   const bool looks =
-      is_suspicious(ended.verdict) && !devices_.ids.empty() && !run_.stopping && !devices_.lost;
+      is_suspicious(ended.verdict) && !devices_.empty() && !stage_.is_stopping() && !devices_.are_lost();
   if (looks || provisional) {
     unsettled_.push_back(unsettled);
   } else {
@@ -50,21 +50,21 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
 // The verdict of an attempt counts for its case.
 void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
   // In a shared process, another case may have lost the device.
-  const bool last = ended.last || run_.stopping || (devices_.lost && !group_.is_shared());
+  const bool last = ended.last || stage_.is_stopping() || (devices_.are_lost() && !group_.is_shared());
   auto finished =
-      group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids);
+      group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids());
   if (!finished) return;
   if (!note.empty()) finished->note = note;
   tell_suspect(*finished);
   if (last_ == ended.which) {
     held_ = std::move(finished);
   } else {
-    run_.ends.announce(*finished);
+    ends_.announce(*finished);
   }
 }
 
 std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) const {
-  if (left.lost.empty() || !left.sick.empty() || !devices_.lost) return std::nullopt;
+  if (left.lost.empty() || !left.sick.empty() || !devices_.are_lost()) return std::nullopt;
   if (!group_.is_shared()) return last_;
   for (const Unsettled& ended : unsettled_) {
     if (ended.verdict.outcome == Outcome::kDeviceLost || ended.blames_device) return ended.which;
@@ -81,7 +81,7 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
     std::string note;
     if (std::ranges::find(unproven.cases, ended.which) != unproven.cases.end()) {
       if (ended.reports_failure && unproven.failures_count) {
-        group_.keep_failure(ended.which, ended.verdict, devices_.ids);
+        group_.keep_failure(ended.which, ended.verdict, devices_.ids());
       } else {
         group_.disbelieve(ended.which);
       }
@@ -102,15 +102,15 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
 
 bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
   const std::string& device = left.sick.empty() ? left.lost : left.sick;
-  run_.sink.on(AttemptSuspected{.case_id = run_.test(group_.case_of(ended.which)).id,
-                                .attempt = ended.attempt,
-                                .repeat = ended.repeat,
-                                .device = device,
-                                .evidence = left.sick.empty() ? "lost" : left.words});
-  if (run_.setup.starts_once) return false;  // it starts its command once
+  ends_.note(AttemptSuspected{.case_id = setup_.test(group_.case_of(ended.which)).id,
+                              .attempt = ended.attempt,
+                              .repeat = ended.repeat,
+                              .device = device,
+                              .evidence = left.sick.empty() ? "lost" : left.words});
+  if (setup_.starts_once) return false;  // it starts its command once
   if (!group_.has_suspect(ended.which)) {
     group_.discount(ended.which);
-    group_.avoid(devices_.ids);
+    group_.avoid(devices_.ids());
     return true;
   }
   note = "it left " + device + " unhealthy, which was healthy before it; it is not retried on a third device";
@@ -119,16 +119,16 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
 
 void GroupVerdicts::tell_suspect(const CaseGroup::Finished& finished) const {
   if (!has_mark(finished.marks, Mark::kDeviceSuspect) || is_bad(finished.verdict.outcome)) return;
-  run_.sink.on(Warning{WarningCode::kDeviceSuspect,
-                       fmt::format("{} failed on {} and passed on {}", run_.test(finished.index).id,
-                                   fmt::join(group_.avoids(), "+"), fmt::join(devices_.ids, "+"))});
+  ends_.note(Warning{WarningCode::kDeviceSuspect,
+                     fmt::format("{} failed on {} and passed on {}", setup_.test(finished.index).id,
+                                 fmt::join(group_.avoids(), "+"), fmt::join(devices_.ids(), "+"))});
 }
 
 void GroupVerdicts::process_ended() {
   // If the run is stopped, this case is not tried again.
-  if (run_.stopping && last_ && !held_) held_ = group_.end_now(*last_);
+  if (stage_.is_stopping() && last_ && !held_) held_ = group_.end_now(*last_);
   last_.reset();
-  if (auto held = std::exchange(held_, std::nullopt)) run_.ends.announce(*held);
+  if (auto held = std::exchange(held_, std::nullopt)) ends_.announce(*held);
 }
 
 }  // namespace proctor

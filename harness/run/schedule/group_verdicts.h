@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/schedule/run_context.h"
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/schedule/case_ends.h"
+#include "harness/run/schedule/group_devices.h"
+#include "harness/run/schedule/run_setup.h"
+#include "harness/run/schedule/run_stage.h"
 
 namespace proctor {
-
-struct GroupDevices {
-  std::vector<std::string> ids;
-  bool lost = false;  // they get no more cases of this group
-};
 
 // The cases of a process whose ends do not count, of those that began.
 struct Unproven {
@@ -24,8 +23,9 @@ struct Unproven {
 
 class GroupVerdicts {
  public:
-  GroupVerdicts(RunContext& run, CaseGroup& group, const GroupDevices& devices)
-      : run_(run), group_(group), devices_(devices) {}
+  GroupVerdicts(const RunSetup& setup, const RunStage& stage, CaseEnds& ends, CaseGroup& group,
+                const GroupDevices& devices)
+      : setup_(setup), stage_(stage), ends_(ends), group_(group), devices_(devices) {}
 
   // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
   // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
@@ -61,7 +61,9 @@ class GroupVerdicts {
   void take(const Unsettled& ended, const std::string& note = {});
   void tell_suspect(const CaseGroup::Finished& finished) const;
 
-  RunContext& run_;
+  const RunSetup& setup_;
+  const RunStage& stage_;
+  CaseEnds& ends_;
   CaseGroup& group_;
   const GroupDevices& devices_;
   std::vector<Unsettled> unsettled_;

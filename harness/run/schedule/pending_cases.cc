@@ -142,7 +142,7 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
   Admission admission{.expected = ExpectedDurations(plan, setup_.repeats.order.durations)};
-  const std::set<std::size_t> verified = cases_to_verify(plan, setup_.run_id);
+  const std::set<std::size_t> verified = cases_to_verify(plan, setup_.attempts.run_id);
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
     if (const auto refusal = refuse(setup_, pool_, plan.suites[test.suite], test)) {

@@ -71,7 +71,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& 
   planned.cases.reserve(plan.cases.size());
   for (const auto& test : plan.cases) {
     const Suite& suite = plan.suites[test.suite];
-    const auto sets = devices_to_repeat_on(pool, test, to_string(suite.backend), planned.each_device);
+    const auto sets = devices_to_repeat_on(pool, test, to_string(suite.backend), planned.rules.each_device);
     planned.cases.push_back({.id = test.id,
                              .suite = suite.name,
                              .backend = std::string(to_string(suite.backend)),

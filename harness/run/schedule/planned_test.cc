@@ -134,13 +134,13 @@ TEST(DescribePlan, DigestDependsOnTheIdsOnly) {
 
 TEST(DescribePlan, TellsHowOftenEachCaseIsWanted) {
   RunPlanned planned;
-  planned.each_device = true;
+  planned.rules.each_device = true;
   const DevicePool pool({device("a"), device("b")});
   describe_plan(plan_of(Backend::kXpu, {1, 2}), pool, {.repeat = 3, .at_least = {{"s/1", 50}}}, planned);
   EXPECT_EQ(planned.cases[0].repeat, 6);
   EXPECT_EQ(planned.cases[1].repeat, 50);
   RunPlanned unlimited;
-  unlimited.each_device = true;
+  unlimited.rules.each_device = true;
   describe_plan(plan_of(Backend::kXpu, {1, 2}), pool, {.repeat = kUnlimitedRepeats}, unlimited);
   EXPECT_EQ(unlimited.cases[0].repeat, kUnlimitedRepeats);
 }

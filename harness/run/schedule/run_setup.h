@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -62,24 +61,44 @@ struct RepeatSetup {
 
 // What ends a run early.
 struct StopSetup {
-  int fail_fast = 0;                        // failures after which no more cases start; 0: any number
-  int breaker = Breaker::kDefault;          // machine outcomes in a row that end the run; 0: none do
-  std::optional<Milliseconds> deadline;     // for the whole run
-  bool watch_parent = false;                // CI=true: the parent's death stops the run
-  std::function<bool()> journal_is_full{};  // then no more cases start. May be empty
+  int fail_fast = 0;                     // failures after which no more cases start; 0: any number
+  int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
+  std::optional<Milliseconds> deadline;  // for the whole run
 };
 
-// Additional events and callbacks.
+// Events from before the run. They follow the plan.
 struct RunExtras {
-  std::vector<HardwareEvidence> evidence;  // from before the run; it follows the plan
-  std::vector<Warning> warnings;           // the same
-  std::function<void()> on_tick;           // called a few times a second while the run lasts. May be empty
-  std::function<void()> at_end;            // called once, after the last case, before the end. May be empty
+  std::vector<HardwareEvidence> evidence;
+  std::vector<Warning> warnings;
+};
+
+// What the caller of a run has settled about its cases.
+class CaseRules {
+ public:
+  virtual ~CaseRules() = default;
+  // The environment of a case that holds `devices` (ids), or of one rank of it.
+  virtual Result<CaseEnvironment> environment(const Suite& suite,
+                                              const std::vector<std::string>& devices) = 0;
+  // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids).
+  virtual std::optional<KnownVerdict> known_failure(const Suite& suite, const Case& test,
+                                                    const std::vector<std::string>& devices,
+                                                    const Verdict& verdict) = 0;
+};
+
+// What goes on beside a run. All calls come from its loop.
+class RunWatcher {
+ public:
+  virtual ~RunWatcher() = default;
+  // Called a few times a second while the run lasts.
+  virtual void on_tick() = 0;
+  // Then no more cases start.
+  virtual bool is_journal_full() const = 0;
+  // Called once, after the last case, before the end.
+  virtual void at_end() = 0;
 };
 
 struct RunSetup {
   const Plan* plan = nullptr;
-  std::string run_id;
   bool starts_once = false;  // `exec`: no case is tried a second time
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
@@ -92,16 +111,16 @@ struct RunSetup {
 
   // How its cases are executed.
   AttemptSetup attempts;
-  // The environment of a case that holds `devices` (ids), or of one rank of it.
-  std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
+  CaseRules* rules = nullptr;
   RepeatSetup repeats;
-  // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids). May be empty.
-  std::function<std::optional<KnownVerdict>(const Suite&, const Case&,
-                                            const std::vector<std::string>& devices, const Verdict&)>
-      known_failure;
 
   StopSetup stop;
   RunExtras extras;
+  RunWatcher* watcher = nullptr;  // none: nothing goes on beside it
+
+  // Of the plan, by the index of the case.
+  const Case& test(std::size_t index) const { return plan->cases[index]; }
+  const Suite& suite(std::size_t index) const { return plan->suites[test(index).suite]; }
 };
 
 }  // namespace proctor

@@ -6,9 +6,8 @@
 #include "harness/devices/leases/device_pool.h"
 #include "harness/run/care/telemetry.h"
 #include "harness/run/schedule/job_control.h"
-#include "harness/run/schedule/run_context.h"
 #include "harness/run/schedule/run_stop.h"
-#include "harness/run/schedule/running_group.h"
+#include "harness/run/schedule/running_groups.h"
 #include "harness/run/schedule/slots.h"
 
 namespace proctor {
@@ -16,119 +15,106 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 
-// Owns the parts of a run, and connects them.
+// Owns the parts of a run, and connects them. Each part refers only to those before it; what comes from a later one is a
+// callback.
 class Runner {
  public:
-  Runner(const RunSetup& setup, const RunPlanned& planned, EventSink& sink)
-      : names_(*setup.plan),
-        attempts_{.io = io_,
-                  .containment = *setup.containment,
-                  .sink = sink,
-                  .scratch = *setup.scratch,
-                  .setup = setup.attempts,
-                  .names = names_,
-                  .planned = planned,
-                  .run_started = Clock::now()},
-        pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt, setup.run_id,
-              setup.care.retest),
-        pending_(setup, pool_),
-        ends_(setup, sink,
-              [this](std::size_t index, const CaseEnded& ended) { stop_.case_ended(index, ended); }),
-        run_{.setup = setup,
-             .sink = sink,
-             .attempts = attempts_,
-             .pool = pool_,
-             .pending = pending_,
-             .ends = ends_,
-             .visits = visits_,
-             .verification = verification_},
-        stop_(run_, groups_, [this] { leave(); }),
-        job_(attempts_, groups_),
-        tick_(io_),
-        slots_(run_, groups_, [this] { leave(); }),
-        visits_(io_, *setup.containment, setup.care, pool_, sink, attempts_.run_started),
+  Runner(const RunSetup& setup, const RunPlanned& planned, RunControl& control, EventSink& sink)
+      : setup_(setup),
+        events_(sink),
+        pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
+              setup.attempts.run_id, setup.care.retest),
+        visits_(io_, *setup.containment, setup.care, pool_, events_, events_.began()),
         telemetry_(io_, *setup.containment, visits_.monitor(),
                    {.rate = setup.care.telemetry,
                     .tool = {.env = setup.attempts.evidence_environment},
                     .on_silence = [this](const auto& devices,
                                          const std::string& why) { visits_.suspect(devices, why); }},
-                   sink) {
-    attempts_.telemetry = &telemetry_;
-    attempts_.diagnoser.listen([this](const DeviceError& error, const AttemptEnded& ended) {
+                   events_),
+        attempts_(io_, *setup.containment, *setup.scratch,
+                  {.setup = setup.attempts, .plan = *setup.plan, .planned = planned}, telemetry_, events_),
+        pending_(setup, pool_),
+        ends_(setup, events_),
+        groups_(setup, stage_, attempts_, pending_, ends_, pool_, visits_),
+        stop_(io_, setup, events_, stage_, pending_, ends_, groups_, [this] { leave(); }),
+        slots_(io_, setup, events_, pool_, pending_, ends_, groups_, [this] { leave(); }),
+        job_(io_, *setup.containment, setup.attempts, control, groups_, stop_),
+        tick_(io_) {
+    ends_.listen([this](std::size_t index, const CaseEnded& ended) { stop_.case_ended(index, ended); });
+    attempts_.observer().listen([this](const DeviceError& error, const AttemptEnded& ended) {
       visits_.error_logged(error, ended.case_id, !is_bad(ended.verdict.outcome));
     });
     // The terminal told the group of the case alone.
-    attempts_.on_stopped = [this] { job_.suspend(JobSignals::Who::kGroup); };
+    groups_.listen([this] { job_.suspend(RunControl::Suspended::kGroup); });
   }
 
-  void run();
+  void run(const RunPlanned& planned);
 
  private:
-  void tell_beginning();
+  void tell_beginning(const RunPlanned& planned);
   void tell_end();
   void arm_tick();
   void leave();
 
+  const RunSetup& setup_;
   boost::asio::io_context io_{1};
-  LogNames names_;
-  AttemptContext attempts_;
+  RunEvents events_;
   DevicePool pool_;
-  PendingCases pending_;
-  CaseEnds ends_;
-  VerificationTime verification_;
-  RunContext run_;
-  RunningGroups groups_;
-  RunStop stop_;
-  JobControl job_;
-  boost::asio::steady_timer tick_;
-  Slots slots_;
   DeviceVisits visits_;
   Telemetry telemetry_;
+  Attempts attempts_;
+  PendingCases pending_;
+  CaseEnds ends_;
+  RunStage stage_;
+  RunningGroups groups_;
+  RunStop stop_;
+  Slots slots_;
+  JobControl job_;
+  boost::asio::steady_timer tick_;
 };
 
-void Runner::run() {
-  tell_beginning();
+void Runner::run(const RunPlanned& planned) {
+  job_.begin();
+  tell_beginning(planned);
   stop_.begin();
   pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
                  [this](std::size_t index, std::size_t parts) { ends_.expect(index, parts); });
   arm_tick();
   if (!pending_.empty()) {
     slots_.begin();
+    visits_.begin([this] { slots_.start_more(); });
     io_.run();
   }
-  hold_stop_signals();
+  job_.close();
   tell_end();
 }
 
-void Runner::tell_beginning() {
-  run_.sink.on(attempts_.planned);
-  for (const auto& evidence : run_.setup.extras.evidence) run_.sink.on(evidence);
-  for (const auto& warning : run_.setup.extras.warnings) run_.sink.on(warning);
-  attempts_.containment.watch_frozen_time();
-  if (const std::string why = attempts_.containment.why_no_pressure(); !why.empty())
-    run_.sink.on(Warning{WarningCode::kPressure,
-                         "a case without CPU time cannot be distinguished from a hang: " + why});
+void Runner::tell_beginning(const RunPlanned& planned) {
+  events_.on(planned);
+  for (const auto& evidence : setup_.extras.evidence) events_.on(evidence);
+  for (const auto& warning : setup_.extras.warnings) events_.on(warning);
+  Containment& containment = *setup_.containment;
+  containment.watch_frozen_time();
+  if (const std::string why = containment.why_no_pressure(); !why.empty())
+    events_.on(Warning{WarningCode::kPressure,
+                       "a case without CPU time cannot be distinguished from a hang: " + why});
 }
 
 void Runner::tell_end() {
-  for (const auto& error : attempts_.diagnoser.late_device_errors())
+  for (const auto& error : attempts_.observer().late_device_errors())
     visits_.error_logged(error, "", /*passed=*/true);
-  attempts_.cores.remove_others();
-  const auto since_start = [&] {
-    return std::chrono::duration_cast<Milliseconds>(Clock::now() - attempts_.run_started);
-  };
-  for (const auto& warning : attempts_.start_costs.proposals(since_start())) run_.sink.on(warning);
-  if (run_.setup.extras.at_end) run_.setup.extras.at_end();
-  const auto elapsed = since_start();
-  run_.sink.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
+  attempts_.end();
+  if (setup_.watcher) setup_.watcher->at_end();
+  const std::int64_t elapsed = events_.ms_now();
+  events_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed});
 }
 
 void Runner::arm_tick() {
-  if (!run_.setup.extras.on_tick) return;
+  if (!setup_.watcher) return;
   tick_.expires_after(kTick);
   tick_.async_wait([this](const auto& error) {
     if (error) return;
-    run_.setup.extras.on_tick();
+    setup_.watcher->on_tick();
     stop_.look_at_journal();
     arm_tick();
   });
@@ -142,8 +128,8 @@ void Runner::leave() {
 
 }  // namespace
 
-void run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink) {
-  Runner(setup, planned, sink).run();
+void run_plan(const RunSetup& setup, const RunPlanned& planned, RunControl& control, EventSink& sink) {
+  Runner(setup, planned, control, sink).run(planned);
 }
 
 }  // namespace proctor

@@ -14,12 +14,13 @@
 #pragma once
 
 #include "harness/core/events.h"
+#include "harness/run/schedule/run_control.h"
 #include "harness/run/schedule/run_setup.h"
 
 namespace proctor {
 
-// `planned` is the first event. On return INT, TERM and HUP are held, so that the reports can be
-// completed: release_stop_signals() afterwards.
-void run_plan(const RunSetup& setup, const RunPlanned& planned, EventSink& sink);
+// `planned` is the first event. `control` is how the caller stops the run. A stop after the last case waits in it, so that
+// the reports can be completed: RunControl::late_stop() afterwards.
+void run_plan(const RunSetup& setup, const RunPlanned& planned, RunControl& control, EventSink& sink);
 
 }  // namespace proctor

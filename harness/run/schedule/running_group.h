@@ -10,48 +10,67 @@
 #pragma once
 
 #include <functional>
-#include <list>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/run/attempt/attempt.h"
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/schedule/case_ends.h"
+#include "harness/run/schedule/group_devices.h"
+#include "harness/run/schedule/group_processes.h"
 #include "harness/run/schedule/group_verdicts.h"
-#include "harness/run/schedule/run_context.h"
+#include "harness/run/schedule/pending_cases.h"
+#include "harness/run/schedule/run_setup.h"
+#include "harness/run/schedule/run_stage.h"
 
 namespace proctor {
 
-class RunningGroup {
+// A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
+constexpr Milliseconds kStopGrace{3'500};
+
+class RunningGroup : private AttemptListener {
  public:
   // `is_lone`: no other group runs beside it.
-  RunningGroup(RunContext& run, CaseGroup group, std::vector<std::string> devices, bool is_lone)
-      : run_(run), group_(std::move(group)), devices_{std::move(devices)}, is_lone_(is_lone) {}
+  RunningGroup(const RunSetup& setup, const RunStage& stage, GroupProcesses& processes, PendingCases& pending,
+               CaseEnds& ends, GroupDevices devices, CaseGroup group, bool is_lone)
+      : setup_(setup),
+        stage_(stage),
+        processes_(processes),
+        pending_(pending),
+        ends_(ends),
+        devices_(std::move(devices)),
+        group_(std::move(group)),
+        is_lone_(is_lone) {}
   RunningGroup(const RunningGroup&) = delete;
   RunningGroup& operator=(const RunningGroup&) = delete;
 
-  // `ended` is called once, from the loop or from inside, unless the run abandons the group. May destroy it.
-  void begin(std::function<void()> ended);
+  struct Listener {
+    std::function<void()>
+        ended;  // called once, from the loop or from inside, unless abandoned. May destroy it
+    std::function<void()> stopped;  // a case that has the terminal was stopped there
+  };
+  void begin(Listener listener);
   // Some process of it was started.
   bool begun() const { return begun_; }
   bool may_begin_more() const { return !begun_ || group_.has_more(); }
   // None: its devices are waited for.
-  RunningAttempt* attempt() const { return attempt_.get(); }
+  RunningAttempt* attempt() const { return process_.attempt.get(); }
 
   // Its attempt ends early if the device is one of its own.
   void lose(const std::string& device);
 
   // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
   void settle(const DeviceVisits::Left& left) { verdicts_.settle(left, unproven_ones()); }
-  void give_up(const CaseGroup::NoMore& why) { run_.ends.announce(group_.give_up(why)); }
+  void give_up(const CaseGroup::NoMore& why) { ends_.announce(group_.give_up(why)); }
 
  private:
   void begin_process();
   void on_entered(const DeviceVisits::Entry& entry);
   void start_attempt();
-  void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on);
-  void on_process_ended(ProcessFate fate);
-  void count_time();
+  void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) override;
+  void on_stopped() override { listener_.stopped(); }
+  void on_process_ended(ProcessFate fate) override;
   struct Ended {
     ProcessFate fate;
     std::vector<std::size_t> not_begun;
@@ -62,27 +81,24 @@ class RunningGroup {
   void on_left(const Ended& ended, const DeviceVisits::Left& left);
   void go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun);
   bool moves_on();
-  bool can_have_others(const DeviceWish& wish) const;
+  bool have_other_devices(const DeviceWish& wish) const;
   void leave_sick_devices();
   void go_on_elsewhere(bool after_others = false);
   void give_up_stopped();
   void end();
 
-  RunContext& run_;
-  CaseGroup group_;
+  const RunSetup& setup_;
+  const RunStage& stage_;
+  GroupProcesses& processes_;
+  PendingCases& pending_;
+  CaseEnds& ends_;
   GroupDevices devices_;
+  CaseGroup group_;
   const bool is_lone_;
-  GroupVerdicts verdicts_{run_, group_, devices_};
-  std::unique_ptr<RunningAttempt> attempt_;
-  Clock::time_point process_started_{};
-  bool verifies_ = false;  // the process runs a case alone whose pass it verifies
+  GroupVerdicts verdicts_{setup_, stage_, ends_, group_, devices_};
+  GroupProcess process_;  // the present one, or the last one
   bool begun_ = false;
-  bool doubt_ = false;     // about its devices, by the way in which an attempt ended
-  bool poisoned_ = false;  // the process, by an error of its devices
-  bool leaked_ = false;    // the process left processes behind, which is forbidden
-  std::function<void()> ended_;
+  Listener listener_;
 };
-
-using RunningGroups = std::list<RunningGroup>;
 
 }  // namespace proctor

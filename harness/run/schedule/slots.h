@@ -6,30 +6,39 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 
+#include "harness/run/schedule/case_ends.h"
 #include "harness/run/schedule/lease_wait.h"
-#include "harness/run/schedule/run_context.h"
-#include "harness/run/schedule/running_group.h"
+#include "harness/run/schedule/pending_cases.h"
+#include "harness/run/schedule/run_setup.h"
+#include "harness/run/schedule/running_groups.h"
 
 namespace proctor {
 
 class Slots {
  public:
   // `idle` is called when nothing runs and nothing can start any more.
-  Slots(RunContext& run, RunningGroups& groups, std::function<void()> idle);
+  Slots(boost::asio::io_context& io, const RunSetup& setup, EventSink& sink, DevicePool& pool,
+        PendingCases& pending, CaseEnds& ends, RunningGroups& groups, std::function<void()> idle);
 
+  // Watches the leases of all runs.
   void begin();
+  // Starts what has a slot and devices now.
+  void start_more();
 
  private:
-  void start_more();
   bool start_first_that_fits();
   Room room() const;
-  void end(RunningGroups::iterator slot, Takes takes);
+  void end(bool begun, Takes takes);
   bool has_slot() const;
   void wait_for_leases();
   void give_up_waiting();
   void look_at_leases();
 
-  RunContext& run_;
+  const RunSetup& setup_;
+  EventSink& sink_;
+  DevicePool& pool_;
+  PendingCases& pending_;
+  CaseEnds& ends_;
   RunningGroups& groups_;
   std::function<void()> idle_;
   bool starting_ = false;

@@ -43,7 +43,7 @@ file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/link)
 file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/link/proctor SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/link/proctor COMPONENT runner DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-proctor_install_share(runner pytest harness/plan/pytest/proctor_pytest.py)
+proctor_install_share(runner pytest harness/frameworks/pytest/proctor_pytest.py)
 proctor_install_share(runner schema
   reports/schema/ctrf.schema.json
   reports/schema/gate.schema.json
@@ -151,8 +151,8 @@ install(FILES ${PROJECT_BINARY_DIR}/level_zero/level-zero.txt ${PROJECT_BINARY_D
 
 # ---- development ----
 
-install(FILES harness/core/child_protocol.h COMPONENT development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/proctor)
-proctor_install_share(development gtest harness/plan/gtest/proctor_gtest_listener.cc)
+install(FILES harness/journal/child_protocol.h COMPONENT development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/proctor)
+proctor_install_share(development gtest harness/frameworks/gtest/proctor_gtest_listener.cc)
 install(FILES
   cmake/ProctorCTest.cmake
   cmake/ProctorConformance.cmake

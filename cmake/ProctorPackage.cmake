@@ -5,8 +5,8 @@ set(PROCTOR_CONFIG_EXECUTABLE "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/proctor")
 set(PROCTOR_CONFIG_PROGRAMS "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 set(PROCTOR_CONFIG_MISSING "build the target `proctor` first")
 set(PROCTOR_CONFIG_CMAKE_DIR "${PROJECT_SOURCE_DIR}/cmake")
-set(PROCTOR_CONFIG_GTEST_LISTENER "${PROJECT_SOURCE_DIR}/harness/plan/gtest/proctor_gtest_listener.cc")
-set(PROCTOR_CONFIG_INCLUDE_DIR "${PROJECT_SOURCE_DIR}/harness/core")
+set(PROCTOR_CONFIG_GTEST_LISTENER "${PROJECT_SOURCE_DIR}/harness/frameworks/gtest/proctor_gtest_listener.cc")
+set(PROCTOR_CONFIG_INCLUDE_DIR "${PROJECT_SOURCE_DIR}/harness/journal")
 configure_file(cmake/ProctorConfig.cmake.in "${PROJECT_BINARY_DIR}/ProctorConfig.cmake" @ONLY)
 
 # Installed, all paths are relative to the file that holds them: the prefix may be moved.

@@ -163,7 +163,7 @@ set_up_site_tools() {
 
 # The runner looks for py-spy beside itself where PATH has none.
 set_up_py_spy() { # build directory
-  install_from_pypi harness/evidence/requirements.txt build/py-spy py-spy "Python stacks"
+  install_from_pypi harness/process/evidence/requirements.txt build/py-spy py-spy "Python stacks"
   rm -f "$1/bin/py-spy"
   if [ -e build/py-spy/bin/py-spy ]; then ln -s ../../build/py-spy/bin/py-spy "$1/bin/py-spy"; fi
 }

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/json.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/words.h"
 #include "reports/formats/ctrf.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/metrics.h"

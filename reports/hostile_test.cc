@@ -10,9 +10,9 @@
 #include <random>
 #include <span>
 
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/testing/child.h"
 #include "reports/compare/diff.h"
 #include "reports/formats/junit.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"

@@ -1,4 +1,4 @@
-// The tables of outcome_formats.h and harness/core/outcome_meaning.h: each cell, the page that shows them, and what the
+// The tables of outcome_formats.h and harness/journal/outcome_meaning.h: each cell, the page that shows them, and what the
 // formats write.
 #include "reports/formats/outcome_formats.h"
 
@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <regex>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/journal/exit_code.h"
 #include "reports/formats/ctrf.h"
 #include "reports/formats/github.h"
 #include "reports/formats/junit.h"

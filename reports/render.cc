@@ -9,9 +9,9 @@
 #include <set>
 #include <string_view>
 
-#include "harness/core/digest.h"
-#include "harness/core/json.h"
-#include "harness/core/replace_file.h"
+#include "harness/base/digest.h"
+#include "harness/base/json.h"
+#include "harness/base/replace_file.h"
 #include "reports/formats/text_output.h"
 
 namespace proctor {

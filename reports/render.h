@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/report_formats.h"
 #include "reports/resolve/resolved_run.h"
 

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "reports/formats/report_json.h"
 #include "reports/render.h"
 #include "reports/resolve/run_resolver.h"

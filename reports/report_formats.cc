@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <iterator>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/accept/accept_words.h"
 #include "reports/formats/ctrf.h"
 #include "reports/formats/junit.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/formats/text_output.h"
 #include "reports/resolve/resolved_run.h"
 

@@ -49,7 +49,7 @@ def metadata(name):
     if name == "proctor":
         lines += ["Provides-Extra: suites", f'Requires-Dist: proctor-suites=={version()}; extra == "suites"',
                   "Provides-Extra: python-stacks",
-                  f'Requires-Dist: {requirement("py-spy", "harness/evidence/requirements.txt")}; extra == "python-stacks"']
+                  f'Requires-Dist: {requirement("py-spy", "harness/process/evidence/requirements.txt")}; extra == "python-stacks"']
     else:
         lines.append(f"Requires-Dist: proctor=={version()}")
     return "\n".join(lines) + f"\n\n# {name}\n\n{SUMMARIES[name]}.\n"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the tree to docs/internals/architecture.md, whose three tables say what may include what, and to its limits.
+"""Holds the tree to the libraries that CMake links, to docs/internals/architecture.md, and to limits.
 
-    architecture.py [check] [TREE]    where the tree and the page differ; exits 1 if they do
-    architecture.py arrows [TREE]     what each room includes today, in the words of the page's first table
+    architecture.py [check] [TREE]    what differs; exits 1 if something does
     architecture.py circles [TREE]    the circles of units and of rooms today, each with a way round
 
 A room is a folder with sources. A unit is x.cc with x.h, or either alone. A circle is a set of units, or of rooms, each
-of which includes, directly or by others of them, all the rest. A test is x_test.cc, and what only tests include.
+of which includes, directly or by others of them, all the rest. A test is x_test.cc, and what only tests include. A file may
+include headers of its own library, and of those that this library links.
 """
 
 import re
@@ -78,15 +78,6 @@ class Tree:
 
     def is_test(self, include):
         return unit_of(include.source) in self.tests
-
-    def arrows(self):
-        """The includes that leave their room, by the two rooms."""
-        found = defaultdict(list)
-        for include in self.ours():
-            rooms = room_of(include.source), room_of(include.target)
-            if rooms[0] != rooms[1]:
-                found[rooms].append(include)
-        return found
 
     def circles(self):
         """Of units, and of rooms: what includes each other, with the includes among it. Tests are left out."""
@@ -178,24 +169,10 @@ class Row:
         return f"{PAGE}:{self.line}"
 
 
-class Room(Row):
-    """A row of the table of rooms; it may be about several that are alike."""
-
-    def __init__(self, row):
-        super().__init__(row.line, row.cells)
-        always, _, tests = row.cells[2].partition("tests:")
-        self.allowed = [self.whole(name) for name in code(always)]
-        self.allowed_in_tests = [self.whole(name) for name in code(tests)]
-
-    def whole(self, name):
-        """`core` in a row of the harness is harness/core."""
-        return name if name.split("/")[0] in TOPS else f"{self.names[0].split('/')[0]}/{name}"
-
-
 class Page:
     def __init__(self, text):
         self.text = text
-        self.rows = [Room(row) for row in self.table("room")]
+        self.rows = self.table("room")
         self.rooms = {room: row for row in self.rows for room in row.names}
         self.vendors = [(row, code(row.cells[1])) for row in self.table("vendor's headers")]
         self.circles = {frozenset(row.names): row for row in self.table("circle")}
@@ -232,34 +209,54 @@ def matches(room, patterns):
 
 def unknown_rooms(tree, page):
     for room in sorted(tree.rooms - page.rooms.keys()):
-        yield (f"{room}: a folder with sources that {PAGE} does not know: "
-               "give it a row in the table of rooms, with what it is for and what it may include")
+        yield f"{room}: a folder with sources that {PAGE} does not know: give it a row in the table of rooms"
     for room in sorted(page.rooms.keys() - tree.rooms):
         yield f"{page.rooms[room]}: {room} has no sources: take it out"
 
 
-def forbidden_arrows(tree, page):
-    for (source, target), includes in sorted(tree.arrows().items()):
-        row = page.rooms.get(source)
-        if row is None or matches(target, row.allowed):
-            continue
-        if matches(target, row.allowed_in_tests):
-            includes = [include for include in includes if not tree.is_test(include)]
-        if includes:
-            places = "\n".join(f"    {include}" for include in includes)
-            yield (f"no arrow leads from {source} to {target}. Take it from a room that {source} may include, or move "
-                   f"it to where both reach it; if the arrow is right, add it to the row {row}:\n{places}")
+class Targets:
+    """What the CMakeLists.txt of the tree compile and link, in the words of our functions and of CMake's own."""
+
+    COMMAND = re.compile(r"^ *(\w+)\(\s*(\w[\w-]*)\s([^()]*)\)", re.M)
+
+    def __init__(self, tree):
+        self.links, self.rooms = defaultdict(set), defaultdict(set)
+        for file in sorted(tree.root.rglob("CMakeLists.txt")):
+            folder, values = file.parent.relative_to(tree.root), {}
+            if folder.parts[:1] not in ((top,) for top in TOPS):
+                continue
+            for command, name, words in self.COMMAND.findall(re.sub(r"#.*", "", file.read_text(encoding="utf-8"))):
+                words = re.sub(r"\$\{(\w+)\}", lambda each: values.get(each[1], each[0]), words)
+                if command == "set":
+                    values[name] = words
+                elif "target_" in command or command.startswith(("add_", "proctor_")):
+                    self.add(tree, folder, name, words.split())
+
+    def add(self, tree, folder, target, words):
+        for word in words:
+            if (path := (folder / word).as_posix()) in tree.sources and unit_of(path) not in tree.tests:
+                self.rooms[room_of(path)].add(target)
+            elif re.fullmatch(r"proctor_\w+", word):
+                self.links[target].add(word)
+
+    def reached(self, targets):
+        found, work = set(targets), list(targets)
+        while work:
+            for each in self.links[work.pop()] - found:
+                found.add(each)
+                work.append(each)
+        return found
 
 
-def stale_arrows(tree, page):
-    for row in page.rows:
-        includes = [include for include in tree.ours() if room_of(include.source) in row.names]
-        for patterns, tests, among in ((row.allowed, False, "nothing"), (row.allowed_in_tests, True, "no test")):
-            used = {room_of(include.target) for include in includes if tree.is_test(include) == tests}
-            for pattern in patterns:
-                if not any(fnmatchcase(room, pattern) for room in used):
-                    yield (f"{row}: {among} in {' '.join(row.names)} includes {pattern}: take it out"
-                           f"{'' if tests else ', or, if tests do, put it behind tests:'}")
+def unlinked_includes(tree, _):
+    targets = Targets(tree)
+    reached = {room: targets.reached(of_room) for room, of_room in targets.rooms.items()}
+    for include in tree.ours():
+        source, target = room_of(include.source), room_of(include.target)
+        known = source in reached and target in reached and source != target and source.startswith(("harness/", "reports"))
+        if known and not tree.is_test(include) and not reached[source] & targets.rooms[target]:
+            yield (f"{include}, but {' and '.join(sorted(targets.rooms[source]))} does not link "
+                   f"{' or '.join(sorted(targets.rooms[target]))}: move it, or add the library to DEPS")
 
 
 def vendors_headers(tree, page):
@@ -296,7 +293,7 @@ def missing_names(tree, page):
 
 # Whoever walks or destroys a tree that somebody else has written calls himself for each level of it.
 PARSERS = re.compile(r"\b(?:[jJ]son::(?:parse|sax_parse|accept|from_\w+)|toml::parse(?:_file)?|load_(?:buffer|file|string)\w*|read_xml) *\(")
-BOUNDED = {"harness/core/json.cc", "harness/core/toml_reader.cc", "harness/plan/kinds/xml_report.cc",
+BOUNDED = {"harness/base/json.cc", "harness/base/toml_reader.cc", "harness/frameworks/xml_report.cc",
            "reports/compare/junit_results.cc"}
 
 
@@ -307,11 +304,11 @@ def unbounded_parsers(tree, _):
         for number, line in enumerate((tree.root / source).read_text(encoding="utf-8").splitlines(), 1):
             if found := PARSERS.search(line.partition("//")[0]):
                 yield (f"{source}:{number}: {found[0]}) takes a document of any depth: "
-                       "parse_json(), parse_toml() and parse_xml() hold to harness/core/document_limits.h")
+                       "parse_json(), parse_toml() and parse_xml() hold to harness/base/document_limits.h")
 
 
 # Words of the wire are enumerators (event_words.h, outcome.h): a comparison with a spelling would miss a change of it.
-WORDS = "harness/core/event_words.cc"
+WORDS = "harness/journal/event_words.cc"
 COMPARED = re.compile(r"""(\.text\(\)\s*)?(?:[=!]==?|includes\()\s*"(\w+)"|"(\w+)"\s*[=!]==?""")
 
 
@@ -363,6 +360,7 @@ def stale_names(tree, _):
 
 # A class is taken apart before nobody can keep it in mind (`RunningAttempt`).
 MOST = 15
+CONCURRENT = tuple(f"harness/{room}/" for room in ("devices/care", "runner/attempt", "runner/record", "runner/schedule"))
 CLASS = re.compile(r"(?<!enum )\b(class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^;{}()]*)?\s*\{")
 NO_MEMBER = re.compile(r"(?:using|typedef|friend|static_assert|static constexpr|enum|class|struct|union)\b")
 
@@ -418,7 +416,7 @@ def counts(kind, flat):
 
 def crowded_classes(tree, _):
     for source in sorted(tree.sources):
-        if not source.startswith("harness/run/"):
+        if not source.startswith(CONCURRENT):
             continue
         text = code_of((tree.root / source).read_text(encoding="utf-8"))
         for found in CLASS.finditer(text):
@@ -428,7 +426,7 @@ def crowded_classes(tree, _):
                     yield f"{source}: {found[2]} has {count} {what}, and no class more than {MOST}: take it apart"
 
 
-CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_names,
+CHECKS = (unknown_rooms, unlinked_includes, vendors_headers, unreasoned_circles, missing_names,
           stale_names, unbounded_parsers, compared_spellings, crowded_classes)
 
 
@@ -438,18 +436,6 @@ def check(root):
 
 
 # ---- what the tree does, for whoever edits the page ----
-
-
-def print_arrows(tree):
-    def cell(rooms):
-        return " ".join(f"`{target.removeprefix(room.split('/')[0] + '/')}`" for target in rooms)
-
-    arrows = tree.arrows()
-    for room in sorted(tree.rooms):
-        targets = {target: includes for (source, target), includes in sorted(arrows.items()) if source == room}
-        always = [target for target, includes in targets.items() if not all(map(tree.is_test, includes))]
-        tests = [target for target in targets if target not in always]
-        print(f"| `{room}` | | {cell(always)}{'; tests: ' if tests else ''}{cell(tests)} |")
 
 
 def print_circles(tree):
@@ -463,11 +449,9 @@ def print_circles(tree):
 
 
 def main(arguments):
-    verb = arguments.pop(0) if arguments and arguments[0] in ("check", "arrows", "circles") else "check"
+    verb = arguments.pop(0) if arguments and arguments[0] in ("check", "circles") else "check"
     root = Path(arguments[0]).resolve() if arguments else ROOT
-    if verb == "arrows":
-        print_arrows(Tree(root))
-    elif verb == "circles":
+    if verb == "circles":
         print_circles(Tree(root))
     else:
         findings = check(root)

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "harness/core/outside_program.h"
+#include "harness/base/outside_program.h"
 
 namespace proctor {
 namespace {

@@ -15,9 +15,9 @@
 #include <functional>
 #include <string>
 
-#include "harness/core/journal_chain.h"
-#include "harness/core/read_file.h"
-#include "harness/core/replace_file.h"
+#include "harness/base/read_file.h"
+#include "harness/base/replace_file.h"
+#include "harness/journal/journal_chain.h"
 #include "reports/gate/journal_proof.h"
 #include "reports/render.h"
 #include "reports/resolve/run_resolver.h"

@@ -13,7 +13,7 @@
 
 #include "harness/classify/kernel_subject.h"
 #include "harness/classify/rules.h"
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

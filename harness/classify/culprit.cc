@@ -6,7 +6,7 @@
 #include <array>
 
 #include "harness/classify/classify.h"
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

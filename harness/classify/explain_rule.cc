@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "harness/base/json.h"
+#include "harness/base/text.h"
 #include "harness/classify/culprit.h"
 #include "harness/classify/rules.h"
-#include "harness/core/json.h"
-#include "harness/core/text.h"
 
 namespace proctor {
 namespace {

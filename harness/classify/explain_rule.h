@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/kernel_line.h"
+#include "harness/journal/kernel_line.h"
 
 namespace proctor {
 

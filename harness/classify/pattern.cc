@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

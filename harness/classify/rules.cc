@@ -4,7 +4,7 @@
 #include <array>
 #include <initializer_list>
 
-#include "harness/core/toml_reader.h"
+#include "harness/base/toml_reader.h"
 
 namespace proctor {
 namespace {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/result.h"
 #include "harness/classify/pattern.h"
-#include "harness/core/event_words.h"
-#include "harness/core/outcome.h"
-#include "harness/core/result.h"
+#include "harness/journal/event_words.h"
+#include "harness/journal/outcome.h"
 
 namespace proctor {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 
 namespace proctor {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/base/text.h"
 #include "harness/cli/text_table.h"
-#include "harness/core/text.h"
 #include "harness/runner/acceptance_plan.h"
 #include "reports/accept/accept_words.h"
 

@@ -4,10 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "harness/core/result.h"
-#include "harness/machine/options.h"
+#include "harness/base/result.h"
+#include "harness/cli/shared_options.h"
 #include "harness/request/option.h"
 #include "harness/request/run_request.h"
+#include "harness/runner/machine/plan_options.h"
 
 namespace proctor::cli {
 

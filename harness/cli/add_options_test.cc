@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/plan/kinds/all_kinds.h"
+#include "harness/frameworks/all_kinds.h"
 
 namespace proctor::cli {
 namespace {

@@ -6,15 +6,15 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "harness/base/minimal_subset.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/minimal_subset.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/temp_dir.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/machine/installation.h"
 #include "reports/resolve/rerun.h"
 
 namespace proctor::cli {

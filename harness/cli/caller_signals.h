@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/run/schedule/run_control.h"
+#include "harness/runner/schedule/run_control.h"
 
 namespace proctor::cli {
 

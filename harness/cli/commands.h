@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/machine/options.h"
+#include "harness/cli/shared_options.h"
 
 namespace proctor::cli {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "harness/classify/rules.h"
-#include "harness/core/containment_layer.h"
-#include "harness/machine/installation.h"
-#include "harness/plan/kinds/all_kinds.h"
+#include "harness/frameworks/all_kinds.h"
+#include "harness/journal/containment_layer.h"
 #include "harness/plan/load_config.h"
+#include "harness/runner/machine/installation.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 

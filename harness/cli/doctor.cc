@@ -9,22 +9,22 @@
 #include <sstream>
 #include <utility>
 
+#include "harness/base/named_file.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/named_file.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/cli/device_report.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/devices/library_search.h"
 #include "harness/doctor/examine_host.h"
-#include "harness/evidence/kernel_log.h"
-#include "harness/evidence/permission.h"
-#include "harness/evidence/tools.h"
-#include "harness/machine/device_report.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
+#include "harness/process/evidence/kernel_log.h"
+#include "harness/process/evidence/permission.h"
+#include "harness/process/evidence/tools.h"
+#include "harness/runner/machine/installation.h"
 
 namespace proctor::cli {
 namespace {

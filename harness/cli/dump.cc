@@ -9,21 +9,21 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/clock.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/core/child_protocol.h"
-#include "harness/core/clock.h"
-#include "harness/core/containment_layer.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
-#include "harness/evidence/gatherer.h"
-#include "harness/machine/installation.h"
-#include "harness/machine/machine.h"
+#include "harness/journal/child_protocol.h"
+#include "harness/journal/containment_layer.h"
+#include "harness/journal/exit_code.h"
+#include "harness/process/evidence/gatherer.h"
 #include "harness/process/guard/tree.h"
-#include "harness/run/record/find_runner.h"
-#include "harness/run/record/run_record.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/record/find_runner.h"
+#include "harness/runner/record/run_record.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/run/record/dead_runs.h"
-#include "harness/run/record/find_runner.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/record/dead_runs.h"
+#include "harness/runner/record/find_runner.h"
 
 namespace proctor::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
-#include "harness/run/record/run_record.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
+#include "harness/runner/record/run_record.h"
 
 namespace proctor::cli {
 

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <sstream>
 
+#include "harness/base/ci_service.h"
+#include "harness/base/system_names.h"
+#include "harness/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
-#include "harness/core/ci_service.h"
-#include "harness/core/system_names.h"
-#include "harness/core/text.h"
 #include "harness/plan/recognise.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/resolved_run.h"

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "harness/devices/masks/mask_cuda.h"
 #include "harness/devices/masks/mask_explain.h"
 #include "harness/devices/masks/mask_xpu.h"
+#include "harness/journal/exit_code.h"
 
 namespace proctor::cli {
 namespace {

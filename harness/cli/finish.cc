@@ -11,21 +11,21 @@
 #include <map>
 #include <memory>
 
+#include "harness/base/clock.h"
+#include "harness/base/held_directory.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/end_run.h"
 #include "harness/cli/finish_job.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/clock.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/held_directory.h"
+#include "harness/devices/care/device_care.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
-#include "harness/machine/machine.h"
-#include "harness/run/care/device_care.h"
-#include "harness/run/record/dead_runs.h"
-#include "harness/run/record/run_record.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/record/dead_runs.h"
+#include "harness/runner/record/run_record.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

@@ -12,14 +12,14 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/base/child_process.h"
+#include "harness/base/slurm_job.h"
+#include "harness/base/user_name.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/child_process.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/slurm_job.h"
-#include "harness/core/user_name.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/machine/installation.h"
 
 namespace proctor::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <map>
 
-#include "harness/core/replace_file.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/base/replace_file.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::cli {
 namespace {

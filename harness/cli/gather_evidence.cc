@@ -1,5 +1,5 @@
 // `proctor gather-evidence`: the child that looks at a case's processes before they are ended
-// (harness/evidence/). The runner starts it; nobody types it.
+// (harness/process/evidence/). The runner starts it; nobody types it.
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,15 +8,15 @@
 #include <fstream>
 #include <memory>
 
+#include "harness/base/regular_file.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/regular_file.h"
 #include "harness/devices/environment.h"
-#include "harness/evidence/collect.h"
-#include "harness/evidence/crash.h"
-#include "harness/evidence/digest.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
+#include "harness/process/evidence/collect.h"
+#include "harness/process/evidence/crash.h"
+#include "harness/process/evidence/state_digest.h"
+#include "harness/runner/machine/installation.h"
 
 namespace proctor::cli {
 namespace {

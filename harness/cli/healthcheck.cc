@@ -9,16 +9,16 @@
 #include <memory>
 #include <string_view>
 
+#include "harness/base/outside_program.h"
+#include "harness/base/slurm_job.h"
+#include "harness/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/end_run.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/slurm_job.h"
-#include "harness/core/text.h"
 #include "harness/devices/device_nodes.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/base/words.h"
 #include "harness/cli/add_options.h"
 #include "harness/cli/help_text.h"
-#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <cstdlib>
 
+#include "harness/base/words.h"
 #include "harness/cli/help_formatter.h"
 #include "harness/cli/help_text.h"
+#include "harness/cli/shared_options.h"
 #include "harness/cli/usage_errors.h"
-#include "harness/core/words.h"
-#include "harness/machine/options.h"
 
 namespace proctor::cli {
 namespace {

@@ -14,20 +14,20 @@
 #include <ranges>
 #include <set>
 
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_text.h"
-#include "harness/machine/discovery.h"
-#include "harness/machine/installation.h"
-#include "harness/machine/needed_backend.h"
+#include "harness/journal/exit_code.h"
 #include "harness/plan/ctest_tests.h"
 #include "harness/plan/find_tests.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/select.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/machine/discover_plan.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/needed_backend.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::cli {
 namespace {

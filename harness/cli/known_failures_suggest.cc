@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "harness/cli/known_failures.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_text.h"
+#include "harness/cli/known_failures_command.h"
 #include "harness/plan/known_failures_check.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/resolved_run.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/cli/known_failures.h"
+#include "harness/cli/known_failures_command.h"
 #include "harness/plan/known_failures_check.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"

@@ -1,14 +1,14 @@
-// `proctor launch-ranks`: the leader of a case with ranks (harness/ranks/). The runner starts it; nobody
+// `proctor launch-ranks`: the leader of a case with ranks (harness/process/ranks/). The runner starts it; nobody
 // types it.
 #include <cstdlib>
 #include <memory>
 
+#include "harness/base/read_file.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/read_file.h"
+#include "harness/journal/exit_code.h"
 #include "harness/process/guard/protocol.h"
-#include "harness/ranks/rank_supervisor.h"
+#include "harness/process/ranks/rank_supervisor.h"
 
 namespace proctor::cli {
 namespace {

@@ -3,19 +3,19 @@
 #include <cstdio>
 #include <map>
 
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
 #include "harness/cli/add_options.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
 #include "harness/devices/simulation.h"
-#include "harness/machine/discovery.h"
-#include "harness/machine/installation.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/frameworks/kind.h"
+#include "harness/journal/exit_code.h"
 #include "harness/plan/written_off.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/machine/discover_plan.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/record/run_directory.h"
 #include "harness/selftest/coverage.h"
 
 namespace proctor::cli {

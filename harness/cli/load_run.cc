@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/core/text.h"
-#include "harness/run/record/journal_seal.h"
+#include "harness/base/text.h"
+#include "harness/runner/record/journal_seal.h"
 #include "reports/report_formats.h"
 #include "reports/resolve/run_resolver.h"
 

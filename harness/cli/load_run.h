@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "harness/core/result.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/base/result.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_results.h"
 

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/regular_file.h"
+#include "harness/base/text.h"
+#include "harness/base/unique_fd.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/regular_file.h"
-#include "harness/core/text.h"
-#include "harness/core/unique_fd.h"
-#include "harness/run/record/run_record.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/record/run_record.h"
 #include "reports/resolve/log_text.h"
 #include "reports/resolve/resolved_run.h"
 

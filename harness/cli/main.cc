@@ -23,8 +23,8 @@
 #include "harness/cli/help_text.h"
 #include "harness/cli/run_command.h"
 #include "harness/cli/usage_errors.h"
-#include "harness/core/exit_code.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/machine/installation.h"
 
 namespace proctor::cli {
 namespace {

@@ -7,13 +7,13 @@
 #include <memory>
 #include <string_view>
 
+#include "harness/base/words.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/completion_words.h"
 #include "harness/cli/help_formatter.h"
 #include "harness/cli/help_text.h"
 #include "harness/cli/offers.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/words.h"
+#include "harness/journal/exit_code.h"
 #include "harness/plan/config_schema.h"
 
 namespace proctor::cli {

@@ -5,9 +5,9 @@
 #include <map>
 #include <string_view>
 
+#include "harness/base/words.h"
 #include "harness/cli/completion_words.h"
 #include "harness/cli/help_formatter.h"
-#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/named_file.h"
 #include "harness/cli/load_run.h"
-#include "harness/core/named_file.h"
-#include "harness/machine/installation.h"
+#include "harness/runner/machine/installation.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/resolved_run.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/plan_file.h"
 
 namespace proctor::cli {

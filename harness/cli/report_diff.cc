@@ -12,13 +12,13 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/replace_file.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/journal/exit_code.h"
 #include "reports/compare/comparison.h"
 #include "reports/compare/diff.h"
 #include "reports/compare/junit_results.h"

@@ -10,13 +10,13 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "harness/base/ci_service.h"
+#include "harness/base/text.h"
+#include "harness/base/unique_fd.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/ci_service.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/unique_fd.h"
+#include "harness/journal/exit_code.h"
 #include "reports/formats/github.h"
 #include "reports/formats/summary.h"
 #include "reports/resolve/resolved_run.h"

@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/remove_tree.h"
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/remove_tree.h"
-#include "harness/evidence/core_file.h"
-#include "harness/run/record/journal.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/process/evidence/core_file.h"
 #include "harness/runner/history_of_run.h"
+#include "harness/runner/record/journal.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/merge/merge.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"

@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/replace_file.h"
+#include "harness/base/user_name.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/user_name.h"
-#include "harness/machine/installation.h"
-#include "harness/run/record/run_record.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/record/run_record.h"
 #include "reports/pack/packed_run.h"
 
 namespace proctor::cli {

@@ -3,12 +3,12 @@
 #include <deque>
 #include <filesystem>
 
+#include "harness/base/duration.h"
+#include "harness/base/replace_file.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/core/duration.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/replace_file.h"
+#include "harness/journal/exit_code.h"
 #include "reports/history/questions.h"
 #include "reports/page/page.h"
 #include "reports/report_formats.h"

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/result.h"
 #include "harness/cli/commands.h"
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/journal/events.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
 
-// Whether reports may be written to the run directory, if it is there (harness/core/replace_file.h).
+// Whether reports may be written to the run directory, if it is there (harness/base/replace_file.h).
 Result<void> check_reports_place(const std::string& run_dir);
 
 // A journal that no run wrote, and what it tells. There is no such file yet.

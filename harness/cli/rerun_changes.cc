@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/read_file.h"
-#include "harness/core/words.h"
-#include "harness/machine/machine.h"
-#include "harness/machine/options.h"
-#include "harness/run/record/program_digests.h"
+#include "harness/base/digest.h"
+#include "harness/base/read_file.h"
+#include "harness/base/words.h"
+#include "harness/cli/shared_options.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/record/program_digests.h"
 
 namespace proctor::cli {
 namespace {

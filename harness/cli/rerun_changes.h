@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/resolved_run.h"
 

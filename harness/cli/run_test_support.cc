@@ -7,7 +7,7 @@
 #include <iterator>
 #include <thread>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 
 namespace proctor::cli {
 namespace {

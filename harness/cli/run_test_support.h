@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/machine/scratch.h"
+#include "harness/runner/machine/scratch.h"
 #include "harness/testing/child.h"
 
 namespace proctor::cli {

@@ -7,6 +7,11 @@
 #include <memory>
 #include <utility>
 
+#include "harness/base/named_file.h"
+#include "harness/base/number_text.h"
+#include "harness/base/read_file.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/text.h"
 #include "harness/cli/caller_signals.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
@@ -18,16 +23,11 @@
 #include "harness/cli/slurm_script.h"
 #include "harness/cli/slurm_shards.h"
 #include "harness/cli/slurm_watch.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/named_file.h"
-#include "harness/core/number_text.h"
-#include "harness/core/read_file.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/text.h"
-#include "harness/machine/installation.h"
+#include "harness/journal/exit_code.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/shard.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

@@ -8,15 +8,15 @@
 #include <filesystem>
 #include <sstream>
 
+#include "harness/base/number_text.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/read_file.h"
+#include "harness/base/slurm_job.h"
+#include "harness/base/text.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/text_table.h"
-#include "harness/core/number_text.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/read_file.h"
-#include "harness/core/slurm_job.h"
-#include "harness/core/text.h"
-#include "harness/machine/installation.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/accept/accept_nodes.h"
 #include "reports/resolve/truncate.h"
 

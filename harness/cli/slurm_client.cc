@@ -6,9 +6,9 @@
 #include <array>
 #include <charconv>
 
-#include "harness/core/child_process.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/text.h"
+#include "harness/base/child_process.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/text.h"
 
 namespace proctor::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/outside_program.h"
-#include "harness/core/temp_dir.h"
-#include "harness/core/text.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/text.h"
 
 namespace proctor::cli {
 namespace {

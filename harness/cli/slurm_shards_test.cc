@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/events.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
+#include "harness/journal/events.h"
 
 namespace proctor::cli {
 namespace {

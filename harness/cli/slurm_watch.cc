@@ -9,10 +9,10 @@
 #include <ctime>
 #include <utility>
 
+#include "harness/base/ci_service.h"
 #include "harness/cli/caller_signals.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/slurm_shards.h"
-#include "harness/core/ci_service.h"
 
 namespace proctor::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
 #include "harness/cli/slurm_client.h"
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
 
 namespace proctor::cli {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/journal/exit_code.h"
 #include "harness/stack/embedded_locks.h"
 
 namespace proctor::cli {

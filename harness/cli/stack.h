@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/result.h"
 #include "harness/cli/commands.h"
-#include "harness/core/result.h"
 #include "harness/stack/lock.h"
 
 namespace proctor::cli {

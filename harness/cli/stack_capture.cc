@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "harness/cli/stack.h"
-#include "harness/core/exit_code.h"
+#include "harness/journal/exit_code.h"
 #include "harness/stack/fingerprint.h"
 
 namespace proctor::cli {

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/base/named_file.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/cli/stack.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/named_file.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/journal/exit_code.h"
 #include "harness/stack/lint.h"
 
 namespace proctor::cli {

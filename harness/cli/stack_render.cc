@@ -6,11 +6,11 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/base/read_file.h"
+#include "harness/base/replace_file.h"
 #include "harness/cli/stack.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/read_file.h"
-#include "harness/core/replace_file.h"
-#include "harness/stack/render.h"
+#include "harness/journal/exit_code.h"
+#include "harness/stack/render_stack.h"
 
 namespace proctor::cli {
 namespace {

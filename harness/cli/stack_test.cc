@@ -6,8 +6,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "harness/testing/child.h"
 
 namespace proctor::cli {

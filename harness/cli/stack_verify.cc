@@ -7,13 +7,13 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/base/named_file.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/rooted_files.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/cli/stack.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/named_file.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/rooted_files.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/journal/exit_code.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/fingerprint.h"
 #include "harness/stack/lock_format.h"

@@ -8,11 +8,11 @@
 #include <random>
 #include <regex>
 
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "harness/cli/console/console.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/journal/exit_code.h"
 #include "reports/render.h"
 #include "reports/resolve/test_journal.h"
 

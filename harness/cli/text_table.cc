@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {

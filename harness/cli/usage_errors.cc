@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/cli/help_formatter.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 

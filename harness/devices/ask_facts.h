@@ -1,4 +1,4 @@
-// The facts of one device (harness/core/card_facts.h). A contained child asks about this one alone, within a time limit: a
+// The facts of one device (harness/journal/card_facts.h). A contained child asks about this one alone, within a time limit: a
 // query that hangs costs no more than that, and nobody else's answer.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/card_facts.h"
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
+#include "harness/journal/card_facts.h"
 
 namespace proctor {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "harness/core/outcome.h"
+#include "harness/journal/outcome.h"
 
 namespace proctor {
 namespace {

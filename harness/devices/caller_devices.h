@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/inventory.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/devices/masks/mask_cuda.h"
 #include "harness/devices/masks/mask_xpu.h"
 #include "harness/devices/masks/visibility_variables.h"

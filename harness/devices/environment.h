@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/backend.h"
+#include "harness/base/result.h"
 #include "harness/devices/masks/mask.h"
-#include "harness/plan/plan.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "harness/core/environment_list.h"
-#include "harness/core/held_directory.h"
-#include "harness/core/remove_tree.h"
+#include "harness/base/environment_list.h"
+#include "harness/base/held_directory.h"
+#include "harness/base/remove_tree.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
 #include "harness/devices/device.h"
 #include "harness/devices/simulation.h"
 

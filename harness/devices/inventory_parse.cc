@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "harness/devices/cuda_versions.h"
 #include "harness/devices/inventory.h"
 

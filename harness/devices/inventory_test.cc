@@ -7,8 +7,8 @@
 
 #include <fstream>
 
-#include "harness/core/json.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/json.h"
+#include "harness/base/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/rooted_files.h"
+#include "harness/base/rooted_files.h"
 
 namespace proctor {
 

@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "fixtures/simgpu/spec/machine_file.h"
-#include "harness/core/child_protocol.h"
-#include "harness/core/json.h"
-#include "harness/core/named_file.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/named_file.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/devices/library_search.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor {
 namespace {

@@ -26,10 +26,10 @@
 #include <vector>
 
 #include "fixtures/simgpu/spec/topology.h"
-#include "harness/core/backend.h"
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/backend.h"
+#include "harness/base/result.h"
 #include "harness/devices/device.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/json.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/json.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

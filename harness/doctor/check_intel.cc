@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/core/version.h"
+#include "harness/base/version.h"
 #include "harness/doctor/examination.h"
 
 namespace proctor {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/core/version.h"
+#include "harness/base/version.h"
 #include "harness/doctor/examination.h"
 
 namespace proctor {

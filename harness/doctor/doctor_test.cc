@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "harness/core/named_file.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/named_file.h"
+#include "harness/base/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/doctor/simulated_host.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/backend.h"
+#include "harness/base/backend.h"
 #include "harness/doctor/finding.h"
 #include "harness/doctor/host.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "harness/core/json.h"
-#include "harness/core/text.h"
+#include "harness/base/json.h"
+#include "harness/base/text.h"
 #include "harness/stack/embedded_locks.h"
 
 namespace proctor {

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "harness/core/perfmon.h"
-#include "harness/core/rooted_files.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/perfmon.h"
+#include "harness/base/rooted_files.h"
+#include "harness/base/toml_reader.h"
 #include "harness/devices/library_search.h"
 
 namespace proctor {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/doctor/cdi_spec.h"
 #include "harness/stack/fingerprint.h"
 
@@ -64,7 +64,7 @@ struct Host {
   std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*, /dev/nvidia-caps/*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
   std::optional<bool>
-      memory_use_told{};           // harness/core/perfmon.h; none if another machine's files do not say it
+      memory_use_told{};           // harness/base/perfmon.h; none if another machine's files do not say it
   std::optional<Caller> caller{};  // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;

@@ -6,8 +6,8 @@
 #include <cctype>
 #include <set>
 
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/stack/lock_format.h"
 
 namespace proctor {

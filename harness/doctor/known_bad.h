@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/version.h"
+#include "harness/base/result.h"
+#include "harness/base/version.h"
 #include "harness/doctor/host.h"
 
 namespace proctor {

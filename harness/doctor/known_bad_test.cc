@@ -7,8 +7,8 @@
 
 #include <set>
 
-#include "harness/core/named_file.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/named_file.h"
+#include "harness/base/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/doctor/simulated_host.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/temp_dir.h"
-#include "harness/core/toml.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/toml.h"
 
 namespace proctor {
 

@@ -48,7 +48,7 @@ static_runner() { # processor, work
     "$bin/proctor" run --containment pidns --out "$work/pidns" -- /bin/true
   echo "ok cgroup and pidns are refused, with the system call that the emulator lacks"
   PROCTOR_BIN_DIR=$bin python3 -B "$source/harness/e2e/torture.py" --layer subreaper
-  expect 0 ' pass ·' "$bin/proctor" run --min-executed 30 --out "$work/unit" -- "$bin/proctor_core_test"
+  expect 0 ' pass ·' "$bin/proctor" run --min-executed 30 --out "$work/unit" -- "$bin/proctor_base_test"
   echo "ok unit tests of the runner as its cases"
 }
 

@@ -62,7 +62,7 @@ def _of_hardware(line):
 
 
 def _with_sums(records):
-    """A journal: each record ends with the digest of all bytes before it (harness/core/journal_chain.h)."""
+    """A journal: each record ends with the digest of all bytes before it (harness/journal/journal_chain.h)."""
     text = ""
     for record in records:
         text += json.dumps(record)[:-1] + ',"sum":"'

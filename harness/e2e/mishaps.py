@@ -90,7 +90,7 @@ def print_pass(sandbox):
 
 def ad_hoc_gtest(sandbox):
     """A GoogleTest program after --, no config: recognised, one process per case, ids of the framework."""
-    binary = BIN / "proctor_core_test"
+    binary = BIN / "proctor_base_test"
     listed = subprocess.run([binary, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
     count = sum(line.startswith("  ") for line in listed.splitlines())
     out = sandbox.out()

@@ -130,7 +130,7 @@ def side_by_side(sandbox):
 
 
 def trace():
-    """As in harness/run/schedule/trace_test.cc, at one hundredth: seconds of each case, and how many devices it has."""
+    """As in harness/runner/schedule/trace_test.cc, at one hundredth: seconds of each case, and how many devices it has."""
     generator = random.Random(47)
     cases = [(1 / (0.02 + generator.random()), 2 if generator.random() < 0.03 else 1) for _ in range(239)]
     total = sum(seconds * devices for seconds, devices in cases)

@@ -39,19 +39,19 @@ TOYS = {
         Edit("harness/request/run_request.h", r"^struct VerdictRequest \{\n", "  std::optional<bool> toy{};\n"),
         Edit("harness/request/options.cc", r"^Rows report_rows\(\) \{\n  return \{\n", OPTION_ROW),
         Edit("harness/plan/defaults.toml", r"^\[run\]\n", KEY_COMMENT),
-        Edit("harness/runner/planned.cc", r"^  const auto known = known_failure_warnings\(.*\n",
+        Edit("harness/runner/plan_step.cc", r"^  const auto known = known_failure_warnings\(.*\n",
              "  if (planned.request.verdicts.toy.value_or(false))\n"
              '    planned.warnings.push_back({WarningCode::kToy, "a toy"});\n'),
         Edit("harness/e2e/rerun_options.py", r"^ROWS = \{\n", '    "--toy": ["--toy"],\n')],
     "a fact": [
-        Edit("harness/core/event_words.h", r"^  kTelemetryTool,\n", "  kToy,\n"),
-        Edit("harness/core/event_words.cc", r"^    \{WarningCode::kTelemetryTool, .*\n", FACT_ROW),
-        Edit("harness/core/event_words.cc", r"^constexpr std::array kMachineWarnings = \{\n", "    WarningCode::kToy,\n")],
+        Edit("harness/journal/event_words.h", r"^  kTelemetryTool,\n", "  kToy,\n"),
+        Edit("harness/journal/event_words.cc", r"^    \{WarningCode::kTelemetryTool, .*\n", FACT_ROW),
+        Edit("harness/journal/event_words.cc", r"^constexpr std::array kMachineWarnings = \{\n", "    WarningCode::kToy,\n")],
 }
 MOST_FILES = {"an option": 5, "a fact": 2}
 # A row that is forgotten: its file, the program that is built then, its tests, and the words of the error.
 FORGOTTEN = [("harness/plan/defaults.toml", KEY_COMMENT, "proctor_plan_test", "toy"),
-             ("harness/core/event_words.cc", FACT_ROW, "proctor_core_test", "is_whole(kWarnings")]
+             ("harness/journal/event_words.cc", FACT_ROW, "proctor_journal_test", "is_whole(kWarnings")]
 
 
 def add(edit):

@@ -41,7 +41,7 @@ INTEL_DRIVER = "libze_intel_gpu.so.1"
 
 # Options in the pages that are not Proctor's, by whose they are. Those of test frameworks are in the sources of their kinds.
 OTHERS = {
-    "test frameworks": {option for source in (ROOT / "harness/plan/kinds").glob("*.cc")
+    "test frameworks": {option for source in (ROOT / "harness/frameworks").glob("*.cc")
                         for option in re.findall(r'"(--[a-z][\w-]*)', source.read_text())},
     "GoogleTest": {"--gtest_repeat"}, "Google Benchmark": {"--benchmark_repetitions"},
     "pytest": {"--capture", "--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--pdb", "--pyargs",

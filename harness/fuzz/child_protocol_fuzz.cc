@@ -1,10 +1,10 @@
 // What a case, its ranks and a program that lists its cases say in the child protocol.
-#include "harness/core/child_report.h"
-#include "harness/core/words.h"
+#include "harness/base/words.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/pytest.h"
 #include "harness/fuzz/fuzz.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
-#include "harness/run/attempt/rank_reports.h"
+#include "harness/journal/child_report.h"
+#include "harness/runner/attempt/rank_reports.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // What programs of test frameworks write: the XML of Catch2, doctest and JUnit, and the JSON of GoogleTest and Google
 // Benchmark; their lists, and their reports as they come, in pieces.
-#include "harness/core/child_report.h"
+#include "harness/frameworks/all_kinds.h"
+#include "harness/frameworks/xml_report.h"
 #include "harness/fuzz/fuzz.h"
-#include "harness/plan/kinds/all_kinds.h"
-#include "harness/plan/kinds/xml_report.h"
+#include "harness/journal/child_report.h"
 #include "reports/compare/junit_results.h"
 
 namespace {

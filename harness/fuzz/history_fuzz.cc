@@ -2,8 +2,8 @@
 // `proctor history` asks. The input is a list of changes: where (two bytes), and which byte.
 #include <fstream>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "harness/fuzz/fuzz.h"
 #include "reports/history/history.h"
 #include "reports/history/questions.h"

@@ -1,9 +1,9 @@
 // A plan, as a run and as the gate read it. Its digest is put right, so that what is behind it is reached.
-#include "harness/core/digest.h"
-#include "harness/core/json.h"
+#include "harness/base/digest.h"
+#include "harness/base/json.h"
 #include "harness/fuzz/fuzz.h"
 #include "harness/plan/plan_file.h"
-#include "harness/ranks/rank_plan.h"
+#include "harness/process/ranks/rank_plan.h"
 #include "reports/gate/plan_ids.h"
 
 namespace {

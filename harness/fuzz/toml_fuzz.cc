@@ -1,5 +1,5 @@
 // TOML, and the files of users that are made of it.
-#include "harness/core/toml_reader.h"
+#include "harness/base/toml_reader.h"
 #include "harness/fuzz/fuzz.h"
 #include "harness/plan/exemptions.h"
 #include "harness/plan/known_failures.h"

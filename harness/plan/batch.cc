@@ -6,8 +6,8 @@
 #include <charconv>
 #include <vector>
 
-#include "harness/core/text.h"
-#include "harness/plan/shard.h"
+#include "harness/base/text.h"
+#include "harness/request/option.h"
 
 namespace proctor {
 namespace {
@@ -20,8 +20,7 @@ constexpr std::string_view kVerify = "verify:";
 Result<int> read_batch(std::string_view part, std::string_view source) {
   const std::string_view value = part.substr(kBatch.size());
   if (value == "auto") return kAutoBatch;
-  const auto number = shard_number(value);
-  if (number && *number >= 1 && *number <= kMostInBatch) return *number;
+  if (const auto number = whole_number(value, 1, kMostInBatch)) return *number;
   return Error::refused(
       fmt::format("{} {} must have auto or a number from 1 to {}", source, part, kMostInBatch),
       "A process for each case is `case`.");

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/result.h"
-#include "harness/plan/kinds/suite.h"
+#include "harness/base/result.h"
+#include "harness/frameworks/suite.h"
 
 namespace proctor {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/result.h"
+#include "harness/base/toml_reader.h"
 
 namespace proctor {
 

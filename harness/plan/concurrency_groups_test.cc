@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/frameworks/command.h"
 #include "harness/plan/config_fixture.h"
-#include "harness/plan/kinds/command.h"
 #include "harness/plan/plan_file.h"
 
 namespace proctor {

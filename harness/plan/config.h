@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/suite.h"
+#include "harness/journal/events.h"
 #include "harness/plan/concurrency_groups.h"
-#include "harness/plan/kinds/proctor.h"
 #include "harness/plan/limit_settings.h"
-#include "harness/plan/plan.h"
 #include "harness/plan/written_off.h"
 #include "harness/request/run_request.h"
 

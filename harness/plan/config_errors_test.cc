@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "harness/devices/masks/visibility_variables.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/kinds/all_kinds.h"
 #include "harness/testing/mutations.h"
 
 namespace proctor {

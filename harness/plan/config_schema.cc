@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/json.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 
 namespace proctor {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/text.h"
-#include "harness/core/version.h"
-#include "harness/plan/kinds/all_kinds.h"
+#include "harness/base/text.h"
+#include "harness/base/version.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/run_keys.h"
 #include "harness/plan/suite_settings.h"
-#include "harness/request/merge.h"
+#include "harness/request/merge_requests.h"
 
 namespace proctor {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/result.h"
+#include "harness/base/toml_reader.h"
 #include "harness/plan/config.h"
 #include "harness/request/run_request.h"
 

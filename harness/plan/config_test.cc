@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/frameworks/command.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/pytest.h"
 #include "harness/plan/config_fixture.h"
-#include "harness/plan/kinds/command.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/load_config.h"
 
 namespace proctor {

@@ -4,9 +4,9 @@
 #include <array>
 #include <string_view>
 
-#include "harness/core/json.h"
-#include "harness/core/outside_program.h"
-#include "harness/core/text.h"
+#include "harness/base/json.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -5,11 +5,11 @@
 
 #include <regex>
 
-#include "harness/core/named_file.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/named_file.h"
+#include "harness/base/toml_reader.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "harness/core/text.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/kind.h"
 
 namespace proctor {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/base/result.h"
+#include "harness/frameworks/kind.h"
+#include "harness/journal/events.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {

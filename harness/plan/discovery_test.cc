@@ -6,10 +6,10 @@
 
 #include <functional>
 
-#include "harness/plan/kinds/command.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
+#include "harness/frameworks/command.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/pytest.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

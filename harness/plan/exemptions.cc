@@ -6,8 +6,8 @@
 #include <iterator>
 #include <map>
 
-#include "harness/core/named_file.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/named_file.h"
+#include "harness/base/toml_reader.h"
 
 namespace proctor {
 namespace {

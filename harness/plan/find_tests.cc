@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/regular_file.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/regular_file.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "harness/plan/recognise.h"
 
 namespace proctor {

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/json.h"
-#include "harness/plan/kinds/gtest.h"
+#include "harness/base/json.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/journal/child_protocol.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

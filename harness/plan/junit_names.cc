@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/plan/kinds/all_kinds.h"
+#include "harness/frameworks/all_kinds.h"
 
 namespace proctor {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/core/named_file.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/named_file.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 
 namespace proctor {
 

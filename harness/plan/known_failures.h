@@ -25,11 +25,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/day.h"
-#include "harness/core/events.h"
-#include "harness/core/outcome.h"
-#include "harness/core/result.h"
-#include "harness/core/version.h"
+#include "harness/base/day.h"
+#include "harness/base/result.h"
+#include "harness/base/version.h"
+#include "harness/journal/events.h"
+#include "harness/journal/outcome.h"
 
 namespace proctor {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "harness/request/option.h"
 
 namespace proctor {

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/toml_reader.h"
+#include "harness/base/toml_reader.h"
+#include "harness/frameworks/suite.h"
 #include "harness/plan/concurrency_groups.h"
-#include "harness/plan/kinds/suite.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/named_file.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/digest.h"
+#include "harness/base/named_file.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/plan/config_tables.h"
 #include "harness/plan/suite_options.h"
-#include "harness/request/merge.h"
+#include "harness/request/merge_requests.h"
 
 namespace proctor {
 

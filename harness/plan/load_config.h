@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/config.h"
 #include "harness/request/run_request.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/plan/kinds/kind.h"
+#include "harness/frameworks/kind.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/select.h"
 #include "harness/plan/suite_options.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/plan.h"
 #include "harness/request/run_request.h"
 

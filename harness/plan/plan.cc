@@ -3,30 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/text.h"
+#include "harness/base/digest.h"
+#include "harness/base/text.h"
 #include "harness/plan/suite_settings.h"
 
 namespace proctor {
-
-std::string_view to_string(ForeignPolicy policy) {
-  switch (policy) {
-    case ForeignPolicy::kWait:
-      return "wait";
-    case ForeignPolicy::kFail:
-      return "fail";
-    case ForeignPolicy::kOther:
-      return "other";
-  }
-  return "wait";
-}
-
-std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text) {
-  for (ForeignPolicy policy : {ForeignPolicy::kWait, ForeignPolicy::kFail, ForeignPolicy::kOther}) {
-    if (to_string(policy) == text) return policy;
-  }
-  return std::nullopt;
-}
 
 std::vector<std::string> filters_of(const Plan& plan) {
   std::vector<std::string> filters;

@@ -9,19 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/plan/kinds/suite.h"
+#include "harness/base/duration.h"
+#include "harness/frameworks/suite.h"
 
 namespace proctor {
-
-// What happens when foreign processes have memory on a device that a case is going to get.
-enum class ForeignPolicy {
-  kWait,   // waits until they are gone, at most for the settle time; then the case starts beside them
-  kFail,   // the case is error(foreign_holder)
-  kOther,  // the case gets another device, or waits for one as for a lease
-};
-std::string_view to_string(ForeignPolicy policy);  // "wait", ...
-std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text);
 
 struct Plan {
   std::vector<Suite> suites;

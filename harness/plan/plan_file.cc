@@ -6,11 +6,11 @@
 #include <map>
 #include <variant>
 
-#include "harness/core/digest.h"
-#include "harness/core/json.h"
-#include "harness/core/named_file.h"
+#include "harness/base/digest.h"
+#include "harness/base/json.h"
+#include "harness/base/named_file.h"
 #include "harness/devices/masks/visibility_variables.h"
-#include "harness/plan/kinds/all_kinds.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/limit_settings.h"
 #include "harness/plan/shard.h"
 #include "harness/plan/suite_settings.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/plan/config.h"
 #include "harness/plan/plan.h"
 #include "harness/request/run_request.h"
@@ -21,7 +21,7 @@ namespace proctor {
 
 struct PlanFile {
   Plan plan{};
-  RunRequest run{};  // part_in_plan_file() of it (harness/request/merge.h)
+  RunRequest run{};  // part_in_plan_file() of it (harness/request/merge_requests.h)
   Extent extent{};
   std::optional<PlannedRest> rest{};  // the cases are what these runs left
   // The content of the file from which it was read, in which directories are written as names. The digest is

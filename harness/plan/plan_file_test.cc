@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/plan/kinds/pytest.h"
+#include "harness/frameworks/pytest.h"
 
 namespace proctor {
 namespace {

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/kind.h"
 #include "harness/plan/junit_names.h"
-#include "harness/plan/kinds/kind.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"

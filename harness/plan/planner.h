@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "harness/plan/config.h"
 #include "harness/plan/discovery.h"
 #include "harness/plan/plan.h"

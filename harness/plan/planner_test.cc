@@ -6,11 +6,11 @@
 
 #include <set>
 
+#include "harness/frameworks/command.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/pytest.h"
 #include "harness/plan/junit_names.h"
-#include "harness/plan/kinds/command.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/test_support.h"
 #include "harness/plan/written_off.h"

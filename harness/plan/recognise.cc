@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/find_texts.h"
-#include "harness/core/outcome.h"
-#include "harness/core/text.h"
-#include "harness/core/user_name.h"
-#include "harness/plan/kinds/all_kinds.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
+#include "harness/base/find_texts.h"
+#include "harness/base/text.h"
+#include "harness/base/user_name.h"
+#include "harness/frameworks/all_kinds.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/journal/outcome.h"
 
 namespace proctor {
 

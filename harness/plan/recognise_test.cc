@@ -7,13 +7,13 @@
 
 #include <filesystem>
 
-#include "harness/core/outcome.h"
-#include "harness/core/user_name.h"
-#include "harness/plan/kinds/command.h"
-#include "harness/plan/kinds/doctest.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
+#include "harness/base/user_name.h"
+#include "harness/frameworks/command.h"
+#include "harness/frameworks/doctest.h"
+#include "harness/frameworks/gtest.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/frameworks/pytest.h"
+#include "harness/journal/outcome.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "harness/request/option.h"
 
 namespace proctor {

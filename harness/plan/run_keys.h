@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/toml_reader.h"
+#include "harness/base/toml_reader.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {

@@ -15,7 +15,7 @@
 #include <map>
 #include <string>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/shard.h"
 
 namespace proctor {

@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/suite_options.h"
 
 namespace proctor {

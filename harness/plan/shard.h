@@ -13,7 +13,7 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "fixtures/simgpu/spec/topology.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/config.h"
 #include "harness/request/run_request.h"
 

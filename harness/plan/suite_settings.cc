@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/memory_size.h"
-#include "harness/core/text.h"
+#include "harness/base/memory_size.h"
+#include "harness/base/text.h"
 #include "harness/devices/masks/visibility_variables.h"
+#include "harness/frameworks/all_kinds.h"
 #include "harness/plan/batch.h"
-#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 namespace {

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/result.h"
+#include "harness/base/toml_reader.h"
 #include "harness/plan/config.h"
 #include "harness/request/run_request.h"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/core/read_file.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/read_file.h"
+#include "harness/base/unique_fd.h"
 #include "harness/testing/child.h"
 
 namespace proctor::testing_support {

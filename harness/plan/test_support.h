@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/plan/discovery.h"
 
 namespace proctor::testing_support {

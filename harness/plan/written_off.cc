@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

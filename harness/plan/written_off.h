@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/day.h"
-#include "harness/core/events.h"
-#include "harness/core/result.h"
-#include "harness/core/toml_reader.h"
-#include "harness/plan/kinds/suite.h"
+#include "harness/base/day.h"
+#include "harness/base/result.h"
+#include "harness/base/toml_reader.h"
+#include "harness/frameworks/suite.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "harness/core/regular_file.h"
+#include "harness/base/regular_file.h"
 
 namespace proctor {
 

@@ -19,9 +19,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/clock.h"
-#include "harness/core/events.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/clock.h"
+#include "harness/base/unique_fd.h"
+#include "harness/journal/events.h"
 #include "harness/process/process_spec.h"
 
 namespace proctor {

@@ -9,8 +9,8 @@
 #include <random>
 #include <sstream>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

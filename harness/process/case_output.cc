@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <memory>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/regular_file.h"
+#include "harness/base/regular_file.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor {
 namespace {

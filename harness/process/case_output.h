@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/capture.h"
 #include "harness/process/line_splitter.h"
 #include "harness/process/pass_through.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 

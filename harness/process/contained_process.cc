@@ -14,8 +14,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/duration.h"
+#include "harness/base/duration.h"
+#include "harness/journal/child_protocol.h"
 #include "harness/process/case_output.h"
 #include "harness/process/containment.h"
 #include "harness/process/fair_time.h"

@@ -18,7 +18,7 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/capture.h"
 #include "harness/process/process_fixture.h"
 #include "harness/process/recipe.h"

@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "harness/core/read_file.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/read_file.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/recipe.h"
 #include "harness/process/sweep.h"
 

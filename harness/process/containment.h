@@ -1,5 +1,5 @@
 // Contains the process tree of one case. There are several layers behind one interface. A row of
-// harness/core/containment_layer.h lists the parts of a layer; a row of process/layers.cc has its probe and
+// harness/journal/containment_layer.h lists the parts of a layer; a row of process/layers.cc has its probe and
 // what it does not guarantee. Each layer is probed once, as a whole, with a real child
 // (process/try_recipe.h).
 //
@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
-#include "harness/core/events.h"
-#include "harness/core/own_program.h"
-#include "harness/core/result.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/base/own_program.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/process/layers.h"
 
 namespace proctor {

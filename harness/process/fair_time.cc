@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "harness/process/strays.h"
 
 namespace proctor {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
 #include "harness/process/frozen_time.h"
 #include "harness/process/pressure.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

@@ -12,9 +12,9 @@
 #include <optional>
 #include <thread>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 

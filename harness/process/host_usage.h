@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/clock.h"
+#include "harness/base/clock.h"
 #include "harness/process/pressure.h"
 
 namespace proctor {

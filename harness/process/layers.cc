@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/guard/signal_scope.h"
 #include "harness/process/recipe.h"

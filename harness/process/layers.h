@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/containment_layer.h"
+#include "harness/journal/containment_layer.h"
 
 namespace proctor {
 

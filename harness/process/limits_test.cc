@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/process_fixture.h"
 
 namespace proctor {

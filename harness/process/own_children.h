@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <map>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/guard/tree.h"
 
 namespace proctor {

@@ -5,7 +5,7 @@
 // the case's pipe is closed, and the command gets SIGPIPE as it would without a runner.
 //
 // `break_commands` is for a log in which the CI system executes commands: commands in the output are made
-// ineffective (core/workflow_commands.h). A regular file is not such a log.
+// ineffective (base/workflow_commands.h). A regular file is not such a log.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/workflow_commands.h"
+#include "harness/base/workflow_commands.h"
 
 namespace proctor {
 

@@ -8,7 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <string>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/strays.h"
 

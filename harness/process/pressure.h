@@ -11,8 +11,8 @@
 #include <map>
 #include <string>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
 
 namespace proctor {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 
 namespace proctor {
 

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 
 namespace proctor {
 namespace {

@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 

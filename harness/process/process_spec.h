@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
-#include "harness/core/events.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/journal/events.h"
 #include "harness/process/host_usage.h"
 #include "harness/process/pressure.h"
 
@@ -69,7 +69,7 @@ struct ProcessSpec {
   // terminal (process/pass_through.h).
   bool pass_through = false;
   // The output goes to a log in which the CI system executes commands: they are made ineffective
-  // (core/workflow_commands.h).
+  // (base/workflow_commands.h).
   bool break_commands = false;
   bool keep_stdout = false;  // stdout is also kept in memory, up to max_kept_stdout
   std::size_t max_kept_stdout = 16 * 1024 * 1024;
@@ -104,7 +104,7 @@ struct ProcessEnd {
   std::optional<int> exit_signal;
   int leader = 0;  // its pid as seen by itself, in its own PID namespace if it had one
   std::string
-      containment_id{};  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
+      containment_id{};  // in the environment of all its processes (journal/child_protocol.h, kContainmentVariable)
   bool cgroup_lost = false;  // another process killed or froze it, as termination.guard_lost says
   bool core_dumped = false;  // the kernel reports that it wrote the leader's core, or passed it to a program
   Termination termination;

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/environment_list.h"
+#include "harness/base/environment_list.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor {
 

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/containment_layer.h"
-#include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/result.h"
+#include "harness/base/unique_fd.h"
+#include "harness/journal/containment_layer.h"
 #include "harness/process/case_pids.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/cgroup_watch.h"
@@ -75,7 +75,7 @@ struct GuardProcess {
   std::optional<Cgroup> leaf;
   CgroupWatch::Leaf watched{};
   std::string
-      containment_id;  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
+      containment_id;  // in the environment of all its processes (journal/child_protocol.h, kContainmentVariable)
 };
 
 struct GuardSetup {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 namespace {

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <variant>
 
-#include "harness/core/argv.h"
+#include "harness/base/argv.h"
 #include "harness/process/guard/protocol.h"
 
 // The child runs on the parent's memory while the parent sleeps; the sanitizers' shadow of its stack is not

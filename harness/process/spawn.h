@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/case_pids.h"
 #include "harness/process/process_spec.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <system_error>
 
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
 #include "harness/process/guard/tree.h"
 
 namespace proctor {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/process/proc_reader.h"
 
 namespace proctor {

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/clock.h"
+#include "harness/base/clock.h"
+#include "harness/journal/child_protocol.h"
 #include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/recipe.h"

@@ -1,6 +1,6 @@
 // Kills the processes of a case from the runner, if the guard is dead, stopped or traced, or reports
 // something false. It finds them through the cgroup, as descendants of the guard and of the runner, and by
-// the containment id in their environment (core/child_protocol.h, kContainmentVariable). It repeats this
+// the containment id in their environment (journal/child_protocol.h, kContainmentVariable). It repeats this
 // until a round finds none.
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/events.h"
+#include "harness/base/duration.h"
+#include "harness/journal/events.h"
 #include "harness/process/cgroup.h"
 
 namespace proctor {

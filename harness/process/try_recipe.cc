@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
+#include "harness/base/unique_fd.h"
 #include "harness/process/fair_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"

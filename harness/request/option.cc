@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/request/run_request.h"
 
 namespace proctor {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/core/containment_layer.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/containment_layer.h"
 
 namespace proctor {
 

@@ -1,7 +1,7 @@
 // The options for devices, limits, containment, retries and repeats.
 #include <fmt/ranges.h>
 
-#include "harness/core/containment_layer.h"
+#include "harness/journal/containment_layer.h"
 #include "harness/request/option_rows.h"
 #include "harness/request/option_texts.h"
 #include "harness/request/repeats.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

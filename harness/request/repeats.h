@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/duration.h"
-#include "harness/core/failure_rate.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/failure_rate.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

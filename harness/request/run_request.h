@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/run_rules.h"
+#include "harness/base/duration.h"
+#include "harness/journal/run_rules.h"
 
 namespace proctor {
 
@@ -62,7 +62,7 @@ struct SelectionOptions {
   bool may_be_empty = false;
 };
 
-// How much the built-in checks do (harness/core/axes.h).
+// How much the built-in checks do (harness/base/axes.h).
 struct Extent {
   std::string size = "ci";  // smoke | ci | full | stress
   std::uint64_t seed = 0;   // another choice of the points that a check is tried with

@@ -9,9 +9,9 @@
 #include <limits>
 #include <utility>
 
-#include "harness/core/axes.h"
-#include "harness/core/child_protocol.h"
-#include "harness/core/text.h"
+#include "harness/base/axes.h"
+#include "harness/base/text.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor {
 namespace {

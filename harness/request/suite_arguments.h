@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/request/option.h"
 #include "harness/request/run_request.h"
 

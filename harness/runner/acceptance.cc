@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "harness/core/replace_file.h"
-#include "harness/core/text.h"
-#include "harness/evidence/kernel_log.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/text.h"
+#include "harness/process/evidence/kernel_log.h"
 #include "harness/runner/acceptance_plan.h"
 
 namespace proctor::runner {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/duration.h"
-#include "harness/core/named_file.h"
-#include "harness/core/slurm_job.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/duration.h"
+#include "harness/base/named_file.h"
+#include "harness/base/slurm_job.h"
+#include "harness/base/toml_reader.h"
 #include "harness/request/suite_arguments.h"
-#include "harness/run/record/run_directory.h"
-#include "harness/runner/planned.h"
+#include "harness/runner/plan_step.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::runner {
 namespace {

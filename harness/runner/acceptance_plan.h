@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/request/run_request.h"
 #include "harness/runner/checked.h"
 #include "harness/runner/display.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/request/merge.h"
+#include "harness/request/merge_requests.h"
 
 namespace proctor::runner {
 namespace {

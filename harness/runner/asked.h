@@ -1,7 +1,7 @@
 // The first step of a run merges its request with the keys of its files.
 #pragma once
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/load_config.h"
 #include "harness/request/run_request.h"
 

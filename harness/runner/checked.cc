@@ -2,21 +2,19 @@
 
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/held_directory.h"
-#include "harness/core/named_file.h"
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/digest.h"
+#include "harness/base/held_directory.h"
+#include "harness/base/named_file.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/plan/scheduler_shard.h"
-#include "harness/run/record/dead_runs.h"
-#include "harness/run/record/run_directory.h"
-#include "harness/run/schedule/open_files.h"
-#include "harness/runner/acceptance_plan.h"
-#include "harness/runner/exec_plan.h"
 #include "harness/runner/history_of_run.h"
 #include "harness/runner/new_cases.h"
+#include "harness/runner/record/dead_runs.h"
+#include "harness/runner/record/run_directory.h"
+#include "harness/runner/schedule/open_files.h"
 #include "harness/stack/fingerprint.h"
 
 namespace proctor::runner {
@@ -110,26 +108,6 @@ Result<AllKnownFailures> load_all_known_failures(const std::string& file, const 
   return all;
 }
 
-// The rules of each command.
-Result<void> check_command(Checked& checked) {
-  switch (checked.request().command) {
-    case kForExec:
-      return check_exec(checked);
-    case kForAccept:
-      return check_acceptance(checked);
-    default:
-      return {};
-  }
-}
-
-std::vector<Warning> sweep_dead() {
-  std::vector<Warning> warnings;
-  for (const std::string& sentence : sweep_dead_runs()) warnings.push_back({WarningCode::kSwept, sentence});
-  for (const Error& error : sweep_held_directories().failed)
-    warnings.push_back({WarningCode::kSwept, "left by a killed run: failed to " + error.what});
-  return warnings;
-}
-
 }  // namespace
 
 Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machine) {
@@ -155,12 +133,16 @@ Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machin
   auto history = open_history(request.reports.history);
   if (!history) return history.error();
   checked.history = *std::move(history);
-  if (auto allowed = check_command(checked); !allowed) return allowed.error();
-  checked.warnings = sweep_dead();
-  if (request.caller.is_parent_unwatched)
-    checked.warnings.push_back(
-        {WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
   return checked;
+}
+
+void sweep_dead(Checked& checked) {
+  std::vector<Warning>& warnings = checked.warnings;
+  for (const std::string& sentence : sweep_dead_runs()) warnings.push_back({WarningCode::kSwept, sentence});
+  for (const Error& error : sweep_held_directories().failed)
+    warnings.push_back({WarningCode::kSwept, "left by a killed run: failed to " + error.what});
+  if (checked.request().caller.is_parent_unwatched)
+    warnings.push_back({WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
 }
 
 // A simulated machine has no driver stack.

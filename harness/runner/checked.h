@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
-#include "harness/machine/machine.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/shard.h"
 #include "harness/request/repeats.h"
-#include "harness/run/attempt/readiness.h"
-#include "harness/run/record/subject.h"
 #include "harness/runner/asked.h"
+#include "harness/runner/attempt/readiness.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/record/subject.h"
 #include "reports/accept/expected_machine.h"
 #include "reports/history/history.h"
 #include "reports/history/seen_programs.h"
@@ -50,6 +50,8 @@ struct Checked {
 };
 
 Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machine);
+// Kills and removes what killed runs left. Adds the warnings of the process.
+void sweep_dead(Checked& checked);
 
 // Of a device that was asked for and is not here: what the doctor finds on this machine.
 Error with_finding(Error error, const Machine& machine);

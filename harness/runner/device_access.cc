@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/backend.h"
+#include "harness/base/backend.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::runner {

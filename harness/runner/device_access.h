@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
 #include "harness/doctor/examine_host.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 struct ResolvedRun;

@@ -1,14 +1,15 @@
 // What a person sees of a run while it lasts and at its end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
-#include "harness/run/schedule/run_control.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/runner/planned_run.h"
+#include "harness/runner/schedule/run_control.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {
@@ -33,6 +34,14 @@ struct RunFinish {
   const AcceptReport* acceptance = nullptr;
   std::vector<std::string> drains{};  // a sentence for each device that was drained, or is used again
   std::vector<Error> problems{};      // what could not be done
+};
+
+// What became of a run.
+struct RunResult {
+  std::string run_dir{};                // absolute: the journal, the logs and the reports
+  int exit_code = 0;                    // of `proctor run` (journal/exit_code.h), or of `exec`
+  int signal = 0;                       // that ended the run, or the command of `exec`; 0: none
+  std::optional<Error> not_recorded{};  // why the history lacks the run
 };
 
 class RunDisplay : public EventSink {

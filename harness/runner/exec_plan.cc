@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "harness/machine/default_devices.h"
-#include "harness/machine/installation.h"
 #include "harness/plan/opaque.h"
 #include "harness/plan/recognise.h"
 #include "harness/process/guard/protocol.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/machine/default_devices.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::runner {
 namespace {

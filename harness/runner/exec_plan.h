@@ -1,7 +1,7 @@
 // The plan of `exec`: one command, started as it was typed.
 #pragma once
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/runner/checked.h"
 #include "harness/runner/found_plan.h"
 

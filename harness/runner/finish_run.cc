@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/replace_file.h"
-#include "harness/run/record/journal_seal.h"
-#include "harness/run/schedule/runner.h"
+#include "harness/base/replace_file.h"
+#include "harness/journal/exit_code.h"
 #include "harness/runner/acceptance.h"
 #include "harness/runner/first_record.h"
 #include "harness/runner/history_of_run.h"
+#include "harness/runner/record/journal_seal.h"
 #include "harness/runner/rules_of_run.h"
+#include "harness/runner/schedule/runner.h"
 #include "harness/runner/watch_of_run.h"
 #include "reports/formats/junit.h"
 #include "reports/render.h"

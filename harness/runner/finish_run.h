@@ -3,7 +3,7 @@
 
 #include "harness/runner/display.h"
 #include "harness/runner/prepared.h"
-#include "harness/runner/run.h"
+#include "harness/runner/schedule/run_control.h"
 
 namespace proctor::runner {
 

@@ -8,22 +8,22 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/clock.h"
-#include "harness/core/secrets.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
-#include "harness/machine/device_shortage.h"
-#include "harness/machine/installation.h"
-#include "harness/machine/narrowed.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/base/clock.h"
+#include "harness/base/secrets.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/frameworks/kind.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/written_off.h"
-#include "harness/request/merge.h"
+#include "harness/request/merge_requests.h"
 #include "harness/request/option_texts.h"
-#include "harness/run/schedule/planned.h"
 #include "harness/runner/checked.h"
+#include "harness/runner/machine/device_shortage.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/narrowed.h"
 #include "harness/runner/new_cases.h"
 #include "harness/runner/prepared.h"
+#include "harness/runner/schedule/describe_plan.h"
 
 namespace proctor::runner {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "harness/plan/planner.h"
 #include "harness/request/run_request.h"
 

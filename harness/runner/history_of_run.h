@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/duration.h"
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "reports/history/history.h"
 #include "reports/resolve/run_memory.h"
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/number_text.h"
-#include "harness/core/words.h"
-#include "harness/run/record/journal_seal.h"
-#include "harness/run/record/program_digests.h"
+#include "harness/base/number_text.h"
+#include "harness/base/words.h"
+#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/program_digests.h"
 #include "reports/history/history.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/run_results.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "harness/plan/plan.h"
 #include "reports/history/seen_programs.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "harness/run/record/run_directory.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/history/durations.h"
 #include "reports/resolve/journal_durations.h"
 

@@ -2,9 +2,9 @@
 // in proctor-out/.
 #pragma once
 
-#include "harness/run/schedule/run_setup.h"
 #include "harness/runner/checked.h"
 #include "harness/runner/placed.h"
+#include "harness/runner/schedule/run_setup.h"
 
 namespace proctor::runner {
 

@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/backend.h"
-#include "harness/core/text.h"
+#include "harness/base/backend.h"
+#include "harness/base/text.h"
 #include "harness/devices/environment.h"
-#include "harness/machine/cuda_programs.h"
-#include "harness/machine/default_devices.h"
-#include "harness/machine/device_shortage.h"
-#include "harness/machine/discovery.h"
-#include "harness/machine/dynamic_loader.h"
-#include "harness/machine/installation.h"
-#include "harness/machine/narrowed.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/frameworks/kind.h"
 #include "harness/plan/recognise.h"
-#include "harness/run/schedule/open_files.h"
-#include "harness/run/schedule/planned.h"
+#include "harness/runner/machine/cuda_programs.h"
+#include "harness/runner/machine/default_devices.h"
+#include "harness/runner/machine/device_shortage.h"
+#include "harness/runner/machine/discover_plan.h"
+#include "harness/runner/machine/dynamic_loader.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/narrowed.h"
+#include "harness/runner/schedule/describe_plan.h"
+#include "harness/runner/schedule/open_files.h"
 #include "reports/resolve/rerun.h"
 
 namespace proctor::runner {

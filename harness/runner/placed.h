@@ -7,10 +7,10 @@
 #include <string>
 
 #include "harness/devices/leases/lease.h"
-#include "harness/machine/found_devices.h"
-#include "harness/run/schedule/planned.h"
 #include "harness/runner/device_access.h"
-#include "harness/runner/planned.h"
+#include "harness/runner/machine/found_devices.h"
+#include "harness/runner/plan_step.h"
+#include "harness/runner/schedule/describe_plan.h"
 
 namespace proctor::runner {
 

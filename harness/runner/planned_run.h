@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "harness/plan/plan.h"
 #include "harness/request/run_request.h"
 

@@ -4,13 +4,13 @@
 
 #include <utility>
 
-#include "harness/core/ci_service.h"
-#include "harness/core/replace_file.h"
-#include "harness/machine/hardware_evidence.h"
-#include "harness/machine/seen_devices.h"
-#include "harness/run/record/journal_seal.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/base/ci_service.h"
+#include "harness/base/replace_file.h"
+#include "harness/runner/machine/hardware_evidence.h"
+#include "harness/runner/machine/seen_devices.h"
 #include "harness/runner/order_of_run.h"
+#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::runner {
 namespace {
@@ -81,6 +81,10 @@ Result<std::vector<Warning>> make_environments(const Checked& checked, Prepared&
   return std::move(seen.warnings);
 }
 
+ForeignPolicy foreign_policy(const std::optional<std::string>& text) {
+  return text == "fail" ? ForeignPolicy::kFail : text == "other" ? ForeignPolicy::kOther : ForeignPolicy::kWait;
+}
+
 void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
   const DeviceRequest& devices = request.devices;
   setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
@@ -89,7 +93,7 @@ void apply_request(const Checked& checked, const RunRequest& request, RunSetup& 
   setup.care.prove = devices.prove.value_or(false);
   setup.care.retest = devices.retest;
   setup.care.reset = devices.reset == "sick";
-  setup.care.foreign = parse_foreign_policy(devices.foreign.value_or("")).value_or(ForeignPolicy::kWait);
+  setup.care.foreign = foreign_policy(devices.foreign);
   const ScheduleRequest& schedule = request.schedule;
   setup.stop.fail_fast = schedule.fail_fast.value_or(0);
   setup.stop.breaker = schedule.breaker.value_or(setup.stop.breaker);

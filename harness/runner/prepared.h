@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "harness/machine/case_environment.h"
-#include "harness/run/record/journal.h"
-#include "harness/run/record/program_digests.h"
-#include "harness/run/record/run_record.h"
-#include "harness/run/schedule/run_setup.h"
+#include "harness/runner/machine/case_environment.h"
 #include "harness/runner/placed.h"
+#include "harness/runner/record/journal.h"
+#include "harness/runner/record/program_digests.h"
+#include "harness/runner/record/run_record.h"
+#include "harness/runner/schedule/run_setup.h"
 #include "harness/stack/run_stack.h"
 
 namespace proctor::runner {

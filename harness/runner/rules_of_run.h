@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/machine/case_environment.h"
-#include "harness/machine/found_devices.h"
-#include "harness/machine/machine.h"
 #include "harness/plan/known_failures.h"
-#include "harness/run/schedule/run_setup.h"
 #include "harness/runner/device_access.h"
+#include "harness/runner/machine/case_environment.h"
+#include "harness/runner/machine/found_devices.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/schedule/run_setup.h"
 
 namespace proctor::runner {
 

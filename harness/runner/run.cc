@@ -3,12 +3,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/core/replace_file.h"
-#include "harness/run/record/joined_run.h"
-#include "harness/run/record/run_directory.h"
+#include "harness/base/replace_file.h"
 #include "harness/runner/acceptance_plan.h"
+#include "harness/runner/exec_plan.h"
 #include "harness/runner/finish_run.h"
-#include "harness/runner/planned.h"
+#include "harness/runner/plan_step.h"
+#include "harness/runner/record/joined_run.h"
+#include "harness/runner/record/run_directory.h"
 #include "reports/formats/junit.h"
 
 namespace proctor {
@@ -70,13 +71,44 @@ Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id)
   return asked;
 }
 
+// What only some commands refuse.
+Result<void> check_command(Checked& checked) {
+  switch (checked.request().command) {
+    case kForExec:
+      return check_exec(checked);
+    case kForAccept:
+      return check_acceptance(checked);
+    default:
+      return {};
+  }
+}
+
+Result<FoundPlan> find_cases(const Checked& checked, RunDisplay& display) {
+  switch (checked.request().command) {
+    case kForExec:
+      return plan_of_command(checked);
+    case kForAccept:
+      return plan_of_acceptance(checked, display);
+    default:
+      return find_plan(checked, display);
+  }
+}
+
+Result<PlannedRun> plan_with(Checked& checked, RunDisplay& display) {
+  if (auto allowed = check_command(checked); !allowed) return allowed.error();
+  sweep_dead(checked);
+  auto found = find_cases(checked, display);
+  if (!found) return with_finding(found.error(), *checked.machine);
+  return plan_run(checked, *std::move(found));
+}
+
 Result<RunResult> take_steps(RunRequest& request, const std::string& run_id, Machine& machine,
                              RunDisplay& display, RunControl& control) {
   auto asked = ask_with_places(request, run_id);
   if (!asked) return asked.error();
-  const auto checked = check(*std::move(asked), run_id, machine);
+  auto checked = check(*std::move(asked), run_id, machine);
   if (!checked) return checked.error();
-  auto planned = plan_run(*checked, display);
+  auto planned = plan_with(*checked, display);
   if (!planned) return planned.error();
   auto placed = place(*checked, *std::move(planned));
   if (!placed) return placed.error();
@@ -109,9 +141,9 @@ Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisp
   auto asked = ask(settled(request));
   if (!asked) return asked.error();
   asked->request.plan.dry_run = asked->typed.plan.dry_run = true;
-  const auto checked = check(*std::move(asked), new_run_id(), machine);
+  auto checked = check(*std::move(asked), new_run_id(), machine);
   if (!checked) return checked.error();
-  auto planned = plan_run(*checked, display);
+  auto planned = plan_with(*checked, display);
   if (!planned) return planned.error();
   if (auto part = take_part(*checked, *planned); !part) return part.error();
   return planned;

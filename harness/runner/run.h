@@ -4,20 +4,13 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/result.h"
-#include "harness/machine/machine.h"
+#include "harness/base/result.h"
 #include "harness/request/run_request.h"
-#include "harness/run/schedule/run_control.h"
 #include "harness/runner/display.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/schedule/run_control.h"
 
 namespace proctor {
-
-struct RunResult {
-  std::string run_dir{};                // absolute: the journal, the logs and the reports
-  int exit_code = 0;                    // of `proctor run` (core/exit_code.h), or of `exec`
-  int signal = 0;                       // that ended the run, or the command of `exec`; 0: none
-  std::optional<Error> not_recorded{};  // why the history lacks the run
-};
 
 // Executes the cases of the request on the machine, and writes the reports. The keys of the files of `request.config` are
 // added to the request. An empty `config.directory` is the current one. The run opens the machine anew, which serves one

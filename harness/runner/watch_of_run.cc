@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "harness/machine/hardware_evidence.h"
+#include "harness/runner/machine/hardware_evidence.h"
 
 namespace proctor::runner {
 namespace {

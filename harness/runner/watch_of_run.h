@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/run/schedule/run_control.h"
-#include "harness/run/schedule/run_setup.h"
+#include "harness/journal/events.h"
 #include "harness/runner/display.h"
 #include "harness/runner/history_of_run.h"
 #include "harness/runner/prepared.h"
+#include "harness/runner/schedule/run_control.h"
+#include "harness/runner/schedule/run_setup.h"
 #include "reports/resolve/run_memory.h"
 
 namespace proctor::runner {

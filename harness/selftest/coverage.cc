@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "fixtures/simgpu/spec/fault_table.h"
-#include "harness/core/json.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
+#include "harness/base/json.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/selftest/matrix.h"
 
 namespace proctor {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/event_words.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/event_words.h"
 #include "harness/plan/plan.h"
 #include "harness/selftest/source_kind.h"
 

@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "harness/core/json.h"
-#include "harness/core/regular_file.h"
-#include "harness/core/text.h"
+#include "harness/base/json.h"
+#include "harness/base/regular_file.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 

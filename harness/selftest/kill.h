@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "harness/selftest/fault_log.h"
 
 namespace proctor {

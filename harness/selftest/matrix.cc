@@ -7,7 +7,7 @@
 #include <set>
 
 #include "fixtures/simgpu/spec/fault_table.h"
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {

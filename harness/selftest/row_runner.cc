@@ -9,15 +9,15 @@
 #include <memory>
 #include <optional>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/child_report.h"
-#include "harness/core/environment_list.h"
-#include "harness/machine/scratch.h"
-#include "harness/plan/kinds/proctor.h"
+#include "harness/base/environment_list.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/journal/child_protocol.h"
+#include "harness/journal/child_report.h"
 #include "harness/process/contained_process.h"
-#include "harness/ranks/rank_plan.h"
-#include "harness/run/attempt/rank_reports.h"
-#include "harness/run/attempt/verdict.h"
+#include "harness/process/ranks/rank_plan.h"
+#include "harness/runner/attempt/rank_reports.h"
+#include "harness/runner/attempt/verdict.h"
+#include "harness/runner/machine/scratch.h"
 #include "harness/selftest/fault_log.h"
 
 namespace proctor {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/devices/simulation.h"
 #include "harness/plan/plan.h"
 #include "harness/selftest/matrix.h"
-#include "harness/selftest/summary.h"
+#include "harness/selftest/selftest_summary.h"
 
 namespace proctor {
 

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <map>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/temp_dir.h"
-#include "harness/machine/scratch.h"
+#include "harness/base/temp_dir.h"
+#include "harness/frameworks/proctor.h"
+#include "harness/journal/child_protocol.h"
 #include "harness/plan/discovery.h"
-#include "harness/plan/kinds/proctor.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
+#include "harness/runner/machine/scratch.h"
 
 namespace proctor {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/plan/kinds/proctor.h"
+#include "harness/frameworks/proctor.h"
 #include "harness/selftest/matrix.h"
-#include "harness/selftest/summary.h"
+#include "harness/selftest/selftest_summary.h"
 
 namespace proctor::testing_support {
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <map>
 
-#include "harness/core/json.h"
-#include "harness/core/rooted_files.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/rooted_files.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "harness/stack/dpkg_status.h"
 
 namespace proctor {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/stack/dpkg_status.h"
 
 namespace proctor {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/stack/outside_tools.h"
 
 namespace proctor {

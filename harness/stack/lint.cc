@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "harness/stack/dockerfile.h"
 #include "harness/stack/lock_format.h"
 

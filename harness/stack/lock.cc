@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <set>
 
-#include "harness/core/digest.h"
-#include "harness/core/named_file.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/digest.h"
+#include "harness/base/named_file.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "harness/stack/lock_format.h"
 
 namespace proctor {

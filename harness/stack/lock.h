@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "harness/stack/lock.h"
 
 namespace proctor {

@@ -9,11 +9,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "harness/core/outside_program.h"
-#include "harness/core/read_file.h"
-#include "harness/core/remove_tree.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/outside_program.h"
+#include "harness/base/read_file.h"
+#include "harness/base/remove_tree.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "harness/stack/render.h"
+#include "harness/stack/render_stack.h"
 
 namespace proctor {
 namespace {

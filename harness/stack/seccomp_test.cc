@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "harness/core/read_file.h"
-#include "harness/stack/render.h"
+#include "harness/base/read_file.h"
+#include "harness/stack/render_stack.h"
 
 namespace proctor {
 namespace {

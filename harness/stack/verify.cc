@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/core/version.h"
+#include "harness/base/version.h"
 
 namespace proctor {
 namespace {

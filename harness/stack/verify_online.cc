@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/image_registry.h"
 #include "harness/stack/lock_format.h"

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/outside_program.h"
+#include "harness/base/outside_program.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/image_registry.h"
 #include "harness/stack/lock_edit.h"

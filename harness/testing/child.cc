@@ -7,8 +7,8 @@
 #include <array>
 #include <cerrno>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor::testing_support {
 namespace {

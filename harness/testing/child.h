@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/child_process.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/child_process.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor::testing_support {
 

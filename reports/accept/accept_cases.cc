@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/core/outcome_meaning.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/accept/accept_parts.h"
 #include "reports/accept/attribution.h"
 #include "reports/resolve/resolved_run.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "reports/accept/accept_parts.h"
 
 namespace proctor {

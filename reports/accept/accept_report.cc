@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/json.h"
-#include "harness/core/named_file.h"
+#include "harness/base/json.h"
+#include "harness/base/named_file.h"
+#include "harness/journal/exit_code.h"
 #include "reports/formats/json_writer.h"
 
 namespace proctor {

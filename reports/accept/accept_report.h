@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/card_facts.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/card_facts.h"
 #include "reports/accept/accept_steps.h"
 #include "reports/resolve/resolved_run.h"
 

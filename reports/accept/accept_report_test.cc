@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/replace_file.h"
-#include "harness/core/temp_dir.h"
-#include "harness/core/words.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/words.h"
 #include "reports/accept/accept_words.h"
 #include "reports/accept/test_report.h"
 #include "reports/resolve/test_journal.h"

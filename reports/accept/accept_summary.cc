@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "harness/core/duration.h"
+#include "harness/base/duration.h"
 #include "reports/accept/accept_words.h"
 #include "reports/formats/markdown.h"
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "harness/core/duration.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/duration.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/accept/accept_words.h"
 #include "reports/resolve/truncate.h"
 

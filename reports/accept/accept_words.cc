@@ -9,9 +9,9 @@
 #include <map>
 #include <set>
 
-#include "harness/core/json.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

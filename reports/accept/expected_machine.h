@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/card_facts.h"
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/card_facts.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
 #include "reports/accept/accept_parts.h"
 
 namespace proctor {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 
 namespace proctor::testing_support {
 

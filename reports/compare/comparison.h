@@ -1,7 +1,7 @@
 // What changed between two runs, case by case. Only results of one variant of one case are compared, so a simulated one
 // never with one of hardware; what only one of the runs has is listed as such.
 //
-// By the standings of a case before and after (harness/core/outcome_meaning.h); "-" is not there:
+// By the standings of a case before and after (harness/journal/outcome_meaning.h); "-" is not there:
 //
 //   before \ after   passing       failing         expected    unrun         -
 //   passing                        regression      xfail_now   skipped_now   disappeared

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

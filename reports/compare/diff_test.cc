@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/json.h"
-#include "harness/core/temp_dir.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/words.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

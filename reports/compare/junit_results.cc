@@ -10,10 +10,10 @@
 #include <pugixml.hpp>
 #include <utility>
 
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/read_file.h"
-#include "harness/core/text.h"
-#include "harness/core/written_number.h"
+#include "harness/base/read_file.h"
+#include "harness/base/text.h"
+#include "harness/base/written_number.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/compare/single_byte_text.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/resolved_run.h"

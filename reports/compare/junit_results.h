@@ -23,7 +23,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/resolve/run_results.h"
 
 namespace proctor {

@@ -6,8 +6,8 @@
 #include <array>
 #include <random>
 
-#include "harness/core/temp_dir.h"
-#include "harness/core/text.h"
+#include "harness/base/temp_dir.h"
+#include "harness/base/text.h"
 #include "reports/formats/junit.h"
 #include "reports/resolve/test_journal.h"
 

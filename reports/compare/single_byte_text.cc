@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -7,11 +7,11 @@
 #include <set>
 #include <span>
 
-#include "harness/core/digest.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
-#include "reports/formats/case_facts.h"
+#include "harness/base/digest.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/exit_code.h"
+#include "reports/formats/case_lines.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/outcome_formats.h"
 #include "reports/resolve/report_place.h"

@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/workflow_commands.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/workflow_commands.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"

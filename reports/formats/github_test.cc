@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/formats/summary.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"

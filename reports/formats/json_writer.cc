@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

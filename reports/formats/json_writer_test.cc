@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "harness/core/json.h"
-#include "harness/core/text.h"
+#include "harness/base/json.h"
+#include "harness/base/text.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

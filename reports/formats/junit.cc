@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "harness/core/digest.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/digest.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/formats/outcome_formats.h"
 #include "reports/formats/xml.h"
 #include "reports/resolve/devices.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

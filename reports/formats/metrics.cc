@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

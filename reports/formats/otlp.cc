@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "harness/core/digest.h"
-#include "harness/core/exit_code.h"
+#include "harness/base/digest.h"
+#include "harness/journal/exit_code.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/outcome_formats.h"
 #include "reports/resolve/report_place.h"

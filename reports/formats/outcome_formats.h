@@ -1,13 +1,13 @@
 // What an outcome is in each report format: a column a format. A new outcome is a new row, and does not compile without
 // one; a new format is a new column. docs/reference/outcomes.md shows the table, and a test compares the page with it.
-// harness/core/outcome_meaning.h has the columns that the runner needs.
+// harness/journal/outcome_meaning.h has the columns that the runner needs.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "harness/core/outcome_meaning.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/resolved_case.h"
 
 namespace proctor {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "harness/testing/child.h"
 #include "reports/resolve/test_journal.h"
 

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/core/containment_layer.h"
-#include "harness/core/text.h"
-#include "reports/formats/case_facts.h"
+#include "harness/base/text.h"
+#include "harness/journal/containment_layer.h"
+#include "reports/formats/case_lines.h"
 #include "reports/formats/json_writer.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/resolved_run.h"

@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/duration.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/duration.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/exit_code.h"
 #include "reports/formats/markdown.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"

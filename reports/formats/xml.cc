@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

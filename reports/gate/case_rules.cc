@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/gate/gate_rules.h"
 #include "reports/resolve/truncate.h"
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/day.h"
-#include "harness/core/result.h"
-#include "harness/core/version.h"
+#include "harness/base/day.h"
+#include "harness/base/result.h"
+#include "harness/base/version.h"
 #include "reports/gate/journal_proof.h"
 #include "reports/gate/plan_ids.h"
 #include "reports/gate/policy.h"

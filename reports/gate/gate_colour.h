@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "harness/core/outcome_meaning.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/core/day.h"
-#include "harness/core/digest.h"
-#include "harness/core/journal_chain.h"
-#include "harness/core/named_file.h"
-#include "harness/core/read_file.h"
-#include "harness/core/words.h"
+#include "harness/base/day.h"
+#include "harness/base/digest.h"
+#include "harness/base/named_file.h"
+#include "harness/base/read_file.h"
+#include "harness/base/words.h"
+#include "harness/journal/journal_chain.h"
 #include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"

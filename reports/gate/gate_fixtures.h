@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/json.h"
-#include "harness/core/result.h"
+#include "harness/base/json.h"
+#include "harness/base/result.h"
 #include "reports/gate/gate.h"
 
 namespace proctor::testing_support {

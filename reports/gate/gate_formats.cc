@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/formats/json_writer.h"
 #include "reports/formats/markdown.h"
 #include "reports/resolve/truncate.h"

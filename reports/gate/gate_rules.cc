@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/report_place.h"
 
 namespace proctor {

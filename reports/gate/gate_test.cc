@@ -13,10 +13,10 @@
 #include <locale>
 #include <stdexcept>
 
-#include "harness/core/journal_chain.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
+#include "harness/journal/journal_chain.h"
 #include "harness/testing/child.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/gate/wrong_ways.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "harness/core/regular_file.h"
+#include "harness/base/regular_file.h"
 #include "reports/resolve/report_place.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"

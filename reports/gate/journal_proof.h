@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/journal_chain.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
+#include "harness/journal/journal_chain.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 

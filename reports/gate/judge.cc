@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/gate_rules.h"
 #include "reports/resolve/report_place.h"

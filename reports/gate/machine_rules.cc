@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/gate/hardware_evidence.h"
+#include "reports/gate/hardware_proof.h"
 
 namespace proctor::judging {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "harness/core/digest.h"
-#include "harness/core/json.h"
-#include "harness/core/named_file.h"
+#include "harness/base/digest.h"
+#include "harness/base/json.h"
+#include "harness/base/named_file.h"
 
 namespace proctor {
 namespace {

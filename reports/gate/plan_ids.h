@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

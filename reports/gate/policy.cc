@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "harness/core/digest.h"
-#include "harness/core/narrowing_variables.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/digest.h"
+#include "harness/base/narrowing_variables.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "harness/core/digest.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/digest.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 #include "reports/gate/gate_rules.h"
 #include "reports/resolve/report_place.h"
 #include "reports/resolve/rerun.h"

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "harness/core/read_file.h"
-#include "harness/core/toml_reader.h"
-#include "harness/core/words.h"
+#include "harness/base/read_file.h"
+#include "harness/base/toml_reader.h"
+#include "harness/base/words.h"
 
 namespace proctor::testing_support {
 namespace {

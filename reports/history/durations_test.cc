@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/history/history_fixture.h"
 
 namespace proctor {

@@ -11,8 +11,8 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/duration.h"
-#include "harness/core/replace_file.h"
+#include "harness/base/duration.h"
+#include "harness/base/replace_file.h"
 #include "reports/history/schema.h"
 
 namespace proctor {

@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/history/database.h"
 #include "reports/history/read_run.h"
 #include "reports/history/write_run.h"

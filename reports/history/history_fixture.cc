@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 
 namespace proctor::testing_support {
 

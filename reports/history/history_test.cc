@@ -14,7 +14,7 @@
 #include <functional>
 #include <thread>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/history/device_history.h"
 #include "reports/history/history_fixture.h"
 #include "reports/history/schema.h"

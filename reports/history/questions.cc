@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "harness/core/failure_rate.h"
-#include "harness/core/text.h"
+#include "harness/base/failure_rate.h"
+#include "harness/base/text.h"
 #include "reports/history/seen_runs.h"
 
 namespace proctor {

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/history/history_fixture.h"
 
 namespace proctor {

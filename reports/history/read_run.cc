@@ -3,8 +3,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/json.h"
-#include "harness/core/json_text.h"
+#include "harness/base/json.h"
+#include "harness/base/json_text.h"
 
 namespace proctor {
 namespace {

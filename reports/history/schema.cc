@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "harness/core/outcome_meaning.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 namespace {

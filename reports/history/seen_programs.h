@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/history/history.h"
 #include "reports/resolve/run_results.h"
 

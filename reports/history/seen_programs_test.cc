@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/history/history_fixture.h"
 
 namespace proctor {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "reports/formats/json_writer.h"
 #include "reports/history/read_run.h"
 

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/driver_fact.h"
-#include "harness/core/words.h"
+#include "harness/base/digest.h"
+#include "harness/base/words.h"
+#include "harness/journal/driver_fact.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
 #include "reports/resolve/report_place.h"

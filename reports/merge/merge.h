@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/digest.h"
-#include "harness/core/driver_fact.h"
+#include "harness/base/digest.h"
+#include "harness/journal/driver_fact.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "harness/core/containment_layer.h"
+#include "harness/journal/containment_layer.h"
 
 namespace proctor {
 namespace {

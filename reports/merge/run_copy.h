@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

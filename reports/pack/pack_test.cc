@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "reports/pack/packed_run.h"
 #include "reports/pack/private_text.h"
 #include "reports/pack/tar_gz.h"

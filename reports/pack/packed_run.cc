@@ -9,12 +9,12 @@
 #include <set>
 #include <vector>
 
-#include "harness/core/journal_chain.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/regular_file.h"
-#include "harness/core/replace_file.h"
-#include "harness/core/words.h"
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/regular_file.h"
+#include "harness/base/replace_file.h"
+#include "harness/base/words.h"
+#include "harness/journal/journal_chain.h"
 #include "reports/pack/tar_gz.h"
 #include "reports/resolve/report_place.h"
 

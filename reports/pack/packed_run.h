@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "reports/pack/private_text.h"
 #include "reports/resolve/resolved_run.h"
 

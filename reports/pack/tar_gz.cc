@@ -8,7 +8,7 @@
 #include <cstring>
 #include <optional>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

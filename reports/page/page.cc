@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_data.h"
 #include "reports/page/page_sections.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/resolve/failure_rates.h"

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "harness/core/duration.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/duration.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/deflated.h"

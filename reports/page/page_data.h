@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
 #include "reports/formats/json_writer.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_request.h"

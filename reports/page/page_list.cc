@@ -7,8 +7,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "harness/core/duration.h"
-#include "harness/core/words.h"
+#include "harness/base/duration.h"
+#include "harness/base/words.h"
 #include "reports/page/page_data.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/rerun.h"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"

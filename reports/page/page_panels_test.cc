@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/formats/text_output.h"
 #include "reports/page/page.h"
 #include "reports/page/panel_files.h"

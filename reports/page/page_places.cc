@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/resolve/devices.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/number_text.h"
+#include "harness/base/number_text.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/report_place.h"

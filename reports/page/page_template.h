@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/number_text.h"
+#include "harness/base/number_text.h"
 #include "reports/formats/text_output.h"
 
 namespace proctor {

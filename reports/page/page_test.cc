@@ -14,8 +14,8 @@
 #include <regex>
 #include <set>
 
-#include "harness/core/digest.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/digest.h"
+#include "harness/base/temp_dir.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_data.h"
 #include "reports/page/page_sections.h"

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/events.h"
-#include "harness/core/hex.h"
-#include "harness/core/text.h"
+#include "harness/base/digest.h"
+#include "harness/base/hex.h"
+#include "harness/base/text.h"
+#include "harness/journal/events.h"
 #include "reports/formats/text_output.h"
 #include "reports/resolve/log_text.h"
 #include "reports/resolve/truncate.h"

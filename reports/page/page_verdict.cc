@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/duration.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/duration.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/exit_code.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "harness/core/json.h"
-#include "harness/core/named_file.h"
+#include "harness/base/json.h"
+#include "harness/base/named_file.h"
 
 namespace proctor {
 namespace {

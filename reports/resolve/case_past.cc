@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

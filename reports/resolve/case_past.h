@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "reports/resolve/past.h"
 
 namespace proctor {

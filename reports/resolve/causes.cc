@@ -9,8 +9,8 @@
 #include <map>
 #include <tuple>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/gtest_message.h"

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

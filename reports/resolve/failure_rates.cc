@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/truncate.h"

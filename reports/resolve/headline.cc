@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "harness/core/duration.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/text.h"
+#include "harness/base/duration.h"
+#include "harness/base/text.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {
@@ -82,7 +82,7 @@ std::string verdict_text(const ResolvedRun& run, const ResolvedCase& test, const
   return words;
 }
 
-// What it waited for until its limit: the last failures of an attempt (harness/run/attempt/waits.h).
+// What it waited for until its limit: the last failures of an attempt (harness/runner/attempt/waits.h).
 bool is_wait(const Failure& failure) { return failure.message.starts_with("It waited for "); }
 
 std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Verdict& verdict,

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <variant>
 
-#include "harness/core/events.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "harness/core/log_marks.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/unique_fd.h"
+#include "harness/journal/log_marks.h"
 
 namespace proctor {
 namespace {

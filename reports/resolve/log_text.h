@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/result.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 

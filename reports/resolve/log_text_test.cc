@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "harness/core/log_marks.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
+#include "harness/journal/log_marks.h"
 
 namespace proctor {
 namespace {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/outcome.h"
-#include "harness/core/outcome_meaning.h"
+#include "harness/journal/outcome.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 

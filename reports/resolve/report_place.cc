@@ -1,7 +1,7 @@
 #include "reports/resolve/report_place.h"
 
-#include "harness/core/day.h"
-#include "harness/core/text.h"
+#include "harness/base/day.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 

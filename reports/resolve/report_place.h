@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

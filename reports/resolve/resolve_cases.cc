@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/core/day.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/words.h"
+#include "harness/base/day.h"
+#include "harness/base/words.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/headline.h"

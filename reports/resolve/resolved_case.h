@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/failure_rate.h"
-#include "harness/core/outcome_meaning.h"
+#include "harness/base/failure_rate.h"
+#include "harness/journal/events.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/packed.h"
 
 namespace proctor {

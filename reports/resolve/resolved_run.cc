@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "harness/core/number_text.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/exit_code.h"
+#include "harness/journal/events.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/resolved_case.h"
 
 namespace proctor {

@@ -6,10 +6,10 @@
 #include <array>
 #include <string_view>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/run_text.h"
 #include "reports/resolve/truncate.h"
 

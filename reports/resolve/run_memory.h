@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "reports/resolve/deflated.h"
 #include "reports/resolve/run_resolver.h"
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "harness/core/number_text.h"
-#include "harness/core/regular_file.h"
-#include "harness/core/text.h"
+#include "harness/base/number_text.h"
+#include "harness/base/regular_file.h"
+#include "harness/base/text.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
@@ -41,7 +41,7 @@ void confirm_alone(std::vector<Attempt>& attempts) {
   }
 }
 
-// As of harness/run/schedule/group_verdicts.cc, which repeats the attempt.
+// As of harness/runner/schedule/group_verdicts.cc, which repeats the attempt.
 bool reports_failure(const AttemptEnded& end) {
   if (end.verdict.outcome == Outcome::kFail) return !end.failures.empty();
   const auto has_place = [](const Failure& failure) { return !failure.file.empty(); };
@@ -242,7 +242,7 @@ void RunResolver::add(const RunEnded& ended) {
 
 namespace {
 
-// What the digests of a journal's records say, line by line (harness/core/journal_chain.h).
+// What the digests of a journal's records say, line by line (harness/journal/journal_chain.h).
 class ChainCheck {
  public:
   void see(const std::string& line, bool cut_off, bool is_record) {

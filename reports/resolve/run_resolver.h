@@ -24,9 +24,9 @@
 #include <optional>
 #include <string>
 
-#include "harness/core/events.h"
-#include "harness/core/journal_chain.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
+#include "harness/journal/journal_chain.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

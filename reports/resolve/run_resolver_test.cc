@@ -329,7 +329,7 @@ TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
   EXPECT_EQ(loaded->warnings.size(), live.warnings.size());
 }
 
-// As the runner writes it, with the digests of harness/core/journal_chain.h.
+// As the runner writes it, with the digests of harness/journal/journal_chain.h.
 std::vector<std::string> sealed_lines(const std::vector<Event>& events, JournalChain& chain) {
   std::vector<std::string> lines;
   for (const Event& event : events) lines.push_back(chain.append(to_json_line(event)));

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/digest.h"
-#include "harness/core/regular_file.h"
+#include "harness/base/digest.h"
+#include "harness/base/regular_file.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/rerun.h"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/result.h"
+#include "harness/base/result.h"
+#include "harness/journal/events.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

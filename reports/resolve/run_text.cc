@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/core/number_text.h"
+#include "harness/base/number_text.h"
 
 namespace proctor {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

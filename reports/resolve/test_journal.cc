@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "harness/core/journal_chain.h"
+#include "harness/journal/journal_chain.h"
 #include "harness/testing/child.h"
 #include "reports/resolve/run_resolver.h"
 

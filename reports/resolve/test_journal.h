@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/events.h"
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
+#include "harness/journal/events.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::testing_support {

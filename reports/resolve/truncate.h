@@ -1,4 +1,4 @@
-// Long text made short. The input is clean (core/text.h) and the output stays so:
+// Long text made short. The input is clean (base/text.h) and the output stays so:
 // nothing is cut inside a character.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/number_text.h"
+#include "harness/base/number_text.h"
 
 namespace proctor {
 

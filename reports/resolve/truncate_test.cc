@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/text.h"
+#include "harness/base/text.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/core/memory_size.h"
+#include "harness/base/memory_size.h"
 #include "suites/accel/vendor.h"
 
 namespace proctor::accel {

@@ -1,4 +1,4 @@
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/accel.h"
 #include "suites/main/helper.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"

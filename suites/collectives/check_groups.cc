@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/collectives/names.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"

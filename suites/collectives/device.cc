@@ -1,6 +1,6 @@
 #include <optional>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/collectives/host_memory.h"
 #include "suites/collectives/memory_space.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/collectives/frame.h"
 
 namespace proctor::collectives {

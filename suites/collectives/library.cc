@@ -13,7 +13,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/shared_library.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::collectives {

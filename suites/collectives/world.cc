@@ -8,7 +8,7 @@
 #include <exception>
 #include <stdexcept>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/collectives/frame.h"
 #include "suites/collectives/library.h"
 #include "suites/main/check.h"

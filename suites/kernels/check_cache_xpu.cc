@@ -7,8 +7,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"

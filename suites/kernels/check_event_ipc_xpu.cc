@@ -1,7 +1,7 @@
 // Events that two processes share. Level Zero only.
 #include <algorithm>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/ipc_token.h"
 #include "suites/accel/xpu/native.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/free_memory.h"
 #include "suites/accel/xpu/native.h"

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/kernels/device/print_lines.h"
 #include "suites/main/check.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/speed.h"
 #include "suites/main/check.h"

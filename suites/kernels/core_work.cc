@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "harness/core/digest.h"
+#include "harness/base/digest.h"
 #include "suites/kernels/device/cores.h"
 
 namespace proctor::kernels {

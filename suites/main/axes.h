@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/axes.h"
+#include "harness/base/axes.h"
 
 namespace proctor::suite::axis {
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/session.h"
 #include "suites/main/skipped.h"
 

@@ -10,7 +10,7 @@
 //   }
 //
 // This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also has a rule, the source of the rule and a
-// severity, and it reports its events to Proctor (harness/core/child_protocol.h). Started by hand, the
+// severity, and it reports its events to Proctor (harness/journal/child_protocol.h). Started by hand, the
 // program is a normal GoogleTest program.
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
@@ -47,7 +47,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "suites/main/check_info.h"
 #include "suites/main/lease_check.h"
 #include "suites/main/require_added.h"

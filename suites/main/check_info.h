@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/axes.h"
-#include "harness/core/event_words.h"
+#include "harness/base/axes.h"
+#include "harness/journal/event_words.h"
 
 namespace proctor::suite {
 
@@ -38,7 +38,7 @@ struct Sizes {
 };
 
 // Number of points of its axes at which a check runs with size ci. Size smoke: a quarter. Sizes full and
-// stress: the whole table (harness/core/axes.h).
+// stress: the whole table (harness/base/axes.h).
 inline constexpr int kPointsOfCi = 16;
 
 struct CheckTraits {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor::suite {
 namespace {

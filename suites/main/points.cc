@@ -4,7 +4,7 @@
 #include <iostream>
 #include <stdexcept>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/main/session.h"
 #include "suites/main/skipped.h"

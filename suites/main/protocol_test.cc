@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/require_added.h"
 
 namespace proctor::suite {

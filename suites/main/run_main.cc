@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/helper.h"
 #include "suites/main/session.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/child_process.h"
-#include "harness/core/clock.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/child_process.h"
+#include "harness/base/clock.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor::suite {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 
 namespace proctor::suite {
 

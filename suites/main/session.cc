@@ -5,7 +5,7 @@
 #include <iostream>
 #include <memory>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::suite {

@@ -2,7 +2,7 @@
 // processes whose results are believed.
 #include <cstdlib>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/lease_check.h"

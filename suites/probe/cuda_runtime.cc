@@ -7,7 +7,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "suites/accel/shared_library.h"
 
 namespace proctor::probe {

@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/skipped.h"
 #include "suites/probe/health.h"

@@ -2,7 +2,7 @@
 
 #include <regex>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/probe/describe.h"
 
 namespace proctor::probe {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/perfmon.h"
+#include "harness/base/perfmon.h"
 
 namespace proctor::probe {
 namespace {

@@ -2,7 +2,7 @@
 // interface's view of the same devices.
 #include <map>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/visibility/card_trials.h"
 #include "suites/visibility/preconditions.h"

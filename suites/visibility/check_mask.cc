@@ -1,7 +1,7 @@
 // What ZE_AFFINITY_MASK selects, beyond the single values of check_mask_rows.cc.
 #include <cstdlib>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/visibility/mask_model.h"
 #include "suites/visibility/preconditions.h"

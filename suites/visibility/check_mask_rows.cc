@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/core/child_protocol.h"
-#include "harness/core/words.h"
+#include "harness/base/words.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/visibility/control.h"
 #include "suites/visibility/mask_model.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/visibility/enumerate_level_zero.h"
 #include "suites/visibility/properties_level_zero.h"

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "harness/core/argv.h"
+#include "harness/base/argv.h"
 #include "suites/main/self.h"
 #include "suites/visibility/child.h"
 

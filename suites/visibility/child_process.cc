@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/main/check.h"
 #include "suites/main/second_process.h"
 #include "suites/visibility/child.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "suites/visibility/control.h"
 
 namespace proctor::visibility {

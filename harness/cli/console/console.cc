@@ -10,13 +10,13 @@
 #include <functional>
 #include <limits>
 
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/cli/console/ending.h"
-#include "harness/cli/console/failure_text.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/number_text.h"
-#include "harness/core/outcome_meaning.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/cli/console/failed_case.h"
+#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"

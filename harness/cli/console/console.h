@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/clock.h"
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/live_status.h"
-#include "harness/core/clock.h"
-#include "harness/core/events.h"
+#include "harness/journal/events.h"
 #include "harness/request/run_request.h"
 #include "reports/resolve/resolved_run.h"
 

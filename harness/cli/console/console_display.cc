@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "harness/core/ci_service.h"
-#include "harness/core/text.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/base/ci_service.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/kind.h"
 
 namespace proctor::cli {
 namespace {

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/base/ci_service.h"
+#include "harness/base/clock.h"
+#include "harness/base/text.h"
 #include "harness/cli/console/messages.h"
-#include "harness/core/ci_service.h"
-#include "harness/core/clock.h"
-#include "harness/core/text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {

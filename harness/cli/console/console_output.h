@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/core/duration.h"
-#include "harness/core/workflow_commands.h"
+#include "harness/base/duration.h"
+#include "harness/base/workflow_commands.h"
 
 namespace proctor::cli {
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/core/exit_code.h"
+#include "harness/journal/exit_code.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor::cli {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "harness/core/duration.h"
-#include "harness/core/number_text.h"
+#include "harness/base/duration.h"
+#include "harness/base/number_text.h"
 
 namespace proctor::cli {
 namespace {

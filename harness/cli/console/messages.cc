@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <random>
 
-#include "harness/core/ci_service.h"
-#include "harness/core/exit_code.h"
-#include "harness/core/text.h"
-#include "harness/core/workflow_commands.h"
+#include "harness/base/ci_service.h"
+#include "harness/base/text.h"
+#include "harness/base/workflow_commands.h"
+#include "harness/journal/exit_code.h"
 
 namespace proctor::cli {
 

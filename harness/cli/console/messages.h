@@ -1,11 +1,11 @@
 // What commands say to people. In CI, the program that reads our output may obey commands in it
-// (harness/core/workflow_commands.h).
+// (harness/base/workflow_commands.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor::cli {
 

@@ -10,13 +10,13 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "harness/core/clock.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/slurm_job.h"
-#include "harness/core/text.h"
-#include "harness/core/unique_fd.h"
-#include "harness/core/user_name.h"
+#include "harness/base/clock.h"
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/slurm_job.h"
+#include "harness/base/text.h"
+#include "harness/base/unique_fd.h"
+#include "harness/base/user_name.h"
 
 namespace proctor {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {

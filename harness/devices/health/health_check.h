@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/duration.h"
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
 
 namespace boost::asio {
 class io_context;

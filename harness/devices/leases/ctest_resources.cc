@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 
 namespace proctor {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/devices/device.h"
 #include "harness/devices/environment.h"
 

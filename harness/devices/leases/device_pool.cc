@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/core/duration.h"
+#include "harness/base/duration.h"
 #include "harness/devices/health/drained.h"
 
 namespace proctor {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/clock.h"
-#include "harness/core/events.h"
+#include "harness/base/clock.h"
 #include "harness/devices/leases/lease.h"
+#include "harness/journal/events.h"
 
 namespace proctor {
 

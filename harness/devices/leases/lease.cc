@@ -14,11 +14,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/core/clock.h"
-#include "harness/core/container_marks.h"
-#include "harness/core/json.h"
-#include "harness/core/read_file.h"
-#include "harness/core/user_name.h"
+#include "harness/base/clock.h"
+#include "harness/base/container_marks.h"
+#include "harness/base/json.h"
+#include "harness/base/read_file.h"
+#include "harness/base/user_name.h"
 
 namespace proctor {
 namespace {

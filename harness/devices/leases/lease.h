@@ -27,8 +27,8 @@
 #include <variant>
 #include <vector>
 
-#include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/result.h"
+#include "harness/base/unique_fd.h"
 
 namespace proctor {
 

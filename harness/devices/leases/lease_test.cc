@@ -15,9 +15,9 @@
 #include <functional>
 #include <set>
 
-#include "harness/core/container_marks.h"
-#include "harness/core/read_file.h"
-#include "harness/core/temp_dir.h"
+#include "harness/base/container_marks.h"
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

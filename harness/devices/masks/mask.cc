@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

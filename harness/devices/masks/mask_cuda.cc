@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

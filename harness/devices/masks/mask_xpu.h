@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/xpu_device.h"
 

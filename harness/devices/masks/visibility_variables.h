@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/backend.h"
+#include "harness/base/backend.h"
 
 namespace proctor {
 

@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {

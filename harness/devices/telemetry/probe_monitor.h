@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/alive.h"
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
-#include "harness/core/unique_fd.h"
+#include "harness/base/alive.h"
+#include "harness/base/duration.h"
+#include "harness/base/result.h"
+#include "harness/base/unique_fd.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
 #include "harness/process/fair_time.h"
 

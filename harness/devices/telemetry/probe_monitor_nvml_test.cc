@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/devices/telemetry/probe_monitor.h"
 #include "harness/process/containment.h"
 

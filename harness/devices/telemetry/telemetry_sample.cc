@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "harness/core/json.h"
+#include "harness/base/json.h"
 
 namespace proctor {
 namespace {

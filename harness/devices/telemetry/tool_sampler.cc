@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "harness/core/text.h"
-#include "harness/core/words.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/core/alive.h"
-#include "harness/core/duration.h"
-#include "harness/core/events.h"
+#include "harness/base/alive.h"
+#include "harness/base/duration.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
 #include "harness/devices/telemetry/tool_table.h"
+#include "harness/journal/events.h"
 
 namespace boost::asio {
 class io_context;

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/base/result.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
 
 namespace proctor {

@@ -41,7 +41,7 @@ constexpr long kLongestPauseNs = 50'000'000;
 constexpr int kRoundsOfAPause = 8;
 // A round of signals reaches at most this number of processes; the next round reaches others.
 constexpr size_t kMostPids = 65'536;
-// Without PATH; the runner looks for a suite's program there too (machine/installation.cc).
+// Without PATH; the runner looks for a suite's program there too (runner/machine/installation.cc).
 constexpr const char* kDefaultSearchPath = "/usr/bin:/bin";
 
 struct Options {

@@ -28,7 +28,7 @@ inline constexpr int kChildEventsFd = 3;
 
 // argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS... FLAGS is a string of letters, followed by `:` and
 // the number of each inherited descriptor. MARK is
-// the containment id, for readers that cannot read the guard's environment (core/child_protocol.h,
+// the containment id, for readers that cannot read the guard's environment (journal/child_protocol.h,
 // kContainmentVariable). LEAF_PATH is "-" outside the cgroup layer.
 inline constexpr int kFlagsArgument = 1;
 inline constexpr int kMarkArgument = 2;

@@ -67,7 +67,7 @@ def flaky_attempt(case, at, devices):
 
 
 def with_sums(records):
-    """The lines of a journal: each record ends with the digest of all bytes before it (harness/core/journal_chain.h)."""
+    """The lines of a journal: each record ends with the digest of all bytes before it (harness/journal/journal_chain.h)."""
     digest = hashlib.sha256()
     for record in records:
         head = record[:-1] + ',"sum":"'

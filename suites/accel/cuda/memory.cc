@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/core/hex.h"
+#include "harness/base/hex.h"
 #include "suites/accel/cuda/native.h"
 
 namespace proctor::accel {

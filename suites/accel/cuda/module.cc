@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/main/skipped.h"
 

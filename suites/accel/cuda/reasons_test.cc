@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "harness/testing/child.h"
 
 namespace proctor::accel {

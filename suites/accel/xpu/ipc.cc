@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <charconv>
 
-#include "harness/core/hex.h"
+#include "harness/base/hex.h"
 #include "suites/accel/xpu/ipc_token.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/skipped.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/core/read_file.h"
+#include "harness/base/read_file.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/skipped.h"
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/collectives/library.h"
 #include "suites/main/skipped.h"
 

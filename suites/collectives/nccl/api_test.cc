@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/collectives/library.h"
 #include "suites/main/skipped.h"
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <filesystem>
 
-#include "harness/core/temp_dir.h"
+#include "harness/base/temp_dir.h"
 #include "suites/collectives/library.h"
 #include "suites/main/skipped.h"
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/visibility/cuda/guide.h"

@@ -35,7 +35,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/visibility/cuda/enumerate_cuda.h"
 #include "suites/visibility/cuda/nvml.h"

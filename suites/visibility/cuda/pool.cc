@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "harness/core/child_protocol.h"
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 
 namespace proctor::visibility {

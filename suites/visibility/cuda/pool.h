@@ -5,7 +5,7 @@
 // pool, and the reports of a check name nothing outside of it.
 #pragma once
 
-#include "harness/core/words.h"
+#include "harness/base/words.h"
 #include "suites/visibility/card_trials.h"
 #include "suites/visibility/child_process.h"
 #include "suites/visibility/cuda/mask_values.h"

@@ -1,0 +1,106 @@
+#include "harness/base/regular_file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class RegularFile : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+
+  void make_socket(const std::string& name) const {
+    const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path(name).copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+
+  const TempDir directory_;
+};
+
+TEST_F(RegularFile, IsReadWhole) {
+  const std::string text(100'000, 'x');
+  ASSERT_TRUE(write_new_file(path("file"), text));
+  EXPECT_EQ(*read_regular(path("file"), text.size()), text);
+  auto stream = open_regular_stream(path("file"), text.size());
+  ASSERT_TRUE(stream);
+  fs::remove(path("file"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(*stream), {}), text);
+}
+
+// None of them blocks, leads elsewhere, or is read.
+TEST_F(RegularFile, IsTheOnlyThingThatIsOpened) {
+  ASSERT_TRUE(write_new_file(path("file"), "text"));
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  fs::create_symlink(path("file"), path("link"));
+  make_socket("socket");
+  fs::create_directory(path("directory"));
+  const auto why = [&](const std::string& name) { return read_regular(name, 1000).error().what; };
+  EXPECT_THAT(why(path("fifo")), HasSubstr("fifo: it is not a regular file"));
+  EXPECT_THAT(why(path("link")), HasSubstr("link: it is a link"));
+  EXPECT_THAT(why(path("socket")), HasSubstr("socket: it is not a regular file"));
+  EXPECT_THAT(why("/dev/zero"), HasSubstr("/dev/zero: it is not a regular file"));
+  EXPECT_EQ(read_regular(path("directory"), 1000).error().sys_errno, EISDIR);
+  EXPECT_EQ(read_regular(path("nothing"), 1000).error().sys_errno, ENOENT);
+  EXPECT_FALSE(open_regular_stream(path("fifo"), 1000));
+}
+
+TEST_F(RegularFile, IsRefusedWhenItIsTooLarge) {
+  ASSERT_TRUE(write_new_file(path("holes"), ""));
+  fs::resize_file(path("holes"), std::uint64_t{1} << 40);
+  EXPECT_THAT(read_regular(path("holes"), 1000).error().what,
+              HasSubstr("it has 1099511627776 bytes, and at most 1000 are read"));
+}
+
+TEST_F(RegularFile, ANewOneTakesThePlaceOfWhateverStoodThere) {
+  ASSERT_TRUE(write_new_file(path("precious"), "precious"));
+  fs::create_symlink(path("precious"), path("link"));
+  fs::create_hard_link(path("precious"), path("hard"));
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
+  make_socket("socket");
+  for (const char* name : {"link", "hard", "fifo", "socket", "nothing"}) {
+    EXPECT_TRUE(write_new_file(path(name), "new")) << name;
+    EXPECT_EQ(*read_regular(path(name), 1000), "new") << name;
+  }
+  EXPECT_EQ(read_file_or_empty(path("precious")), "precious");
+  fs::create_directory(path("directory"));
+  EXPECT_FALSE(create_file(path("directory"), 0644));
+  if (::mknod(path("device").c_str(), S_IFCHR | 0600, 1 << 8 | 3) == 0) {
+    EXPECT_FALSE(create_file(path("device"), 0644));
+    EXPECT_TRUE(fs::exists(path("device")));
+  }
+}
+
+TEST_F(RegularFile, NoLinkAmongItsDirectoriesLeadsItElsewhere) {
+  fs::create_directories(path("elsewhere/z"));
+  ASSERT_TRUE(write_new_file(path("elsewhere/z/log"), "precious"));
+  fs::create_directory(path("run"));
+  fs::create_directory_symlink(path("elsewhere"), path("run/logs"));
+  ASSERT_TRUE(make_way(path("run"), "logs/z/log"));
+  ASSERT_TRUE(write_new_file(path("run/logs/z/log"), "new"));
+  fs::remove_all(path("run/logs/z"));
+  fs::create_directory_symlink(path("elsewhere/z"), path("run/logs/z"));
+  ASSERT_TRUE(make_way(path("run"), "logs/z/log"));
+  ASSERT_TRUE(write_new_file(path("run/logs/z/log"), "new"));
+  EXPECT_EQ(*read_regular(path("elsewhere/z/log"), 1000), "precious");
+  EXPECT_TRUE(make_way(path("run"), "log"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,44 @@
+// Versions of drivers and of Proctor itself, compared as dotted numbers: 22.9 < 22.43 = 22.43.0. Only the
+// leading dotted number counts ("535.54.03-ubuntu1" is 535.54.3); numbers may have any number of digits.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/result.h"
+
+namespace proctor {
+
+class Version {
+ public:
+  Version() = default;
+
+  // An error if the text does not begin with a digit.
+  static Result<Version> parse(std::string_view text);
+
+  // -1, 0, 1.
+  friend int compare(const Version& a, const Version& b);
+
+ private:
+  std::vector<std::string> numbers_;  // without leading zeros; "" is zero
+};
+
+int compare(const Version& a, const Version& b);
+
+// ">=22.43, <22.44": all conditions must hold. Empty: every version.
+class VersionRange {
+ public:
+  static Result<VersionRange> parse(std::string_view text);
+  bool contains(const Version& version) const;
+  bool empty() const { return conditions_.empty(); }
+
+ private:
+  struct Condition {
+    std::string op;
+    Version version;
+  };
+  std::vector<Condition> conditions_;
+};
+
+}  // namespace proctor

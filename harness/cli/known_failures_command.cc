@@ -1,0 +1,206 @@
+// `proctor gate known-failures check|suggest`: a list judged as a release does it, and entries for what failed.
+#include "harness/cli/known_failures_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/backend.h"
+#include "harness/base/named_file.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/journal/exit_code.h"
+#include "harness/plan/known_failures_check.h"
+#include "harness/plan/plan_file.h"
+#include "harness/runner/machine/installation.h"
+#include "reports/history/questions.h"
+
+namespace proctor::cli {
+namespace {
+
+struct ListCheckOptions {
+  std::string file;
+  std::optional<std::string> at;
+  std::string plan;
+  std::string history;
+  std::optional<int> max;
+};
+
+struct SuggestOptions {
+  std::string run_dir;
+  std::optional<std::string> at;
+  SuggestRequest request;
+};
+
+Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
+  const auto text = read_typed_file(path, kMostPlanFile);
+  if (!text)
+    return Error::refused("--plan " + path + ": " + text.error().message(),
+                          "Make it with `proctor plan -o FILE`.");
+  std::error_code error;
+  const auto file = parse_plan_file(
+      *text, path, Installation().plan_directories(std::filesystem::current_path(error).string()));
+  if (!file) return file.error();
+  std::vector<PlannedId> ids;
+  for (const Case& test : file->plan.cases) {
+    const Suite& suite = file->plan.suites[test.suite];
+    ids.push_back({test.id, suite.name, std::string(to_string(suite.backend))});
+  }
+  return ids;
+}
+
+std::vector<std::string> models_of(const Variant& variant) {
+  constexpr std::string_view kBetween = " + ";
+  std::vector<std::string> models;
+  for (std::string_view rest = variant.device_model; !rest.empty();) {
+    const auto end = std::min(rest.find(kBetween), rest.size());
+    models.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + kBetween.size(), rest.size()));
+  }
+  return models;
+}
+
+// How the cases that the list names ended, on any branch, in the days that count.
+Result<std::vector<PastEnd>> ends_of_history(const std::string& path, const KnownFailures& list,
+                                             std::chrono::sys_seconds at) {
+  auto history = History::open_to_read(path, kHistoryWait);
+  if (!history) return history.error();
+  std::set<std::string> globs;
+  for (const KnownFailure& entry : list.entries()) globs.insert(entry.cases.begin(), entry.cases.end());
+  std::vector<PastEnd> ends;
+  for (const std::string& glob : globs) {
+    const auto answer = ask(*history, {.outcomes = true,
+                                       .all_branches = true,
+                                       .since = utc_text(at - std::chrono::days(kDaysWithoutHit)),
+                                       .case_glob = glob});
+    if (!answer) return answer.error();
+    for (const CaseOutcomes& test : answer->outcomes) {
+      for (const SeenOutcome& seen : test.outcomes) {
+        const auto when = parse_utc(answer->runs[seen.run].started);
+        if (!when) continue;
+        ends.push_back({.id = test.id,
+                        .backend = test.variant.backend,
+                        .where = to_string(test.variant),
+                        .models = models_of(test.variant),
+                        .when = *when,
+                        .verdict = seen.verdict});
+      }
+    }
+  }
+  return ends;
+}
+
+int print_text(const std::string& text, int code) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? code : fail(Error::system("write to stdout", errno));
+}
+
+int check_list(const ListCheckOptions& options) {
+  const auto at = moment_of("--at", options.at);
+  if (!at) return fail(at.error());
+  const auto list = load_known_failures(options.file);
+  if (!list) return fail(list.error());
+  KnownFailureCheck request{.at = *at, .max = options.max};
+  if (!options.plan.empty()) {
+    auto ids = ids_of_plan(options.plan);
+    if (!ids) return fail(ids.error());
+    request.planned = *std::move(ids);
+  }
+  if (!options.history.empty()) {
+    auto ends = ends_of_history(options.history, *list, *at);
+    if (!ends) return fail(ends.error());
+    request.remembered = *std::move(ends);
+  }
+  const auto findings = check_known_failures(*list, request);
+  std::string text;
+  for (const auto& finding : findings)
+    text += shown(fmt::format("{}: {}: {}", finding.place, finding.code, finding.text)) + "\n";
+  for (const KnownFailure& entry : list->entries()) {
+    text += shown(fmt::format("{}: {}: {}", entry.origin, days_left_text(entry, day_of(*at)),
+                              entry.cases_text())) +
+            "\n";
+  }
+  const std::size_t count = list->entries().size();
+  text += shown(fmt::format("{}: {} known failure{}, {} error{}", options.file, count, plural(count),
+                            findings.size(), plural(findings.size()))) +
+          "\n";
+  if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
+  if (!request.remembered) text += "not looked at, for want of --history: whether they still fail\n";
+  return print_text(text, findings.empty() ? kExitGreen : kExitRed);
+}
+
+int suggest_entries(SuggestOptions options) {
+  const auto at = moment_of("--at", options.at);
+  if (!at) return fail(at.error());
+  options.request.added = day_of(*at);
+  for (const auto& [name, value] :
+       {std::pair("--owner", &options.request.owner), {"--issue", &options.request.issue}}) {
+    if (value->find_first_not_of(" \t") == value->npos)
+      return fail(Error::refused(fmt::format("{} must not be empty (got {})", name, shell_quote(*value))));
+  }
+  const auto run = load_run(options.run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
+  const SuggestedFailures suggested = suggest_known_failures(*run, options.request);
+  for (const std::string& note : suggested.notes) std::fprintf(stderr, "proctor: %s\n", shown(note).c_str());
+  if (suggested.toml.empty())
+    std::fprintf(stderr, "proctor: nothing to suggest for %s\n", shown(options.run_dir).c_str());
+  return print_text(shown(suggested.toml), kExitGreen);
+}
+
+}  // namespace
+
+void add_known_failures_command(CLI::App& gate, Action& action) {
+  auto* both = gate.add_subcommand("known-failures", "Check or write a list of known failures");
+  both->require_subcommand(1);
+  for (CLI::Option* other : gate.get_options()) both->excludes(other);
+  auto* judge = both->add_subcommand("check", "Exit with 1 if the list does not allow a release");
+  const auto checked = std::make_shared<ListCheckOptions>();
+  judge->add_option("file", checked->file, "List, as for `proctor run --known-failures`")
+      ->type_name("FILE")
+      ->required();
+  judge
+      ->add_option("--at", checked->at,
+                   "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
+      ->type_name("TIME");
+  judge->add_option("--plan", checked->plan, "Plan whose cases the entries must match")->type_name("FILE");
+  judge->add_option("--history", checked->history, "History that shows whether the cases still fail")
+      ->type_name("FILE");
+  judge->add_option("--max", checked->max, "Most entries that the list may have")
+      ->type_name("N")
+      ->check(from_to(0, 1'000'000));
+  judge->callback([checked, &action] { action = [checked] { return check_list(*checked); }; });
+
+  auto* write = both->add_subcommand("suggest", "Print an entry for each cause of the failures");
+  const auto wanted = std::make_shared<SuggestOptions>();
+  write->add_option("run_dir", wanted->run_dir, "Run directory")->type_name("RUN_DIR")->required();
+  write->add_option("--owner", wanted->request.owner, "Owner of the entries (required)")
+      ->type_name("NAME")
+      ->required();
+  write->add_option("--issue", wanted->request.issue, "Address of the issue (required)")
+      ->type_name("URL")
+      ->required();
+  write
+      ->add_option("--days", wanted->request.days,
+                   fmt::format("Days until the entries expire (default: {})", wanted->request.days))
+      ->type_name("N")
+      ->check(from_to(1, kLongestKnownDays));
+  write
+      ->add_option("--at", wanted->at,
+                   "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
+      ->type_name("TIME");
+  write->callback([wanted, &action] { action = [wanted] { return suggest_entries(*wanted); }; });
+}
+
+}  // namespace proctor::cli

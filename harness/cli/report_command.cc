@@ -1,0 +1,200 @@
+// `proctor report render RUN_DIR...`: every report is a function of the journal, also after the runner was killed.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/replace_file.h"
+#include "harness/base/text.h"
+#include "harness/base/words.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/console/ending.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/cli/report_render.h"
+#include "harness/journal/exit_code.h"
+#include "harness/runner/record/journal.h"
+#include "reports/pack/packed_run.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
+#include "reports/resolve/run_text.h"
+
+namespace proctor::cli {
+
+Result<void> check_reports_place(const std::string& run_dir) {
+  std::error_code error;  // what is missing is said by who reads it
+  return std::filesystem::is_directory(run_dir, error) ? check_owner_of(run_dir) : Result<void>();
+}
+
+Result<ResolvedRun> write_journal(const std::vector<Event>& events, const std::string& path) {
+  auto journal = Journal::open(path);
+  if (!journal) return journal.error();
+  RunResolver run;
+  for (const Event& event : events) {
+    (*journal)->on(event);
+    run.on(event);
+  }
+  if (!(*journal)->complete()) return Error::system("write " + path, (*journal)->why_incomplete());
+  return run.take();
+}
+
+int render_again(const std::string& run_dir, const ReportFormats& formats, const std::string& out) {
+  const std::string& place = out.empty() ? run_dir : out;
+  if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
+  auto run = load_run(run_dir);
+  if (!run) return fail(Error::usage_of(run.error()));
+  forget_logs(*run, [&](const std::string& log) {
+    std::error_code error;
+    return std::filesystem::exists(run_dir + "/" + log, error);
+  });
+  if (auto rendered = render(*run, place, formats, run_dir); !rendered) return fail(rendered.error());
+  const int code = run->shell_exit_code;
+  for (const Warning& warning : run->warnings) {
+    if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
+  }
+  std::printf("%s\n", outcomes_text(run->summary).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*run, code).c_str());
+  std::printf("reports in %s\n", shown(place).c_str());
+  return kExitGreen;
+}
+
+namespace {
+
+// These formats are not combined: one has several runs, the other writes no file in a run directory.
+constexpr std::string_view kPage = "page";
+constexpr std::string_view kGithub = "github";
+
+struct RenderOptions {
+  PageOptions page;                   // its runs and its place are those of all formats
+  std::optional<std::string> format;  // none: what a run leaves
+  bool force = false;
+
+  bool is(std::string_view name) const { return format == name; }
+  const std::string& run_dir() const { return page.runs.front(); }  // or a packed run
+};
+
+// Each option fits the format.
+Result<void> check_options(const RenderOptions& options) {
+  const PageOptions& page = options.page;
+  for (const auto& [name, value] : {std::pair("--against", &page.against),
+                                    {"--history", &page.history},
+                                    {"--gate", &page.gate},
+                                    {"--coverage", &page.coverage}}) {
+    if (!value->empty() && !options.is(kPage))
+      return Error::refused(std::string(name) + " requires --format page");
+  }
+  if (options.force && !options.is(kGithub)) return Error::refused("--force requires --format github");
+  if (options.is(kPage) && page.out.empty()) return Error::refused("--format page requires --out FILE");
+  if (options.is(kGithub) && !page.out.empty())
+    return Error::refused("--format github cannot be combined with --out");
+  if (!options.is(kPage) && page.runs.size() > 1)
+    return Error::refused(
+        "`proctor report render` takes one run (got " + std::to_string(page.runs.size()) + ")",
+        "Only --format page takes several.");
+  return {};
+}
+
+Result<ReportFormats> formats_of(const RenderOptions& options) {
+  if (!options.format) return default_formats();
+  for (const std::string_view word : split(*options.format, ',')) {
+    if (trimmed(word) == kPage || trimmed(word) == kGithub)
+      return Error::refused("--format " + std::string(trimmed(word)) +
+                            " cannot be combined with other formats");
+  }
+  return parse_formats(*options.format, {std::string(kPage), std::string(kGithub)});
+}
+
+// Unpacks a file of `report pack`. Returns the run directory that it becomes.
+int unpack_and_render(const RenderOptions& options, const ReportFormats& formats) {
+  const std::string& packed = options.run_dir();
+  std::string directory = options.page.out;
+  if (directory.empty()) directory = packed.substr(0, packed.size() - kPackedEnding.size());
+  if (auto unpacked = unpack_run(packed, directory); !unpacked) return fail(unpacked.error());
+  return render_again(directory, formats);
+}
+
+int render_formats(const RenderOptions& options) {
+  if (auto fits = check_options(options); !fits) return fail(fits.error());
+  if (options.is(kPage)) return make_page(options.page);
+  if (options.is(kGithub)) return show_in_github(options.run_dir(), options.force);
+  const auto formats = formats_of(options);
+  if (!formats) return fail(formats.error());
+  if (is_packed_run(options.run_dir())) return unpack_and_render(options, *formats);
+  const std::string& out = options.page.out;
+  std::error_code error;
+  if (!out.empty() && !std::filesystem::is_directory(out, error)) {
+    std::filesystem::create_directories(out, error);
+    if (error) return fail(Error::system("make " + out, error.value()));
+  }
+  return render_again(options.run_dir(), *formats, out);
+}
+
+void add_page_options(CLI::App& command, PageOptions& page) {
+  const char* const group = "With --format page";
+  command.add_option("--against", page.against, "Older run directory: show what changed since then")
+      ->type_name("RUN_DIR")
+      ->group(group);
+  command
+      .add_option("--history", page.history,
+                  "History file (see `proctor history`): show since when each case fails, its last 50 "
+                  "outcomes, and what changed since the run before")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--gate", page.gate,
+                  "JSON file of `proctor gate`: show its verdict and each rule that does not hold")
+      ->type_name("FILE")
+      ->group(group);
+  command
+      .add_option("--coverage", page.coverage,
+                  "Output of `proctor list --coverage --json`: show each rule with the result of its "
+                  "checks, and what has no check")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_report_render(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand(
+      "render", "Write the reports of a run again, or a page of several, or what GitHub Actions shows");
+  command->footer(
+      "page: one HTML page of several runs, or of one with its past. Links to logs are relative to it. The "
+      "page of one run without its past is that of html.\n"
+      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, "
+      "machine, incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, "
+      "`passed`, `failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file "
+      "in GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
+  auto options = std::make_shared<RenderOptions>();
+  command
+      ->add_option("run_dir", options->page.runs,
+                   "Run directory, or a file of `report pack`, which is unpacked; several with --format page")
+      ->required()
+      ->type_name("RUN_DIR");
+  command
+      ->add_option("--format", options->format,
+                   "Formats, by commas: " + formats_text() + "; or page or github")
+      ->type_name("FORMATS");
+  command
+      ->add_option("--out", options->page.out,
+                   "Directory for the reports (default: the run directory; of FILE.tar.gz, FILE); the file "
+                   "of page")
+      ->type_name("PATH");
+  add_page_options(*command, options->page);
+  command->add_flag("--force", options->force, "Print the annotations outside of GitHub Actions, too")
+      ->group("With --format github");
+  command->callback([options, &action] { action = [options] { return render_formats(*options); }; });
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Action& action) {
+  auto* report = app.add_subcommand("report", "Make, merge and compare reports");
+  report->require_subcommand(1);
+  add_report_render(*report, action);
+  add_report_merge(*report, action);
+  add_report_pack(*report, action);
+  add_report_diff(*report, action);
+}
+
+}  // namespace proctor::cli

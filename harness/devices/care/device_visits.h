@@ -1,0 +1,155 @@
+// What stands between a case and its devices.
+//
+// Before a case:  a device whose last holder died is examined, and where it was asked for each device before its first
+//                 case; others with memory on it are named.
+// After a case:   the devices must be back (device_care.h); a device in doubt is examined.
+//
+//   doubt: an attempt was bad, memory did not come back, the driver did not answer when it was asked, or the kernel logged
+//   an error of the device.
+//   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
+//   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
+//   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
+//   as "unknown".
+//
+// It tells what it finds as DeviceHealth events, and what people must see as warnings.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/devices/care/device_care.h"
+#include "harness/devices/care/device_error.h"
+#include "harness/devices/care/device_news.h"
+#include "harness/devices/care/examinations.h"
+#include "harness/devices/leases/device_pool.h"
+#include "harness/devices/telemetry/device_monitor.h"
+#include "harness/journal/events.h"
+
+namespace proctor {
+
+class Containment;
+
+// What happens when foreign processes have memory on a device that a case is going to get.
+enum class ForeignPolicy {
+  kWait,   // waits until they are gone, at most for the settle time; then the case starts beside them
+  kFail,   // the case is error(foreign_holder)
+  kOther,  // the case gets another device, or waits for one as for a lease
+};
+
+// How the devices of a run are looked after.
+struct CareSetup {
+  std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
+  Milliseconds settle{60'000};          // how long a device may take to come back after a case
+  ForeignPolicy foreign = ForeignPolicy::kWait;
+  int telemetry = 10;            // samples a second
+  bool reset = false;            // a device that fails its health probe is reset before it is drained
+  DeviceRules* rules = nullptr;  // none: a device under suspicion cannot be examined
+  // Each device is examined before its first case, also without a doubt: the report then says that it computes.
+  bool prove = false;
+  // Devices that `proctor accept` rejected are used: they are judged again.
+  bool retest = false;
+};
+
+// Whether an error that this attempt reports stays in its process: what other cases do there later says nothing, and what
+// they did before may have led to it.
+bool poisons_process(const AttemptEnded& ended);
+
+// Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
+bool casts_doubt(const AttemptEnded& ended, bool expected);
+
+class DeviceVisits {
+ public:
+  DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
+               DevicePool& pool, EventSink& sink, Clock::time_point run_started);
+  DeviceVisits(const DeviceVisits&) = delete;
+  DeviceVisits& operator=(const DeviceVisits&) = delete;
+
+  // Reads the state of the devices before the run's first case.
+  void begin(std::function<void()> ready);
+
+  // All callbacks come from the loop, or from inside the call if nothing has to be asked.
+  struct Entry {
+    bool open = true;                     // the case may start
+    std::optional<Verdict> refused = {};  // if not: its verdict; none: try it with other devices
+    std::string note = {};
+  };
+  using OnEntry = std::function<void(const Entry&)>;
+  // `doubt`: all of them are examined, and not only those whose last holder died.
+  void enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnEntry done);
+
+  struct Left {
+    bool any_sick = false;   // some device was taken out
+    std::string lost = {};   // a device that the driver says is lost
+    std::string sick = {};   // a device that was found unhealthy by its examination
+    std::string words = {};  // of that examination
+  };
+  using OnLeft = std::function<void(const Left&)>;
+  void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);
+
+  // As Examinations::drain().
+  void drain(const std::string& device, const std::string& reason, const std::string& evidence,
+             const std::string& case_id) {
+    examinations_.drain(device, reason, evidence, case_id);
+  }
+
+  // A driver did not answer when it was asked about these devices: each is examined after its case or before its next
+  // one, once in a run. A driver that is only slow would cost an examination for each case otherwise.
+  void suspect(const std::vector<std::string>& devices, const std::string& why) {
+    for (const auto& device : devices) examinations_.suspect(device, why);
+  }
+
+  // Reports an error that the kernel logged by the end of a case. If the machine caused it, the device is examined after
+  // this case or before its next one. If the program caused it, only a case that passed gets a warning.
+  void error_logged(const DeviceError& error, const std::string& case_id, bool passed);
+
+  // Watches the devices; null if nothing can.
+  DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
+
+  // Answers everybody who waits: no case may enter, and nothing is known about the devices after a case.
+  void give_up();
+  // Calls `gone`, from the loop, when nothing of this object is left on it.
+  void stop(std::function<void()> gone);
+
+ private:
+  // One call of enter() or leave() that is not answered yet.
+  struct Visit {
+    std::vector<std::string> devices;
+    std::string case_id;
+    OnEntry entry = {};
+    OnLeft left = {};
+    Left result = {};
+    std::vector<DeviceFinding> not_back = {};  // to be examined before the final word on them
+  };
+  using VisitIterator = std::list<Visit>::iterator;
+  using Answers = Examinations::Answers;
+
+  void after_dirty(VisitIterator visit, const Answers& answers);
+  void find_foreign_holders(VisitIterator visit);
+  void judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign);
+  void after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void suspect_silent(const std::vector<DeviceFinding>& findings);
+  bool drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void enter_now(VisitIterator visit, const Entry& entry);
+
+  void after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt);
+  void after_doubt(VisitIterator visit, const Answers& answers);
+  void last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void leave_now(VisitIterator visit);
+
+  const CareSetup& setup_;
+  DevicePool& pool_;
+  DeviceNews news_;
+  std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
+  Examinations examinations_;
+  std::list<Visit> visits_;
+  std::set<std::string> proven_;  // examined for CareSetup::prove
+};
+
+}  // namespace proctor

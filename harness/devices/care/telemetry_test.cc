@@ -1,0 +1,226 @@
+// Shell scripts stand in for a probe and for a vendor's tool. Nothing here waits for a time: a script leaves
+// a file when it has come so far.
+#include "harness/devices/care/telemetry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/temp_dir.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kFirst = "xpu:0000:03:00.0";
+constexpr const char* kSecond = "xpu:0000:9a:00.0";
+
+class Warnings : public EventSink {
+ public:
+  void on(const Event& event) override {
+    if (const auto* warning = std::get_if<Warning>(&event))
+      texts.push_back(warning->code.text() + ": " + warning->text);
+  }
+  std::vector<std::string> texts;
+};
+
+class TelemetryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(std::nullopt, "telemetry-test-" + std::to_string(getpid()));
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = *std::move(opened);
+  }
+  void TearDown() override {
+    if (telemetry_) {
+      telemetry_->stop([this] { monitor_->stop([this] { io_.stop(); }); });
+      io_.restart();
+      io_.run();
+    }
+    telemetry_.reset();
+    monitor_.reset();
+  }
+
+  // The probe: `on_sample` is done for each question, $n is its number, $asked its 17 bytes.
+  void begin(const std::string& on_sample, int rate = 100, Milliseconds deadline = Milliseconds(60'000)) {
+    const std::string loop = "n=0; while asked=$(head -c17) && [ -n \"$asked\" ]; do n=$((n+1)); " +
+                             on_sample + "; touch done$n; done <$2";
+    monitor_ = std::make_unique<DeviceMonitor>(
+        io_, *containment_,
+        MonitorSetup{{{.argv = {"/bin/sh", "-c", "cd " + directory_ + "; " + loop, "probe"},
+                       .env = {"PATH=/usr/bin:/bin"},
+                       .fifo = directory_ + "/fifo",
+                       .ids = {kFirst, kSecond},
+                       .deadline = deadline,
+                       .sample_deadline = deadline}}});
+    telemetry_ = std::make_unique<Telemetry>(
+        io_, *containment_, monitor_.get(),
+        TelemetrySetup{.rate = rate,
+                       .tool = {.env = {"PATH=" + directory_ + ":/usr/bin:/bin"}, .deadline = deadline},
+                       .on_silence = [this](const std::vector<std::string>& devices,
+                                            const std::string&) { silent_ = devices; }},
+        warnings_);
+  }
+  static std::string answer(const std::string& devices, const std::string& problem = "") {
+    return R"(printf '%s\n' "{\"v\":1,\"source\":\"sysman\",\"problem\":\")" + problem +
+           R"(\",\"devices\":[)" + devices + R"(]}" >&$PROCTOR_EVENTS_FD)";
+  }
+  static std::string device(int index, const std::string& metric, const std::string& value) {
+    return R"({\"device\":)" + std::to_string(index) + R"(,\"values\":{\")" + metric + R"(\":)" + value +
+           R"(},\"missing\":{}})";
+  }
+  void install(const std::string& name, const std::string& script) const {
+    const std::string path = directory_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\ncd " << directory_ << "\n" << script << "\n";
+    ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+  }
+  bool exists(const std::string& file) const { return std::filesystem::exists(directory_ + "/" + file); }
+  template <typename Condition>
+  void run_until(Condition condition) {
+    while (!condition()) io_.run_one_for(std::chrono::milliseconds(10));
+  }
+  static const TelemetryFigure& figure(const DeviceTelemetry& device, Metric metric) {
+    return device.figures.at(static_cast<std::size_t>(metric));
+  }
+
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
+  std::unique_ptr<Containment> containment_;
+  boost::asio::io_context io_;
+  Warnings warnings_;
+  std::vector<std::string> silent_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+  std::unique_ptr<Telemetry> telemetry_;
+};
+
+TEST_F(TelemetryTest, EachCaseGetsTheFiguresOfItsOwnDevice) {
+  begin("echo $asked >>asked; " +
+        answer(device(0, "memory_used", "$n") + "," + device(1, "memory_used", "$((1000+n))")));
+  const auto one = telemetry_->begin({kFirst});
+  const auto two = telemetry_->begin({kSecond});
+  run_until([&] { return exists("done4"); });
+  const auto first = telemetry_->end(one, "a");
+  const auto second = telemetry_->end(two, "b");
+  ASSERT_EQ(first.size(), 1u);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(first[0].device, kFirst);
+  EXPECT_EQ(second[0].device, kSecond);
+  EXPECT_EQ(figure(first[0], Metric::kMemoryUsed).first, 1);
+  EXPECT_EQ(figure(second[0], Metric::kMemoryUsed).first, 1001);
+  EXPECT_GE(figure(first[0], Metric::kMemoryUsed).samples, 3);
+  EXPECT_EQ(*figure(first[0], Metric::kMemoryUsed).peak + 1000, figure(second[0], Metric::kMemoryUsed).peak);
+  EXPECT_EQ(figure(first[0], Metric::kClock).note, "the driver does not say");
+  EXPECT_THAT(warnings_.texts, IsEmpty());
+  std::ifstream asked(directory_ + "/asked");
+  std::string question;
+  asked >> question;
+  EXPECT_EQ(question, "s0000000000000003") << "both devices, in the probe's order";
+}
+
+TEST_F(TelemetryTest, NothingIsAskedWithoutACaseOrAtRateZero) {
+  begin(answer(""), 0);
+  const auto off = telemetry_->begin({kFirst});
+  io_.run();
+  EXPECT_THAT(telemetry_->end(off, "a"), IsEmpty());
+  const auto without_devices = telemetry_->begin({});
+  io_.restart();
+  io_.run();
+  EXPECT_THAT(telemetry_->end(without_devices, "a"), IsEmpty());
+  EXPECT_FALSE(exists("done1"));
+}
+
+TEST_F(TelemetryTest, SamplingEndsWithTheLastCase) {
+  begin(answer(device(0, "clock", "5")));
+  const auto window = telemetry_->begin({kFirst});
+  run_until([&] { return exists("done2"); });
+  telemetry_->end(window, "a");
+  while (io_.run_one_for(std::chrono::milliseconds(300)) > 0) {  // never ends while somebody asks
+  }
+  const auto again = telemetry_->begin({kFirst});
+  const auto figures = telemetry_->end(again, "a");
+  EXPECT_EQ(figure(figures[0], Metric::kClock).note, "the case ended before a sample was taken");
+}
+
+TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
+  begin("exec sleep 1000", 100, Milliseconds(300));
+  const auto window = telemetry_->begin({kFirst});
+  run_until([&] { return !warnings_.texts.empty(); });
+  EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_timeout: ")));
+  EXPECT_THAT(silent_, ElementsAre(kFirst)) << "the devices of running cases";
+  std::string answer;
+  monitor_->take_snapshot(
+      [&](const DeviceMonitor::Snapshot& seen) { answer = seen ? "answered" : seen.error().what; });
+  run_until([&] { return !answer.empty(); });
+  const auto figures = telemetry_->end(window, "a");
+  for (const auto& one : figures[0].figures) {
+    EXPECT_THAT(one.note, HasSubstr("did not answer within 300ms")) << one.name;
+    EXPECT_FALSE(one.first) << one.name;
+  }
+  EXPECT_EQ(warnings_.texts.size(), 1u);
+}
+
+TEST_F(TelemetryTest, TheToolStandsInForAMissingLibrary) {
+  install("xpu-smi", "echo 'DeviceId, GPU Power (W)'; echo '0, 75'; touch tool$(ls | grep -c tool)");
+  begin(answer("", "symbol_missing:zesDeviceEnumMemoryModules"));
+  const auto window = telemetry_->begin({kFirst});
+  run_until([&] { return exists("tool0") && !warnings_.texts.empty(); });
+  const auto figures = telemetry_->end(window, "a");
+  EXPECT_EQ(figure(figures[0], Metric::kPower).peak, 75);
+  EXPECT_EQ(figure(figures[0], Metric::kPower).source, "xpu-smi");
+  EXPECT_THAT(figure(figures[0], Metric::kClock).note, HasSubstr("not in the table"));
+  EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_table: ")));
+}
+
+TEST_F(TelemetryTest, WithoutLibraryAndToolTheReasonNamesBoth) {
+  begin(answer("", "symbol_missing:zesDeviceEnumMemoryModules"));
+  TelemetrySource source(io_, *containment_, "xpu", monitor_.get(),
+                         {.env = {"PATH=" + directory_}, .deadline = Milliseconds(60'000)});
+  std::vector<std::string> why;
+  std::function<void()> request = [&] {
+    source.sample({kFirst}, [&](const Result<Sample>& sample) {
+      why.push_back(sample ? "" : sample.error().what);
+      if (why.size() < 2) request();
+    });
+  };
+  request();
+  run_until([&] { return why.size() == 2; });
+  for (const auto& one : why)
+    EXPECT_EQ(one, "symbol_missing:zesDeviceEnumMemoryModules; xpu-smi is not on PATH");
+  EXPECT_THAT(source.take_warnings(), IsEmpty()) << "an absent tool is a fact";
+}
+
+TEST_F(TelemetryTest, NoToolIsAskedAboutSimulatedDevices) {
+  install("xpu-smi", "touch called; echo 'DeviceId, GPU Power (W)'; echo '0, 75'");
+  TelemetrySource source(
+      io_, *containment_, "xpu", nullptr,
+      {.env = {"PATH=" + directory_ + ":/usr/bin:/bin"}, .deadline = Milliseconds(60'000)});
+  std::string why;
+  source.sample({"xpu-sim:0"},
+                [&](const Result<Sample>& sample) { why = sample ? "" : sample.error().what; });
+  io_.run();
+  EXPECT_THAT(why, HasSubstr("no tool knows simulated devices"));
+  EXPECT_FALSE(exists("called"));
+}
+
+TEST_F(TelemetryTest, NewErrorsOfADeviceAreAWarning) {
+  begin(answer(device(0, "ecc_errors", "$((n*2))")));
+  const auto window = telemetry_->begin({kFirst});
+  run_until([&] { return exists("done3"); });
+  const auto figures = telemetry_->end(window, "suite/case");
+  EXPECT_GT(*figure(figures[0], Metric::kEccErrors).delta, 0);
+  EXPECT_THAT(warnings_.texts,
+              ElementsAre(testing::AllOf(HasSubstr("device_errors: xpu:0000:03:00.0 counted"),
+                                         HasSubstr("during suite/case"))));
+}
+
+}  // namespace
+}  // namespace proctor

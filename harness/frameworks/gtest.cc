@@ -1,0 +1,317 @@
+#include "harness/frameworks/gtest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "harness/base/json_text.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/gtest_results.h"
+#include "harness/frameworks/gtest_stream.h"
+
+namespace proctor {
+
+namespace {
+
+using nlohmann::json;
+
+// ---- its list ----
+
+constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kComment = "  # ";
+
+// GoogleTest runs no test whose name, or group, begins so; both may follow the '/' of an instantiation.
+bool is_disabled(std::string_view name) {
+  return name.starts_with("DISABLED_") || name.find("/DISABLED_") != std::string_view::npos;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && static_cast<unsigned char>(c) != 0x7f;
+  });
+}
+
+std::string filter_of(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '-' || c == '*'; }, '?');
+  return name;
+}
+
+// The group that an unindented line opens, or "": then it is chatter of the program. Only a typed suite,
+// whose type stands in a comment, may have blanks in its name.
+std::string_view group_of(std::string_view line) {
+  const std::size_t comment = line.find(kComment);
+  const bool typed = comment != line.npos && line.substr(comment).starts_with("  # TypeParam");
+  std::string_view name = line.substr(0, comment);
+  if (!name.ends_with('.')) return {};
+  name.remove_suffix(1);
+  return is_word(name) || (typed && name.find('/') != name.npos) ? name : std::string_view();
+}
+
+}  // namespace
+
+Result<std::vector<GtestName>> parse_gtest_list(std::string_view text) {
+  std::vector<GtestName> names;
+  std::string group;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == text.npos ? text.size() : newline + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.starts_with(kIndent)) {
+      if (const std::string_view opened = group_of(line); !opened.empty()) group = opened;
+      continue;
+    }
+    std::string_view name = line.substr(kIndent.size());
+    name = name.substr(0, name.find(kComment));
+    if (!is_word(name))
+      return Error::usage(fmt::format("line {} is not a test name: {}", number, clean_text(line)));
+    if (group.empty()) {
+      return Error::usage(
+          fmt::format("line {} is a test without a test suite: {}", number, clean_text(line)));
+    }
+    names.push_back({group, std::string(name), is_disabled(group) || is_disabled(name)});
+  }
+  return names;
+}
+
+Result<std::string> gtest_filter_for(const std::string& name, const std::vector<std::string>& all) {
+  const std::string filter = filter_of(name);
+  if (filter.find('?') == std::string::npos) return filter;
+  for (const std::string& other : all) {
+    if (other.size() == filter.size() && other != name && glob_match(filter, other)) {
+      return Error::usage(
+          fmt::format("GoogleTest cannot distinguish `{}` from `{}` in a filter", name, other),
+          "Rename one of them, or run the suite with process = \"suite\".");
+    }
+  }
+  return filter;
+}
+
+bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
+  return std::any_of(event_lines.begin(), event_lines.end(), [](const std::string& line) {
+    const json event = parse_json(line);
+    return event.is_object() && text_at(event, "event") == "listener" && text_at(event, "name") == "gtest";
+  });
+}
+
+namespace {
+
+// The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
+// none, and then its words on stdout are the list.
+std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
+  const json list = parse_gtest_json(text);
+  if (!list.is_object() || !list.contains("testsuites")) return {};
+  std::vector<GtestName> names;
+  for (const auto& group : array_of(list, "testsuites")) {
+    for (const auto& test : array_of(group, "testsuite")) {
+      const std::string in = text_at(group, "name");
+      const std::string name = text_at(test, "name");
+      if (in.empty() || name.empty()) return {};
+      names.push_back({in, name, is_disabled(in) || is_disabled(name)});
+    }
+  }
+  return names;
+}
+
+// ---- the kind ----
+
+constexpr std::string_view kFilterOption = "--gtest_filter=";
+constexpr std::string_view kFailFastOption = "--gtest_fail_fast";
+constexpr int kTestsFailed = 1;  // its main: `return RUN_ALL_TESTS()`
+
+// `--gtest_also_run_disabled_tests` in the command means that they are to be run.
+bool runs_disabled(const Suite& suite) {
+  return std::any_of(suite.command.begin(), suite.command.end(), [](const std::string& word) {
+    return word == "--gtest_also_run_disabled_tests" || word == "--gtest_also_run_disabled_tests=1" ||
+           word == "--gtest_also_run_disabled_tests=true";
+  });
+}
+
+std::string option_for_listener(const Suite& suite) {
+  return fmt::format("target_link_libraries({} PRIVATE Proctor::gtest_listener)",
+                     std::filesystem::path(suite.command.front()).filename().string());
+}
+
+constexpr std::string_view kStreamOption = "--gtest_stream_result_to";
+constexpr const char* kStreamVariable = "GTEST_STREAM_RESULT_TO";
+
+// Who else gets what the program streams: "--gtest_stream_result_to of its command"; "" = nobody.
+std::string other_use_of_stream(const Suite& suite) {
+  const bool in_command = std::ranges::any_of(suite.command, [](const std::string& word) {
+    return word == kStreamOption || word.starts_with(std::string(kStreamOption) + "=");
+  });
+  if (in_command) return fmt::format("{} in its command", kStreamOption);
+  const auto variable = suite.env.find(kStreamVariable);
+  if (variable == suite.env.end() || variable->second.empty()) return {};
+  return fmt::format("{} in its environment", kStreamVariable);
+}
+
+Warning streams_elsewhere(const Suite& suite, const std::string& use) {
+  return {WarningCode::kGtestListener,
+          fmt::format("suite `{}` ({}) has a process for each case, because {} sends results elsewhere; this "
+                      "line of CMake lets its cases share one: {}",
+                      suite.name, suite.origin, use, option_for_listener(suite))};
+}
+
+// What in an environment says which tests run, and how. Source: googletest, src/gtest.cc, the flags and what stands in
+// for them under Bazel.
+struct Variable {
+  std::string_view name;
+  std::string_view harmless;  // the value by which all tests run, as without it
+  std::string_view instead;
+};
+constexpr Variable kVariables[] = {
+    {"GTEST_FILTER", "*", "--filter, or --gtest_filter in its command"},
+    {"TESTBRIDGE_TEST_ONLY", "*", "--filter, or --gtest_filter in its command"},
+    {"GTEST_TOTAL_SHARDS", "1", "--shard"},
+    {"GTEST_SHARD_INDEX", "0", "--shard"},
+    {"GTEST_SHARD_STATUS_FILE", "", "--shard"},
+    {"GTEST_REPEAT", "1", "--repeat"},
+    {"GTEST_FAIL_FAST", "0", "--fail-fast"},
+    {"TESTBRIDGE_TEST_RUNNER_FAIL_FAST", "0", "--fail-fast"},
+    {"GTEST_ALSO_RUN_DISABLED_TESTS", "0", "--gtest_also_run_disabled_tests in its command"},
+    {"GTEST_LIST_TESTS", "0", "`proctor list`"},
+    {"GTEST_FLAGFILE", "", "the options in its command"},
+};
+
+std::vector<std::string_view> names_of_variables() {
+  std::vector<std::string_view> names;
+  for (const Variable& variable : kVariables) names.push_back(variable.name);
+  return names;
+}
+
+class GtestKind final : public Kind {
+ public:
+  GtestKind()
+      : Kind({.name = "gtest",
+              .framework = "GoogleTest tests",
+              .markers = {"gtest_list_tests", "libgtest.so"},
+              .classnames = true,
+              // Its main() may ask the driver before it looks at its flags.
+              .lists_with_devices = true,
+              .list_file = "--gtest_output=json:",
+              .voice = Voice::kFile,
+              .voice_of_several = Voice::kConnection,
+              .output = {"--gtest_output=json:{}"},
+              .connection = {"--gtest_stream_result_to={}"},
+              .caller_filters = names_of_variables()}) {}
+
+  // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
+  // for one test run none, and call that a success; whether others run after a failure, we decide.
+  Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
+    if (const auto theirs = paths.caller.find(kStreamVariable); theirs != paths.caller.end())
+      suite.env.emplace(kStreamVariable, theirs->second);
+    suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
+    suite.env.emplace("GTEST_SHARD_INDEX", "0");
+    suite.env.emplace("GTEST_FAIL_FAST", "0");
+    return {};
+  }
+
+  std::string instead_of(std::string_view name, const std::string& value) const override {
+    const auto variable = std::ranges::find(kVariables, name, &Variable::name);
+    if (variable == std::end(kVariables) || value == variable->harmless) return {};
+    return std::string(variable->instead);
+  }
+
+  std::vector<std::string> list_command(const Suite& suite) const override {
+    return with(suite.command, {"--gtest_list_tests"});
+  }
+
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
+                                      std::vector<Warning>& warnings) const override {
+    std::optional<std::vector<GtestName>> in_file = names_in_file(out.file_text);
+    const bool has_file = in_file.has_value();
+    const Result<std::vector<GtestName>> names =
+        has_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
+    if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
+    // A main() may have ended before it came to its tests.
+    if (!has_file && names->empty()) return Error::usage("did not print a GoogleTest test list");
+    suite.listener = suite.process == "suite" && announces_gtest_listener(out.event_lines);
+    const std::string use = suite.process == "suite" && !suite.listener ? other_use_of_stream(suite) : "";
+    if (!use.empty()) warnings.push_back(streams_elsewhere(suite, use));
+    return cases_of(suite, *names, use.empty() ? group_of(suite) : "");
+  }
+
+  Result<void> check_alone(const std::vector<Case>& cases) const override {
+    std::vector<std::string> all;
+    for (const Case& test : cases) all.push_back(test.id);
+    for (const std::string& name : all) {
+      if (const auto filter = gtest_filter_for(name, all); !filter)
+        return Error::usage("listed a test that cannot be run alone: " + filter.error().what);
+    }
+    return {};
+  }
+
+  std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
+    return gtest_result_file();
+  }
+  std::unique_ptr<Testimony> testimony() const override { return gtest_stream(); }
+  std::string way_of_telling(const Suite& suite) const override {
+    if (suite.process != "suite") return {};
+    if (suite.listener) return "by Proctor's listener";
+    return other_use_of_stream(suite).empty() ? fmt::format("over {}", kStreamOption) : "one by one";
+  }
+  std::string how_to_share(const Suite& suite) const override {
+    return "this line of CMake lets them share one: " + option_for_listener(suite);
+  }
+
+  // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result
+  // file that each process would write over the others'.
+  std::string batch_file(const std::vector<const Case*>& cases) const override {
+    std::string text(kFilterOption);
+    for (const Case* test : cases) {
+      if (!text.ends_with('=')) text += ':';
+      text += std::string_view(test->argv.back()).substr(kFilterOption.size());
+    }
+    return text + "\n--gtest_repeat=1\n--gtest_output=\n";
+  }
+  std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
+                                         const std::string& file) const override {
+    std::vector<std::string> command = cases.front()->argv;
+    command.back() = "--gtest_flagfile=" + file;
+    // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
+    // refuse it.
+    std::erase_if(command, [](const std::string& word) { return word.starts_with(kFailFastOption); });
+    return command;
+  }
+
+  Verdict judge(const CaseEnd& end) const override {
+    const auto result = end.child.result();  // it has no tests that are expected to fail
+    if (result == ChildResult::kXfail || result == ChildResult::kXpass)
+      return {Outcome::kError, Reason::kProtocol};
+    Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);
+    if (verdict.outcome == Outcome::kSkip)
+      verdict.reason = reason_in_words(gtest_skip_reason(verdict.reason.text()));
+    return verdict;
+  }
+
+ private:
+  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names,
+                                    const std::string& group) {
+    std::vector<Case> cases;
+    for (const GtestName& name : names) {
+      Case test;
+      test.id = name.group + "." + name.name;
+      test.name = name.name;
+      test.classname = name.group;
+      test.devices = suite.devices;
+      test.disabled = name.disabled && !runs_disabled(suite);
+      test.group = group;
+      test.argv = with(suite.command, {std::string(kFilterOption) + filter_of(test.id)});
+      cases.push_back(std::move(test));
+    }
+    return cases;
+  }
+};
+
+}  // namespace
+
+const Kind& gtest_kind() {
+  static const GtestKind kKind;
+  return kKind;
+}
+
+}  // namespace proctor

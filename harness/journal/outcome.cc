@@ -1,0 +1,111 @@
+#include "harness/journal/outcome.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace proctor {
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kError:
+      return "error";
+    case Outcome::kTimeout:
+      return "timeout";
+    case Outcome::kStall:
+      return "stall";
+    case Outcome::kCrash:
+      return "crash";
+    case Outcome::kDeviceLost:
+      return "device_lost";
+    case Outcome::kSkip:
+      return "skip";
+    case Outcome::kXfail:
+      return "xfail";
+    case Outcome::kXpass:
+      return "xpass";
+    case Outcome::kNotrun:
+      return "notrun";
+  }
+  return "?";
+}
+
+std::optional<Outcome> parse_outcome(std::string_view text) {
+  for (Outcome outcome : kAllOutcomes) {
+    if (to_string(outcome) == text) return outcome;
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const Verdict& verdict) {
+  std::string text(to_string(verdict.outcome));
+  if (!verdict.reason.empty()) text += "(" + verdict.reason.text() + ")";
+  return text;
+}
+
+Blame blame_of(const Verdict& verdict) {
+  if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->problem;
+  switch (verdict.outcome) {
+    case Outcome::kPass:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+      return Blame::kNobody;
+    case Outcome::kFail:
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+    case Outcome::kXpass:
+    case Outcome::kCrash:
+      return Blame::kCode;
+    case Outcome::kError:
+    case Outcome::kDeviceLost:
+      return Blame::kMachine;
+    case Outcome::kNotrun:
+      return Blame::kSetup;
+  }
+  return Blame::kMachine;
+}
+
+std::string_view to_string(Blame blame) {
+  switch (blame) {
+    case Blame::kNobody:
+      return "nobody";
+    case Blame::kCode:
+      return "code";
+    case Blame::kMachine:
+      return "machine";
+    case Blame::kSetup:
+      return "set-up";
+  }
+  return "?";
+}
+
+bool is_device_gone(const Verdict& verdict) {
+  return verdict.outcome == Outcome::kNotrun &&
+         (verdict.reason == Reason::kDeviceUnhealthy || verdict.reason == Reason::kDeviceLost);
+}
+
+bool is_machine_outcome(const Verdict& verdict) {
+  if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->machine;
+  return verdict.outcome == Outcome::kError || verdict.outcome == Outcome::kDeviceLost;
+}
+
+std::optional<Blame> parse_blame(std::string_view text) {
+  for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup}) {
+    if (to_string(blame) == text) return blame;
+  }
+  return std::nullopt;
+}
+
+bool is_bad(Outcome outcome) {
+  return outcome != Outcome::kPass && outcome != Outcome::kSkip && outcome != Outcome::kXfail &&
+         outcome != Outcome::kXpass;
+}
+
+bool is_bad(Outcome outcome, std::string_view kind) {
+  return is_bad(outcome) || (outcome == Outcome::kXpass && kind == "proctor");
+}
+
+}  // namespace proctor

@@ -1,0 +1,94 @@
+// What an outcome means: one table, which the exit codes, the console, the history and the care of devices read in place
+// of a `switch` of their own. The table of the report formats is reports/formats/outcome_formats.h. A new outcome is a
+// new row in both; docs/reference/outcomes.md shows them, and a test compares it with them.
+//
+// No column shows `notrun` or `xpass` as good.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "harness/journal/outcome.h"
+
+namespace proctor {
+
+// Which verdicts of its outcome a row is for.
+enum class MeaningOf {
+  kAll,
+  kMachine,    // is_machine_outcome()
+  kElsewhere,  // not so: another machine would say the same
+  kOurs,       // of a case of our own suites
+  kForeign,    // of a case of other suites
+};
+
+// As which of these a comparison of two runs takes it; its classes are pairs of them (regression: passing, failing).
+enum class Standing { kPassing, kFailing, kExpected, kUnrun };
+// Whose exit code it is. Nobody's: the run stays green.
+enum class RunCode { kGreen, kRed, kMachine, kIncomplete };
+// Whose code `exec` ends with: its command's own, that of a limit, the machine's, or that of a failure of ours.
+enum class ExecCode { kCommand, kLimit, kMachine, kHarness };
+enum class Shade { kGreen, kDim, kYellow, kRed };
+// Whether the devices of the case are looked at before others get them.
+enum class DeviceDoubt {
+  kNone,
+  kYes,
+  kUnlessExpected,    // not where a list expects it
+  kUnlessNotStarted,  // not where nothing was started
+};
+
+struct OutcomeMeaning {
+  Outcome outcome;
+  MeaningOf of;
+  Standing standing;
+  RunCode run;
+  ExecCode exec;
+  Shade shade;
+  DeviceDoubt doubt;
+  bool midway;             // it ended in the middle of something: its last step is worth a word
+  std::string_view words;  // what happened, for people, where nothing more is known
+};
+
+// Whether a row of that kind is for the verdict. `kind`: of the suite of the case, as in the configuration. Only an
+// unexpected pass depends on it.
+bool is_row_for(MeaningOf of, const Verdict& verdict, std::string_view kind);
+
+// Whether the rows are for every verdict: of each outcome one row for all, or two that together are for all.
+template <typename Rows>
+constexpr bool cover_every_verdict(const Rows& rows) {
+  return std::ranges::all_of(kAllOutcomes, [&](Outcome outcome) {
+    const auto has = [&](MeaningOf of) {
+      return std::ranges::any_of(rows,
+                                 [=](const auto& row) { return row.outcome == outcome && row.of == of; });
+    };
+    return has(MeaningOf::kAll) || (has(MeaningOf::kMachine) && has(MeaningOf::kElsewhere)) ||
+           (has(MeaningOf::kOurs) && has(MeaningOf::kForeign));
+  });
+}
+
+template <typename Rows>
+const auto& row_for(const Rows& rows, const Verdict& verdict, std::string_view kind) {
+  return *std::ranges::find_if(rows, [&](const auto& row) {
+    return row.outcome == verdict.outcome && is_row_for(row.of, verdict, kind);
+  });
+}
+
+// Returns the name of a value of an enumeration that begins with 0.
+template <std::size_t N, typename Enum>
+std::string_view name_in(const std::string_view (&names)[N], Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+// In the order of the outcomes.
+std::span<const OutcomeMeaning> outcome_meanings();
+
+const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind = {});
+
+std::string_view to_string(Standing standing);
+std::string_view to_string(MeaningOf of);  // "the machine's"; "" for all
+
+// The code of `proctor run` (harness/journal/exit_code.h).
+int exit_code_of(RunCode code);
+
+}  // namespace proctor

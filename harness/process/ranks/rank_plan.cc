@@ -1,0 +1,102 @@
+#include "harness/process/ranks/rank_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/environment_list.h"
+#include "harness/base/json.h"
+#include "harness/base/regular_file.h"
+#include "harness/journal/child_protocol.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+// Bytes of any kind are in an environment, and JSON has text: each byte stands there as the character of its number.
+std::string text_of(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) text += c;
+    if (byte >= 0x80) text += {static_cast<char>(0xC0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3F))};
+  }
+  return text;
+}
+
+std::string bytes_of(const json& value) {
+  const std::string text = value;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool one = byte < 0x80 || i + 1 == text.size();
+    bytes += one ? text[i] : static_cast<char>(byte << 6 | (text[++i] & 0x3F));
+  }
+  return bytes;
+}
+
+json texts_of(const std::vector<std::string>& list) {
+  json texts = json::array();
+  for (const std::string& bytes : list) texts.push_back(text_of(bytes));
+  return texts;
+}
+
+std::vector<std::string> list_of(const json& texts) {
+  std::vector<std::string> list;
+  for (const json& text : texts) list.push_back(bytes_of(text));
+  return list;
+}
+
+}  // namespace
+
+std::string to_text(const RankPlan& plan) {
+  json document = {{"argv", texts_of(plan.argv)},    {"rendezvous", text_of(plan.rendezvous)},
+                   {"events", plan.events},          {"skip_code", plan.skip_code},
+                   {"grace_ms", plan.grace.count()}, {"ranks", json::array()}};
+  for (const RankSpec& rank : plan.ranks)
+    document["ranks"].push_back({{"env", texts_of(rank.env)}, {"log", text_of(rank.log)}});
+  return document.dump();
+}
+
+Result<void> write_rank_plan(const RankPlan& plan, const std::string& path) {
+  return write_new_file(path, to_text(plan));
+}
+
+std::vector<std::string> supervisor_command(const std::string& program, const std::string& path) {
+  return {program, "launch-ranks", path};
+}
+
+Result<RankPlan> parse_rank_plan(std::string_view text) {
+  const json document = parse_json(text);
+  try {
+    RankPlan plan;
+    plan.argv = list_of(document.at("argv"));
+    plan.rendezvous = bytes_of(document.at("rendezvous"));
+    plan.events = document.at("events");
+    plan.skip_code = document.at("skip_code");
+    plan.grace = Milliseconds(document.at("grace_ms").get<std::int64_t>());
+    for (const json& rank : document.at("ranks"))
+      plan.ranks.push_back({.env = list_of(rank.at("env")), .log = bytes_of(rank.at("log"))});
+    if (!plan.argv.empty() && !plan.ranks.empty()) return plan;
+  } catch (const json::exception&) {
+    // Said below.
+  }
+  return Error::usage("read the plan of the ranks: it is not valid");
+}
+
+std::vector<std::string> rank_environment(std::vector<std::string> env, int rank, int world, int port,
+                                          const std::string& rendezvous) {
+  const std::pair<const char*, std::string> variables[] = {
+      {child::kRankVariable, std::to_string(rank)},
+      {child::kWorldSizeVariable, std::to_string(world)},
+      {child::kLocalRankVariable, std::to_string(rank)},
+      {child::kLocalWorldSizeVariable, std::to_string(world)},
+      {child::kMasterAddressVariable, "127.0.0.1"},
+      {child::kMasterPortVariable, std::to_string(port)},
+      {child::kRendezvousVariable, rendezvous},
+  };
+  for (const auto& [name, value] : variables) set_variable(env, name, value);
+  return env;
+}
+
+}  // namespace proctor

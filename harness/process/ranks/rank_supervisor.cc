@@ -1,0 +1,240 @@
+#include "harness/process/ranks/rank_supervisor.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+
+#include "harness/base/environment_list.h"
+#include "harness/base/json.h"
+#include "harness/base/text.h"
+#include "harness/journal/child_protocol.h"
+#include "harness/process/ranks/free_port.h"
+#include "harness/process/ranks/rank_process.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kEndedByRunner = "ended";  // of `leave`
+
+// Whether a status of waitpid is what `leaves` announced.
+bool is_as_announced(int status, const std::string& leaves) {
+  if (WIFSIGNALED(status)) return leaves == "signal:" + std::to_string(WTERMSIG(status));
+  return leaves == "exit:" + std::to_string(WEXITSTATUS(status));
+}
+
+bool ended_well(int status, const std::string& leaves, int skip_code) {
+  if (!leaves.empty()) return is_as_announced(status, leaves);
+  return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == skip_code);
+}
+
+// So much that both streams fit into one event, however each byte is written there.
+std::string end_of(const std::string& tail) {
+  constexpr std::size_t kMost = 6'000;
+  return clean_text(tail.size() > kMost ? tail.substr(tail.size() - kMost) : tail);
+}
+
+// The plan was made before this case got its mark (process/recipe.h), by which whoever leaves a rank is found.
+std::vector<std::string> marked_as_we_are(std::vector<std::string> env) {
+  unset_variable(env, child::kContainmentVariable);
+  if (const char* mark = ::getenv(child::kContainmentVariable))
+    set_variable(env, child::kContainmentVariable, mark);
+  return env;
+}
+
+class RankSupervisor {
+ public:
+  RankSupervisor(const RankPlan& plan, int events_fd) : plan_(plan), events_fd_(events_fd) {}
+  ~RankSupervisor() { pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+  RankSupervisor(const RankSupervisor&) = delete;
+  RankSupervisor& operator=(const RankSupervisor&) = delete;
+
+  Result<void> run() {
+    if (::mkdir(plan_.rendezvous.c_str(), 0700) != 0 && errno != EEXIST)
+      return Error::system("make " + plan_.rendezvous, errno);
+    const auto port = reserve_port();
+    if (!port) return port.error();
+    if (!hold_signals()) return Error::system("watch the ranks", errno);
+    start(*port);
+    while (!all_ended()) {
+      wait();
+      reap();
+      end_what_is_left();
+    }
+    return {};
+  }
+
+ private:
+  // Also those that end a case: the guard sends them to the ranks as well.
+  bool hold_signals() {
+    sigset_t held;
+    sigfillset(&held);
+    if (pthread_sigmask(SIG_BLOCK, &held, &mask_before_) != 0) return false;
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    child_ended_ = UniqueFd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    return static_cast<bool>(child_ended_);
+  }
+
+  void start(int port) {
+    const int world = static_cast<int>(plan_.ranks.size());
+    for (int rank = 0; rank < world; ++rank) {
+      const RankSpec& spec = plan_.ranks[static_cast<std::size_t>(rank)];
+      RankProcess& process = ranks_.emplace_back(
+          spec.log,
+          [this, rank](RankProcess::Source source, std::string_view line) { pass_on(rank, source, line); });
+      auto env = rank_environment(marked_as_we_are(spec.env), rank, world, port, plan_.rendezvous);
+      const int error = process.start(plan_, env);
+      if (error != 0) tell_refused(rank, error);
+    }
+  }
+
+  bool all_ended() const {
+    return std::all_of(ranks_.begin(), ranks_.end(),
+                       [](const auto& rank) { return rank.status.has_value(); });
+  }
+
+  // ---- what they say ----
+
+  void write_line(int fd, const std::string& line) {
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const ssize_t put = ::write(fd, rest.data(), rest.size());
+      if (put < 0 && errno != EINTR) return;  // nobody reads any more: the log has it
+      if (put > 0) rest.remove_prefix(static_cast<std::size_t>(put));
+    }
+  }
+
+  void pass_on(int rank, RankProcess::Source source, std::string_view line) {
+    if (source != RankProcess::kEvents) {
+      const int fd = source == RankProcess::kOut ? STDOUT_FILENO : STDERR_FILENO;
+      return write_line(fd, fmt::format("[{}] {}\n", rank, line));
+    }
+    note_leave(rank, line);
+    write_line(events_fd_,
+               fmt::format("{} {}\n", rank, line));  // whatever it is: what a rank says cannot be ours
+  }
+
+  void note_leave(int rank, std::string_view line) {
+    if (line.find("\"leave\"") == line.npos) return;
+    const json event = parse_json(line);
+    if (!event.is_object() || event.value("event", json()) != "leave") return;
+    const json how = event.value("how", json());
+    if (how.is_string()) ranks_[static_cast<std::size_t>(rank)].leaves = how.get<std::string>();
+  }
+
+  void tell(int rank, json fields) {
+    fields["v"] = child::kProtocolVersion;
+    fields["event"] = "rank_end";
+    fields["rank"] = rank;
+    write_line(events_fd_, fields.dump() + "\n");
+  }
+
+  void tell_refused(int rank, int error) {
+    ranks_[static_cast<std::size_t>(rank)].status = 0;
+    limit_the_rest();
+    tell(rank, {{"step", "exec"}, {"errno", error}});
+  }
+
+  // ---- how they end ----
+
+  void wait() {
+    std::vector<pollfd> fds = {{child_ended_.get(), POLLIN, 0}};
+    std::vector<std::pair<RankProcess*, RankProcess::Source>> sources = {{nullptr, RankProcess::kOut}};
+    for (RankProcess& rank : ranks_) {
+      for (const auto source : {RankProcess::kOut, RankProcess::kErr, RankProcess::kEvents}) {
+        if (!rank.pipes()[source]) continue;
+        fds.push_back({rank.pipes()[source].get(), POLLIN, 0});
+        sources.emplace_back(&rank, source);
+      }
+    }
+    if (poll(fds.data(), fds.size(), poll_timeout()) < 0) return;
+    signalfd_siginfo info;
+    while (::read(child_ended_.get(), &info, sizeof(info)) > 0) {
+    }
+    for (std::size_t i = 1; i < fds.size(); ++i) {
+      if (fds[i].revents != 0) sources[i].first->read(sources[i].second);
+    }
+  }
+
+  // Milliseconds until somebody's time is over, -1: nobody's.
+  int poll_timeout() const {
+    if (!others_until_) return -1;
+    const auto left = std::chrono::ceil<Milliseconds>(*others_until_ - Clock::now());
+    return static_cast<int>(std::clamp<Milliseconds::rep>(left.count(), 0, 60'000));
+  }
+
+  void reap() {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      RankProcess& rank = ranks_[i];
+      int status = 0;
+      if (rank.status || waitpid(rank.pid(), &status, WNOHANG) != rank.pid()) continue;
+      rank.status = status;
+      rank.read_rest();
+      const bool badly = !rank.killed && !ended_well(status, rank.leaves, plan_.skip_code);
+      if (badly) limit_the_rest();
+      const OutputInfo output = rank.finish_log();
+      json fields = {{"exit", WIFEXITED(status) ? json(WEXITSTATUS(status)) : json()},
+                     {"signal", WIFSIGNALED(status) ? json(WTERMSIG(status)) : json()},
+                     {"pid", rank.pid()},
+                     {"core", WIFSIGNALED(status) && WCOREDUMP(status)},
+                     {"ended_by_runner", rank.killed},
+                     {"bytes", output.bytes},
+                     {"dropped_bytes", output.dropped_bytes}};
+      if (badly) {
+        fields["out"] = end_of(output.stdout_tail);
+        fields["err"] = end_of(output.stderr_tail);
+      }
+      tell(static_cast<int>(i), std::move(fields));
+    }
+  }
+
+  void limit_the_rest() {
+    if (!others_until_) others_until_ = Clock::now() + plan_.grace;
+  }
+
+  void end_what_is_left() {
+    const auto any = [this](const auto& holds) {
+      return std::any_of(ranks_.begin(), ranks_.end(),
+                         [&](const RankProcess& rank) { return !rank.status && holds(rank); });
+    };
+    const bool waits_for_one = any([](const RankProcess& rank) { return rank.leaves != kEndedByRunner; });
+    // Who announced another end may not have come to it yet.
+    if (waits_for_one && !any([](const RankProcess& rank) { return rank.leaves.empty(); })) limit_the_rest();
+    const bool time_is_over = others_until_ && Clock::now() >= *others_until_;
+    if (waits_for_one && !time_is_over) return;
+    others_until_.reset();
+    for (RankProcess& rank : ranks_) {
+      if (rank.status || rank.killed) continue;
+      rank.killed = true;
+      rank.kill();
+    }
+  }
+
+  const RankPlan& plan_;
+  int events_fd_;
+  sigset_t mask_before_{};  // until hold_signals(): nothing is held
+  UniqueFd child_ended_;
+  std::deque<RankProcess> ranks_;
+  std::optional<Clock::time_point> others_until_;  // the ranks that are left have to end by then
+};
+
+}  // namespace
+
+Result<void> supervise_ranks(const RankPlan& plan, int events_fd) {
+  return RankSupervisor(plan, events_fd).run();
+}
+
+}  // namespace proctor

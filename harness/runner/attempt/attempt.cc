@@ -1,0 +1,277 @@
+#include "harness/runner/attempt/attempt.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/process/containment.h"
+#include "harness/runner/attempt/attempt_spec.h"
+#include "harness/runner/attempt/ranks_of_case.h"
+#include "harness/runner/attempt/result_file.h"
+#include "harness/runner/attempt/shared_memory.h"
+#include "harness/runner/attempt/unexplained_end.h"
+
+namespace proctor {
+
+RunningAttempt::RunningAttempt(boost::asio::io_context& io, Containment& containment,
+                               const AttemptSetup& setup, RunFiles& run_files, CoreFiles& cores,
+                               CaseObserver& observer, RunEvents& events, AttemptPlan plan,
+                               AttemptListener& listener)
+    : setup_(setup),
+      run_files_(run_files),
+      observer_(observer),
+      events_(events),
+      plan_(std::move(plan)),
+      listener_(listener),
+      observed_(observer.begin_process(plan_)),
+      files_(run_files.make(plan_)),
+      cases_(plan_, has_startup_clock(setup, plan_)),
+      stop_(io),
+      look_(io, containment, setup, run_files, cores) {
+  const Kind& kind = plan_.kind();
+  const Voice voice = plan_.voice();
+  if (voice == Voice::kStream || voice == Voice::kFile)
+    by_.translator = kind.translator(*plan_.suite, *plan_.first().test);
+  if (voice == Voice::kConnection)
+    by_.told = std::make_unique<ToldCases>(
+        io, plan_,
+        ToldCases::Listener{.on_event = [this](std::string_view event) { on_event(event); },
+                            .on_doubt = [this] { stop(SIGTERM, plan_.suite->policy.grace, std::nullopt); }});
+  if (!plan_.ranks.empty())
+    by_.ranks = std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind,
+                                              plan_.ranks.size(), plan_.suite->skip_code);
+  if (!plan_.is_batch()) begin(0, Clock::now());
+  process_ =
+      ContainedProcess::start(io, containment, make_process(), alive_.guard([this](const ProcessEnd& end) {
+        look_.process_ended(end);
+        stop_.settle(end, alive_.guard([this](const ProcessEnd& settled) { on_process_end(settled); }));
+      }));
+  if (by_.told) by_.told->begin([this](std::uint64_t inode) { return process_->holds_socket(inode); });
+}
+
+RunningAttempt::~RunningAttempt() { alive_.end(); }
+
+ProcessSpec RunningAttempt::make_process() {
+  ProcessSpec spec = make_spec(setup_, plan_, files_, by_.told ? by_.told->address() : "");
+  spec.core_limit = look_.allow_core_in(files_.directory);
+  if (by_.ranks) make_rank_supervisor(setup_, plan_, run_files_, files_, spec);
+  if (spec.events) spec.on_event_line = alive_.guard([this](std::string_view line) { on_line(line); });
+  spec.on_limit = alive_.guard(
+      [this](int guard_pid, std::function<void()> then) { on_limit(guard_pid, std::move(then)); });
+  spec.on_stopped = alive_.guard([this] { listener_.on_stopped(); });
+  if (setup_.output || setup_.ready)
+    spec.on_output =
+        alive_.guard([this](Stream stream, std::string_view bytes) { on_output(stream, bytes); });
+  if (!setup_.ready) return spec;
+  // Until it is ready it has a limit of its own, and from then on the case's.
+  readiness_.emplace(*setup_.ready, Clock::now());
+  if (readiness_->timeout()) spec.limits.timeout = readiness_->timeout();
+  return spec;
+}
+
+// ---- what the process says ----
+
+void RunningAttempt::on_line(std::string_view line) {
+  if (by_.ranks) return by_.ranks->add_line(line);
+  if (!by_.translator) return on_event(line);
+  for (const auto& event : by_.translator->translate(fmt::format("{}\n", line))) on_event(event);
+}
+
+void RunningAttempt::on_event(std::string_view line) {
+  if (const auto which = cases_.begun_by(line)) {
+    if (cases_.is_ending()) return;  // a limit or a stop: whoever had begun answers for it
+    const ProcessLimits limits = limits_of(setup_, cases_.of(*which).test->policy);
+    if (cases_.open()) conclude(nullptr);
+    if (!cases_.may_begin()) return stop(SIGTERM, limits.grace, std::nullopt);
+    cases_.listen_to(*which);
+    begin(*which, Clock::now());
+    process_->restart_clock(limits);
+  }
+  const Case& test = *cases_.blamed().test;
+  switch (cases_.add_line(line, Clock::now())) {
+    case CaseTracker::Heard::kNothing:
+      return;
+    case CaseTracker::Heard::kStarted:
+      return process_->restart_clock(limits_of(setup_, test.policy));
+    case CaseTracker::Heard::kReported:
+      if (plan_.is_batch() || test.policy.shutdown)
+        process_->restart_clock(limits_after_end(setup_, plan_, test));
+      return;
+    case CaseTracker::Heard::kContradiction:
+      return stop(SIGTERM, plan_.suite->policy.grace, std::nullopt);
+  }
+}
+
+void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
+  if (!setup_.ready) return setup_.output->on_output(cases_.blamed().test->id, stream, bytes);
+  if (!readiness_ || cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
+  process_->restart_clock(limits_of(setup_, plan_.first().test->policy));
+  const auto told = readiness_->tell(plan_.devices);
+  if (!told) events_.on(Warning{WarningCode::kReadyFile, "failed to " + told.error().what});
+}
+
+// Nothing in its result file is a result; what is in it goes with the verdict. Returns why it was not read, or "".
+std::string RunningAttempt::read_result(const ProcessEnd& end) {
+  const ResultText result = read_result_file(files_.result_file);
+  if (result.text.empty()) return result.refused;
+  by_.translator->hear(end.output.stdout_tail);
+  for (const auto& event : by_.translator->translate(result.text)) on_event(event);
+  return result.refused;
+}
+
+// ---- its cases ----
+
+void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
+  cases_.begin(observer_.begin_case(observed_, plan_, which, now, cases_.none_began()));
+  const AttemptCase& entry = cases_.of(which);
+  report(entry, AttemptStarted{.case_id = entry.test->id,
+                               .attempt = entry.attempt,
+                               .repeat = entry.repeat,
+                               .at_ms = events_.ms_at(now),
+                               .devices = plan_.devices,
+                               .log = files_.log,
+                               .environment = by_.ranks ? std::vector<EnvironmentVariable>{}
+                                                        : plan_.environment.visibility,
+                               .shared = plan_.is_batch()});
+}
+
+void RunningAttempt::conclude(const ProcessEnd* end) {
+  if (by_.ranks) cases_.replace_child(by_.ranks->merged());
+  const std::string refused = end && by_.translator && !files_.result_file.empty() ? read_result(*end) : "";
+  AttemptEnded event = describe_case(end, refused);
+  const CaseTracker::Open open = *cases_.open();
+  observer_.diagnose(observed_, plan_, open, end, event);
+  event.telemetry = observer_.take_telemetry(plan_, open, event.case_id, end);
+  for (const auto& text : cases_.child().warnings())
+    report(cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
+  if (cases_.is_unproven() || (by_.told && by_.told->is_unproven(open.which)))
+    add_mark(event.marks, Mark::kUnproven);
+  cases_.close(event.verdict.outcome);
+  if (end == nullptr && by_.told && by_.told->keeps(open.which, event)) return;
+  tell_end(open.which, event, end == nullptr);
+}
+
+void RunningAttempt::tell_end(std::size_t which, const AttemptEnded& event, bool went_on) {
+  look_.keep(event.case_id, event.evidence);
+  report(cases_.of(which), event);
+  listener_.on_case_ended(which, event, went_on);
+}
+
+AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, const std::string& result_refused) const {
+  return describe({.run_files = run_files_,
+                   .plan = plan_,
+                   .files = files_,
+                   .cases = cases_,
+                   .ranks = by_.ranks.get(),
+                   .readiness = readiness_ ? &*readiness_ : nullptr,
+                   .evidence = look_.found(),
+                   .stop = stop_,
+                   .result_refused = result_refused,
+                   .end = end,
+                   .at_ms = events_.ms_now()});
+}
+
+void RunningAttempt::report(const AttemptCase& entry, const Event& event) {
+  if (!entry.silent) events_.on(event);
+}
+
+// ---- what is looked at between a limit and its first signal ----
+
+void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
+  cases_.process_is_ending();
+  if (by_.ranks) by_.ranks->interrupt();
+  if (setup_.own_program.empty()) return then();
+  const Clock::time_point began = Clock::now();
+  const auto& open = cases_.open();
+  const KernelEvidence kernel = observer_.kernel_evidence(observed_, open);
+  GatherRequest request;
+  request.guard = guard_pid;
+  request.devices = observer_.devices_and_load(plan_, open);
+  request.kernel_lines = kernel.lines;
+  request.kernel_gap = kernel.gap;
+  look_.at_limit(cases_.blamed(), began, std::move(request),
+                 alive_.guard([this, then = std::move(then)](const std::string& problem) {
+                   tell_evidence(problem);
+                   then();
+                 }));
+}
+
+void RunningAttempt::tell_evidence(const std::string& problem) {
+  if (problem.empty() || stop_.reason()) return;  // who stopped it knows why
+  events_.on(Warning{WarningCode::kEvidence, "the evidence of " + cases_.blamed().test->id + " " + problem});
+}
+
+// ---- the end ----
+
+void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
+  stop_.give(signal, reason);
+  if (look_.crashed()) return look_.stop();
+  if (plan_.is_batch() && cases_.open() && cases_.open()->reported) conclude(nullptr);
+  cases_.process_is_ending();
+  if (by_.ranks) by_.ranks->interrupt();
+  process_->stop(signal, std::min(grace, plan_.first().test->policy.grace));
+}
+
+void RunningAttempt::abandon() {
+  alive_.end();
+  if (by_.told)
+    by_.told->abandon(cases_, [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
+  if (!cases_.open()) return;
+  ProcessEnd end;
+  end.cause = EndCause::kStopped;
+  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
+  end.started = cases_.open()->started;
+  end.leader_ended = end.ended = Clock::now();
+  if (by_.ranks) cases_.replace_child(by_.ranks->merged());
+  AttemptEnded event = describe_case(&end);
+  event.telemetry = observer_.take_telemetry(plan_, *cases_.open(), event.case_id, &end);
+  report(cases_.blamed(), event);
+}
+
+void RunningAttempt::on_process_end(const ProcessEnd& end) {
+  if (by_.told) by_.told->process_ended(end, cases_, files_.result_file);
+  const auto crash = crash_of(setup_, end, by_.ranks.get());
+  if (!crash) return finish(end);
+  look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,
+                    alive_.guard([this, end](const std::string& problem) {
+                      tell_evidence(problem);
+                      finish(end);
+                    }));
+}
+
+void RunningAttempt::settle_told(const ProcessEnd& end) {
+  by_.told->settle(end, cases_,
+                   [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
+  if (const ChildReport* child = by_.told->last_case(cases_)) cases_.replace_child(*child);
+  for (const Warning& warning : by_.told->warnings()) events_.on(warning);
+}
+
+void RunningAttempt::finish(const ProcessEnd& end) {
+  for (const auto& warning : warnings_of(end, cases_, observer_.take_frozen())) events_.on(warning);
+  if (const auto left = shared_memory_left(end, cases_.blamed().test->id)) events_.on(*left);
+  if (readiness_ && !cases_.is_ending()) readiness_->streams_ended(Clock::now());
+  const auto& open = cases_.open();
+  auto fate = ProcessFate::kEnded;
+  if (cases_.none_began() && end.cause != EndCause::kStopped) {
+    fate = ProcessFate::kNeverBegan;
+    begin(0, end.started);
+  } else if (open && !(end.cause == EndCause::kExited && end.exit_code && open->reported)) {
+    fate = ProcessFate::kDiedInCase;
+  }
+  if (by_.told) settle_told(end);
+  if (!by_.told && fate != ProcessFate::kNeverBegan)
+    cases_.mark_unreliable(unexplained_end(end, plan_, cases_));
+  if (!cases_.why_unreliable().empty()) events_.on(unreliable_process(plan_, cases_));
+  if (is_unreliable()) fate = ProcessFate::kDiedInCase;
+  if (const auto last = open) {
+    conclude(&end);
+    observer_.count_start(plan_, *last, cases_.child(), end);
+  }
+  run_files_.remove(plan_, files_, end.termination.unreapable);
+  readiness_.reset();
+  listener_.on_process_ended(fate);  // may destroy this
+}
+
+}  // namespace proctor

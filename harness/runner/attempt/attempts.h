@@ -1,0 +1,58 @@
+// The attempts of a run: starts each, and owns what outlives it: the files that it leaves, and what was observed of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "harness/plan/plan.h"
+#include "harness/runner/attempt/attempt.h"
+#include "harness/runner/attempt/attempt_files.h"
+#include "harness/runner/attempt/attempt_plan.h"
+#include "harness/runner/attempt/case_observer.h"
+#include "harness/runner/attempt/core_files.h"
+#include "harness/runner/attempt/run_events.h"
+#include "harness/runner/machine/scratch.h"
+
+namespace proctor {
+
+class Attempts {
+ public:
+  // How they are made.
+  struct Basis {
+    const AttemptSetup& setup;
+    const Plan& plan;
+    const RunPlanned& planned;  // of the same plan
+  };
+  Attempts(boost::asio::io_context& io, Containment& containment, ScratchRoot& scratch, const Basis& basis,
+           Telemetry& telemetry, RunEvents& events)
+      : io_(io),
+        containment_(containment),
+        setup_(basis.setup),
+        events_(events),
+        files_(basis.plan, basis.setup, scratch, events),
+        observer_(containment, basis.planned, telemetry, events) {}
+
+  // `listener` must outlive the attempt.
+  std::unique_ptr<RunningAttempt> start(AttemptPlan plan, AttemptListener& listener) {
+    return std::make_unique<RunningAttempt>(io_, containment_, setup_, files_, cores_, observer_, events_,
+                                            std::move(plan), listener);
+  }
+
+  CaseObserver& observer() { return observer_; }
+  // After the last attempt: removes cores that no report names, and proposes what would make the run shorter.
+  void end() {
+    cores_.remove_others();
+    for (const auto& warning : observer_.proposals(Milliseconds(events_.ms_now()))) events_.on(warning);
+  }
+
+ private:
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  const AttemptSetup& setup_;
+  RunEvents& events_;
+  RunFiles files_;
+  CoreFiles cores_;
+  CaseObserver observer_;
+};
+
+}  // namespace proctor

@@ -1,0 +1,72 @@
+// CaseObserver measures what the cases of a run do not report: it has the kernel log of their time, the load of their
+// devices, and the costs of their processes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/devices/care/telemetry.h"
+#include "harness/journal/child_report.h"
+#include "harness/journal/events.h"
+#include "harness/process/containment.h"
+#include "harness/process/process_spec.h"
+#include "harness/runner/attempt/attempt_plan.h"
+#include "harness/runner/attempt/case_tracker.h"
+#include "harness/runner/attempt/diagnose.h"
+#include "harness/runner/attempt/start_costs.h"
+
+namespace proctor {
+
+class CaseObserver {
+ public:
+  CaseObserver(Containment& containment, const RunPlanned& planned, Telemetry& telemetry, EventSink& sink)
+      : containment_(containment), planned_(planned), telemetry_(telemetry), sink_(sink) {}
+
+  // Calls `listener` for each error of a device in the kernel log.
+  void listen(Diagnoser::OnDeviceError listener) { diagnoser_.listen(std::move(listener)); }
+
+  // The process of an attempt begins, or will soon.
+  struct Process {
+    Diagnoser::Devices addresses;  // of the attempt's devices
+    KernelLog::Position began;     // where its time begins in the kernel log
+  };
+  Process begin_process(const AttemptPlan& plan);
+  // A case begins. The start of the process belongs to its first case.
+  CaseTracker::Open begin_case(const Process& process, const AttemptPlan& plan, std::size_t which,
+                               Clock::time_point now, bool is_first);
+
+  // While the case is open; none: no case is.
+  KernelEvidence kernel_evidence(const Process& process, const std::optional<CaseTracker::Open>& open);
+  // A device that is busy waits for itself, an idle one for the case.
+  std::vector<std::string> devices_and_load(const AttemptPlan& plan,
+                                            const std::optional<CaseTracker::Open>& open) const;
+
+  // Diagnoses the end of the case, and reports errors of its devices. `end`: of its process; null: that has gone on.
+  void diagnose(const Process& process, const AttemptPlan& plan, const CaseTracker::Open& open,
+                const ProcessEnd* end, AttemptEnded& event);
+  TelemetryInfo take_telemetry(const AttemptPlan& plan, const CaseTracker::Open& open,
+                               const std::string& case_id, const ProcessEnd* end);
+  // Adds the time that the process of one case took beside the case.
+  void count_start(const AttemptPlan& plan, const CaseTracker::Open& open, const ChildReport& child,
+                   const ProcessEnd& end);
+
+  // How long nothing of this process ran (FrozenTime::take_notable()).
+  Milliseconds take_frozen() { return containment_.take_frozen(); }
+
+  // After the last case.
+  std::vector<DeviceError> late_device_errors() { return diagnoser_.late_device_errors(); }
+  std::vector<Warning> proposals(Milliseconds run) const { return start_costs_.proposals(run); }
+
+ private:
+  Containment& containment_;
+  const RunPlanned& planned_;
+  Telemetry& telemetry_;
+  EventSink& sink_;
+  Diagnoser diagnoser_;
+  StartCosts start_costs_;
+};
+
+}  // namespace proctor

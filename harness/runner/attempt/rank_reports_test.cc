@@ -1,0 +1,258 @@
+#include "harness/runner/attempt/rank_reports.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "harness/frameworks/command.h"
+#include "harness/frameworks/proctor.h"
+
+namespace proctor {
+namespace {
+
+// What rank R of a case says, in short.
+class Ranks {
+ public:
+  explicit Ranks(std::size_t count, const Kind& kind = proctor_kind()) : reports(kCase, kind, count) {}
+
+  Ranks& say(int rank, const std::string& event, const std::string& fields = "") {
+    reports.add_line(fmt::format(R"({} {{"v":1,"case":"{}","event":"{}"{}}})", rank, kCase, event,
+                                 fields.empty() ? "" : "," + fields));
+    return *this;
+  }
+  Ranks& exits(int rank, int code) { return end(rank, fmt::format(R"("exit":{},"signal":null)", code)); }
+  Ranks& dies(int rank, int signal, bool by_runner = false) {
+    return end(rank, fmt::format(R"("exit":null,"signal":{},"pid":{},"core":true,"ended_by_runner":{})",
+                                 signal, 100 + rank, by_runner));
+  }
+  Ranks& passes(int rank) { return say(rank, "end", R"("result":"pass")").exits(rank, 0); }
+  Ranks& skips(int rank, const std::string& why) {
+    return say(rank, "end", fmt::format(R"("result":"skip","reason":"{}")", why)).exits(rank, 0);
+  }
+  Ranks& fails(int rank, const std::string& message) {
+    say(rank, "fail", fmt::format(R"("t_ns":{},"message":"{}")", ++now_, message));
+    return say(rank, "end", R"("result":"fail")").exits(rank, 1);
+  }
+  std::string verdict(EndCause cause = EndCause::kExited) {
+    AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = cause};
+    supervisor.exit_code = 0;
+    return to_string(reports.judge(supervisor));
+  }
+
+  RankReports reports;
+
+ private:
+  Ranks& end(int rank, const std::string& how) {
+    reports.add_line(fmt::format(R"({{"rank":{},"v":1,"event":"rank_end",{}}})", rank, how));
+    return *this;
+  }
+
+  static constexpr const char* kCase = "G.N";
+  int now_ = 0;
+};
+
+TEST(RankVerdict, EverybodyPasses) { EXPECT_EQ(Ranks(2).passes(1).passes(0).verdict(), "pass"); }
+
+TEST(RankVerdict, WhatTheyLeaveIsRedWhereThatIsForbidden) {
+  AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
+  supervisor.exit_code = 0;
+  supervisor.forbidden_leak = true;
+  EXPECT_EQ(to_string(Ranks(2).passes(1).passes(0).reports.judge(supervisor)), "fail(leaky)");
+  EXPECT_EQ(to_string(Ranks(2).passes(1).fails(0, "wrong").reports.judge(supervisor)), "fail");
+}
+
+TEST(RankVerdict, TheFirstBadEndAnswers) {
+  EXPECT_EQ(Ranks(3).passes(0).dies(2, 11).fails(1, "peer lost").verdict(), "crash(signal:11)");
+  EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
+}
+
+// kill(-1, SIGKILL), for example.
+TEST(RankVerdict, WhoKillsTheSupervisorIsTheCode) {
+  AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
+  supervisor.exit_signal = 9;
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "crash(signal:9)");
+  EXPECT_EQ(to_string(Ranks(3).passes(0).dies(1, 9).reports.judge(supervisor)), "crash(signal:9)");
+  EXPECT_EQ(to_string(Ranks(3).passes(0).fails(1, "wrong").reports.judge(supervisor)), "fail");
+  supervisor.cause = EndCause::kGuardLost;
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(guard_lost)");
+  supervisor = {.kind = &proctor_kind(), .cause = EndCause::kExited, .exit_code = 1};
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(ranks)");
+}
+
+TEST(RankVerdict, TheSkipCodeOfACommandIsThatOfItsSuite) {
+  const auto verdict = [](int skip_code) {
+    RankReports reports("c", command_kind(), 2, skip_code);
+    for (const int rank : {0, 1})
+      reports.add_line(
+          fmt::format(R"({{"rank":{},"v":1,"event":"rank_end","exit":77,"signal":null}})", rank));
+    AttemptEvidence supervisor{.kind = &command_kind(), .exit_code = 0};
+    return to_string(reports.judge(supervisor));
+  };
+  EXPECT_EQ(verdict(77), "skip(exit:77)");
+  EXPECT_EQ(verdict(0), "fail(exit:77)");
+}
+
+TEST(RankVerdict, TheProcessThatCrashedIsThatOfTheRankThatAnswers) {
+  Ranks ranks(3);
+  ranks.passes(0).dies(2, 11).dies(1, 6);
+  const auto crash = ranks.reports.crash_of_answer();
+  ASSERT_TRUE(crash);
+  EXPECT_EQ(crash->pid, 102);
+  EXPECT_EQ(crash->signal, 11);
+  EXPECT_TRUE(crash->core_dumped);
+  EXPECT_FALSE(Ranks(2).fails(0, "wrong").dies(1, 11).reports.crash_of_answer());
+  EXPECT_FALSE(Ranks(2).dies(0, 9, true).passes(1).reports.crash_of_answer()) << "the runner ended it";
+  EXPECT_FALSE(
+      Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 11).passes(1).reports.crash_of_answer());
+}
+
+TEST(RankVerdict, WhoeverTheRunnerEndedIsNotToBlame) {
+  EXPECT_EQ(Ranks(3).dies(0, 9, true).fails(1, "wrong").passes(2).verdict(), "fail");
+  EXPECT_EQ(Ranks(2).dies(0, 9, true).passes(1).verdict(), "timeout(ended_by_runner)");
+}
+
+TEST(RankVerdict, AnAnnouncedEndIsNone) {
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(), "pass");
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"ended")").dies(0, 9, true).passes(1).verdict(), "pass");
+}
+
+TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").exits(0, 0).passes(1).verdict(),
+            "fail(left:exit:0)");
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"exit:3")").dies(0, 9, true).passes(1).verdict(),
+            "fail(left:ended)");
+  EXPECT_EQ(Ranks(2).say(0, "fail").say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(),
+            "fail");
+}
+
+// A fault that rank 1 has after its first step is none of the set-up, though rank 0,
+// which fails, comes later.
+TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
+  Ranks ranks(2);
+  ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");
+  ranks.say(1, "step", R"("t_ns":20,"name":"s")").say(0, "step", R"("t_ns":40,"name":"s")");
+  ranks.say(0, "fail", R"("t_ns":50,"message":"wrong")");
+  EXPECT_EQ(ranks.reports.merged().set_up_ns(), 20);
+  EXPECT_EQ(ranks.reports.merged().first_failure_ns(), 50);
+}
+
+TEST(RankVerdict, AllSkipForOneReasonOrNobodyDoes) {
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:x").verdict(), "skip(needs:x)");
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:y").verdict(), "error(ranks_disagree)");
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").passes(1).verdict(), "error(ranks_disagree)");
+}
+
+TEST(RankVerdict, ARankThatNobodyHeardOfIsNoPass) {
+  EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(ranks)");
+  Ranks stray(1);
+  stray.passes(0).reports.add_line("noise");
+  EXPECT_EQ(stray.verdict(), "error(ranks)");
+}
+
+// What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
+TEST(RankVerdict, ARankSpeaksForItselfOnly) {
+  const std::string deep(32'000, '[');
+  for (const std::string& said :
+       {std::string("noise"), std::string(), std::string("[1]"), deep, R"({"v":1,"event":)" + deep,
+        std::string("{bad"), std::string(R"({"rank":1,"event":"rank_end","exit":3})"),
+        std::string(R"(1 {"v":1,"event":"end"})")}) {
+    Ranks ranks(2);
+    ranks.reports.add_line("0 " + said);
+    EXPECT_EQ(ranks.passes(0).passes(1).verdict(), "error(protocol)") << said.substr(0, 40);
+    EXPECT_EQ(to_string(*ranks.reports.ends()[1].verdict), "pass") << said.substr(0, 40);
+  }
+  for (const std::string& said :
+       {std::string("2 {}"), std::string("-1 {}"), std::string("0"), std::string("0x {}"), deep,
+        std::string(R"({"rank":2,"event":"rank_end"})"), "99999999999999999999 " + deep}) {
+    Ranks ranks(2);
+    ranks.passes(0).passes(1).reports.add_line(said);
+    EXPECT_EQ(ranks.verdict(), "error(ranks)") << said.substr(0, 40);
+  }
+}
+
+// A stop that comes into the grace of a limit finds ranks that the limit has interrupted, and that have ended since.
+TEST(RankVerdict, AStopAfterALimitBlamesNobody) {
+  Ranks ranks(2);
+  ranks.passes(0).reports.interrupt();
+  ranks.dies(1, 15).reports.interrupt();
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "timeout");
+  EXPECT_FALSE(ranks.reports.ends()[1].verdict);
+}
+
+TEST(RankVerdict, ARankWithoutAResultIsAnError) {
+  EXPECT_EQ(Ranks(2).passes(0).exits(1, 0).verdict(), "error(no_result)");
+}
+
+TEST(RankVerdict, WhoEndedBadlyBeforeALimitAnswersForTheCase) {
+  Ranks ranks(3);
+  ranks.passes(0).dies(2, 11).reports.interrupt();
+  ranks.dies(1, 9);
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "crash(signal:11)");
+  EXPECT_EQ(ranks.verdict(EndCause::kStall), "crash(signal:11)");
+  EXPECT_EQ(ranks.verdict(EndCause::kStopped), "notrun(interrupted)") << "a stop decides nothing";
+  EXPECT_EQ(ranks.reports.who_answers(), "rank 2: crash(signal:11)");
+  Ranks killed(2);
+  killed.passes(0).dies(1, 9, true);
+  EXPECT_EQ(killed.verdict(EndCause::kTimeout), "timeout") << "nobody was bad by itself";
+}
+
+TEST(RankVerdict, TheWordsAreThoseOfWhoAnswers) {
+  Ranks ranks(2);
+  EXPECT_FALSE(ranks.reports.words_of_answer());
+  ranks.reports.add_line(
+      R"({"rank":1,"v":1,"event":"rank_end","exit":3,"signal":null,"out":"one","err":"two"})");
+  ranks.passes(0);
+  ASSERT_TRUE(ranks.reports.words_of_answer());
+  EXPECT_EQ(ranks.reports.words_of_answer()->out, "one");
+  EXPECT_EQ(ranks.reports.words_of_answer()->err, "two");
+}
+
+TEST(RankVerdict, ALimitIsTheCases) {
+  Ranks ranks(3);
+  ranks.passes(0).say(1, "step", R"("name":"reduce")");
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "timeout");
+  EXPECT_EQ(ranks.reports.who_is_left(),
+            "had not ended: rank 1 in step \"reduce\", rank 2 before its first step");
+}
+
+TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
+  Ranks ranks(2);
+  ranks.passes(0).reports.interrupt();
+  ranks.dies(1, 15);
+  EXPECT_FALSE(ranks.reports.ends()[1].verdict);
+  EXPECT_EQ(ranks.reports.who_is_left(), "had not ended: rank 1 before its first step");
+}
+
+TEST(RankVerdict, WhoAnswersIsNamed) {
+  Ranks ranks(2);
+  ranks.say(1, "step", R"("name":"reduce")").dies(1, 11).passes(0);
+  EXPECT_EQ(ranks.reports.who_answers(), "rank 1: crash(signal:11) in step \"reduce\"");
+  EXPECT_EQ(Ranks(1).fails(0, "wrong").reports.who_answers(), "");
+}
+
+TEST(RankVerdict, ExitCodesOfCommands) {
+  EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 0).verdict(), "pass");
+  EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");
+}
+
+TEST(RankReports, TheFailuresOfAllSayWhose) {
+  Ranks ranks(3);
+  ranks.fails(2, "first").fails(1, "second").passes(0);
+  const ChildReport merged = ranks.reports.merged();
+  ASSERT_EQ(merged.failures().size(), 2u);
+  EXPECT_EQ(merged.failures()[0].message, "rank 1: second");
+  EXPECT_EQ(merged.failures()[1].message, "rank 2: first");
+  EXPECT_EQ(merged.first_failure_ns(), 1);
+}
+
+TEST(RankReports, EndsAreByRank) {
+  Ranks ranks(3);
+  ranks.dies(2, 9).passes(0);
+  const auto ends = ranks.reports.ends();
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(to_string(*ends[0].verdict), "pass");
+  EXPECT_FALSE(ends[1].verdict);
+  EXPECT_EQ(to_string(*ends[2].verdict), "crash(signal:9)");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,162 @@
+#include "harness/runner/machine/case_environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "harness/base/json.h"
+#include "harness/base/memory_size.h"
+#include "harness/frameworks/kind.h"
+#include "harness/journal/child_protocol.h"
+
+namespace proctor {
+namespace {
+
+// Every JAX reads the first name. One that reads the second refuses both together.
+constexpr const char* kJaxPart = "XLA_PYTHON_CLIENT_MEM_FRACTION";
+constexpr const char* kNewJaxPart = "XLA_CLIENT_MEM_FRACTION";
+
+// What tells a program how much memory of each device it may take. CuPy takes bytes; JAX takes the part of the device that
+// it reserves, here of the smallest one. Other frameworks read no variable for it.
+Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<LeasedDevice>& leased) {
+  if (cap == 0 || leased.empty()) return {};
+  Environment variables = {{kMemoryCapVariable, std::to_string(cap)}};
+  if (backend != Backend::kCuda) return variables;
+  variables["CUPY_GPU_MEMORY_LIMIT"] = std::to_string(cap);
+  const auto smallest = std::ranges::min_element(leased, {}, &LeasedDevice::memory_bytes)->memory_bytes;
+  if (smallest > cap) {
+    const auto part = static_cast<double>(cap) / static_cast<double>(smallest);
+    // No more than the cap, and more than nothing: the least cap of the largest card is some millionths.
+    variables[kJaxPart] = fmt::format("{:.9f}", std::floor(part * 1e9) / 1e9);
+  }
+  return variables;
+}
+
+}  // namespace
+
+std::string devices_json(const std::vector<LeasedDevice>& devices) {
+  auto list = nlohmann::json::array();
+  for (const auto& device : devices) {
+    list.push_back({{"id", device.id}, {"uuid", device.uuid}, {"pci", device.pci}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
+                                   SimEnvironments simulations, std::string tmpdir, Extent extent)
+    : caller_(std::move(caller)),
+      devices_(std::move(devices)),
+      simulations_(std::move(simulations)),
+      tmpdir_(std::move(tmpdir)),
+      extent_(std::move(extent)) {}
+
+Result<CaseEnvironment> CaseEnvironments::of(const Suite& suite, const std::vector<std::string>& device_ids) {
+  return remembered(suite.name,
+                    {.ours = suite.kind->ours(),
+                     .backend = suite.backend,
+                     .mask = suite.mask,
+                     .hierarchy = suite.hierarchy,
+                     .mem_cap = suite.mem_cap,
+                     .env = suite.env,
+                     .not_from_caller = suite.kind->traits().caller_filters},
+                    device_ids);
+}
+
+Result<CaseEnvironment> CaseEnvironments::of_program(Backend backend,
+                                                     const std::vector<std::string>& device_ids) {
+  return remembered("", {.backend = backend, .hierarchy = "composite"}, device_ids);
+}
+
+Result<CaseEnvironment> CaseEnvironments::remembered(const std::string& name, const Process& process,
+                                                     const std::vector<std::string>& device_ids) {
+  std::string key = name + '\n' + std::string(to_string(process.backend));
+  for (const auto& id : device_ids) key += '\n' + id;
+  if (const auto known = built_.find(key); known != built_.end()) return known->second;
+  auto environment = build(process, device_ids);
+  if (!environment) return environment.error();
+  return built_.emplace(key, *std::move(environment)).first->second;
+}
+
+std::vector<LeasedDevice> CaseEnvironments::leased(const std::vector<std::string>& device_ids) const {
+  std::vector<LeasedDevice> leased;
+  std::ranges::copy_if(devices_, std::back_inserter(leased), [&](const LeasedDevice& device) {
+    return std::ranges::find(device_ids, device.id) != device_ids.end();
+  });
+  return leased;
+}
+
+Result<std::vector<VariableChange>> CaseEnvironments::visibility(const Process& process,
+                                                                 const std::vector<LeasedDevice>& leased,
+                                                                 const SimEnvironment* simulation) const {
+  VisibilityRequest request;
+  request.backend = process.backend;
+  const auto mode = parse_mask_mode(process.mask);
+  if (!mode) return mode.error();
+  request.mode = *mode;
+  const auto asked = parse_hierarchy_word(process.hierarchy);
+  const auto of_caller = caller_hierarchy(caller_);
+  if (!asked && process.backend == Backend::kXpu && !of_caller) return of_caller.error();
+  request.hierarchy = asked ? *asked : of_caller ? of_caller->value_or(request.hierarchy) : request.hierarchy;
+  request.hierarchy_given = asked.has_value();
+  request.simulated_intel = simulation != nullptr && simulation->whole;
+  if (!request.simulated_intel) request.devices = leased;
+  return plan_visibility(request);
+}
+
+void CaseEnvironments::add_our_variables(const Process& process, const std::vector<LeasedDevice>& leased,
+                                         Environment& environment) const {
+  if (process.ours) {
+    environment[child::kSizeVariable] = extent_.size;
+    environment[child::kSeedVariable] = std::to_string(extent_.seed);
+    environment[child::kPointVariable] = extent_.point;
+  }
+  if (leased.empty()) return;
+  environment[child::kDevicesVariable] = devices_json(leased);
+  if (!process.ours || process.backend != Backend::kCuda) return;
+  std::vector<LeasedDevice> pool;
+  for (const auto& device : devices_) {
+    if (device.id.starts_with("cuda")) pool.push_back(device);
+  }
+  environment[child::kPoolVariable] = devices_json(pool);
+}
+
+Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
+                                                const std::vector<std::string>& device_ids) const {
+  auto environment = base_environment(process.ours, caller_, tmpdir_);
+  if (!environment) return environment.error();
+  for (const auto& name : process.not_from_caller) environment->erase(std::string(name));
+  for (const auto& [name, value] : process.env) (*environment)[name] = value;
+
+  const auto leased = this->leased(device_ids);
+  const auto found = simulations_.find(process.backend);
+  const SimEnvironment* simulation = found == simulations_.end() ? nullptr : &found->second;
+  if (simulation != nullptr && !simulation->whole && leased.empty()) simulation = nullptr;  // it reaches none
+  if (simulation != nullptr) {
+    for (const auto& name : simulation->unset) environment->erase(name);
+  }
+  const auto plan = visibility(process, leased, simulation);
+  if (!plan) return plan.error();
+  apply(*plan, *environment);
+  std::vector<std::string> simulated;
+  if (simulation != nullptr) {
+    for (const auto& [name, value] : simulation->set) {
+      (*environment)[name] = value;
+      simulated.push_back(name);
+    }
+    auto& path = (*environment)["LD_LIBRARY_PATH"];
+    path = prepended(simulation->library_directory, path);
+    if (path.empty()) environment->erase("LD_LIBRARY_PATH");
+  }
+  add_our_variables(process, leased, *environment);
+  const auto cap = memory_cap(process.mem_cap, process.backend, leased);
+  for (const auto& [name, value] : cap) (*environment)[name] = value;
+  if (cap.contains(kJaxPart)) environment->erase(kNewJaxPart);
+  CaseEnvironment built{.variables = to_list(*environment),
+                        .visibility = effective_variables(*environment, caller_, *plan, simulated)};
+  for (const auto& [name, value] : cap) built.visibility.push_back({name, value, "proctor"});
+  return built;
+}
+
+}  // namespace proctor

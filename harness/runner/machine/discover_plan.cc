@@ -1,0 +1,367 @@
+#include "harness/runner/machine/discover_plan.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
+#include "harness/base/environment_list.h"
+#include "harness/base/regular_file.h"
+#include "harness/base/text.h"
+#include "harness/frameworks/all_kinds.h"
+#include "harness/journal/child_protocol.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/load_config.h"
+#include "harness/plan/recognise.h"
+#include "harness/plan/suite_options.h"
+#include "harness/process/contained_process.h"
+#include "harness/runner/machine/cuda_programs.h"
+#include "harness/runner/machine/default_devices.h"
+#include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/known_listings.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kDiscoveryGrace{2'000};
+constexpr std::size_t kMaxEventBytes = 64 * 1024 * 1024;
+constexpr Milliseconds kAskAgain{1'000};
+
+Error machine_error(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
+
+ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
+  ListOutput output;
+  output.exit_code = end.exit_code;
+  output.exit_signal = end.exit_signal;
+  output.timed_out = end.cause == EndCause::kTimeout;
+  if (end.spawn_error)
+    output.spawn_error = end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
+  output.stdout_text = std::move(end.kept_stdout);
+  output.stdout_truncated = end.kept_stdout_truncated;
+  output.stderr_tail = std::move(end.output.stderr_tail);
+  output.event_lines = std::move(lines);
+  output.events_too_long = end.events_too_long;
+  return output;
+}
+
+// Our own suites for CUDA list their cases without it, but they start only where its library is. The
+// simulated one will do, after all that the caller has.
+void add_simulated_libraries(const std::string& programs, Environment& environment) {
+  const auto simulated = cuda_environment({}, simulator_directories(programs));
+  if (simulated.library_directory.empty()) return;
+  auto& path = environment["LD_LIBRARY_PATH"];
+  path = path.empty() ? simulated.library_directory : prepended(path, simulated.library_directory);
+}
+
+// A listing command, contained and with a deadline: in the environment of the caller, with every device
+// hidden, or with devices of its backend, leased for as long as it runs.
+class Listing {
+ public:
+  Listing(Machine& machine, const PlanOptions& options) : machine_(machine), options_(options) {}
+
+  // A driver that hangs must not hang discovery: it sees no device.
+  Result<ListOutput> without_devices(const ListCommand& command);
+  // With as many devices as its cases get, or as many as there are. Those that other runs hold are waited for as long
+  // as by a case: which cases there are must not depend on who else is there.
+  Result<ListOutput> with_devices(const Suite& suite, const ListCommand& command);
+  // Whether the last listing had devices. That of a suite which may turn out to need none does not wait for them.
+  bool saw_devices() const { return saw_devices_; }
+
+ private:
+  struct Process {
+    std::vector<std::string> argv;
+    std::vector<std::string> env;
+    std::string directory;
+    std::string file_option;
+    std::vector<int> leases = {};
+    bool host_pids = false;
+  };
+  Result<ListOutput> run(const Process& process);
+  Result<std::string> new_file();
+  Result<std::vector<std::string>> lease(const Suite& suite, DevicePool& pool) const;
+
+  Machine& machine_;
+  const PlanOptions& options_;
+  bool saw_devices_ = false;
+};
+
+Result<std::string> Listing::new_file() {
+  const auto scratch = machine_.scratch();
+  if (!scratch) return scratch.error();
+  return (*scratch)->new_file_name();
+}
+
+// What a listing wrote to its file: a regular one, of a size that can be kept.
+std::string read_list_file(const std::string& file) {
+  auto text = read_regular(file, kMaxEventBytes);
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  return text ? *std::move(text) : std::string();
+}
+
+Result<ListOutput> Listing::run(const Process& process) {
+  const auto containment = machine_.containment();
+  if (!containment) return containment.error();
+  std::string list_file;
+  if (!process.file_option.empty()) {
+    auto file = new_file();
+    if (!file) return file.error();
+    list_file = *std::move(file);
+  }
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  std::uint64_t dropped = 0;
+  ProcessSpec spec;
+  spec.argv = process.argv;
+  if (!list_file.empty()) spec.argv.push_back(process.file_option + list_file);
+  spec.env = process.env;
+  spec.directory = process.directory;
+  if (process.host_pids) spec.reach = Reach::kHostPids;
+  spec.leases = process.leases;
+  spec.events = true;
+  spec.keep_stdout = true;
+  spec.limits.timeout = options_.listing_timeout;
+  spec.limits.fair = true;
+  spec.limits.grace = kDiscoveryGrace;
+  spec.on_event_line = [&](std::string_view line) {
+    bytes += line.size();
+    if (bytes <= kMaxEventBytes) {
+      lines.emplace_back(line);
+    } else {
+      ++dropped;
+    }
+  };
+  ProcessEnd end = run_contained(**containment, std::move(spec));
+  if (end.cause == EndCause::kGuardLost)
+    return machine_error("list the cases: the guard of the process was lost");
+  if (dropped > 0) {
+    return machine_error("list the cases: more than " + std::to_string(kMaxEventBytes >> 20) +
+                         " MiB of events");
+  }
+  ListOutput output = to_list_output(std::move(end), std::move(lines));
+  if (!list_file.empty()) output.file_text = read_list_file(list_file);
+  return output;
+}
+
+Result<ListOutput> Listing::without_devices(const ListCommand& command) {
+  saw_devices_ = false;
+  Environment environment = machine_.caller();
+  for (const std::string& name : all_caller_filters()) environment.erase(name);
+  for (const std::string& name : channel_variables()) environment.erase(name);
+  for (const auto& [name, value] : command.env) environment[name] = value;
+  const auto hidden = plan_visibility(VisibilityRequest{});
+  if (!hidden) return hidden.error();
+  apply(*hidden, environment);
+  std::vector<std::string> argv = command.argv;
+  const std::string programs = machine_.installation().directory();
+  if (argv.front().starts_with(programs + "/")) {
+    add_simulated_libraries(programs, environment);
+    argv.front() = startable_cuda_program(argv.front(), environment["LD_LIBRARY_PATH"]);
+  }
+  return run({.argv = std::move(argv),
+              .env = to_list(environment),
+              .directory = command.directory,
+              .file_option = command.file_option,
+              .host_pids = command.host_pids});
+}
+
+// When a lease may have ended, or after a second: other machines may use the directory too.
+void await_change(const LeaseDirectory& leases, Clock::time_point until) {
+  const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now());
+  const auto longest = std::clamp(left, Milliseconds(0), kAskAgain);
+  const auto watch = leases.watch();
+  pollfd change{.fd = watch ? watch->get() : -1, .events = POLLIN, .revents = 0};
+  poll(&change, 1, static_cast<int>(longest.count()));
+}
+
+std::string why_drained(DevicePool& pool) {
+  std::string why;
+  for (const Warning& warning : pool.take_warnings()) {
+    if (warning.code == WarningCode::kDeviceDrained) why += (why.empty() ? "" : "; ") + warning.text;
+  }
+  return why;
+}
+
+// None: there is no device at all, which the run says.
+Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& pool) const {
+  const std::string backend(to_string(suite.backend));
+  const std::string what = "list the cases of suite " + suite.name + " with its devices: ";
+  const auto until = Clock::now() + options_.lease_wait;
+  auto there = pool.width(backend);
+  if (there == 0) return std::vector<std::string>();
+  for (bool told = false;;) {
+    const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
+    if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
+    if (suite.devices_by == DevicesBy::kAuto) return std::vector<std::string>();
+    if (const auto left = pool.width(backend); left != there) {  // one was found to be drained
+      there = left;
+      if (there == 0) return machine_error(what + why_drained(pool));
+      continue;
+    }
+    std::string who;
+    for (const auto& holder : pool.held_elsewhere()) who += (who.empty() ? "" : "; ") + holder;
+    if (who.empty()) who = "their holders are unknown";
+    if (Clock::now() >= until || !pool.leases())
+      return machine_error(what + "waited " + format_duration(options_.lease_wait) + " for them: " + who);
+    if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(who);
+    await_change(*pool.leases(), until);
+  }
+}
+
+// A suite whose kind is being recognised is of none yet, so that its environment has the caller's filters of every kind.
+std::vector<std::string> without_caller_filters(std::vector<std::string> variables, const Suite& suite) {
+  for (const std::string& name : all_caller_filters()) {
+    if (!suite.env.contains(name)) unset_variable(variables, name);
+  }
+  return variables;
+}
+
+Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& command) {
+  const auto devices = machine_.devices({suite.backend});
+  if (!devices) return devices.error();
+  const auto leases = machine_.leases(*devices);
+  if (!leases) return leases.error();
+  DevicePool pool(devices->pool, *leases ? std::optional(**leases) : std::nullopt, "listing");
+  const auto ids = lease(suite, pool);
+  if (!ids) return ids.error();
+  if (ids->empty()) {
+    auto output = without_devices(command);
+    if (output && suite.devices_by != DevicesBy::kAuto) output->no_device = to_string(suite.backend);
+    return output;
+  }
+  saw_devices_ = true;
+  // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
+  const auto scratch = machine_.scratch();
+  if (!scratch) return scratch.error();
+  const auto state = (*scratch)->new_directory();
+  if (!state) return state.error();
+  const std::string shared = machine_.simulation() ? machine_.simulation()->state : "";
+  auto environments = machine_.environments(
+      *devices, options_.extent, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
+  if (!environments) return environments.error();
+  const auto environment = environments->of(suite, *ids);
+  if (!environment) return environment.error();
+  std::vector<std::string> words;
+  if (const auto simulated = devices->simulations.find(suite.backend);
+      simulated != devices->simulations.end())
+    words = simulated->second.loader_words;
+  words.insert(words.end(), command.argv.begin(), command.argv.end());
+  auto output = run({.argv = words,
+                     .env = without_caller_filters(environment->variables, suite),
+                     .directory = command.directory,
+                     .file_option = command.file_option,
+                     .leases = pool.descriptors(*ids),
+                     .host_pids = command.host_pids});
+  // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
+  if (output && output->exit_code) pool.return_unused(*ids);
+  return output;
+}
+
+void choose_provider(const std::string& provider, Config& config) {
+  if (provider.empty()) return;
+  for (SuiteConfig& suite : config.suites) {
+    if (suite.built_in && suite.suite.name == kCollectives)
+      suite.suite.env[child::kProviderVariable] = provider;
+  }
+}
+
+// A provider of nothing would be a choice without an effect.
+Result<void> check_provider(const std::string& provider, const Plan& plan) {
+  const bool used = std::ranges::any_of(plan.cases, [&plan](const Case& test) {
+    const auto& env = plan.suites[test.suite].env;
+    return plan.suites[test.suite].name == kCollectives && env.contains(child::kProviderVariable);
+  });
+  if (provider.empty() || used) return {};
+  return Error::refused(
+      "--suite-arg provider=" + provider + " has no effect: no case of suite `collectives` is selected",
+      "Run `proctor run collectives`.");
+}
+
+// Each selected case has to have the point: a case that would be tried with all of its points instead would say more
+// than was asked, and one with none of them less.
+Result<void> check_point(const std::string& point, const Plan& plan) {
+  if (point.empty()) return {};
+  for (const Case& test : plan.cases) {
+    if (const auto axes = axes_at(test.axes, point, test.id); !axes) return axes.error();
+  }
+  return {};
+}
+
+std::string exec_options(const MachineOptions& machine) {
+  return machine.sim.empty() ? "" : " --sim " + shell_quote(machine.sim);
+}
+
+// Nobody asked for a backend: the suites of those that are simulated.
+void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSuite>& suites) {
+  const auto simulated = backends_of(simulation.topology);
+  std::erase_if(suites, [&](const BuiltinSuite& suite) {
+    return suite.backend != Backend::kNone && std::ranges::find(simulated, suite.backend) == simulated.end();
+  });
+}
+
+}  // namespace
+
+Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
+  auto builtins = machine.installation().builtin_suites();
+  if (machine.simulation() && !options.selection.backend) {
+    leave_out_not_simulated(*machine.simulation(), builtins);
+  }
+  auto files = options.files ? Result<ConfigFiles>(*options.files) : read_config_files(options.config);
+  if (!files) return files.error();
+  auto config = config_of(*files, options.limits, builtins);
+  if (!config) return config.error();
+  machine.lease_in(config->run.machine.state_dir);
+  // Also where nothing has to be listed: a layer that does not work here is refused before anything is started.
+  // Not before the files of others are read: whoever dies of one leaves no cgroup.
+  if (auto containment = machine.containment(); !containment) return containment.error();
+  choose_provider(options.provider, *config);
+  const auto python_path = machine.caller().find("PYTHONPATH");
+  const SearchPaths paths{.path = search_path(),
+                          .python_path = python_path == machine.caller().end() ? "" : python_path->second,
+                          .pytest_plugin = machine.installation().shared_file("pytest"),
+                          .caller = machine.caller()};
+  Listing listing(machine, options);
+  KnownListings known;
+  if (!options.listings.empty() && !options.keep_listings) known = KnownListings::read(options.listings);
+  auto outcome = make_plan(
+      *config, options.selection, paths,
+      {.run =
+           [&](const ListCommand& command) {
+             return known.find_or(command, "", [&] { return listing.without_devices(command); });
+           },
+       .run_with_devices =
+           [&](const Suite& suite, const ListCommand& command) {
+             return known.find_or(command, std::string(to_string(suite.backend)),
+                                  [&] { return listing.with_devices(suite, command); });
+           },
+       .exec_options = exec_options(machine.options()),
+       .choose_devices =
+           [&](Suite& suite, SuiteRole role, const std::string& executable, std::vector<Warning>& warnings) {
+             return choose_devices(machine, role, executable, suite, warnings);
+           },
+       .confirm_devices =
+           [&](Suite& suite, std::vector<Warning>& warnings) {
+             return confirm_devices(machine, listing.saw_devices(), suite, warnings);
+           }});
+  if (!outcome) {
+    Error error = outcome.error();
+    if (builtins.empty())
+      error.hint = "Proctor's CUDA suites are not built here. Configure with nvcc on PATH.";
+    return error;
+  }
+  if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
+  if (auto used = check_suite_options(options.selection, outcome->plan.suites); !used) return used.error();
+  if (auto fits = check_point(options.extent.point, outcome->plan); !fits) return fits.error();
+  if (!options.keep_listings) return outcome;
+  if (auto kept = known.write(options.listings); !kept) return kept.error();
+  return outcome;
+}
+
+}  // namespace proctor

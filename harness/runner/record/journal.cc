@@ -1,0 +1,136 @@
+#include "harness/runner/record/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace proctor {
+namespace {
+
+constexpr auto kSyncInterval = std::chrono::seconds(1);
+constexpr std::size_t kMaxBacklogBytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, bool allow_existing,
+                                               std::uint64_t most) {
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | (allow_existing ? 0 : O_EXCL);
+  const int fd = ::open(path.c_str(), flags, 0644);
+  if (fd < 0) return Error::system("create " + path, errno);
+  return std::unique_ptr<Journal>(new Journal(fd, path, most));
+}
+
+Journal::~Journal() {
+  sync();
+  ::close(fd_);
+}
+
+int Journal::write_record(const std::string& record) {
+  JournalChain next = chain_;
+  std::string text = torn_ ? "\n" : "";
+  next.add(text);
+  text += next.append(record);
+  if (written_.bytes + text.size() > most_) return EFBIG;
+  const JournalSeal seal{.before = written_, .after = next.state()};
+  if (keep_seal_) keep_seal_(seal);
+  ssize_t written;
+  do {
+    written = ::write(fd_, text.data(), text.size());
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return errno;
+  if (static_cast<std::size_t>(written) == text.size()) {
+    chain_ = next;
+    written_ = seal.after;
+    torn_ = false;
+    dirty_ = true;
+    return 0;
+  }
+  // The disk took a part of it (ENOSPC on the way): cut it off, so that the journal stays whole lines.
+  if (::ftruncate(fd_, static_cast<off_t>(written_.bytes)) != 0) {
+    chain_.add(std::string_view(text).substr(0, static_cast<std::size_t>(written)));
+    written_ = chain_.state();
+    torn_ = true;
+  }
+  return ENOSPC;
+}
+
+std::string Journal::difference() const {
+  return proctor::difference(path_, {.before = written_, .after = written_});
+}
+
+void Journal::lose(int err) {
+  if (lost_ != 0) return;
+  lost_ = err;
+  if (on_lost_) {
+    on_lost_(
+        {WarningCode::kJournalLost, std::string("failed to write journal.jsonl: ") + std::strerror(err) +
+                                        "; the run continues, and Proctor retries with the next record"});
+  }
+}
+
+void Journal::on(const Event& event) {
+  backlog_.push_back(to_json_line(event));
+  backlog_bytes_ += backlog_.back().size();
+  while (!backlog_.empty()) {
+    if (const int err = write_record(backlog_.front()); err != 0) {
+      lose(err);
+      break;
+    }
+    backlog_bytes_ -= backlog_.front().size();
+    backlog_.pop_front();
+    plan_written_ = true;  // it is the first record
+  }
+  // The newest say most about how the run ended; without the plan nothing can be rendered.
+  while (backlog_bytes_ > kMaxBacklogBytes && backlog_.size() > 1) {
+    const auto oldest = backlog_.begin() + (plan_written_ ? 0 : 1);
+    backlog_bytes_ -= oldest->size();
+    backlog_.erase(oldest);
+    ++dropped_;
+  }
+  const bool ended = std::holds_alternative<RunEnded>(event);
+  if (ended) seal_end();
+  if (std::holds_alternative<RunPlanned>(event) || ended) {
+    sync();
+  } else {
+    sync_if_due();
+  }
+}
+
+void Journal::end_with(const std::string& record) {
+  if (!complete()) return;
+  write_record(record);
+  seal_end();
+}
+
+// Nothing is under way any more.
+void Journal::seal_end() {
+  if (keep_seal_) keep_seal_({.before = written_, .after = written_});
+}
+
+void Journal::sync_if_due() {
+  if (dirty_ && Clock::now() - last_sync_ >= kSyncInterval) sync();
+}
+
+void Journal::sync() {
+  last_sync_ = Clock::now();
+  if (!dirty_) return;
+  dirty_ = false;
+  // EINVAL and EROFS: pipes and special files have nothing to sync.
+  if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) lose(errno);
+}
+
+void EventFanout::on(const Event& event) {
+  queue_.push_back(event);
+  if (delivering_) return;
+  delivering_ = true;
+  while (!queue_.empty()) {
+    const Event next = std::move(queue_.front());
+    queue_.pop_front();
+    for (auto* sink : sinks_) sink->on(next);
+  }
+  delivering_ = false;
+}
+
+}  // namespace proctor

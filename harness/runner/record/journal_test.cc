@@ -1,0 +1,209 @@
+#include "harness/runner/record/journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/runner/machine/scratch.h"
+
+namespace proctor {
+namespace {
+
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    root_ = std::move(*root);
+    path_ = root_->path() + "/journal.jsonl";
+  }
+
+  static std::vector<std::string> lines_of(const std::string& path) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  static Event started(const std::string& id) {
+    AttemptStarted event;
+    event.case_id = id;
+    return event;
+  }
+
+  std::unique_ptr<ScratchRoot> root_;
+  std::string path_;
+};
+
+TEST_F(JournalTest, ALineForEachRecordInOrder) {
+  {
+    auto journal = Journal::open(path_);
+    ASSERT_TRUE(journal.ok());
+    (*journal)->on(RunPlanned{});
+    (*journal)->on(started("a"));
+    (*journal)->on(RunEnded{});
+    EXPECT_TRUE((*journal)->complete());
+  }
+  const auto lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 3u);
+  const auto second = parse_json_line(lines[1]);
+  ASSERT_TRUE(second.ok() && second->has_value());
+  EXPECT_EQ(std::get<AttemptStarted>(**second).case_id, "a");
+}
+
+TEST_F(JournalTest, RecordsAreInTheFileBeforeTheCallReturns) {
+  auto journal = Journal::open(path_);
+  ASSERT_TRUE(journal.ok());
+  (*journal)->on(started("a"));
+  EXPECT_EQ(lines_of(path_).size(), 1u);
+}
+
+TEST_F(JournalTest, KnowsWhatItWrote) {
+  auto journal = Journal::open(path_);
+  ASSERT_TRUE(journal.ok());
+  (*journal)->on(RunPlanned{});
+  (*journal)->on(started("a"));
+  EXPECT_EQ((*journal)->difference(), "");
+  JournalChain chain;
+  for (const auto& line : lines_of(path_)) EXPECT_TRUE(chain.follow(line + "\n")) << line;
+  std::ofstream(path_, std::ios::app) << "{}\n";
+  EXPECT_THAT((*journal)->difference(), testing::HasSubstr("more than its runner wrote"));
+  std::filesystem::rename(path_, path_ + ".away");
+  EXPECT_THAT((*journal)->difference(), testing::HasSubstr("No such file"));
+}
+
+TEST_F(JournalTest, ALastRecordStandsBehindTheEndAndIsSealed) {
+  auto journal = Journal::open(path_);
+  ASSERT_TRUE(journal.ok());
+  JournalSeal seal;
+  (*journal)->keep_seal([&](const JournalSeal& written) { seal = written; });
+  (*journal)->on(RunPlanned{});
+  (*journal)->on(RunEnded{});
+  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  EXPECT_EQ((*journal)->difference(), "");
+  EXPECT_EQ(difference(path_, seal), "");
+  EXPECT_EQ(seal.before.bytes, seal.after.bytes) << "nothing is under way";
+  const auto lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[2], testing::HasSubstr("more"));
+}
+
+TEST_F(JournalTest, ADiskThatRefusesTheLastRecordLosesNothing) {
+  auto journal = Journal::open("/dev/full", /*allow_existing=*/true);
+  ASSERT_TRUE(journal.ok());
+  std::vector<Warning> warnings;
+  (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
+  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  EXPECT_TRUE((*journal)->complete());
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(JournalTest, AnExistingFileIsRefused) {
+  std::ofstream(path_) << "{}\n";
+  EXPECT_FALSE(Journal::open(path_).ok());
+}
+
+TEST_F(JournalTest, AFullDiskIsToldOnceAndNeverThrows) {
+  auto journal = Journal::open("/dev/full", /*allow_existing=*/true);
+  ASSERT_TRUE(journal.ok());
+  std::vector<Warning> warnings;
+  (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
+  for (int i = 0; i < 100; ++i) (*journal)->on(started("a"));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].code, WarningCode::kJournalLost);
+  EXPECT_THAT(warnings[0].text, testing::HasSubstr("No space left on device"));
+  EXPECT_FALSE((*journal)->complete());
+}
+
+// A file-size limit makes write(2) take a part of the record first and refuse the rest, as a disk that fills
+// up does. A child process, because the limit is per process.
+TEST_F(JournalTest, APartlyWrittenRecordIsCutOffAndTriedAgain) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    auto journal = Journal::open(path_);
+    (*journal)->on(started("first"));
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    const rlimit tight{.rlim_cur = std::filesystem::file_size(path_) + 10, .rlim_max = limit.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    (*journal)->on(started("second"));
+    const bool whole_lines_only = lines_of(path_).size() == 1 && !(*journal)->complete();
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    (*journal)->on(started("third"));
+    ::_exit(whole_lines_only && (*journal)->complete() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  std::vector<std::string> ids;
+  JournalChain chain;
+  for (const auto& line : lines_of(path_)) {
+    EXPECT_TRUE(chain.follow(line + "\n")) << line;
+    const auto event = parse_json_line(line);
+    ASSERT_TRUE(event.ok() && event->has_value()) << line;
+    ids.push_back(std::get<AttemptStarted>(**event).case_id);
+  }
+  EXPECT_THAT(ids, testing::ElementsAre("first", "second", "third"));
+}
+
+// A journal that is too long is read by nobody.
+TEST_F(JournalTest, NeverGrowsBeyondWhatIsRead) {
+  constexpr std::uint64_t kMost = 4'000;
+  auto journal = Journal::open(path_, /*allow_existing=*/false, kMost);
+  ASSERT_TRUE(journal.ok());
+  std::vector<Warning> warnings;
+  (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
+  (*journal)->on(RunPlanned{});
+  EXPECT_FALSE((*journal)->nears_limit());
+  while (!(*journal)->nears_limit()) (*journal)->on(started("a"));
+  EXPECT_TRUE((*journal)->complete()) << "it says so while there is room";
+  EXPECT_GT(std::filesystem::file_size(path_), kMost * 8 / 10);
+  for (int i = 0; i < 100; ++i) (*journal)->on(started("a"));
+  EXPECT_LE(std::filesystem::file_size(path_), kMost);
+  EXPECT_FALSE((*journal)->complete());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].text, testing::HasSubstr("File too large"));
+  EXPECT_EQ((*journal)->difference(), "");
+  for (const auto& line : lines_of(path_)) EXPECT_TRUE(parse_json_line(line).ok()) << line;
+}
+
+struct Recorder : EventSink {
+  void on(const Event& event) override { seen.push_back(event.index()); }
+  std::vector<std::size_t> seen;
+};
+
+// Sends a warning of its own while it handles the first event.
+struct Talkative : EventSink {
+  explicit Talkative(EventFanout& fanout) : fanout(fanout) {}
+  void on(const Event& event) override {
+    if (std::holds_alternative<RunPlanned>(event)) fanout.on(Warning{WarningWord::in_text("code"), "text"});
+  }
+  EventFanout& fanout;
+};
+
+TEST(EventFanout, AllListenersSeeAllEventsInTheSameOrder) {
+  EventFanout fanout;
+  Recorder before;
+  Recorder after;
+  Talkative talkative(fanout);
+  fanout.add(before);
+  fanout.add(talkative);
+  fanout.add(after);
+  fanout.on(RunPlanned{});
+  fanout.on(RunEnded{});
+  const std::vector<std::size_t> order = {Event(RunPlanned{}).index(), Event(Warning{}).index(),
+                                          Event(RunEnded{}).index()};
+  EXPECT_EQ(before.seen, order);
+  EXPECT_EQ(after.seen, order);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,74 @@
+// What the attempts of a running group come to for its cases. The verdict of a bad attempt waits until its devices have
+// been looked at, because a sick one would answer for it; the final word on the case in which a process ended waits for
+// the end of that process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/runner/attempt/case_group.h"
+#include "harness/runner/schedule/case_ends.h"
+#include "harness/runner/schedule/group_devices.h"
+#include "harness/runner/schedule/run_setup.h"
+#include "harness/runner/schedule/run_stage.h"
+
+namespace proctor {
+
+// The cases of a process whose ends do not count, of those that began.
+struct Unproven {
+  std::vector<std::size_t> cases{};
+  bool failures_count = true;  // where one reported a failure
+};
+
+class GroupVerdicts {
+ public:
+  GroupVerdicts(const RunSetup& setup, const RunStage& stage, CaseEnds& ends, CaseGroup& group,
+                const GroupDevices& devices)
+      : setup_(setup), stage_(stage), ends_(ends), group_(group), devices_(devices) {}
+
+  // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
+  // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
+  void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
+                     bool provisional = false);
+  // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
+  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones, except
+  // that one with a reported failure makes its case flaky, or red, unless it is skipped then.
+  void settle(const DeviceVisits::Left& left, const Unproven& unproven = {});
+  // Call this after settle(): says the final word that waited.
+  void process_ended();
+
+  // The case in which the process ended, or its first one, by index.
+  std::size_t last_case() const { return group_.case_of(last_.value_or(0)); }
+
+ private:
+  struct Unsettled {
+    std::size_t which;
+    Verdict verdict;
+    Marks marks;
+    bool expected;
+    int attempt;
+    int repeat;
+    bool blames_device;  // its failure is an error of its device
+    bool reports_failure;
+    bool last;  // the case must not start again
+  };
+
+  // The attempt that lost the device; none: not known.
+  std::optional<std::size_t> loser(const DeviceVisits::Left& left) const;
+  // Whether it counts for nothing. If it counts, `note` may say more.
+  bool is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
+  void take(const Unsettled& ended, const std::string& note = {});
+  void tell_suspect(const CaseGroup::Finished& finished) const;
+
+  const RunSetup& setup_;
+  const RunStage& stage_;
+  CaseEnds& ends_;
+  CaseGroup& group_;
+  const GroupDevices& devices_;
+  std::vector<Unsettled> unsettled_;
+  std::optional<std::size_t> last_;          // of the cases of the process, that in which it ended
+  std::optional<CaseGroup::Finished> held_;  // the final word on it
+};
+
+}  // namespace proctor

@@ -1,0 +1,60 @@
+// RunStage has the state of a run as runner.h lists them. RunStop changes it, and the other parts of the run read it.
+//
+//   state      finish()    reach_deadline()  take_signal()
+//   running    finishing   stopping          stopping
+//   finishing  -           stopping          stopping
+//   stopping   -           -                 stopping; killing, if a signal came before
+//   killing    -           -                 killing
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "harness/journal/outcome.h"
+#include "harness/runner/attempt/case_group.h"
+
+namespace proctor {
+
+class RunStage {
+ public:
+  enum class State { kRunning, kFinishing, kStopping, kKilling };
+
+  // The first two return whether the table has a new state for them. Otherwise they change nothing.
+  // `why`: what becomes of cases that have not begun. `at_once`: no case goes on to its next attempt.
+  bool finish(CaseGroup::NoMore why, bool at_once = false) {
+    if (state_ != State::kRunning) return false;
+    state_ = State::kFinishing;
+    finishing_ = std::move(why);
+    at_once_ = at_once;
+    return true;
+  }
+  bool reach_deadline() {
+    if (is_stopping()) return false;
+    state_ = State::kStopping;
+    return true;
+  }
+  void take_signal(int signal) {
+    state_ = signal_ ? State::kKilling : State::kStopping;
+    if (!signal_) signal_ = signal;
+  }
+
+  State state() const { return state_; }
+  bool is_running() const { return state_ == State::kRunning; }
+  // The run ends the cases that have begun.
+  bool is_stopping() const { return state_ == State::kStopping || state_ == State::kKilling; }
+  // Set: nothing new starts. It stays set while the run stops.
+  const std::optional<CaseGroup::NoMore>& finishing() const { return finishing_; }
+  bool finishes_at_once() const { return at_once_; }
+  // The first one.
+  const std::optional<int>& signal() const { return signal_; }
+  // While it stops.
+  Reason why_stopped() const { return signal_ ? Reason::kInterrupted : Reason::kBudget; }
+
+ private:
+  State state_ = State::kRunning;
+  std::optional<CaseGroup::NoMore> finishing_{};
+  bool at_once_ = false;
+  std::optional<int> signal_{};
+};
+
+}  // namespace proctor

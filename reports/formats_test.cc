@@ -1,17 +1,14 @@
 // The formats for other tools, each held to its schema and read by a reader that others wrote.
+#include "reports/formats/formats.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/base/json.h"
 #include "harness/base/words.h"
-#include "reports/formats/ctrf.h"
 #include "reports/formats/junit.h"
-#include "reports/formats/metrics.h"
-#include "reports/formats/otlp.h"
 #include "reports/formats/read_by_others.h"
-#include "reports/formats/report_json.h"
-#include "reports/formats/summary.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"

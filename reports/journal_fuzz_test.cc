@@ -6,9 +6,8 @@
 #include <random>
 
 #include "harness/base/json.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/junit.h"
-#include "reports/formats/report_json.h"
-#include "reports/formats/summary.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"

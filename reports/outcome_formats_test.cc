@@ -1,7 +1,5 @@
-// The tables of outcome_formats.h and harness/journal/outcome_meaning.h: each cell, the page that shows them, and what the
+// The tables of formats.h and harness/journal/outcome_meaning.h: each cell, the page that shows them, and what the
 // formats write.
-#include "reports/formats/outcome_formats.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +10,11 @@
 
 #include "harness/base/json.h"
 #include "harness/base/read_file.h"
-#include "harness/journal/exit_code.h"
-#include "reports/formats/ctrf.h"
+#include "harness/journal/outcome_meaning.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/github.h"
 #include "reports/formats/junit.h"
-#include "reports/formats/otlp.h"
-#include "reports/gate/gate_colour.h"
+#include "reports/gate/gate_rules.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "harness/base/json.h"
-#include "reports/formats/report_json.h"
+#include "reports/formats/formats.h"
 #include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 #include "reports/resolve/test_journal.h"

@@ -10,4 +10,15 @@ std::vector<char*> argv_of(const std::vector<std::string>& words) {
   return pointers;
 }
 
+void set_variable(std::vector<std::string>& environment, std::string_view name, std::string_view value) {
+  unset_variable(environment, name);
+  environment.emplace_back(name).append("=").append(value);
+}
+
+void unset_variable(std::vector<std::string>& environment, std::string_view name) {
+  std::erase_if(environment, [name](std::string_view entry) {
+    return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+  });
+}
+
 }  // namespace proctor

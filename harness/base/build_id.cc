@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/hex.h"
+#include "harness/base/digest.h"
 #include "harness/base/regular_file.h"
 
 namespace proctor {

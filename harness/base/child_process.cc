@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "harness/base/argv.h"
-#include "harness/base/environment_list.h"
 
 #ifndef PROCTOR_HAS_CLOSE_RANGE
 // Boost.Process calls it, but neither musl nor a glibc before 2.34 has it.

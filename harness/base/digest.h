@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,12 @@ std::string sha256_hex(std::string_view bytes);
 // Of a plan: over the sorted ids, one on each line, so that the order of the cases does not matter; and over what leaves
 // tests out besides the commands and the options ("SUITE NAME=VALUE"), where there is any.
 std::string digest_of_plan(std::vector<std::string> ids, const std::vector<std::string>& filters);
+
+// ---- Bytes as two lower-case hexadecimal digits each, and back ----
+
+std::string to_hex(std::span<const char> bytes);
+
+// False unless the text is exactly as many digits as `bytes` needs.
+bool from_hex(std::string_view text, std::span<char> bytes);
 
 }  // namespace proctor

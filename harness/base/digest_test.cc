@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace proctor {
 namespace {
 
@@ -50,6 +52,21 @@ TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
       digest.add(std::string_view(text).substr(at, piece));
     EXPECT_EQ(digest.hex(), sha256_hex(text)) << piece;
     EXPECT_EQ(digest.hex(), sha256_hex(text)) << "asked twice";
+  }
+}
+
+TEST(Hex, ComesBackAsItWent) {
+  const std::array<char, 4> bytes{'\0', '\x7f', '\x80', '\xff'};
+  EXPECT_EQ(to_hex(bytes), "007f80ff");
+  std::array<char, 4> back{};
+  ASSERT_TRUE(from_hex("007f80FF", back));
+  EXPECT_EQ(back, bytes);
+}
+
+TEST(Hex, TextOfAnotherLengthOrWithOtherLettersIsRefused) {
+  std::array<char, 2> bytes{};
+  for (const char* text : {"", "00", "00000", "000000", "00g0", "0x00", "-100"}) {
+    EXPECT_FALSE(from_hex(text, bytes)) << text;
   }
 }
 

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/base/remove_tree.h"
+#include "harness/base/temp_dir.h"
 
 namespace proctor {
 namespace {

@@ -11,4 +11,12 @@ nlohmann::json parse_json(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+std::string text_at(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string toml_text(const std::string& text) { return nlohmann::json(text).dump(); }
+
 }  // namespace proctor

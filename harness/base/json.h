@@ -35,4 +35,11 @@ namespace proctor {
 // Discarded where the text is no JSON, or beyond base/document_limits.h.
 nlohmann::json parse_json(std::string_view text);
 
+// The string at `key`, or "" if there is none or the value is no string: another program may have written any type.
+std::string text_at(const nlohmann::json& object, const char* key);
+
+// The text as a basic string of a TOML file, with its quotes. It must be clean (base/text.h): then TOML escapes what
+// JSON does, and nothing else.
+std::string toml_text(const std::string& text);
+
 }  // namespace proctor

@@ -1,13 +1,17 @@
-// Counts as people read them: "1 case", "20,000 cases". Formats for machines have plain digits. Durations are
-// human_duration() (duration.h), shares are percent_text() (failure_rate.h). Example:
+// Counts as people read them: "1 case", "20,000 cases". Formats for machines have plain digits. Durations
+// are human_duration() (duration.h), shares are percent_text() (failure_rate.h). Example:
 //
 //   const std::string runs = count_text(3, "run");  // "3 runs"
 //   const std::string_view end = plural(2);         // "s"
 //   const std::string cases = thousands(20'000);    // "20,000"
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "harness/base/result.h"
 
 namespace proctor {
 
@@ -28,5 +32,41 @@ template <typename Count>
 std::string count_text(Count count, std::string_view noun) {
   return thousands(count).append(" ").append(noun).append(plural(count));
 }
+
+// ---- Sizes of memory ----
+// As people write them: `512M`, `4G`, `1.5G`, in powers of 1024. A number without a unit is refused.
+
+// --mem-cap of a run, in bytes, for every program that a case starts.
+inline constexpr const char* kMemoryCapVariable = "PROCTOR_MEM_CAP";
+
+// From 1M to 1024T, in whole KiB. `MiB` and `GiB` mean the same as `M` and `G`.
+Result<std::uint64_t> parse_memory_size(std::string_view text);
+
+// The shortest form that parse_memory_size reads back to the same value: "512M".
+std::string format_memory_size(std::uint64_t bytes);
+
+// ---- Numbers that another program wrote in its own locale ----
+// With std::locale("de_DE"), 1204 is "1.204" and 17.6 is "17,6". A number that cannot be parsed completely
+// has no value: its beginning alone is a different number.
+//
+//   NumberForm form;
+//   for (const auto& text : {"17,6", "1.234"}) form.see(text);
+//   form.figure("1.234");  // 1234, as a comma is the decimal point of this report
+
+// Parses an integer with or without thousands separators: "1204", "1.204", "1,204", "1'204", "1 204".
+std::optional<std::int64_t> written_count(std::string_view text);
+
+// Detects which character is the decimal point of a report. A single number can be ambiguous: "1.234" has a fraction in
+// one locale and is 1234 in another. So all numbers of the report are collected before one of them is parsed.
+class NumberForm {
+ public:
+  void see(std::string_view number);
+  // Returns nothing if the text is not a finite number, or is ambiguous in this report.
+  std::optional<double> figure(std::string_view number) const;
+
+ private:
+  bool has_point_ = false;
+  bool has_comma_ = false;
+};
 
 }  // namespace proctor

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <memory>
 
-#include "harness/base/system_names.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 namespace {

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/result.h"
 #include "harness/base/unique_fd.h"
@@ -35,5 +37,16 @@ Result<UniqueFd> create_file(const std::string& path, mode_t mode);
 // stands for one is removed, as it would lead what is written there elsewhere.
 Result<void> make_way(const std::string& directory, const std::string& name);
 Result<void> write_new_file(const std::string& path, std::string_view text, mode_t mode = 0644);
+
+// ---- A search for texts ----
+// The file is read block by block: an executable may be larger than what the runner may hold. Example:
+//
+//   const auto found = find_texts("/bin/true", {"libcuda.so.1", "libze_loader.so.1"}, "\x7f" "ELF");
+//   const bool opens_cuda = found && found->contains("libcuda.so.1");
+
+// None of them in a file that does not begin with `beginning`.
+Result<std::set<std::string_view>> find_texts(const std::string& path,
+                                              const std::vector<std::string_view>& texts,
+                                              std::string_view beginning = {});
 
 }  // namespace proctor

@@ -1,6 +1,9 @@
 #include "harness/base/result.h"
 
-#include "harness/base/system_names.h"
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace proctor {
 
@@ -8,5 +11,41 @@ Error Error::system(std::string what, int err) {
   what += ": " + errno_words(err) + " (" + errno_name(err) + ")";
   return {ErrorKind::kSystem, std::move(what), {}, err};
 }
+
+// clang-format off
+std::string errno_name(int err) {
+  switch (err) {
+#define NAMED(name) case name: return #name;
+    NAMED(EPERM) NAMED(ENOENT) NAMED(ESRCH) NAMED(EINTR) NAMED(EIO) NAMED(ENXIO) NAMED(E2BIG)
+    NAMED(ENOEXEC) NAMED(EBADF) NAMED(ECHILD) NAMED(EAGAIN) NAMED(ENOMEM) NAMED(EACCES) NAMED(EFAULT)
+    NAMED(ENOTBLK) NAMED(EBUSY) NAMED(EEXIST) NAMED(EXDEV) NAMED(ENODEV) NAMED(ENOTDIR) NAMED(EISDIR)
+    NAMED(EINVAL) NAMED(ENFILE) NAMED(EMFILE) NAMED(ENOTTY) NAMED(ETXTBSY) NAMED(EFBIG) NAMED(ENOSPC)
+    NAMED(ESPIPE) NAMED(EROFS) NAMED(EMLINK) NAMED(EPIPE) NAMED(EDOM) NAMED(ERANGE) NAMED(EDEADLK)
+    NAMED(ENAMETOOLONG) NAMED(ENOLCK) NAMED(ENOSYS) NAMED(ENOTEMPTY) NAMED(ELOOP) NAMED(ENODATA)
+    NAMED(ETIME) NAMED(EPROTO) NAMED(EBADMSG) NAMED(EOVERFLOW) NAMED(ELIBACC) NAMED(ELIBBAD)
+    NAMED(EILSEQ) NAMED(EUSERS) NAMED(ENOTSOCK) NAMED(EMSGSIZE) NAMED(EOPNOTSUPP) NAMED(EADDRINUSE)
+    NAMED(EADDRNOTAVAIL) NAMED(ENETDOWN) NAMED(ENETUNREACH) NAMED(ECONNABORTED) NAMED(ECONNRESET)
+    NAMED(ENOBUFS) NAMED(EISCONN) NAMED(ENOTCONN) NAMED(ETIMEDOUT) NAMED(ECONNREFUSED)
+    NAMED(EHOSTUNREACH) NAMED(EALREADY) NAMED(EINPROGRESS) NAMED(ESTALE) NAMED(EDQUOT) NAMED(ECANCELED)
+    NAMED(EOWNERDEAD) NAMED(ENOTRECOVERABLE) NAMED(ENOKEY)
+#undef NAMED
+    default: return std::to_string(err);
+  }
+}
+
+std::string signal_name(int signal) {
+  switch (signal) {
+#define NAMED(name) case SIG##name: return "SIG" #name;
+    NAMED(HUP) NAMED(INT) NAMED(QUIT) NAMED(ILL) NAMED(TRAP) NAMED(ABRT) NAMED(BUS) NAMED(FPE)
+    NAMED(KILL) NAMED(USR1) NAMED(SEGV) NAMED(USR2) NAMED(PIPE) NAMED(ALRM) NAMED(TERM) NAMED(STKFLT)
+    NAMED(CHLD) NAMED(CONT) NAMED(STOP) NAMED(TSTP) NAMED(TTIN) NAMED(TTOU) NAMED(URG) NAMED(XCPU)
+    NAMED(XFSZ) NAMED(VTALRM) NAMED(PROF) NAMED(WINCH) NAMED(POLL) NAMED(PWR) NAMED(SYS)
+#undef NAMED
+    default: return {};
+  }
+}
+// clang-format on
+
+std::string errno_words(int err) { return std::strerror(err); }  // nobody here sets a locale
 
 }  // namespace proctor

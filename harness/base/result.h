@@ -96,4 +96,11 @@ class [[nodiscard]] Result<void, E> {
   std::optional<E> error_;
 };
 
+// ---- Names of errno values and signals ----
+// glibc has functions for these names since 2.32, musl has none.
+
+std::string errno_name(int err);      // "ENOENT"; the number if it has no name here
+std::string signal_name(int signal);  // "SIGKILL"; "" if it has none, as real-time signals
+std::string errno_words(int err);     // "No such file or directory"
+
 }  // namespace proctor

@@ -3,4 +3,4 @@
 
 #define TOML_IMPLEMENTATION
 
-#include "harness/base/toml.h"
+#include "harness/base/toml_reader.h"

@@ -2,16 +2,97 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
-#include "harness/classify/line_matcher.h"
+#include "harness/base/words.h"
+#include "harness/classify/rules.h"
 
 namespace proctor {
 namespace {
+
+// Matches all patterns of some rules against many lines, in time linear in the text: a line is tried only
+// against patterns whose anchor it contains, and anchors are found by their first bytes.
+class LineMatcher {
+ public:
+  // Takes the rules that look at one of `where`. `rules` must outlive this object.
+  LineMatcher(const RuleSet& rules, std::initializer_list<Where> where);
+
+  // The rules that match, in their order. Valid until the next call.
+  const std::vector<const Rule*>& match(std::string_view line);
+
+ private:
+  struct Entry {
+    const Rule* rule;
+    const Pattern* pattern;
+    std::uint64_t tried = 0;  // the line at which it was last tried
+  };
+  void add(const Rule& rule, const Pattern& pattern);
+  void try_at(std::string_view rest, std::string_view line, std::uint32_t key);
+
+  std::vector<Entry> entries_;
+  std::unordered_map<std::uint32_t, std::vector<std::size_t>> by_key_;
+  std::bitset<65536> may_begin_;
+  std::uint64_t line_ = 0;
+  std::vector<const Rule*> found_;
+};
+
+constexpr std::size_t kKeyBytes = 4;
+
+std::uint32_t key_at(const char* bytes) {
+  std::uint32_t key = 0;
+  std::memcpy(&key, bytes, kKeyBytes);
+  return key;
+}
+
+// Knuth's multiplicative hash, the upper 16 bits.
+std::size_t slot_of(std::uint32_t key) { return (key * 2654435761U) >> 16; }
+
+LineMatcher::LineMatcher(const RuleSet& rules, std::initializer_list<Where> where) {
+  for (const Rule& rule : rules) {
+    if (std::find(where.begin(), where.end(), rule.where) == where.end()) continue;
+    for (const Pattern& pattern : rule.patterns) add(rule, pattern);
+  }
+}
+
+void LineMatcher::add(const Rule& rule, const Pattern& pattern) {
+  const std::uint32_t key = key_at(pattern.anchor().data());  // parse_rules refuses shorter anchors
+  by_key_[key].push_back(entries_.size());
+  may_begin_.set(slot_of(key));
+  entries_.push_back({.rule = &rule, .pattern = &pattern});
+}
+
+const std::vector<const Rule*>& LineMatcher::match(std::string_view line) {
+  found_.clear();
+  ++line_;
+  for (std::size_t at = 0; at + kKeyBytes <= line.size(); ++at) {
+    const std::uint32_t key = key_at(line.data() + at);
+    if (may_begin_.test(slot_of(key))) try_at(line.substr(at), line, key);
+  }
+  std::sort(found_.begin(), found_.end());  // they lie in one vector, in their order
+  found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+  return found_;
+}
+
+void LineMatcher::try_at(std::string_view rest, std::string_view line, std::uint32_t key) {
+  const auto candidates = by_key_.find(key);
+  if (candidates == by_key_.end()) return;
+  for (const std::size_t index : candidates->second) {
+    Entry& entry = entries_[index];
+    if (entry.tried == line_ || !rest.starts_with(entry.pattern->anchor())) continue;
+    entry.tried = line_;
+    if (entry.pattern->matches(line)) found_.push_back(entry.rule);
+  }
+}
 
 constexpr std::size_t kMaxLineBytes = 300;
 constexpr const char* kForeignRule = "kernel:foreign_process";
@@ -266,6 +347,79 @@ std::vector<KernelLine> lines_about(const std::vector<KernelLine>& lines,
   std::copy_if(lines.begin(), lines.end(), std::back_inserter(about),
                [&pci](const KernelLine& line) { return names_one_of(line, pci); });
   return about;
+}
+
+namespace {
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+std::size_t hex_digits(std::string_view text) {
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_hex) - text.begin());
+}
+
+// The text of ":BB:DD" at the beginning, or 0 characters.
+bool has_bus_and_device(std::string_view text) {
+  return text.size() >= 6 && text[0] == ':' && hex_digits(text.substr(1)) == 2 && text[3] == ':' &&
+         hex_digits(text.substr(4)) == 2;
+}
+
+std::optional<int> number_in(std::string_view text) {
+  if (text.starts_with('\'')) text.remove_prefix(1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number <= 0) return std::nullopt;
+  return number;
+}
+
+std::optional<KernelProcess> nvidia_process(std::string_view text) {
+  const auto at = text.find("pid=");
+  if (at == text.npos) return std::nullopt;
+  const auto pid = number_in(text.substr(at + 4));
+  if (!pid) return std::nullopt;
+  KernelProcess process{.pid = *pid, .name = {}};
+  if (const auto name = text.find("name=", at); name != text.npos) {
+    const std::string_view rest = text.substr(name + 5);
+    process.name = rest.substr(0, rest.find_first_of(", "));
+  }
+  return process;
+}
+
+std::optional<KernelProcess> intel_process(std::string_view text) {
+  const auto in = text.rfind(" in ");
+  const auto bracket = in == text.npos ? text.npos : text.find(" [", in);
+  if (bracket == text.npos) return std::nullopt;
+  const auto pid = number_in(text.substr(bracket + 2));
+  if (!pid) return std::nullopt;
+  return KernelProcess{.pid = *pid, .name = std::string(text.substr(in + 4, bracket - in - 4))};
+}
+
+}  // namespace
+
+std::string pci_slot(std::string_view text) {
+  const std::size_t domain = hex_digits(text);
+  if (domain < 4 || domain > 8 || !has_bus_and_device(text.substr(domain))) return "";
+  if (domain > 4 && text.substr(0, domain - 4).find_first_not_of('0') != text.npos) return "";
+  return lower_case(text.substr(domain - 4, 10));
+}
+
+std::vector<std::string> pci_slots(const KernelLine& line) {
+  std::vector<std::string> slots;
+  const auto add = [&slots](std::string slot) {
+    if (!slot.empty() && std::find(slots.begin(), slots.end(), slot) == slots.end())
+      slots.push_back(std::move(slot));
+  };
+  add(pci_slot(line.device));
+  const std::string_view text = line.text;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool begins = is_hex(text[at]) && (at == 0 || !is_hex(text[at - 1]));
+    if (begins) add(pci_slot(text.substr(at, 16)));
+  }
+  return slots;
+}
+
+std::optional<KernelProcess> process_of(std::string_view text) {
+  if (auto process = nvidia_process(text)) return process;
+  return intel_process(text);
 }
 
 }  // namespace proctor

@@ -1,12 +1,92 @@
 // `proctor accept`: whether each device of the machine is good. It is a run of the built-in suites on every device, whose
-// cases follow from the level (reports/accept/accept_steps.h); its verdict is on the devices, and not on the cases.
-#include <memory>
+// cases follow from the level (reports/accept/accept_report.h); its verdict is on the devices, and not on the cases.
 
-#include "harness/cli/accept_display.h"
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/base/text.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/console/console_display.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
+#include "harness/runner/acceptance_plan.h"
+#include "reports/accept/accept_report.h"
+#include "reports/accept/accept_words.h"
 
 namespace proctor::cli {
+namespace {
+
+// The console output of `proctor accept`: failures while the run lasts, and at the end the verdict on each device.
+class AcceptDisplay : public ConsoleDisplay {
+ public:
+  void start(const RunStart& run) override;
+  void finish(const RunFinish& finish) override;
+
+ protected:
+  ConsoleOptions options_of(const RunStart& run) const override;
+  std::vector<std::string> notes_of(const RunStart& run) const override;
+
+ private:
+  void print(const std::string& text);
+  void print_headline(const AcceptReport& report);
+
+  std::string colour_{};
+};
+
+constexpr Milliseconds kLastLines{5'000};
+
+void AcceptDisplay::start(const RunStart& run) {
+  colour_ = run.planned.request.console.colour.value_or("auto");
+  ConsoleDisplay::start(run);
+}
+
+ConsoleOptions AcceptDisplay::options_of(const RunStart& run) const {
+  ConsoleOptions options = console_options(run.planned.request.console);
+  options.only_failed = true;
+  options.ending = false;
+  return options;
+}
+
+std::vector<std::string> AcceptDisplay::notes_of(const RunStart& run) const {
+  const AcceptRequest& accept = run.planned.request.accept;
+  const int level = runner::accept_level_of(accept);
+  std::vector<std::string> notes = {fmt::format("  level        {} of {}, built-in suites at size {}", level,
+                                                kHighestAcceptLevel, size_of_level(level))};
+  if (!accept.expect.empty()) notes.push_back("  expected     " + accept.expect);
+  return notes;
+}
+
+void AcceptDisplay::print(const std::string& text) { out().write(shown(text)); }
+
+void AcceptDisplay::print_headline(const AcceptReport& report) {
+  const std::string line = accept_headline(report);
+  const bool colours = colour_ == "auto" ? out().colours() : colour_ == "always";
+  const char* code = report.verdict == AcceptVerdict::kAccepted   ? "1;32"
+                     : report.verdict == AcceptVerdict::kRejected ? "1;31"
+                                                                  : "1;33";
+  out().write(colours ? fmt::format("\033[{}m{}\033[0m\n", code, shown(line)) : shown(line) + "\n");
+}
+
+// The verdict is the end: what follows the table of devices are the reasons.
+void AcceptDisplay::finish(const RunFinish& finish) {
+  const AcceptReport& report = *finish.acceptance;
+  for (const Error& problem : finish.problems) fail(problem);
+  ConsoleDisplay::finish(finish);
+  for (const std::string& drain : finish.drains) print(drain + "\n");
+  const std::size_t terminal = columns_of_stdout();
+  const std::size_t columns = terminal == 0 ? kUsualColumns : terminal;
+  print("\n");
+  print_headline(report);
+  print(accept_meta_line(report) + "\n\n" + accept_step_table(report, columns));
+  if (const std::string speeds = accept_speed_table(report, columns); !speeds.empty()) print("\n" + speeds);
+  print("\n" + accept_reasons(report, columns));
+  out().drain(kLastLines);
+}
+
+}  // namespace
 
 void add_accept_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
                         const AfterDashes& after_dashes) {

@@ -8,7 +8,7 @@
 #include "harness/cli/shared_options.h"
 #include "harness/request/option.h"
 #include "harness/request/run_request.h"
-#include "harness/runner/machine/plan_options.h"
+#include "harness/runner/machine/discover_plan.h"
 
 namespace proctor::cli {
 

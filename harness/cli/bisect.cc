@@ -13,7 +13,7 @@
 #include "harness/base/words.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/machine/installation.h"
 #include "reports/resolve/rerun.h"
 

@@ -20,9 +20,8 @@
 #include "harness/devices/leases/lease.h"
 #include "harness/devices/library_search.h"
 #include "harness/doctor/examine_host.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/process/evidence/kernel_log.h"
-#include "harness/process/evidence/permission.h"
 #include "harness/process/evidence/tools.h"
 #include "harness/runner/machine/installation.h"
 

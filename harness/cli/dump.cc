@@ -17,7 +17,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/journal/child_protocol.h"
 #include "harness/journal/containment_layer.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/process/evidence/gatherer.h"
 #include "harness/process/guard/tree.h"
 #include "harness/runner/machine/installation.h"

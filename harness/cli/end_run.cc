@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "harness/cli/console/messages.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/record/dead_runs.h"
 #include "harness/runner/record/find_runner.h"
 

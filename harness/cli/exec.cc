@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "harness/base/ci_service.h"
-#include "harness/base/system_names.h"
+#include "harness/base/result.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_output.h"

@@ -14,13 +14,13 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/explain_mask.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/request/suite_arguments.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/installation.h"
 #include "harness/runner/record/run_directory.h"
+#include "harness/selftest/coverage.h"
 #include "harness/selftest/matrix.h"
-#include "harness/selftest/source_kind.h"
 
 namespace proctor::cli {
 namespace {

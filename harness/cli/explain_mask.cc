@@ -11,7 +11,7 @@
 #include "harness/devices/masks/mask_cuda.h"
 #include "harness/devices/masks/mask_explain.h"
 #include "harness/devices/masks/mask_xpu.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor::cli {
 namespace {

@@ -23,17 +23,17 @@
 #include "harness/cli/gate_outputs.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/stack.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/plan/known_failures_check.h"
 #include "harness/plan/shard.h"
-#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/journal.h"
 #include "harness/runner/record/run_directory.h"
 #include "harness/runner/record/subject.h"
 #include "harness/stack/verify.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/gate_formats.h"
 #include "reports/history/questions.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 namespace {

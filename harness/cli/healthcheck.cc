@@ -10,15 +10,15 @@
 #include <string_view>
 
 #include "harness/base/outside_program.h"
-#include "harness/base/slurm_job.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/end_run.h"
-#include "harness/devices/device_nodes.h"
+#include "harness/devices/device.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {

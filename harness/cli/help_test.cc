@@ -1,13 +1,13 @@
 // Help at any width, and what is said of a command line that is refused. The words of every command are read by
 // harness/e2e/manual.py.
+#include "harness/cli/help.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "harness/base/words.h"
-#include "harness/cli/help_formatter.h"
-#include "harness/cli/help_text.h"
 #include "harness/cli/shared_options.h"
 #include "harness/cli/usage_errors.h"
 

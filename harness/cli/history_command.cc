@@ -15,18 +15,16 @@
 #include <vector>
 
 #include "harness/base/clock.h"
-#include "harness/base/day.h"
 #include "harness/base/duration.h"
 #include "harness/base/number_text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/cli/text_table.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/history/answer_json.h"
 #include "reports/history/device_history.h"
 #include "reports/history/questions.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 namespace {

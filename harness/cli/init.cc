@@ -14,19 +14,19 @@
 #include <ranges>
 #include <set>
 
+#include "harness/base/json.h"
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
-#include "harness/base/toml_text.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/plan/ctest_tests.h"
 #include "harness/plan/find_tests.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/select.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/installation.h"
-#include "harness/runner/machine/needed_backend.h"
+#include "harness/runner/machine/program_needs.h"
 #include "harness/runner/record/run_directory.h"
 
 namespace proctor::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

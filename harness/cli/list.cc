@@ -11,7 +11,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/devices/simulation.h"
 #include "harness/frameworks/kind.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/plan/written_off.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/installation.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "harness/base/text.h"
-#include "harness/runner/record/journal_seal.h"
-#include "reports/report_formats.h"
+#include "harness/runner/record/journal.h"
+#include "reports/render.h"
 #include "reports/resolve/run_resolver.h"
 
 namespace proctor::cli {

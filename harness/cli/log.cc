@@ -16,7 +16,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/record/run_record.h"
 #include "reports/resolve/log_text.h"
 #include "reports/resolve/resolved_run.h"

@@ -19,11 +19,10 @@
 #include "commit.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
-#include "harness/cli/help_formatter.h"
-#include "harness/cli/help_text.h"
+#include "harness/cli/help.h"
 #include "harness/cli/run_command.h"
 #include "harness/cli/usage_errors.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/machine/installation.h"
 
 namespace proctor::cli {

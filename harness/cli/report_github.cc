@@ -10,15 +10,15 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "harness/base/ci_service.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/base/unique_fd.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/cli/report_render.h"
-#include "harness/journal/exit_code.h"
+#include "harness/cli/report_command.h"
+#include "harness/journal/outcome_meaning.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/github.h"
-#include "reports/formats/summary.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {

@@ -6,20 +6,20 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/base/remove_tree.h"
+#include "harness/base/temp_dir.h"
 #include "harness/cli/console/ending.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/cli/report_render.h"
+#include "harness/cli/report_command.h"
 #include "harness/process/evidence/core_file.h"
 #include "harness/runner/history_of_run.h"
 #include "harness/runner/record/journal.h"
 #include "harness/runner/record/run_directory.h"
 #include "reports/merge/merge.h"
 #include "reports/render.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
-#include "reports/resolve/run_text.h"
 
 namespace proctor::cli {
 namespace {

@@ -7,11 +7,11 @@
 #include "harness/base/replace_file.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
-#include "harness/cli/report_render.h"
-#include "harness/journal/exit_code.h"
+#include "harness/cli/report_command.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/history/questions.h"
 #include "reports/page/page.h"
-#include "reports/report_formats.h"
+#include "reports/render.h"
 
 namespace proctor::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_display.h"
 #include "harness/cli/console/messages.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/record/joined_run.h"
 #include "harness/runner/run.h"
 

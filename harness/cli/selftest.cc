@@ -12,18 +12,18 @@
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
 #include "harness/frameworks/kind.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/plan/sim_faults.h"
 #include "harness/request/suite_arguments.h"
-#include "harness/runner/machine/cuda_programs.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/program_needs.h"
 #include "harness/runner/record/dead_runs.h"
 #include "harness/runner/record/run_directory.h"
 #include "harness/runner/record/run_record.h"
 #include "harness/runner/schedule/describe_plan.h"
 #include "harness/selftest/row_runner.h"
-#include "harness/selftest/selftest_report.h"
+#include "harness/selftest/selftest_summary.h"
 
 namespace proctor::cli {
 namespace {

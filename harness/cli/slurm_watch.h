@@ -1,10 +1,15 @@
 // Waits for the array of `proctor slurm run`, and prints which tasks wait, were lost or are started again, as squeue
 // lists them. The wait goes on while the controller does not respond.
+//
+// The runs of one shard of an array. A task that Slurm starts again runs the rest of its shard in the next directory:
+//
+//   shard-2/ shard-2.2/ shard-2.3/    one may have no journal: its runner was refused, or killed before it wrote one
 #pragma once
 
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
@@ -50,5 +55,18 @@ class ArrayWatch {
   Clock::time_point give_up_ = Clock::time_point::max();
   int parent_;
 };
+
+struct ShardRuns {
+  int index = 1;
+  std::vector<std::string> directories{};  // those whose journal has the plan, in their order
+  std::vector<std::string> unreadable{};   // an error for each other journal
+  bool is_complete = false;  // the last run has ended, and each case has an outcome other than notrun
+};
+
+// PARENT/shard-INDEX and so on.
+ShardRuns read_shard(const std::string& parent, int index);
+
+// True if the newest directory has its report, which a runner writes at its end.
+bool has_report(const std::string& parent, int index);
 
 }  // namespace proctor::cli

@@ -13,12 +13,10 @@
 #include "harness/base/text.h"
 #include "harness/base/toml_reader.h"
 #include "harness/cli/stack.h"
-#include "harness/journal/exit_code.h"
-#include "harness/stack/dpkg_status.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/stack/fingerprint.h"
 #include "harness/stack/lock_format.h"
 #include "harness/stack/verify.h"
-#include "harness/stack/verify_online.h"
 
 namespace proctor::cli {
 namespace {

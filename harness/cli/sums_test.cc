@@ -12,7 +12,7 @@
 #include "harness/base/read_file.h"
 #include "harness/base/temp_dir.h"
 #include "harness/cli/console/console.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/render.h"
 #include "reports/resolve/test_journal.h"
 

@@ -11,7 +11,7 @@
 
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/cli/help_formatter.h"
+#include "harness/cli/help.h"
 
 namespace proctor::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <set>
 
-#include "fixtures/simgpu/spec/cuda_driver.h"
+#include "fixtures/simgpu/spec/card.h"
 
 namespace proctor {
 namespace {

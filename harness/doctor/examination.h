@@ -2,13 +2,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/backend.h"
-#include "harness/doctor/finding.h"
 #include "harness/doctor/host.h"
 
 namespace proctor {
+
+enum class HostState { kOk, kWarn, kBroken };
+std::string_view to_string(HostState state);
+
+struct HostFinding {
+  HostState state = HostState::kOk;
+  std::string check{};  // "host-driver"; "known-bad:ID" for a rule
+  std::string what{};   // what was found
+  std::string where{};  // the file or device that shows it
+  std::string fix{};    // one line that repairs it; "" if there is nothing to repair
+  std::vector<std::string> sources{};
+};
+
+using HostFindings = std::vector<HostFinding>;
 
 // What a stack demands of the host that runs it (docker/stacks, [host]).
 struct HostMinimum {

@@ -1,5 +1,8 @@
 // What a machine's files say about its accelerators: cards, nodes, drivers, libraries, and who wants to use
 // them. It is read from files only, so that the files of another machine can be used as well.
+//
+// What a specification of the container device interface (CDI, by cncf-tags/container-device-interface) gives to
+// containers, as far as doctor compares it with the machine.
 #pragma once
 
 #include <map>
@@ -10,10 +13,28 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/doctor/cdi_spec.h"
 #include "harness/stack/fingerprint.h"
 
 namespace proctor {
+
+struct CdiSpec {
+  std::string file{};
+  std::string kind{};                     // "nvidia.com/gpu"
+  std::vector<std::string> host_paths{};  // of its mounts and nodes
+  std::vector<std::string> nodes{};       // device nodes in the container: "/dev/nvidia0"
+
+  // Also "k8s.device-plugin.nvidia.com/gpu": each generator of NVIDIA's has a vendor name of its own.
+  bool is_nvidia() const;
+};
+
+bool is_libcuda(std::string_view path);  // by its name
+// "580.65.06" of ".../libcuda.so.580.65.06"; "" for a name without the version of a driver, which has three digits at
+// least before its first dot. Tegra and WSL have libcuda.so.1.1 with drivers of any version.
+std::string driver_version_of(std::string_view path);
+
+// Reads the values of `kind`, `hostPath` and `path` in YAML and in JSON, wherever they stand. Of anything else, and of a
+// text that is neither, it reads nothing. A `path` that is not below /dev is that of a hook.
+CdiSpec read_cdi_spec(std::string file, std::string_view text);
 
 // A display or compute device of Intel's or NVIDIA's on the PCI bus.
 struct Card {
@@ -64,7 +85,7 @@ struct Host {
   std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*, /dev/nvidia-caps/*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
   std::optional<bool>
-      memory_use_told{};           // harness/base/perfmon.h; none if another machine's files do not say it
+      memory_use_told{};           // harness/base/backend.h; none if another machine's files do not say it
   std::optional<Caller> caller{};  // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;

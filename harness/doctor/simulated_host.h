@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "harness/base/temp_dir.h"
-#include "harness/base/toml.h"
+#include "harness/base/toml_reader.h"
 
 namespace proctor {
 

@@ -61,10 +61,10 @@ class Outcome(NamedTuple):
 
 def steps():
     """[(level, globs of cases without the backend)] in the order in which a case looks for its step."""
-    source = (ROOT / "reports/accept/accept_steps.cc").read_text()
-    found = re.findall(r'\{"[^"]+",\s*(\d),[^{]*?"[^"]*",\s*\{([^}]*)\}', source)
-    check(len(found) > 10, "accept_steps.cc has another form")
-    return [(int(level), re.findall(r'"([^"]+)"', globs)) for level, globs in found]
+    source = (ROOT / "reports/accept/accept_report.cc").read_text()
+    found = re.findall(r'\{"[^"]+",\s*(\d),\s*(?:true|false),\s*\d+,\s*"[^"]*",\s*"([^"]*)"', source)
+    check(len(found) > 10, "accept_report.cc has another form")
+    return [(int(level), globs.split()) for level, globs in found]
 
 
 def level_of(case, of_steps):

@@ -32,7 +32,7 @@ def main():
           "a fault that no check names")
     opinions = [check["id"] for rule in covered["rules"] for check in rule["checks"]
                 if check["severity"] == "gate" and check["source_kind"] == "ours"]
-    check(not opinions, "these checks gate, and no document demands it (harness/selftest/source_kind.h):", *opinions)
+    check(not opinions, "these checks gate, and no document demands it (harness/selftest/coverage.h):", *opinions)
     for backend, called, never in (("xpu", "zeCommandListAppendMemoryCopy", "zeFabricEdgeGetVerticesExp"),
                                    ("cuda", "cudaMalloc", "cudaVDPAUGetDevice")):
         functions = {each["name"]: each for each in covered["functions"] if each["backend"] == backend}

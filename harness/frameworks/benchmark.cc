@@ -11,7 +11,7 @@
 #include <numeric>
 #include <set>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "harness/frameworks/equal_names.h"

@@ -11,9 +11,9 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/base/written_number.h"
 #include "harness/frameworks/xml_report.h"
 
 namespace proctor {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/base/written_number.h"
 #include "harness/frameworks/equal_names.h"
 #include "harness/frameworks/xml_report.h"
 

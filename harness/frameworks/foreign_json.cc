@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/base/written_number.h"
 #include "harness/frameworks/kind.h"
 
 namespace proctor {

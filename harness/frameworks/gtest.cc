@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/frameworks/gtest_results.h"
 #include "harness/frameworks/gtest_stream.h"

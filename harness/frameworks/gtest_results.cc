@@ -8,10 +8,10 @@
 #include <optional>
 #include <set>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/base/written_number.h"
 #include "harness/frameworks/foreign_json.h"
 
 namespace proctor {

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
-#include "harness/base/written_number.h"
 #include "harness/frameworks/gtest_results.h"
 
 namespace proctor {

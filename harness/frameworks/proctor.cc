@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/journal/child_protocol.h"
 

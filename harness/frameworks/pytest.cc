@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/journal/child_protocol.h"
 

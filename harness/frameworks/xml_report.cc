@@ -7,10 +7,10 @@
 #include <pugixml.hpp>
 
 #include "harness/base/document_limits.h"
-#include "harness/base/json_text.h"
+#include "harness/base/json.h"
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/base/written_number.h"
 
 namespace proctor {
 namespace {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "harness/base/whole_table.h"
-
 namespace proctor {
 namespace {
 

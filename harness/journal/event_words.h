@@ -2,6 +2,7 @@
 // harness/journal/event_words.cc has the tables, without a row in which a new one does not compile.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <string>
@@ -178,5 +179,22 @@ std::vector<std::string> texts_of(const Marks& marks);
 
 // Whether the warning makes the machine red, whatever the cases say.
 bool is_machine_warning(const WarningWord& code);
+
+// The only line of the log (harness/process/capture.h) of a bad attempt that printed nothing. A good one has no log then: each file costs more than
+// the whole start of a small case.
+inline constexpr std::string_view kNoOutputMark = "-------- no output --------";
+
+// For a table whose rows have `known` and `spelling`: each of `count` enumerators has the row in its place, and no two
+// rows have one spelling.
+template <typename Row, std::size_t N>
+constexpr bool is_whole(const std::array<Row, N>& rows, std::size_t count) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (static_cast<std::size_t>(rows[i].known) != i || rows[i].spelling.empty()) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (rows[j].spelling == rows[i].spelling) return false;
+    }
+  }
+  return N == count;
+}
 
 }  // namespace proctor

@@ -38,7 +38,6 @@
 #include "harness/journal/event_words.h"
 #include "harness/journal/outcome.h"
 #include "harness/journal/run_rules.h"
-#include "harness/journal/stop_cause.h"
 
 namespace proctor {
 

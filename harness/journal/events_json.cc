@@ -500,7 +500,7 @@ template <typename T>
 void shorten(Json&, const T&) {}
 
 // A long stress has millions of passing repeats, and most members of most of them are empty. What readers of a record's
-// head search for stays (reports/resolve/journal_durations.cc).
+// head search for stays (reports/resolve/run_results.cc).
 void shorten(Json& json, const AttemptEnded& record) {
   static const Json kDefaults = [] {
     Json defaults = Json::object();

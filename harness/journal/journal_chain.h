@@ -7,7 +7,7 @@
 // So a record that was changed, taken out or put in does not fit the next one. It needs no key, and whoever writes all
 // that follows anew is not found out by it: it shows what tests and accidents do, and not what somebody does who knows
 // it. The runner knows more: it keeps the length and the digest of what it has written, in memory and in a private
-// file (harness/runner/record/journal_seal.h), and nothing else may be in the journal then.
+// file (harness/runner/record/journal.h), and nothing else may be in the journal then.
 #pragma once
 
 #include <cstdint>

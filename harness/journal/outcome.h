@@ -22,6 +22,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/journal/event_words.h"
+
 namespace proctor {
 
 enum class Outcome {
@@ -173,7 +175,7 @@ struct ReasonMeaning {
   std::array<Outcome, 2> outcomes;
   Blame problem;
   bool machine;  // the machine is red: another one might do better; the gate and the exit code follow from it
-  int exec;      // the code of `proctor exec` (harness/journal/exit_code.h); 0: the outcome says it
+  int exec;      // the code of `proctor exec` (harness/journal/outcome_meaning.h); 0: the outcome says it
   std::string_view
       words;  // what happened, for people, with {} for the value; "": those of the outcome, and the reason
 };
@@ -198,5 +200,15 @@ bool is_bad(Outcome outcome);
 
 // Of a case of this kind. An unexpected pass is bad in our own suites, where a list expects each failure.
 bool is_bad(Outcome outcome, std::string_view kind);
+
+// Why a run was stopped before its end: one spelling each in journals and reports, and what it means for the rest.
+enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kBreaker, kJournal };
+inline constexpr std::size_t kStopCauses = static_cast<std::size_t>(StopCause::kJournal) + 1;
+std::string_view to_string(StopCause cause);
+
+using StopWord = Word<StopCause>;
+
+// The reason of a case that was not run because of this stop.
+ReasonText reason_of_rest(const StopWord& cause);
 
 }  // namespace proctor

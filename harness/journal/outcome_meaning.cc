@@ -1,7 +1,5 @@
 #include "harness/journal/outcome_meaning.h"
 
-#include "harness/journal/exit_code.h"
-
 namespace proctor {
 namespace {
 

@@ -1,5 +1,5 @@
 // What an outcome means: one table, which the exit codes, the console, the history and the care of devices read in place
-// of a `switch` of their own. The table of the report formats is reports/formats/outcome_formats.h. A new outcome is a
+// of a `switch` of their own. The table of the report formats is reports/formats/formats.h. A new outcome is a
 // new row in both; docs/reference/outcomes.md shows them, and a test compares it with them.
 //
 // No column shows `notrun` or `xpass` as good.
@@ -13,6 +13,22 @@
 #include "harness/journal/outcome.h"
 
 namespace proctor {
+
+// ---- Exit codes ----
+// Those of `proctor run` (docs/reference/outcomes.md). They are public: a number never gets another
+// meaning.
+
+inline constexpr int kExitGreen = 0;
+inline constexpr int kExitRed = 1;         // the code is red
+inline constexpr int kExitUsage = 2;       // usage or plan refused; nothing was started
+inline constexpr int kExitIncomplete = 3;  // something planned was not run
+inline constexpr int kExitMachine = 75;    // the machine is red: retry elsewhere
+
+// `exec` passes the command's own code through, except for these.
+inline constexpr int kExecTimeout = 124;
+inline constexpr int kExecInternal = 125;
+inline constexpr int kExecNotExecutable = 126;
+inline constexpr int kExecNotFound = 127;
 
 // Which verdicts of its outcome a row is for.
 enum class MeaningOf {
@@ -88,7 +104,7 @@ const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind =
 std::string_view to_string(Standing standing);
 std::string_view to_string(MeaningOf of);  // "the machine's"; "" for all
 
-// The code of `proctor run` (harness/journal/exit_code.h).
+// The code of `proctor run` (harness/journal/outcome_meaning.h).
 int exit_code_of(RunCode code);
 
 }  // namespace proctor

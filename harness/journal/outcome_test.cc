@@ -1,8 +1,13 @@
 #include "harness/journal/outcome.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "harness/journal/event_words.h"
+#include "harness/journal/events.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 namespace {
@@ -61,6 +66,136 @@ TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceLost}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceUnhealthy}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kBreaker}), Blame::kMachine);
+}
+
+TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassAreGreenNowhere) {
+  for (const OutcomeMeaning& row : outcome_meanings()) {
+    EXPECT_FALSE(row.words.empty());
+    if (row.outcome == Outcome::kPass) continue;
+    SCOPED_TRACE(row.words);
+    EXPECT_NE(row.standing, Standing::kPassing);
+    EXPECT_NE(row.shade, Shade::kGreen);
+    EXPECT_TRUE(row.outcome != Outcome::kNotrun || row.run != RunCode::kGreen);
+  }
+}
+
+TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
+  const auto code = [](Outcome outcome, const ReasonText& reason, std::string_view kind = {}) {
+    return exit_code_of(meaning_of({outcome, reason}, kind).run);
+  };
+  EXPECT_EQ(code(Outcome::kError, Reason::kNoResult), kExitRed);
+  EXPECT_EQ(code(Outcome::kError, Reason::kProtocol), kExitRed);
+  EXPECT_EQ(code(Outcome::kError, Reason::kGuardLost), kExitMachine);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kBudget), kExitIncomplete);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kDeviceUnhealthy), kExitMachine);
+  EXPECT_EQ(code(Outcome::kXpass, "", "proctor"), kExitRed);
+  EXPECT_EQ(code(Outcome::kXpass, "", "pytest"), kExitGreen);
+  for (const Outcome outcome : kAllOutcomes) {
+    for (const std::string_view kind : {"proctor", "pytest"}) {
+      EXPECT_EQ(meaning_of({outcome, ""}, kind).outcome, outcome);
+      EXPECT_EQ(meaning_of({outcome, ""}, kind).run != RunCode::kGreen, is_bad(outcome, kind));
+    }
+  }
+}
+
+using ::testing::HasSubstr;
+
+// A verdict of the row: with any value where it takes one.
+Verdict verdict_in(const ReasonMeaning& row, Outcome outcome) {
+  std::string text(row.spelling);
+  if (text.ends_with('*')) text.back() = '7';
+  return {outcome, reason_in_words(text)};
+}
+
+// A row is found again by what it is spelled like, with each of its outcomes and with no other.
+TEST(Reasons, EachIsFoundByItsSpelling) {
+  for (const ReasonMeaning& row : reason_meanings()) {
+    for (const Outcome outcome : kAllOutcomes) {
+      const bool is_its = outcome == row.outcomes[0] || outcome == row.outcomes[1];
+      const ReasonMeaning* found = meaning_of_reason(verdict_in(row, outcome));
+      EXPECT_EQ(found == &row, is_its) << row.spelling << " of " << to_string(outcome);
+    }
+    EXPECT_TRUE(verdict_in(row, row.outcomes[0]).reason == row.reason) << row.spelling;
+  }
+}
+
+TEST(Reasons, TheJournalSpellsThemAsTheTable) {
+  for (const ReasonMeaning& row : reason_meanings()) {
+    CaseEnded written;
+    written.verdict = verdict_in(row, row.outcomes[0]);
+    const std::string line = to_json_line(written);
+    EXPECT_THAT(line, HasSubstr(written.verdict.reason.text()));
+    EXPECT_EQ(std::get<CaseEnded>(**parse_json_line(line)).verdict, written.verdict);
+  }
+}
+
+TEST(Reasons, AValueStandsBehindTheName) {
+  const ReasonText killed(Reason::kSignal, 11);
+  EXPECT_EQ(killed.text(), "signal:11");
+  EXPECT_EQ(killed.value_of(Reason::kSignal), "11");
+  EXPECT_EQ(killed.value_of(Reason::kExit), std::nullopt);
+  EXPECT_EQ(ReasonText(Reason::kBudget).text(), "budget");
+  EXPECT_TRUE(ReasonText("").empty());
+  EXPECT_NE(reason_in_words("signals"), Reason::kSignal);
+}
+
+TEST(Reasons, WhatIsNotKnownIsAsItsOutcome) {
+  const auto read = parse_json_line(
+      R"({"type":"case_ended","verdict":{"outcome":"notrun","reason":"of_a_later_version:3"}})");
+  const Verdict verdict = std::get<CaseEnded>(**read).verdict;
+  EXPECT_EQ(to_string(verdict), "notrun(of_a_later_version:3)");
+  EXPECT_EQ(meaning_of_reason(verdict), nullptr);
+  EXPECT_EQ(blame_of(verdict), blame_of({Outcome::kNotrun, ""}));
+  EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kBudget}), nullptr);  // of another outcome
+}
+
+TEST(Reasons, WordsHaveTheValue) {
+  const auto words = [](Outcome outcome, const ReasonText& reason) {
+    return words_of_reason(*meaning_of_reason({outcome, reason}), reason);
+  };
+  EXPECT_EQ(words(Outcome::kFail, {Reason::kExit, 3}), "exited with code 3");
+  EXPECT_EQ(words(Outcome::kCrash, {Reason::kSignal, 11}), "killed by signal 11 (SIGSEGV)");
+  EXPECT_EQ(words(Outcome::kError, {Reason::kSpawn, "ENOENT"}), "could not be started: ENOENT");
+  EXPECT_THAT(words(Outcome::kError, {Reason::kSpawn, "ENOEXEC"}), HasSubstr(kNoProgram));
+}
+
+using ::testing::HasSubstr;
+
+Warning read_back(const Warning& warning) {
+  return std::get<Warning>(**parse_json_line(to_json_line(warning)));
+}
+
+TEST(EventWords, TheJournalSpellsEachWarningOnce) {
+  for (std::size_t i = 0; i < kWarningCodes; ++i) {
+    const auto code = static_cast<WarningCode>(i);
+    EXPECT_EQ(read_back({code, "text"}).code, code) << to_string(code);
+  }
+  EXPECT_THAT(to_json_line(Warning{WarningCode::kReportLost, ""}), HasSubstr(R"("code":"report_lost")"));
+}
+
+TEST(EventWords, OneOfAnotherVersionIsKept) {
+  const Warning read = read_back({WarningWord::in_text("of_a_later_version"), "text"});
+  EXPECT_EQ(read.code.text(), "of_a_later_version");
+  EXPECT_FALSE(is_machine_warning(read.code));
+  EXPECT_NE(read.code, WarningCode::kReportLost);
+}
+
+TEST(EventWords, WhatChangedOrWasLostIsTheMachines) {
+  for (const WarningCode code :
+       {WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kStackChanged,
+        WarningCode::kMaskMismatch, WarningCode::kReportLost, WarningCode::kJournalChanged})
+    EXPECT_TRUE(is_machine_warning(code)) << to_string(code);
+  for (const WarningCode code : {WarningCode::kProgramChanged, WarningCode::kStackSinceGreen})
+    EXPECT_FALSE(is_machine_warning(code)) << to_string(code);
+}
+
+TEST(EventWords, TheJournalSpellsEachFactOfHealth) {
+  for (std::size_t i = 0; i < kHealthFacts; ++i) {
+    const auto fact = static_cast<HealthFact>(i);
+    DeviceHealth written;
+    written.what = fact;
+    EXPECT_EQ(std::get<DeviceHealth>(**parse_json_line(to_json_line(written))).what, fact) << to_string(fact);
+  }
 }
 
 }  // namespace

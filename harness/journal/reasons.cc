@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "harness/journal/exit_code.h"
+#include "harness/base/result.h"
 #include "harness/journal/outcome.h"
-#include "harness/base/system_names.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 namespace {

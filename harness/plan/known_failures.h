@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "harness/base/result.h"
 #include "harness/base/version.h"
 #include "harness/journal/events.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/find_texts.h"
+#include "harness/base/regular_file.h"
 #include "harness/base/text.h"
 #include "harness/base/user_name.h"
 #include "harness/frameworks/all_kinds.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/base/memory_size.h"
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/frameworks/all_kinds.h"

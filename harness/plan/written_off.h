@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "harness/base/result.h"
 #include "harness/base/toml_reader.h"
 #include "harness/frameworks/suite.h"

@@ -21,9 +21,8 @@
 #include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/limit_clock.h"
+#include "harness/process/proc_reader.h"
 #include "harness/process/recipe.h"
-#include "harness/process/socket_holder.h"
-#include "harness/process/strays.h"
 #include "harness/process/sweep.h"
 
 namespace proctor {

@@ -18,6 +18,14 @@
 #include "harness/process/sweep.h"
 
 namespace proctor {
+
+std::string own_program() {
+  std::error_code unreadable;
+  return std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
+}
+
+std::string own_directory() { return std::filesystem::path(own_program()).parent_path().string(); }
+
 namespace {
 
 // Guards, cases and helper programs start with it as descriptors 0 to 2.

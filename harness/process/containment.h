@@ -1,7 +1,7 @@
 // Contains the process tree of one case. There are several layers behind one interface. A row of
 // harness/journal/containment_layer.h lists the parts of a layer; a row of process/layers.cc has its probe and
 // what it does not guarantee. Each layer is probed once, as a whole, with a real child
-// (process/try_recipe.h).
+// (process/layers.cc).
 //
 // In every layer, the parent of the case's leader is the guard (process/guard/), a small static program. If
 // the kernel supports it, a signal scope (process/guard/signal_scope.h) keeps the case from signalling or
@@ -15,12 +15,16 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
-#include "harness/base/own_program.h"
 #include "harness/base/result.h"
 #include "harness/journal/events.h"
 #include "harness/process/layers.h"
 
 namespace proctor {
+
+// The path of the running executable. "" if /proc cannot be read.
+std::string own_program();
+// Its directory, without a slash at the end.
+std::string own_directory();
 
 // The layer in use, and the run's cgroup. The destructor removes the cgroup: all processes that were started
 // through this object must have ended before.

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/base/read_file.h"
-#include "harness/process/strays.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 namespace {

@@ -11,7 +11,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
 #include "harness/process/frozen_time.h"
-#include "harness/process/pressure.h"
+#include "harness/process/host_usage.h"
 
 namespace proctor {
 

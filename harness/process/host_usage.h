@@ -1,15 +1,84 @@
-// CPU time and memory of a case. With a cgroup it counts the whole process tree; otherwise the leader and the
-// children that the leader waited for.
+// CPU time, memory and waits of a case. With a cgroup, CPU time and memory are those of the whole process
+// tree; otherwise those of the leader and of the children that the leader waited for.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "harness/base/clock.h"
-#include "harness/process/pressure.h"
+#include "harness/base/duration.h"
 
 namespace proctor {
+
+// ---- Waits and CPU time ----
+// The source is the kernel's pressure stall information (Documentation/accounting/psi.rst) of the case's
+// cgroup. Without a cgroup, it is the wait of the one thread that waited longest
+// (Documentation/scheduler/sched-stats.rst). The waits of threads overlap, so their sum has no meaning.
+// Ended threads are missing, so the value can be too small but not too large. Memory and disk are then the
+// values of the whole machine.
+
+using Microseconds = std::chrono::microseconds;
+
+struct Pressure {
+  Microseconds cpu{0};                      // in which at least one task waited for a CPU
+  Microseconds used{0};                     // CPU time of all tasks
+  Microseconds memory{0};                   // in which at least one task waited for memory
+  Microseconds disk{0};                     // in which at least one task waited for a disk
+  std::map<pid_t, Microseconds> threads{};  // without a cgroup: how long each waited for a CPU
+};
+
+// The difference of each value, at least 0. `cpu` then includes the longest wait of one thread.
+Pressure operator-(const Pressure& later, const Pressure& earlier);
+
+class PressureGauge {
+ public:
+  PressureGauge() = default;
+  // `leaf`: the case's cgroup; "": none. `guard`: the root of the case's process tree.
+  PressureGauge(std::string leaf, pid_t guard);
+
+  // Totals of the cgroup or the tree. Without a cgroup, memory and disk are those of the machine.
+  Pressure now() const;
+  // The same for a tree that is new or gone: only the values of the machine.
+  Pressure without_tree() const;
+
+ private:
+  std::string leaf_;
+  pid_t guard_ = 0;
+};
+
+// Whether waits for a CPU can be measured here: by the pressure of `leaf`, or by schedstat.
+bool tells_pressure(const std::string& leaf);
+
+// What the case waited for during one limit.
+struct Starvation {
+  Microseconds window{0};  // the limit
+  Pressure during{};
+  bool throttled = false;  // by a quota (cpu.max)
+
+  // The machine gave the case too little CPU time: it waited for a CPU for at least half of the time, and got
+  // less than half of one CPU.
+  bool is_starved() const {
+    return window.count() > 0 && 2 * during.cpu >= window && 2 * during.used < window;
+  }
+};
+
+// How long a quota throttled this process's cgroup or a parent of it (cgroup-v2.rst, cpu.max and cpu.stat).
+class Quota {
+ public:
+  Quota() = default;
+  // The nearest directory from `cgroup` up to `mount` that has a quota.
+  Quota(std::string cgroup, const std::string& mount);
+  // Total until now.
+  Microseconds throttled() const;
+
+ private:
+  std::string directory_;
+};
 
 struct HostUsage {
   std::optional<double> cpu_s;

@@ -11,7 +11,7 @@
 #include "harness/process/case_output.h"
 #include "harness/process/fair_time.h"
 #include "harness/process/frozen_time.h"
-#include "harness/process/pressure.h"
+#include "harness/process/host_usage.h"
 #include "harness/process/process_spec.h"
 
 namespace proctor {

@@ -1,13 +1,24 @@
 #include "harness/process/proc_reader.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <thread>
 
 #include "harness/base/read_file.h"
+#include "harness/base/unique_fd.h"
+#include "harness/process/guard/tree.h"
+#include "harness/process/recipe.h"
 
 namespace proctor {
 namespace {
@@ -35,6 +46,173 @@ TEST(ProcReader, AnAnswerThatComesTooLateIsNotWaitedFor) {
     if (text) continue;
     EXPECT_EQ(text.error().sys_errno, ETIMEDOUT);
   }
+}
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A child that does `body` and is killed at the end.
+class StrayChild {
+ public:
+  template <typename Body>
+  explicit StrayChild(Body body) : pid_(fork()) {
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    body();
+    for (;;) pause();
+  }
+  ~StrayChild() { end(); }
+  StrayChild(const StrayChild&) = delete;
+  StrayChild& operator=(const StrayChild&) = delete;
+
+  void end() {
+    if (pid_ == 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+void do_nothing() {}
+
+// As a test may lower that of its runner.
+class NoOpenFiles {
+ public:
+  NoOpenFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoOpenFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoOpenFiles(const NoOpenFiles&) = delete;
+  NoOpenFiles& operator=(const NoOpenFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+std::vector<pid_t> list(const guard::PidList& pids) { return {pids.begin(), pids.end()}; }
+
+std::vector<pid_t> pids_of(const std::vector<Stray>& strays) {
+  std::vector<pid_t> pids;
+  for (const Stray& stray : strays) pids.push_back(stray.pid);
+  return pids;
+}
+
+class Strays : public testing::Test {
+ protected:
+  ProcReader reader_;
+};
+
+TEST_F(Strays, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
+  const StrayChild child([] {
+    std::thread([] { pause(); }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  });
+  while (read_stat(child.pid())->state != 'Z') usleep(1000);
+  EXPECT_FALSE(is_zombie_or_gone(child.pid()));
+  EXPECT_THAT(pids_of(find_strays(reader_, getpid(), 0)), Contains(child.pid()));
+  EXPECT_EQ(find_leader(getpid()), child.pid());
+  kill(child.pid(), SIGKILL);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child.pid()), &info, WEXITED | WNOWAIT);
+  EXPECT_TRUE(is_zombie_or_gone(child.pid()));
+}
+
+TEST_F(Strays, OneWithoutACommandLineHasItsName) {
+  const StrayChild child([] {
+    prctl(PR_SET_NAME, "first gone");
+    std::thread([] { pause(); }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  });
+  while (read_stat(child.pid())->state != 'Z') usleep(1000);
+  EXPECT_EQ(command_of(reader_, child.pid()), "[first gone]");
+  EXPECT_EQ(*reader_.read(child.pid(), environ_file(child.pid())), *reader_.read(getpid(), "environ"));
+}
+
+TEST_F(Strays, WhatCannotBeReadIsNotGone) {
+  const StrayChild child(do_nothing);
+  const int children = guard::open_children(getpid());
+  const NoOpenFiles none;
+  EXPECT_FALSE(is_zombie_or_gone(child.pid()));
+  const auto walked = find_strays(reader_, getpid(), 0);
+  ASSERT_EQ(walked.size(), 1u);
+  EXPECT_EQ(walked[0].pid, 0);
+  EXPECT_THAT(walked[0].command, HasSubstr("EMFILE"));
+  EXPECT_THAT(pids_of(find_strays(reader_, getpid(), 0, children)), ElementsAre(child.pid(), 0));
+  EXPECT_EQ(find_leader(getpid(), children), child.pid());
+  guard::signal_descendants(getpid(), SIGKILL, children);
+  int status = 0;
+  EXPECT_EQ(waitpid(child.pid(), &status, 0), child.pid());
+  EXPECT_THAT(find_strays(reader_, getpid(), 0, children), IsEmpty()) << "the list itself can be read";
+  close(children);
+}
+
+TEST(OwnChildren, AreThoseThatCameLater) {
+  const StrayChild server([] {
+    const pid_t parent = getpid();
+    if (fork() != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);  // it was ended before that
+  });
+  const OwnChildren children;
+  EXPECT_THAT(list(children.now()), IsEmpty());
+  StrayChild later(do_nothing);
+  EXPECT_THAT(list(children.now()), ElementsAre(later.pid()));
+  const NoOpenFiles none;
+  EXPECT_THAT(list(children.now()), ElementsAre(later.pid()));
+  EXPECT_EQ(children.now().why_not_whole(), 0);
+}
+
+class SocketHolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    client_ = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const raw = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(bind(listener.get(), raw, size), 0);
+    ASSERT_EQ(::listen(listener.get(), 1), 0);
+    ASSERT_EQ(getsockname(listener.get(), raw, &size), 0);
+    ASSERT_EQ(connect(client_.get(), raw, size), 0);
+    server_ = UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    ASSERT_TRUE(server_);
+  }
+
+  static std::uint64_t inode_of(const UniqueFd& fd) {
+    struct stat info {};
+    EXPECT_EQ(fstat(fd.get(), &info), 0);
+    return info.st_ino;
+  }
+
+  UniqueFd client_;
+  UniqueFd server_;
+};
+
+TEST_F(SocketHolderTest, TheOtherEndIsFound) {
+  EXPECT_EQ(inode_of_peer(server_.get()), inode_of(client_));
+  EXPECT_EQ(inode_of_peer(client_.get()), inode_of(server_));
+}
+
+TEST_F(SocketHolderTest, AClosedEndHasNoOwner) {
+  client_.reset();
+  EXPECT_EQ(inode_of_peer(server_.get()), 0u);
+}
+
+TEST_F(SocketHolderTest, OnlyAProcessOfTheTreeHoldsIt) {
+  const std::uint64_t inode = inode_of(client_);
+  EXPECT_TRUE(tree_holds_socket(getppid(), inode));
+  EXPECT_FALSE(tree_holds_socket(getppid(), inode_of(client_) + 1'000'000'000));
+  EXPECT_FALSE(tree_holds_socket(getpid(), inode)) << "a process is no descendant of its own";
 }
 
 }  // namespace

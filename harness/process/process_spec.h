@@ -14,7 +14,6 @@
 #include "harness/base/duration.h"
 #include "harness/journal/events.h"
 #include "harness/process/host_usage.h"
-#include "harness/process/pressure.h"
 
 namespace proctor {
 
@@ -66,7 +65,7 @@ struct ProcessSpec {
   std::vector<std::pair<Stream, std::string>> captured_in{};
   bool inherit_stdio = false;  // --no-capture, --debugger: descriptors 0 to 2 are the runner's own
   // `exec`: stdout and stderr are also copied to those of the runner. Stdin is the runner's, unless that is a
-  // terminal (process/pass_through.h).
+  // terminal (process/case_output.h).
   bool pass_through = false;
   // The output goes to a log in which the CI system executes commands: they are made ineffective
   // (base/workflow_commands.h).

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <sys/types.h>
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,19 +18,36 @@
 #include "harness/base/result.h"
 #include "harness/base/unique_fd.h"
 #include "harness/journal/containment_layer.h"
-#include "harness/process/case_pids.h"
 #include "harness/process/cgroup.h"
-#include "harness/process/cgroup_watch.h"
 #include "harness/process/frozen_time.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"
-#include "harness/process/own_children.h"
-#include "harness/process/pressure.h"
+#include "harness/process/guard/tree.h"
+#include "harness/process/host_usage.h"
 #include "harness/process/proc_reader.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
 
 namespace proctor {
+
+// The children of the runner. As the nearest subreaper, the runner adopts the processes of a lost guard, and
+// must kill them. The kernel's list of children is opened once, because a test may lower the runner's limit
+// of open files (prlimit).
+class OwnChildren {
+ public:
+  // Stores the children that exist already: after `server & exec proctor ...` the server is a child of the
+  // runner.
+  OwnChildren();
+
+  // The current children, without the stored ones.
+  guard::PidList now() const;
+
+ private:
+  bool was_there(pid_t pid) const;
+
+  UniqueFd list_;
+  std::map<pid_t, std::uint64_t> before_;  // with start times, because a pid can be reused
+};
 
 // Path of the guard, beside the running executable. An error if it does not exist.
 Result<std::string> guard_path(const std::string& programs);
@@ -40,7 +60,7 @@ struct ProbedLayer {
   Layer layer = Layer::kSubreaper;
   bool user_namespace = false;
   bool fresh_proc = false;
-  bool own_pids = false;     // each case has a pid of its own (case_pids.h)
+  bool own_pids = false;     // each case has a pid of its own (spawn.h)
   bool held_cgroups = true;  // a case can write only to its own cgroup, if it has a PID namespace
   // The case can trace the guard. Needed if /proc hides processes that its reader may not trace (hidepid).
   bool dumpable_guard = false;

@@ -15,8 +15,8 @@
 #include "harness/journal/child_protocol.h"
 #include "harness/process/fair_time.h"
 #include "harness/process/guard/tree.h"
+#include "harness/process/proc_reader.h"
 #include "harness/process/recipe.h"
-#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "harness/journal/containment_layer.h"
+#include "harness/request/option.h"
 #include "harness/request/option_rows.h"
-#include "harness/request/option_texts.h"
 #include "harness/request/repeats.h"
 
 namespace proctor {

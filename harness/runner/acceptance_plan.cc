@@ -7,7 +7,7 @@
 
 #include "harness/base/duration.h"
 #include "harness/base/named_file.h"
-#include "harness/base/slurm_job.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/toml_reader.h"
 #include "harness/request/suite_arguments.h"
 #include "harness/runner/plan_step.h"

@@ -9,7 +9,7 @@
 #include "harness/runner/checked.h"
 #include "harness/runner/display.h"
 #include "harness/runner/found_plan.h"
-#include "reports/accept/accept_steps.h"
+#include "reports/accept/accept_report.h"
 
 namespace proctor::runner {
 

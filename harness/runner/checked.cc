@@ -15,6 +15,7 @@
 #include "harness/runner/record/dead_runs.h"
 #include "harness/runner/record/run_directory.h"
 #include "harness/runner/schedule/open_files.h"
+#include "harness/runner/schedule/run_setup.h"
 #include "harness/stack/fingerprint.h"
 
 namespace proctor::runner {

@@ -18,7 +18,7 @@
 #include "harness/runner/record/subject.h"
 #include "reports/accept/expected_machine.h"
 #include "reports/history/history.h"
-#include "reports/history/seen_programs.h"
+#include "reports/history/known_cases.h"
 
 namespace proctor::runner {
 

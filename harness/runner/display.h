@@ -39,7 +39,7 @@ struct RunFinish {
 // What became of a run.
 struct RunResult {
   std::string run_dir{};                // absolute: the journal, the logs and the reports
-  int exit_code = 0;                    // of `proctor run` (journal/exit_code.h), or of `exec`
+  int exit_code = 0;                    // of `proctor run` (journal/outcome_meaning.h), or of `exec`
   int signal = 0;                       // that ended the run, or the command of `exec`; 0: none
   std::optional<Error> not_recorded{};  // why the history lacks the run
 };

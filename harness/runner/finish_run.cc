@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "harness/base/replace_file.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "harness/runner/acceptance.h"
 #include "harness/runner/first_record.h"
 #include "harness/runner/history_of_run.h"
-#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/journal.h"
 #include "harness/runner/rules_of_run.h"
 #include "harness/runner/schedule/runner.h"
 #include "harness/runner/watch_of_run.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/history/questions.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/resolved_run.h"

@@ -8,7 +8,7 @@
 
 #include "harness/base/number_text.h"
 #include "harness/base/words.h"
-#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/journal.h"
 #include "harness/runner/record/program_digests.h"
 #include "reports/history/history.h"
 #include "reports/resolve/run_resolver.h"

@@ -7,7 +7,7 @@
 #include "harness/base/result.h"
 #include "harness/journal/events.h"
 #include "harness/plan/plan.h"
-#include "reports/history/seen_programs.h"
+#include "reports/history/known_cases.h"
 
 namespace proctor::runner {
 

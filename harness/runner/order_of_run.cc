@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/runner/record/run_directory.h"
-#include "reports/history/durations.h"
-#include "reports/resolve/journal_durations.h"
+#include "reports/history/known_cases.h"
+#include "reports/resolve/run_results.h"
 
 namespace proctor::runner {
 namespace {

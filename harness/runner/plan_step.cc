@@ -7,15 +7,15 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/base/ci_service.h"
 #include "harness/base/digest.h"
 #include "harness/base/named_file.h"
+#include "harness/base/surroundings.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
 #include "harness/plan/written_off.h"
 #include "harness/request/merge_requests.h"
-#include "harness/request/option_texts.h"
+#include "harness/request/option.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/known_listings.h"
 #include "harness/runner/rest.h"

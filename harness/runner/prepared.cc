@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "harness/base/ci_service.h"
 #include "harness/base/replace_file.h"
+#include "harness/base/surroundings.h"
 #include "harness/runner/machine/hardware_evidence.h"
 #include "harness/runner/machine/seen_devices.h"
 #include "harness/runner/order_of_run.h"
-#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/journal.h"
 #include "harness/runner/record/run_directory.h"
 
 namespace proctor::runner {
@@ -82,7 +82,9 @@ Result<std::vector<Warning>> make_environments(const Checked& checked, Prepared&
 }
 
 ForeignPolicy foreign_policy(const std::optional<std::string>& text) {
-  return text == "fail" ? ForeignPolicy::kFail : text == "other" ? ForeignPolicy::kOther : ForeignPolicy::kWait;
+  return text == "fail"    ? ForeignPolicy::kFail
+         : text == "other" ? ForeignPolicy::kOther
+                           : ForeignPolicy::kWait;
 }
 
 void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {

@@ -12,7 +12,7 @@
 #include "harness/runner/record/program_digests.h"
 #include "harness/runner/record/run_record.h"
 #include "harness/runner/schedule/run_setup.h"
-#include "harness/stack/run_stack.h"
+#include "harness/stack/fingerprint.h"
 
 namespace proctor::runner {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "harness/runner/record/journal_seal.h"
+#include "harness/runner/record/journal.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "harness/base/environment_list.h"
+#include "harness/base/argv.h"
 #include "harness/frameworks/proctor.h"
 #include "harness/journal/child_protocol.h"
 #include "harness/journal/child_report.h"
@@ -18,7 +18,7 @@
 #include "harness/runner/attempt/rank_reports.h"
 #include "harness/runner/attempt/verdict.h"
 #include "harness/runner/machine/scratch.h"
-#include "harness/selftest/fault_log.h"
+#include "harness/selftest/kill.h"
 
 namespace proctor {
 namespace {

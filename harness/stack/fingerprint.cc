@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "harness/base/json.h"
 #include "harness/base/rooted_files.h"
 #include "harness/base/text.h"
 #include "harness/base/toml_reader.h"
 #include "harness/base/words.h"
-#include "harness/stack/dpkg_status.h"
 
 namespace proctor {
 namespace {
@@ -355,6 +355,79 @@ std::string to_json(const Fingerprint& fingerprint) {
     array.push_back(std::move(entry));
   }
   return array.dump(2);
+}
+
+namespace {
+
+struct Paragraph {
+  std::string_view name;
+  std::string_view version;
+  std::string_view status;
+};
+
+// "Field: value" -> value, when the line is of that field. Most lines are of none, which the first letter tells: the file
+// has megabytes, and the first case waits for it.
+bool take(std::string_view line, std::string_view field, std::string_view& value) {
+  if (line.front() != field.front() || !line.starts_with(field)) return false;
+  value = line.substr(field.size());
+  return true;
+}
+
+// Each paragraph is given to `use`, in the order of the file.
+template <typename Use>
+void each_paragraph(std::string_view text, Use use) {
+  Paragraph paragraph;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.empty()) {
+      use(paragraph);
+      paragraph = {};
+    } else if (!take(line, "Package: ", paragraph.name) && !take(line, "Version: ", paragraph.version)) {
+      take(line, "Status: ", paragraph.status);
+    }
+  }
+  use(paragraph);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> installed_packages(std::string_view status) {
+  std::map<std::string, std::string> packages;
+  each_paragraph(status, [&](const Paragraph& paragraph) {
+    const bool installed = paragraph.status.ends_with(" installed");
+    if (installed && !paragraph.name.empty())
+      packages[std::string(paragraph.name)] = std::string(paragraph.version);
+  });
+  return packages;
+}
+
+std::map<std::string, std::set<std::string>> offered_packages(std::string_view index) {
+  std::map<std::string, std::set<std::string>> packages;
+  each_paragraph(index, [&](const Paragraph& paragraph) {
+    if (!paragraph.name.empty()) packages[std::string(paragraph.name)].insert(std::string(paragraph.version));
+  });
+  return packages;
+}
+
+RunStack::RunStack(std::string root)
+    : root_(std::move(root)), before_(capture_stack(root_, image_digest_of_caller())) {}
+
+void RunStack::describe(RunPlanned& planned) const {
+  planned.fingerprint = before_;
+  for (const StackFact& fact : before_) {
+    if (fact.value) planned.stack.emplace_back(fact.name, *fact.value);
+  }
+}
+
+std::vector<Warning> RunStack::check_again() const {
+  const auto changed = changes(before_, capture_stack(root_, image_digest_of_caller()));
+  if (changed.empty()) return {};
+  return {
+      {WarningCode::kStackChanged,
+       fmt::format("the driver stack changed during the run, so its results do not belong to one stack: {}",
+                   fmt::join(changed, "; "))}};
 }
 
 }  // namespace proctor

@@ -8,7 +8,6 @@
 #include <fstream>
 
 #include "harness/base/temp_dir.h"
-#include "harness/stack/dpkg_status.h"
 
 namespace proctor {
 namespace {

@@ -1,5 +1,8 @@
 // Programs of others that work for us: curl downloads, gpgv checks signatures, gzip and xz unpack. Each is a
 // child with limits; one that is not installed is a usage error that names it.
+//
+// What a registry of container images says about a name (OCI distribution specification, "Checking if content
+// exists"; Docker's token authentication).
 #pragma once
 
 #include <cstdint>
@@ -62,5 +65,19 @@ class OutsideTools {
 
 // The keyrings that this system's own package manager trusts.
 std::vector<std::string> keyrings_of_this_system();
+
+struct ImageName {
+  std::string registry{};  // "https://registry-1.docker.io"
+  std::string repository{};
+  std::string tag{};
+};
+
+// "ubuntu:24.04", "nvidia/cuda:13.0.2-devel", "ghcr.io/a/b:1"; a registry on this machine is asked without
+// TLS, as Docker does.
+ImageName parse_image_name(const std::string& image);
+
+// The digest behind `reference`, a tag or a digest; "" if the registry has no such image.
+Result<std::string> image_digest(const ImageName& image, const std::string& reference,
+                                 const OutsideTools& tools);
 
 }  // namespace proctor

@@ -5,8 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/outside_program.h"
-#include "harness/stack/dpkg_status.h"
-#include "harness/stack/image_registry.h"
+#include "harness/stack/fingerprint.h"
 #include "harness/stack/lock_edit.h"
 #include "harness/stack/outside_tools.h"
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "harness/journal/outcome_meaning.h"
-#include "reports/accept/accept_parts.h"
 #include "reports/accept/attribution.h"
+#include "reports/accept/judge_acceptance.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/truncate.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "harness/base/json.h"
-#include "reports/accept/accept_parts.h"
+#include "reports/accept/judge_acceptance.h"
 
 namespace proctor {
 namespace {

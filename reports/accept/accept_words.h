@@ -78,7 +78,7 @@ std::string accept_speed_table(const AcceptReport& report, std::size_t columns);
 // A paragraph for each device that is not accepted, then the open points.
 std::string accept_reasons(const AcceptReport& report, std::size_t columns);
 
-// ---- summary.md (accept_summary.cc) ----
+// ---- summary.md (accept_table.cc) ----
 
 // The verdict, a table of devices and steps, the reasons, and the open points. A section "Details" follows.
 std::string accept_summary(const AcceptReport& report);

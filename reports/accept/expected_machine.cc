@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/base/toml_reader.h"
-#include "harness/base/toml_text.h"
 
 namespace proctor {
 namespace {

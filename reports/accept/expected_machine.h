@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/journal/card_facts.h"
 #include "harness/journal/events.h"
+#include "harness/journal/machine_facts.h"
 
 namespace proctor {
 

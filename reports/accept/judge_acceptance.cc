@@ -7,7 +7,6 @@
 
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
-#include "reports/accept/accept_parts.h"
 
 namespace proctor {
 namespace {

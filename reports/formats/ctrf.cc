@@ -1,5 +1,3 @@
-#include "reports/formats/ctrf.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,11 +8,10 @@
 #include "harness/base/digest.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/journal/exit_code.h"
-#include "reports/formats/case_lines.h"
+#include "harness/journal/outcome_meaning.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/json_writer.h"
-#include "reports/formats/outcome_formats.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_end.h"
 #include "reports/resolve/truncate.h"

@@ -9,7 +9,7 @@
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/workflow_commands.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"

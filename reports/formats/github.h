@@ -1,12 +1,12 @@
 // What GitHub Actions shows of a run, as pure functions of its model: annotations, and the outputs of a step.
-// The job summary is summary.h.
+// The job summary is summary_markdown() (formats.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "reports/formats/outcome_formats.h"
+#include "reports/formats/formats.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

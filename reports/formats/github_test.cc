@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/text.h"
-#include "reports/formats/summary.h"
+#include "reports/formats/formats.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
 

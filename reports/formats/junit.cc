@@ -11,14 +11,12 @@
 #include "harness/base/replace_file.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "reports/formats/outcome_formats.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/xml.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_text.h"
-#include "reports/resolve/headline.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/run_end.h"
-#include "reports/resolve/telemetry_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

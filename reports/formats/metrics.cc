@@ -1,5 +1,3 @@
-#include "reports/formats/metrics.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "harness/base/text.h"
+#include "reports/formats/formats.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

@@ -1,14 +1,12 @@
-#include "reports/formats/otlp.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "harness/base/digest.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/json_writer.h"
-#include "reports/formats/outcome_formats.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor {

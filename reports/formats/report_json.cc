@@ -1,5 +1,3 @@
-#include "reports/formats/report_json.h"
-
 #include <algorithm>
 #include <map>
 #include <ranges>
@@ -9,7 +7,7 @@
 
 #include "harness/base/text.h"
 #include "harness/journal/containment_layer.h"
-#include "reports/formats/case_lines.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/json_writer.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/resolved_run.h"

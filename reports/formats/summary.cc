@@ -1,5 +1,3 @@
-#include "reports/formats/summary.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,15 +10,14 @@
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
+#include "reports/formats/formats.h"
 #include "reports/formats/markdown.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
-#include "reports/resolve/headline.h"
-#include "reports/resolve/run_text.h"
-#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

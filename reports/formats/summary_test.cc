@@ -1,11 +1,10 @@
-#include "reports/formats/summary.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "harness/base/text.h"
+#include "reports/formats/formats.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "harness/base/result.h"
 #include "harness/base/version.h"
 #include "reports/gate/journal_proof.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "harness/base/digest.h"
 #include "harness/base/named_file.h"
 #include "harness/base/read_file.h"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "harness/base/regular_file.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_resolver.h"
 

@@ -9,7 +9,7 @@
 #include "harness/base/words.h"
 #include "reports/gate/gate.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

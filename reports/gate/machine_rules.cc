@@ -1,16 +1,94 @@
 // What is asked of the machines of a cell: their stacks and their devices.
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
+#include "harness/journal/events.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/gate/hardware_proof.h"
 
 namespace proctor::judging {
 namespace {
+
+// Evidence that a run was on hardware: what the kernel says of each device, and not what a driver says of itself. Whatever is
+// missing leaves a cell empty, and is said by name.
+
+const HardwareEvidence* find(const std::vector<HardwareEvidence>& all, const std::string& id,
+                             std::string_view when) {
+  const auto found =
+      std::ranges::find_if(all, [&](const HardwareEvidence& e) { return e.id == id && e.when == when; });
+  return found != all.end() ? &*found : nullptr;
+}
+
+Texts drivers_of(const std::string& backend) {
+  return backend == "cuda" ? Texts{"nvidia"} : Texts{"xe", "i915"};
+}
+
+// Why the fact is not known, as the runner said it: "kernel_driver: none is bound".
+std::string gap_of(const HardwareEvidence& said, const std::string& fact) {
+  const auto gap =
+      std::ranges::find_if(said.gaps, [&](const std::string& text) { return text.starts_with(fact + ": "); });
+  return gap != said.gaps.end() ? *gap : fact + " is unknown";
+}
+
+constexpr std::pair<const char*, std::string HardwareEvidence::*> kFacts[] = {
+    {"pci", &HardwareEvidence::pci},
+    {"vendor", &HardwareEvidence::vendor},
+    {"device", &HardwareEvidence::device},
+    {"kernel_driver", &HardwareEvidence::kernel_driver},
+    {"driver_file", &HardwareEvidence::driver_file},
+    {"driver_build_id", &HardwareEvidence::driver_build_id},
+    {"boot_id", &HardwareEvidence::boot_id}};
+
+void check_facts(const PlannedDevice& device, const HardwareEvidence& said, Texts& missing) {
+  const auto miss = [&](const std::string& what) {
+    missing.push_back(fmt::format("{} (at the {})", what, said.when));
+  };
+  for (const auto& [name, fact] : kFacts) {
+    if ((said.*fact).empty()) miss(gap_of(said, name));
+  }
+  const std::string vendor = device.backend == "cuda" ? "10de" : "8086";
+  if (!said.vendor.empty() && said.vendor != vendor)
+    miss(fmt::format("vendor is {}, and not {}", said.vendor, vendor));
+  const Texts drivers = drivers_of(device.backend);
+  if (!said.kernel_driver.empty() && std::ranges::find(drivers, said.kernel_driver) == drivers.end())
+    miss(fmt::format("kernel_driver is {}, and not {}", said.kernel_driver, joined(drivers, " or ")));
+  if (!said.pci.empty() && said.pci != device.pci)
+    miss(fmt::format("pci is {}, and the probe found {}", said.pci, device.pci));
+  if (said.simulator) miss(fmt::format("driver_file is a simulator, {}", said.driver_file));
+}
+
+void check_kept(const HardwareEvidence& start, const HardwareEvidence& end, Texts& missing) {
+  for (const auto& [name, fact] : kFacts) {
+    if (start.*fact != end.*fact)
+      missing.push_back(
+          fmt::format("{} was {} at the start, and {} at the end", name, start.*fact, end.*fact));
+  }
+}
+
+// What is missing before this device counts as hardware: "no evidence at the start", "kernel_driver is vfio-pci, and not xe
+// or i915"; empty: nothing. `probed`: the health probe copied, computed and compared on it in this run.
+std::vector<std::string> missing_evidence(const PlannedDevice& device,
+                                          const std::vector<HardwareEvidence>& evidence, bool probed) {
+  Texts missing;
+  if (device.simulated) missing.emplace_back("it is simulated");
+  const HardwareEvidence* start = find(evidence, device.id, "start");
+  const HardwareEvidence* end = find(evidence, device.id, "end");
+  if (start == nullptr) missing.emplace_back("no evidence at the start");
+  if (end == nullptr) missing.emplace_back("no evidence at the end");
+  for (const HardwareEvidence* said : {start, end}) {
+    if (said != nullptr) check_facts(device, *said, missing);
+  }
+  if (start != nullptr && end != nullptr) check_kept(*start, *end, missing);
+  if (!probed) missing.emplace_back("no health probe passed on it in this run (`run --prove-devices`)");
+  return missing;
+}
 
 void stack_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "any stack";

@@ -11,7 +11,7 @@
 #include "harness/base/toml_reader.h"
 #include "harness/base/words.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/rerun.h"
 
 namespace proctor::judging {

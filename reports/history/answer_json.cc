@@ -5,7 +5,7 @@
 namespace proctor {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kAnswerSchemaVersion = 1;
 
 void write_run(JsonWriter& json, std::string_view key, const SeenRun& run) {
   json.open_object(key).member("id", run.run_id).member("started", run.started);
@@ -56,7 +56,7 @@ void write_flaky(JsonWriter& json, const FlakyCase& flaky) {
 
 void write_answer(const HistoryQuestion& question, const HistoryAnswer& answer, TextOutput& output) {
   JsonWriter json(output);
-  json.open_object().member("schema_version", kSchemaVersion).member("branch", answer.branch);
+  json.open_object().member("schema_version", kAnswerSchemaVersion).member("branch", answer.branch);
   json.member("runs", answer.runs.size());
   if (!answer.runs.empty()) {
     write_run(json, "oldest", answer.runs.front());
@@ -81,7 +81,7 @@ void write_answer(const HistoryQuestion& question, const HistoryAnswer& answer, 
 
 void write_answer(const DevicesAnswer& answer, TextOutput& output) {
   JsonWriter json(output);
-  json.open_object().member("schema_version", kSchemaVersion).member("branch", nullptr);
+  json.open_object().member("schema_version", kAnswerSchemaVersion).member("branch", nullptr);
   json.member("runs", answer.runs);
   json.objects("devices", answer.devices, [](JsonWriter& out, const DeviceHistory& device) {
     out.member("device", device.device).member("host", device.host).member_if_any("model", device.model);

@@ -1,9 +1,14 @@
 #include "reports/history/database.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <climits>
+#include <set>
+#include <string>
+
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 namespace {
@@ -137,5 +142,109 @@ void Statement::put(int index, const BlobValue& value) {
 }
 
 void Statement::put_null(int index) { check(sqlite3_bind_null(statement_.get(), index)); }
+
+namespace {
+
+// Numbers in a file stay what they are, whatever becomes of the enumerations.
+static_assert(static_cast<int>(Outcome::kPass) == 0 && static_cast<int>(Outcome::kNotrun) == 10);
+static_assert(static_cast<int>(Standing::kPassing) == 0 && static_cast<int>(Standing::kFailing) == 1 &&
+              static_cast<int>(Standing::kExpected) == 2 && static_cast<int>(Standing::kUnrun) == 3);
+
+constexpr const char* kTables = R"(
+CREATE TABLE stack (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, facts TEXT NOT NULL) STRICT;
+CREATE TABLE run (
+  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, journal_sha256 TEXT NOT NULL UNIQUE, started TEXT NOT NULL,
+  subject_commit TEXT, dirty INTEGER, branch TEXT, repository TEXT, build TEXT, plan TEXT NOT NULL,
+  stack INTEGER NOT NULL REFERENCES stack, exit_code INTEGER NOT NULL, verdict TEXT NOT NULL,
+  simulated INTEGER NOT NULL, complete INTEGER NOT NULL) STRICT;
+CREATE INDEX run_by_commit ON run (subject_commit);
+CREATE TABLE merged_part (merged TEXT NOT NULL, shard TEXT NOT NULL, PRIMARY KEY (merged, shard)) STRICT, WITHOUT ROWID;
+CREATE INDEX merged_part_by_shard ON merged_part (shard);
+CREATE TABLE program (
+  run INTEGER NOT NULL REFERENCES run, position INTEGER NOT NULL, suite TEXT NOT NULL, backend TEXT NOT NULL,
+  sha256 TEXT NOT NULL, PRIMARY KEY (run, position)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE test (id INTEGER PRIMARY KEY, case_id TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE variant (
+  id INTEGER PRIMARY KEY, suite TEXT NOT NULL, backend TEXT NOT NULL, stack_name TEXT NOT NULL,
+  device_model TEXT NOT NULL, simulated INTEGER NOT NULL,
+  UNIQUE (suite, backend, stack_name, device_model, simulated)) STRICT;
+CREATE TABLE outcome (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+INSERT INTO outcome VALUES (0, 'pass'), (1, 'fail'), (2, 'error'), (3, 'timeout'), (4, 'stall'), (5, 'crash'),
+  (6, 'device_lost'), (7, 'skip'), (8, 'xfail'), (9, 'xpass'), (10, 'notrun');
+CREATE TABLE standing (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+INSERT INTO standing VALUES (0, 'passing'), (1, 'failing'), (2, 'expected'), (3, 'unrun');
+CREATE TABLE reason (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE cause (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE cause_of_run (
+  run INTEGER NOT NULL REFERENCES run, cause INTEGER NOT NULL REFERENCES cause, text TEXT NOT NULL,
+  PRIMARY KEY (run, cause)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE result (
+  run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test,
+  variant INTEGER NOT NULL REFERENCES variant, outcome INTEGER NOT NULL REFERENCES outcome,
+  standing INTEGER NOT NULL REFERENCES standing, reason INTEGER REFERENCES reason, cause INTEGER REFERENCES cause,
+  attempts INTEGER NOT NULL, flaky INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
+  device INTEGER REFERENCES device, PRIMARY KEY (run, test)) STRICT, WITHOUT ROWID;
+CREATE INDEX result_notable ON result (test, variant, run, standing, flaky) WHERE standing = 1 OR flaky = 1;
+CREATE TABLE metric (id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, UNIQUE (name, unit)) STRICT;
+CREATE TABLE measure (
+  run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test, position INTEGER NOT NULL,
+  metric INTEGER NOT NULL REFERENCES metric, value REAL, n INTEGER NOT NULL, spread REAL,
+  PRIMARY KEY (run, test, position)) STRICT, WITHOUT ROWID;
+CREATE TABLE run_variant (
+  run INTEGER NOT NULL REFERENCES run, variant INTEGER NOT NULL REFERENCES variant, passing INTEGER NOT NULL,
+  failing INTEGER NOT NULL, expected INTEGER NOT NULL, unrun INTEGER NOT NULL, flaky INTEGER NOT NULL,
+  ran BLOB NOT NULL, PRIMARY KEY (run, variant)) STRICT;
+CREATE TABLE words (
+  run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test, text TEXT NOT NULL,
+  PRIMARY KEY (run, test)) STRICT, WITHOUT ROWID;
+CREATE TABLE used_device (
+  run INTEGER NOT NULL REFERENCES run, device INTEGER NOT NULL REFERENCES device, host TEXT NOT NULL,
+  model TEXT NOT NULL, attempts INTEGER NOT NULL, failed_attempts INTEGER NOT NULL, drained INTEGER NOT NULL,
+  PRIMARY KEY (run, device, host)) STRICT, WITHOUT ROWID;
+
+CREATE VIEW outcome_of_case AS
+  SELECT run.started, run.run_id, run.subject_commit, run.branch, test.case_id, variant.suite, variant.backend,
+         variant.stack_name, variant.device_model, variant.simulated, outcome.name AS outcome, reason.text AS reason,
+         standing.name AS standing, result.attempts, result.flaky, result.duration_ms, device.name AS device,
+         coalesce(words.text, cause_of_run.text) AS cause
+    FROM result JOIN run ON run.id = result.run JOIN test ON test.id = result.test
+    JOIN variant ON variant.id = result.variant JOIN outcome ON outcome.id = result.outcome
+    JOIN standing ON standing.id = result.standing LEFT JOIN reason ON reason.id = result.reason
+    LEFT JOIN device ON device.id = result.device
+    LEFT JOIN cause_of_run ON cause_of_run.run = result.run AND cause_of_run.cause = result.cause
+    LEFT JOIN words ON words.run = result.run AND words.test = result.test;
+)";
+
+// What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
+std::set<std::string> entries_of(Database& database) {
+  std::set<std::string> entries;
+  Statement row(database, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema");
+  while (row.step()) entries.insert(fmt::format("{} {}", row.text(0), row.text(1)));
+  return entries;
+}
+
+}  // namespace
+
+void make_tables(Database& database) {
+  database.execute(kTables);
+  database.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kSchemaVersion)
+          .c_str());
+}
+
+std::string strange_in(Database& database) {
+  Database own(":memory:", Database::Access::kCreate, std::chrono::milliseconds(0));
+  own.execute(kTables);
+  const auto there = entries_of(database);
+  const auto wanted = entries_of(own);
+  if (!std::ranges::includes(wanted, there))
+    return fmt::format("it has a table, index, view or trigger that is not of version {}", kSchemaVersion);
+  return there.size() == wanted.size()
+             ? ""
+             : fmt::format("it lacks a table, index or view of version {}", kSchemaVersion);
+}
 
 }  // namespace proctor

@@ -13,7 +13,7 @@
 
 #include "harness/base/duration.h"
 #include "harness/base/replace_file.h"
-#include "reports/history/schema.h"
+#include "reports/history/database.h"
 
 namespace proctor {
 namespace {

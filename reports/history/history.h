@@ -1,4 +1,4 @@
-// What became of the cases, run by run, in one SQLite file (reports/history/schema.h has its tables).
+// What became of the cases, run by run, in one SQLite file (reports/history/database.h has its tables).
 //
 // The file is a cache: it can be made again from the runs, imported in any order, and answers the same. So which runs
 // it has depends on nothing but which were given to it:

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "reports/history/history.h"
-#include "reports/resolve/past.h"
+#include "reports/resolve/case_past.h"
 #include "reports/resolve/run_results.h"
 
 namespace proctor {

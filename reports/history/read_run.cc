@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json.h"
-#include "harness/base/json_text.h"
 
 namespace proctor {
 namespace {

@@ -43,7 +43,7 @@ RunResults read_results(Database& database, const HistoryRun& run);
 Outcome outcome_in(std::int64_t number);
 Standing standing_in(std::int64_t number);
 
-// The row of a variant in the table run_variant (reports/history/schema.h).
+// The row of a variant in the table run_variant (reports/history/database.h).
 struct VariantSummary {
   std::array<std::int64_t, 4> by_standing{};
   std::int64_t flaky = 0;

@@ -8,10 +8,9 @@
 
 #include "harness/base/digest.h"
 #include "harness/base/words.h"
-#include "harness/journal/driver_fact.h"
-#include "reports/merge/run_copy.h"
-#include "reports/merge/tested.h"
-#include "reports/resolve/report_place.h"
+#include "harness/journal/machine_facts.h"
+#include "reports/merge/run_parts.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/resolved_run.h"
 

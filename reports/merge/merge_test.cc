@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/digest.h"
-#include "harness/journal/driver_fact.h"
+#include "harness/journal/machine_facts.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/test_journal.h"
 

@@ -16,7 +16,7 @@
 #include "harness/base/words.h"
 #include "harness/journal/journal_chain.h"
 #include "reports/pack/tar_gz.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

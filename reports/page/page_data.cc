@@ -20,9 +20,8 @@
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/deflated.h"
 #include "reports/resolve/failure_text.h"
-#include "reports/resolve/headline.h"
 #include "reports/resolve/log_text.h"
-#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

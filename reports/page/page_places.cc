@@ -12,8 +12,8 @@
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/headline.h"
-#include "reports/resolve/telemetry_text.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -11,7 +11,7 @@
 #include "reports/accept/accept_words.h"
 #include "reports/compare/comparison.h"
 #include "reports/page/panel_files.h"
-#include "reports/resolve/past.h"
+#include "reports/resolve/case_past.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_results.h"
 

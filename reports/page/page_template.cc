@@ -9,7 +9,7 @@
 #include "harness/base/number_text.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
-#include "reports/resolve/report_place.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "harness/base/digest.h"
-#include "harness/base/hex.h"
 #include "harness/base/text.h"
 #include "harness/journal/events.h"
 #include "reports/formats/text_output.h"

@@ -10,7 +10,7 @@
 #include "harness/base/duration.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"

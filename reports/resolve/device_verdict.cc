@@ -11,7 +11,7 @@
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

@@ -1,5 +1,7 @@
 // What people read about one outcome. Every red answers first whose problem it is, what happened, how to run
 // it again and where to look. The text is for people and may change; programs read the verdict.
+//
+// What happened to a case and in each of its attempts, in one line.
 #pragma once
 
 #include <string>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "reports/resolve/resolved_case.h"
+#include "reports/resolve/resolved_run.h"
 
 namespace proctor {
 
@@ -47,5 +50,18 @@ std::string note_text(const ResolvedCase& test);
 
 // "fail(exit:3) at attempt 1, pass at the last", "fail in a shared process, pass alone"; "" of a case that is not flaky.
 std::string flaky_attempts_text(const ResolvedCase& test);
+
+// Returns the first bad attempt or, if there is none, the first in which the framework ran the case again after a failure.
+const Attempt* first_bad_attempt(const ResolvedCase& test);
+
+// "NVIDIA H100 PCIe · 0000:4d:00.0 · 10de:2331 · 9.0", as far as its driver reports it; "" when it reports nothing.
+std::string model_text(const PlannedDevice& device);
+
+// Sets the headlines of the case and of its attempts, and the devices of the case in words.
+void resolve_headlines(const ResolvedRun& run, ResolvedCase& test);
+
+// What a case left behind when it ended by itself: "process 4711 (sleep 600)", and of a process that several cases
+// shared, which of them it may have been. "" when nothing was left.
+std::string leak_text(const Termination& termination);
 
 }  // namespace proctor

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "reports/resolve/causes.h"
-#include "reports/resolve/headline.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

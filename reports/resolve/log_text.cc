@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "harness/base/unique_fd.h"
-#include "harness/journal/log_marks.h"
+#include "harness/journal/event_words.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "harness/base/temp_dir.h"
-#include "harness/journal/log_marks.h"
+#include "harness/journal/event_words.h"
 
 namespace proctor {
 namespace {

@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/base/day.h"
+#include "harness/base/clock.h"
 #include "harness/base/words.h"
 #include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/headline.h"
+#include "reports/resolve/failure_text.h"
 #include "reports/resolve/rerun.h"
 
 namespace proctor {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/journal/events.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/resolved_case.h"
 
 namespace proctor {

@@ -8,9 +8,8 @@
 
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
-#include "harness/journal/exit_code.h"
 #include "harness/journal/outcome_meaning.h"
-#include "reports/resolve/run_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor {

@@ -1,6 +1,6 @@
 // How a run ends: its exit code, and what makes it something else than green and is no case.
 //
-// The exit code is the first of these that applies (harness/journal/exit_code.h, docs/reference/outcomes.md):
+// The exit code is the first of these that applies (harness/journal/outcome_meaning.h, docs/reference/outcomes.md):
 //   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
 //       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
 //       than the policy allows (a budget above 0 % allows at least one)

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "reports/formats/report_json.h"
+#include "reports/formats/formats.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

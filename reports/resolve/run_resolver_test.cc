@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/resolve/failure_text.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

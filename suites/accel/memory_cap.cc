@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/base/memory_size.h"
+#include "harness/base/number_text.h"
 #include "suites/accel/vendor.h"
 
 namespace proctor::accel {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "suites/collectives/failing_group.h"
-#include "suites/collectives/names.h"
+#include "suites/collectives/rule.h"
 #include "suites/main/check.h"
 #include "suites/main/stopwatch.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "suites/collectives/names.h"
+#include "suites/collectives/rule.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"
 

@@ -2,7 +2,7 @@
 // because oneCCL needs 1 s to connect two ranks and 1.5 s for four, whatever they do then (docs/reference/oneccl.md).
 #include <array>
 
-#include "suites/collectives/names.h"
+#include "suites/collectives/rule.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"
 

@@ -1,9 +1,12 @@
-// What all operations have in common: each over every type, count, place and root.
-#include "suites/collectives/names.h"
+// Operations over every type, count, place and root; then the reductions of all_reduce, and the order of messages.
+#include <fmt/format.h>
+
+#include "suites/collectives/rule.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"
 
 namespace proctor::collectives {
+
 namespace {
 
 using suite::kGate;
@@ -124,6 +127,229 @@ PROCTOR_CHECK(Uneven, ExchangeTakesRanksWithNothing, "C12", kOneCclTests, kGate,
   for (const std::vector<std::size_t>& counts :
        {std::vector<std::size_t>{5, 6, 7, 8}, {0, 3, 4, 5}, {3, 4, 5, 0}, {0, 0, 9, 0}, {0, 0, 0, 0}}) {
     world.verify({.operation = Operation::kAllToAllv, .round = ++round, .counts = counts});
+  }
+}
+
+// all_reduce: every rank gets the reduction of what all ranks gave, exactly, because the numbers are such
+// that no order of adding them up rounds.
+
+namespace {
+
+using suite::kGate;
+
+constexpr std::array kAllReductions{Reduction::kSum, Reduction::kProduct, Reduction::kMin, Reduction::kMax,
+                                    Reduction::kAverage};
+constexpr std::array kFloats{Type::kF16, Type::kBf16, Type::kF32, Type::kF64};
+
+}  // namespace
+
+// Every type by every reduction (nccl-tests: -d all -o all), as far as the library has it.
+PROCTOR_CHECK_EACH(type_names(), AllReduce, IsExactByEveryReduction, "C06", kNcclTests, kGate,
+                   .faults = {"collective.dropped_contribution:api=all_reduce",
+                              "collective.truncated_message:api=all_reduce"},
+                   .devices = devices_of_a_rank(), .ranks = 4) {
+  World world;
+  const Type type = type_named(suite::parameter());
+  world.need_any(Operation::kAllReduce, type);
+  int round = 0;
+  for (const Reduction reduction : kAllReductions) {
+    if (world.supports(Operation::kAllReduce, type, reduction)) {
+      world.verify({.type = type, .reduction = reduction, .count = 257, .round = ++round});
+    }
+  }
+}
+
+// A library has not all of them, and says so instead of giving something else for a result.
+PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06", "ours: what a library lacks, it says",
+              suite::kWarn, .faults = {"collective.swallowed_error:api=all_reduce"},
+              .devices = devices_of_a_rank(), .ranks = 2) {
+  World world;
+  std::size_t lacking = 0;
+  for (const std::string& name : type_names()) {
+    const Type type = type_named(name);
+    for (const Reduction reduction : kAllReductions) {
+      if (world.supports(Operation::kAllReduce, type, reduction)) continue;
+      ++lacking;
+      world.verify({.type = type, .reduction = reduction, .count = 257});
+    }
+  }
+  if (lacking == 0) world.skip("needs:a_reduction_that_the_library_lacks");
+}
+
+// Closed forms, 2 ranks: sums of integers as wide as their type allows.
+PROCTOR_CHECK(AllReduce, SumsOfTwoRanksAreExact, "C02", kGlooTests, kGate,
+              .faults = {"collective.dropped_contribution:api=all_reduce,dev=1,kernel=u64"},
+              .devices = devices_of_a_rank(), .ranks = 2) {
+  World world;
+  for (const Type type : {Type::kI8, Type::kU8, Type::kI32, Type::kU32, Type::kI64, Type::kU64}) {
+    world.verify({.type = type, .count = 1021});
+  }
+}
+
+// Sums that have all digits of their type and yet need no rounding: tolerance 0.
+PROCTOR_CHECK(AllReduce, FloatsAreExactByCraftedNumbers, "C03", kNcclTests, kGate,
+              .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
+  World world;
+  for (const Type type : kFloats) {
+    for (const Reduction reduction : {Reduction::kSum, Reduction::kProduct}) {
+      world.verify({.type = type, .reduction = reduction, .count = 1021});
+    }
+  }
+}
+
+// nccl-tests rotate where buffers begin from iteration to iteration: a pointer or a result that is left from
+// the round before would show (stale buffers of a group that was torn down have been seen).
+PROCTOR_CHECK(AllReduce, BuffersMoveFromRoundToRound, "C10", kNcclTests, kGate,
+              .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
+  World world;
+  for (int round = 0; round < 12; ++round) {
+    world.verify({.type = Type::kF32,
+                  .count = 129,
+                  .round = round,
+                  .in_place = round % 3 == 0,
+                  .offset = static_cast<std::size_t>(round * 7 % 16)});
+  }
+}
+
+// As many elements as a rank's chunk divides evenly, one less and one more, up to a quarter of a MiB; a MiB
+// at size full.
+PROCTOR_CHECK(AllReduce, LargeCountsAreWhole, "C09", kGlooTests, kGate,
+              .faults = {"collective.truncated_message:api=all_reduce,min=4096"},
+              .devices = devices_of_a_rank(), .ranks = 2,
+              .sizes = {.smoke = 4096, .ci = 65536, .full = 262144, .unit = "elements"}) {
+  World world;
+  const auto most = static_cast<std::size_t>(suite::sized());
+  for (const std::size_t count : {std::size_t{4095}, std::size_t{4096}, std::size_t{4097}, most - 1, most}) {
+    world.verify({.type = Type::kF32, .count = count});
+  }
+}
+
+// The numbers of the ranks change places, so that each is added by another rank in another order.
+PROCTOR_CHECK(
+    AllReduce, PlacesOfRanksDoNotMatter, "C45",
+    "NCCL user guide, ncclAllReduce: \"Reduces data arrays of length count in sendbuff using op operation\"",
+    kGate, .faults = {"collective.dropped_contribution:api=all_reduce,dev=2"}, .devices = devices_of_a_rank(),
+    .ranks = 4) {
+  World world;
+  Bytes first;
+  for (int turn = 0; turn < world.size(); ++turn) {
+    const Bytes sum = world.verify({.type = Type::kI64, .count = 100, .turn = turn});
+    if (turn == 0) first = sum;
+    expect_elements("the sum of the same numbers in other places", Type::kI64, first, sum);
+  }
+}
+
+// send and receive: from one rank to another, in order.
+
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+// Of `bytes` bytes, other ones for every sender and number.
+Bytes message(int from, int number, std::size_t bytes) {
+  Bytes result(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    result[i] = static_cast<std::byte>(i * 7 + static_cast<std::size_t>(from * 50 + number * 11 + 1));
+  }
+  return result;
+}
+
+void expect_message(World& world, int from, int number, std::size_t bytes, std::uint32_t tag = 0) {
+  Bytes got(bytes);
+  expect_ok("receive", world.receive(from, got, tag));
+  expect_elements(fmt::format("message {} of rank {}", number, from), Type::kU8, message(from, number, bytes),
+                  got);
+}
+
+void send_message(World& world, int to, int number, std::size_t bytes, std::uint32_t tag = 0) {
+  expect_ok("send", world.send(to, message(world.rank(), number, bytes), tag));
+}
+
+}  // namespace
+
+// Once around: each rank to the next. Even ranks send first, so nobody waits for itself.
+PROCTOR_CHECK(Messages, ArriveAsTheyWereSent, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+              .faults = {"collective.truncated_message:api=receive"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
+  World world;
+  const int next = (world.rank() + 1) % world.size();
+  const int last = (world.rank() + world.size() - 1) % world.size();
+  int number = 0;
+  for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 31, 4096, 65537}) {
+    step(fmt::format("given messages of {} bytes to the next rank", bytes));
+    ++number;
+    if (world.rank() % 2 == 0) send_message(world, next, number, bytes);
+    expect_message(world, last, number, bytes);
+    if (world.rank() % 2 == 1) send_message(world, next, number, bytes);
+  }
+}
+
+// One behind the other, none twice and none left out.
+PROCTOR_CHECK(Messages, ArriveInOrderAndOnce, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+              .faults = {"collective.duplicated_message", "collective.stale_buffer:api=receive"},
+              .devices = devices_of_a_rank(), .ranks = 2) {
+  World world;
+  step("given thirty messages, one behind the other");
+  for (int number = 0; number < 30; ++number) {
+    if (world.rank() == 0) {
+      send_message(world, 1, number, 100);
+    } else {
+      expect_message(world, 0, number, 100);
+    }
+  }
+}
+
+// A message of no bytes is a message: it counts, and the next one is whole.
+PROCTOR_CHECK(Messages, EmptyOnesCount, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+              .faults = {"collective.truncated_message:api=receive,min=8"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
+  World world;
+  int number = 0;
+  for (const std::size_t bytes : std::initializer_list<std::size_t>{0, 8, 0, 0, 513}) {
+    step(fmt::format("given a message of {} bytes", bytes));
+    if (world.rank() == 0) {
+      send_message(world, 1, number++, bytes);
+    } else {
+      expect_message(world, 0, number++, bytes);
+    }
+  }
+}
+
+// Whoever comes first: each of the others once, and the receiver is told whose it is.
+PROCTOR_CHECK(Messages, FromAnyRankSayWhoseTheyAre, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+              .faults = {"collective.swapped_ranks:api=receive"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
+  World world;
+  if (!world.features().any_source) world.skip("unsupported:any_source");
+  step("given one message from each of the other ranks");
+  if (world.rank() != 0) return send_message(world, 0, 1, 64);
+  std::vector<int> came(static_cast<std::size_t>(world.size()));
+  for (int other = 1; other < world.size(); ++other) {
+    Bytes got(64);
+    int from = kAnyRank;
+    expect_ok("receive", world.receive(kAnyRank, got, 0, &from));
+    expect_elements(fmt::format("the message of rank {}", from), Type::kU8, message(from, 1, 64), got);
+    ++came.at(static_cast<std::size_t>(from));
+  }
+  suite::expect_same("messages from each rank", "0 1 1 1", fmt::format("{}", fmt::join(came, " ")));
+}
+
+// Two tags are two streams: each in its own order, whatever the other does.
+PROCTOR_CHECK(Messages, TagsKeepThemApart, "C39", "Gloo, docs of transport: slots", kGate,
+              .faults = {"collective.duplicated_message"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  World world;
+  if (!world.features().tags) world.skip("unsupported:tags");
+  step("given messages under two tags, one after the other");
+  for (int number = 0; number < 10; ++number) {
+    const std::uint32_t tag = number % 2 == 0 ? 7 : 8;
+    if (world.rank() == 0) {
+      send_message(world, 1, number, 40, tag);
+    } else {
+      expect_message(world, 0, number, 40, tag);
+    }
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include "harness/journal/child_protocol.h"
 #include "suites/accel/check_fixture.h"
-#include "suites/collectives/host_memory.h"
 #include "suites/collectives/memory_space.h"
 
 namespace proctor::collectives {

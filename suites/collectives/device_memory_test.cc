@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "harness/base/temp_dir.h"
-#include "suites/collectives/frame.h"
+#include "suites/collectives/rule.h"
 
 namespace proctor::collectives {
 namespace {

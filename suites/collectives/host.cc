@@ -1,4 +1,3 @@
-#include "suites/collectives/host_memory.h"
 #include "suites/collectives/memory_space.h"
 #include "suites/main/check.h"
 

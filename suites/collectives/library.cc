@@ -16,7 +16,7 @@
 #include "harness/journal/child_protocol.h"
 #include "suites/accel/shared_library.h"
 #include "suites/main/check.h"
-#include "suites/main/self.h"
+#include "suites/main/second_process.h"
 #include "suites/main/session.h"
 #include "suites/main/skipped.h"
 

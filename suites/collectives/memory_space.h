@@ -2,6 +2,8 @@
 // device.cc implement it, chosen at link time, so that a check is the same on all backends.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,5 +54,26 @@ int devices_of_a_rank();
 // What all checks of the suite need, and how they learn which devices they see (run_main).
 std::vector<std::string> needs_of_the_suite();
 suite::VisibleDevices visible_devices();
+
+// Bytes in host memory at an aligned address.
+class HostMemory {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  explicit HostMemory(const Bytes& bytes)
+      : size_(bytes.size()), memory_(std::make_unique<std::byte[]>(size_ + kAlignment)) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+    data_ = memory_.get() + (kAlignment - address % kAlignment) % kAlignment;
+    std::copy(bytes.begin(), bytes.end(), data_);
+  }
+
+  std::byte* data() const { return data_; }
+  Bytes bytes() const { return {data_, data_ + size_}; }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<std::byte[]> memory_;
+  std::byte* data_;
+};
 
 }  // namespace proctor::collectives

@@ -2,10 +2,15 @@
 // of all ranks, so that no second implementation is needed for comparison.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "suites/collectives/memory_space.h"
 #include "suites/collectives/numbers.h"
 #include "suites/collectives/provider.h"
 
@@ -42,5 +47,94 @@ Bytes expected(const Exercise& exercise, int rank, int size);
 // For all_gatherv and all_to_allv; otherwise empty.
 std::vector<std::size_t> sends_of(const Exercise& exercise, int rank, int size);
 std::vector<std::size_t> receives_of(const Exercise& exercise, int rank, int size);
+
+// The names of types and operations, as the parameters of checks have them, and the way back from a name.
+
+inline constexpr const char* kNcclTests = "NVIDIA nccl-tests, verifiable/verifiable.cu and src/";
+inline constexpr const char* kGlooTests = "Gloo, gloo/test/";
+inline constexpr const char* kOneCclTests = "oneCCL, tests/functional/test_impl.hpp";
+
+// No element, one, fewer than there are ranks, primes, and numbers around powers of two.
+inline constexpr std::array<std::size_t, 8> kCounts{0, 1, 2, 31, 255, 256, 257, 1021};
+
+// The position of `name` in one of the tables of provider.h.
+template <typename Value, typename Table>
+Value named(const Table& table, const std::string& name) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (name == to_string(static_cast<Value>(i))) return static_cast<Value>(i);
+  }
+  throw std::invalid_argument("no such name: " + name);
+}
+
+inline Type type_named(const std::string& name) { return named<Type>(kTypes, name); }
+inline Operation operation_named(const std::string& name) { return named<Operation>(kOperations, name); }
+
+inline std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (const auto& facts : kTypes) names.emplace_back(facts.name);
+  return names;
+}
+
+// The operations that an exercise of rule.h describes completely.
+inline std::vector<std::string> exercised_operation_names() {
+  std::vector<std::string> names(kOperations.begin(), kOperations.end());
+  std::erase_if(names, [](const std::string& name) {
+    return name == "send" || name == "receive" || name == "barrier";
+  });
+  return names;
+}
+
+// The memory that an operation works on: input and output, each between two margins to which nobody may
+// write. In place, both lie in one frame.
+
+class Frame {
+ public:
+  // `bytes` of memory at `offset` bytes behind an aligned address.
+  Frame(std::size_t bytes, std::size_t offset);
+
+  // The contents. Use it before lend() and after take_back().
+  std::byte* data() { return image_.data() + begin_; }
+  const std::byte* data() const { return image_.data() + begin_; }
+  std::size_t size() const { return bytes_; }
+  bool margins_are_untouched() const;
+
+  // Lends the memory to a library that takes `memory`. The library finds it at address() until take_back().
+  void lend(MemorySpace& space, Memory memory);
+  std::byte* address() const { return lent_->data() + begin_; }
+  void take_back();
+
+ private:
+  Bytes image_;
+  std::size_t begin_ = 0;
+  std::size_t bytes_ = 0;
+  std::optional<Tensor> lent_;
+};
+
+class Frames {
+ public:
+  // `rank` gives `input` and gets `out_bytes`, maybe none.
+  Frames(const Exercise& exercise, int rank, std::size_t out_bytes, const Bytes& input);
+
+  void lend(MemorySpace& space, Memory memory);
+  const std::byte* in() const;
+  std::byte* out() const;  // null if this rank gets nothing
+  void take_back();
+
+  Bytes result() const;
+  // Reports if something was written beside the output, or to an input that is not also the output.
+  void expect_untouched(const std::string& what) const;
+
+ private:
+  std::size_t own_part() const;  // bytes before it
+  std::size_t begin_of_result() const;
+
+  const Exercise& exercise_;
+  int rank_;
+  std::size_t out_bytes_;
+  Bytes input_;
+  bool shared_;  // input and output share one frame
+  Frame in_;
+  Frame out_;
+};
 
 }  // namespace proctor::collectives

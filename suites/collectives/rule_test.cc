@@ -4,9 +4,6 @@
 
 #include <cmath>
 
-#include "suites/collectives/frame.h"
-#include "suites/collectives/names.h"
-
 namespace proctor::collectives {
 namespace {
 

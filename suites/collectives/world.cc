@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "harness/journal/child_protocol.h"
-#include "suites/collectives/frame.h"
 #include "suites/collectives/library.h"
+#include "suites/collectives/rule.h"
 #include "suites/main/check.h"
 
 namespace proctor::collectives {

@@ -1,5 +1,6 @@
 // Atomic operations under contention: totals are exact in any order, and an update that is lost shows.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -321,6 +322,57 @@ PROCTOR_CHECK(Atomic, MessageComesWithItsFlag, "K36", kMemoryModel, kGate, {"ker
   expect_same("readers that did not answer", "0", std::to_string(std::count(got.begin(), got.end(), 3u)));
   suite::measure("kernels.flags_seen", static_cast<double>(std::count(got.begin(), got.end(), 1u)), "pairs",
                  kPairs);
+}
+
+// Atomic operations of host and device on the same word at the same time.
+
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kCapabilities =
+    by_vendor("Level Zero specification, ze_memory_access_cap_flag_t CONCURRENT_ATOMIC",
+              "CUDA Runtime API, cudaDeviceProp::hostNativeAtomicSupported");
+constexpr std::uint32_t kSharers = 512;
+constexpr std::uint32_t kRounds = 16;
+
+// The host adds from the launch until its end, at least once.
+void expect_exact_total(MemoryKind kind) {
+  const auto context = leased();
+  const auto& properties = context.device().properties();
+  need(kind == MemoryKind::kHost ? properties.host_atomics : properties.shared_atomics,
+       "unsupported:system_atomics");
+  Queue queue(context);
+  const Module module = Module::load(context, "system_atomics");
+  const Buffer memory(context, {.kind = kind, .bytes = 4});
+  const std::atomic_ref word(memory.as<std::uint32_t>()[0]);
+  word = 0;
+  const Event done(context);
+  step("given " + std::to_string(kSharers) + " work-items and the host that add to one word");
+  queue.launch(Kernel(module, "system_add"), cover(kSharers, 64), arguments(memory, kRounds),
+               {.wait = {}, .signal = &done});
+  std::uint32_t by_host = 0;
+  do {
+    for (int i = 0; i < 100; ++i) word.fetch_add(1, std::memory_order_relaxed);
+    by_host += 100;
+  } while (done.query().not_ready());
+  queue.synchronize();
+  suite::measure("kernels.additions_by_host", by_host, "additions");
+  expect_words("the word", std::vector<std::uint32_t>{kSharers * kRounds + by_host},
+               memory.as<std::uint32_t>(), context.device());
+}
+
+}  // namespace
+
+PROCTOR_CHECK(SystemAtomic, HostMemoryIsExact, "K35", kCapabilities, kGate,
+              {"kernel.racy_atomics", "kernel.skip_group"}) {
+  expect_exact_total(MemoryKind::kHost);
+}
+
+PROCTOR_CHECK(SystemAtomic, SharedMemoryIsExact, "K35", kCapabilities, kGate,
+              {"kernel.racy_atomics", "kernel.skip_group"}) {
+  expect_exact_total(MemoryKind::kShared);
 }
 
 }  // namespace proctor::accel

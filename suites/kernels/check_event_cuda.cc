@@ -1,7 +1,7 @@
 // Events as CUDA has them: ready until something is recorded, recorded again, and seen by other processes.
 #include <chrono>
 
-#include "harness/base/hex.h"
+#include "harness/base/digest.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/accel/cuda/stream_latch.h"

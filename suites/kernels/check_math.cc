@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "suites/accel/check_fixture.h"
-#include "suites/kernels/math_table.h"
 #include "suites/kernels/numeric.h"
 #include "suites/main/check.h"
 

@@ -1,10 +1,19 @@
 // Modules of SPIR-V: what is refused, and what the build decides. Calls that may end the process (a compiler
 // that cannot read its input) are made in a second one (built_apart.h).
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
 
+#include "harness/base/read_file.h"
+#include "harness/base/temp_dir.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/kernels/built_apart.h"
 #include "suites/main/check.h"
+#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
@@ -107,6 +116,140 @@ PROCTOR_CHECK(Constants, ValuesAreApplied, "K10", "Level Zero specification, ze_
   step("given a value for one of them");
   expect_longs("constants", std::vector<std::uint64_t>{10, 21, 0x3fc00000},
                run_specialised(context, {{1, 21, 8}}), context.device());
+}
+
+// Modules that a cache on disk keeps between processes: a hit computes the same, and damage is noticed.
+
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kCache = "intel/compute-runtime, programmers-guide/COMPILER_CACHE.md";
+
+PROCTOR_HELPER(increment_once) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  auto expected = noise_words(500, 1);
+  const auto buffer = device_copy(queue, context, expected);
+  queue.launch(Kernel(module, "increment"), cover(500, 50), arguments(buffer, 500u));
+  queue.synchronize();
+  for (auto& word : expected) ++word;
+  suite::answer({{"right", read_as<std::uint32_t>(queue, context, buffer) == expected}});
+}
+
+// Builds the module twice with other values for its constant, and another module, and runs what has been built.
+PROCTOR_HELPER(run_two_modules) {
+  const auto context = leased();
+  Queue queue(context);
+  std::string numbers;
+  const auto run = [&](const Module& module, const char* kernel) {
+    const auto out = device_copy(queue, context, std::vector<std::uint64_t>(64));
+    queue.launch(Kernel(module, kernel), groups_of(1, 1), arguments(out));
+    queue.synchronize();
+    numbers += std::to_string(read_as<std::uint64_t>(queue, context, out)[0]) + " ";
+  };
+  for (const std::uint64_t value : {5u, 6u})
+    run(Module::load(context, "constants", {.constants = {{0, value, 4}}}), "specialised");
+  run(Module::load(context, "constants"), "specialised");
+  run(Module::load(context, "ids"), "count_groups");
+  suite::answer({{"numbers", numbers}});
+}
+
+// A directory of its own that a cache is told to use.
+class CacheDirectory {
+ public:
+  // What a process says that has more than one module in the cache.
+  std::string numbers() const {
+    Helper helper("run_two_modules", {},
+                  {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
+    std::string numbers = helper.answer().at("numbers").get<std::string>();
+    helper.finish();
+    return numbers;
+  }
+
+  // What a process that uses the cache answers.
+  void expect_right(const std::string& what) const {
+    Helper helper("increment_once", {},
+                  {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
+    expect_true(helper.answer().at("right").get<bool>(), "a kernel of " + what + " computes the right words");
+    helper.finish();
+  }
+
+  std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path())) {
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    }
+    return found;
+  }
+
+ private:
+  const TempDir directory_;
+};
+
+void damage(const std::filesystem::path& path, const std::string& how) {
+  std::string bytes = read_file_or_empty(path);
+  if (how == "changed") {
+    for (std::size_t i = bytes.size() / 2; i < bytes.size(); i += 64) bytes[i] = static_cast<char>(~bytes[i]);
+  } else {
+    bytes.resize(how == "truncated" ? bytes.size() / 2 : 0);
+  }
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A cache with something in it, made by a first process. A driver may have none, simgpu has one.
+void fill(const CacheDirectory& cache) {
+  cache.expect_right("the first process");
+  need(suite::on_simgpu() || !cache.files().empty(), "unsupported:compile_cache");
+  expect_true(!cache.files().empty(), "there is something in the cache");
+}
+
+// Of each file its size, and when it was written.
+std::string contents(const CacheDirectory& cache) {
+  std::vector<std::string> lines;
+  for (const auto& file : cache.files()) {
+    const std::chrono::nanoseconds written = std::filesystem::last_write_time(file).time_since_epoch();
+    lines.push_back(file.filename().string() + ": " + std::to_string(std::filesystem::file_size(file)) +
+                    " bytes, written at " + std::to_string(written.count()) + "\n");
+    expect_true(std::filesystem::file_size(file) > 0, "there is something in " + file.filename().string());
+  }
+  std::ranges::sort(lines);
+  return std::accumulate(lines.begin(), lines.end(), std::string());
+}
+
+const std::vector<std::string> kDamages = {"changed", "truncated", "emptied"};
+
+}  // namespace
+
+PROCTOR_CHECK(Cache, SecondProcessComputesTheSame, "K52", kCache, kWarn,
+              {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment"}) {
+  const CacheDirectory cache;
+  step("given a module that another process has left in the cache");
+  fill(cache);
+  const std::string before = contents(cache);
+  cache.expect_right("the second process");
+  suite::expect_same("the cache, from which the second process only reads", before, contents(cache));
+}
+
+PROCTOR_CHECK(Cache, ModulesDoNotMix, "K52", kCache, kWarn,
+              {"kernel.spec_constant_ignored", "kernel.skip:kernel=count_groups"}) {
+  const CacheDirectory cache;
+  fill(cache);
+  step("given two modules, one with several values for a constant, by two processes that share a cache");
+  for (const char* process : {"first", "second"})
+    suite::expect_same(std::string("numbers of the ") + process + " process", "5 6 10 1 ", cache.numbers());
+}
+
+PROCTOR_CHECK_EACH(kDamages, Cache, DamageIsNoticed, "K52", kCache, kWarn, {"kernel.cache_unchecked"}) {
+  const CacheDirectory cache;
+  fill(cache);
+  step("given a cache in which every file is " + suite::parameter());
+  for (const auto& file : cache.files()) damage(file, suite::parameter());
+  cache.expect_right("the next process");
 }
 
 }  // namespace proctor::accel

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "suites/kernels/core_work.h"
+
 namespace proctor::kernels {
 namespace {
 
@@ -85,6 +87,42 @@ TEST(UlpDistance, OfHalvesCountsInTheirUnits) {
   EXPECT_TRUE(std::isinf(half_ulp_distance(1, 0x7e00)));
   EXPECT_TRUE(std::isinf(half_ulp_distance(INFINITY, 0x7bff)));
   EXPECT_EQ(half_ulp_distance(NAN, 0x7e00), 0);
+}
+
+TEST(CoreWork, AMajorityIsMoreThanHalf) {
+  EXPECT_EQ(majority_of({}), std::nullopt);
+  EXPECT_EQ(majority_of({{7, {1, 2}}}), (CoreRow{1, 2}));
+  EXPECT_EQ(majority_of({{0, {1}}, {1, {2}}}), std::nullopt);
+  EXPECT_EQ(majority_of({{0, {1}}, {1, {2}}, {2, {2}}, {9, {2}}}), CoreRow{2});
+  EXPECT_EQ(majority_of({{0, {1}}, {1, {2}}, {2, {2}}, {9, {3}}}), std::nullopt);
+}
+
+TEST(CoreWork, ADigestIsOfTheDifferentRows) {
+  const auto digest = digest_of({{0, {1, 2}}});
+  EXPECT_EQ(digest_of({{4, {1, 2}}, {9, {1, 2}}}), digest);
+  EXPECT_NE(digest_of({{4, {1, 2}}, {9, {1, 3}}}), digest);
+}
+
+TEST(CoreWork, EachWorkDependsOnItsSeedAndItsRounds) {
+  for (const CoreWork& work : core_works()) {
+    EXPECT_EQ(&core_work(work.name), &work);
+    if (work.reference == nullptr) continue;
+    const CoreRow row = work.reference({.seed = 1, .rounds = 2, .lanes = 16});
+    EXPECT_EQ(row.size(), 128u) << work.name;
+    EXPECT_EQ(work.reference({.seed = 1, .rounds = 2, .lanes = 16}), row) << work.name;
+    EXPECT_NE(work.reference({.seed = 2, .rounds = 2, .lanes = 16}), row) << work.name;
+    EXPECT_NE(work.reference({.seed = 1, .rounds = 3, .lanes = 16}), row) << work.name;
+  }
+}
+
+TEST(CoreWork, NoRoundForgetsWhatWasBefore) {
+  for (const CoreWork& work : core_works()) {
+    if (work.reference == nullptr) continue;
+    for (const std::uint32_t lanes : {8u, 16u, 32u}) {
+      const CoreRow row = work.reference({.seed = 1, .rounds = 32, .lanes = lanes});
+      EXPECT_NE(work.reference({.seed = 2, .rounds = 32, .lanes = lanes}), row) << work.name << lanes;
+    }
+  }
 }
 
 }  // namespace

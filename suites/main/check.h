@@ -25,7 +25,7 @@
 //     expect_true(bytes > 0, "there is something to copy");
 //   }
 //
-// The axes of a check list the values with which it runs (suites/main/axes.h has shared axes). Example:
+// The axes of a check list the values with which it runs (suites/main/check.h has shared axes). Example:
 //
 //   PROCTOR_CHECK(Fill, IsItsPatternEverywhere, "M24", "Level Zero specification, AppendMemoryFill", kGate,
 //                 .faults = {"memory.corrupt_fill:at=17"},
@@ -45,12 +45,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "harness/base/axes.h"
 #include "harness/journal/events.h"
 #include "suites/main/check_info.h"
 #include "suites/main/lease_check.h"
-#include "suites/main/require_added.h"
 
 // A plain TEST has no rule, and its report of an exception is not machine-readable.
 #undef TEST
@@ -177,4 +178,39 @@ struct SuiteTraits {
 // options.
 int run_main(int argc, char** argv, const SuiteTraits& traits = {});
 
+// The name of the measure. `part` is a word that names one number of the answer.
+inline std::string observation(std::string_view question, std::string_view part) {
+  return std::string("observed: ").append(question).append(" -> ").append(part);
+}
+
+// Records the behaviour of a device for which no document has a rule. The answer is a measure in the report.
+// suites/hardware/observed.py makes a table of drivers from these measures. Checks assert the behaviour only
+// on the simulator.
+//
+//   observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", 0, "bool");
+inline void observe(std::string_view question, std::string_view part, double value, std::string_view unit) {
+  measure(observation(question, part), value, unit);
+}
+
 }  // namespace proctor::suite
+
+// Axes that several checks share: values at which drivers and devices have failed before
+// (docs/reference/axes.md). An axis of one check is in that check.
+//
+// The pages of a driver are 4 KiB, 64 KiB or 2 MiB; simgpu's are 64 KiB.
+namespace proctor::suite::axis {
+
+// Sizes in bytes: 0, 1, odd sizes, and sizes around the ends of pages. Sizes over 32 bits are tried only with
+// all points.
+inline Axis bytes(std::string name = "bytes") {
+  return {std::move(name),
+          {"0", "1", "3", "4095", "4096", "4097", "65535", "65536", "65537", "262147", "2097152", "2097153"},
+          {"67108867", "4294967301"}};
+}
+
+// Offsets within 16 bytes.
+inline Axis offset(std::string name = "offset") {
+  return {std::move(name), {"0", "1", "2", "3", "4", "5", "7", "8", "11", "12", "13", "15"}, {}};
+}
+
+}  // namespace proctor::suite::axis

@@ -15,7 +15,7 @@
 //   const auto held = holder.answer().at("held");
 //   holder.kill();
 //
-// Answers are lines of JSON on descriptor 3. Orders are lines on stdin. self.h has the command that starts
+// Answers are lines of JSON on descriptor 3. Orders are lines on stdin. second_process.h has the command that starts
 // the program.
 #pragma once
 

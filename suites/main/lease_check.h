@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/device_identity.h"
+#include "harness/base/backend.h"
 
 namespace proctor::suite {
 

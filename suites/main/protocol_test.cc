@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/journal/child_protocol.h"
-#include "suites/main/require_added.h"
+#include "suites/main/check_info.h"
 
 namespace proctor::suite {
 namespace {

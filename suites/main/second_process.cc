@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
+#include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
-#include "suites/main/self.h"
 
 namespace proctor::suite {
 namespace {
@@ -108,6 +110,15 @@ SecondProcessEnd SecondProcess::finish(Clock::time_point deadline) {
     end.exit_code = ended->signal != 0 ? 0 : ended->exit_code;  // -1: other code reaped it
   }
   return end;
+}
+
+std::vector<std::string> self_command() {
+  const char* program = std::getenv(child::kSelfVariable);
+  const char* launcher = std::getenv(child::kLauncherVariable);
+  if (program == nullptr || launcher == nullptr) return {"/proc/self/exe"};
+  auto words = nlohmann::json::parse(launcher).get<std::vector<std::string>>();
+  words.emplace_back(program);
+  return words;
 }
 
 }  // namespace proctor::suite

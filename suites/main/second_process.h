@@ -25,7 +25,7 @@ struct SecondProcessEnd {
 
 class SecondProcess {
  public:
-  // `words` follow the command of this program (self.h). If it cannot be started, the check ends as
+  // `words` follow the command of this program (self_command()). If it cannot be started, the check ends as
   // fail(setup).
   SecondProcess(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
@@ -47,5 +47,11 @@ class SecondProcess {
   std::string text_;  // read and not yet returned
   std::optional<ChildProcess> child_;
 };
+
+// The command that starts this program as a second process.
+
+// The words before its arguments, the first an absolute path: [PROGRAM]. If the runner started the program
+// through a dynamic loader, that loader and its options precede it.
+std::vector<std::string> self_command();
 
 }  // namespace proctor::suite

@@ -12,7 +12,6 @@
 #include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
-#include "suites/main/observe.h"
 
 namespace proctor::accel {
 namespace {

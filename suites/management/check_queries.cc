@@ -1,18 +1,48 @@
 // What the management interface says to a process that only looks: each answer comes in time, and memory follows a
 // known load.
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/free_memory.h"
+#include "suites/accel/memory_cap.h"
 #include "suites/accel/speed.h"
 #include "suites/main/check.h"
 #include "suites/management/asked.h"
-#include "suites/management/load.h"
 
 namespace proctor::accel {
 namespace {
+
+// Work that a card can be watched at.
+
+// Writes so many words of 8 bytes and judges them, by kernels.
+void work_on_memory(const Context& context, std::uint32_t n) {
+  constexpr std::uint32_t kNoise = 2;
+  Queue queue(context);
+  const Module module = Module::load(context, "patterns");
+  const Kernel write_pattern(module, "write_pattern"), judge_pattern(module, "judge_pattern");
+  need_memory(context.device(), std::uint64_t{8} * n);
+  const Buffer words = device_memory(context, std::size_t{8} * n);
+  const auto wrong = device_copy(queue, context, std::vector<std::uint32_t>(1));
+  const auto places = device_copy(queue, context, std::vector<std::uint64_t>(48));
+  queue.launch(write_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, n));
+  queue.launch(judge_pattern, cover(n, 256), arguments(words, kNoise, std::uint64_t{0}, wrong, places, n));
+  queue.synchronize();
+}
+
+// Copies so many bytes to the device and back.
+void work_on_link(const Context& context, std::size_t bytes) {
+  Queue queue(context);
+  const Buffer device = device_memory(context, bytes), host = host_memory(context, bytes);
+  queue.copy(device.data(), host.data(), bytes);
+  queue.copy(host.data(), device.data(), bytes);
+  queue.synchronize();
+}
 
 using nlohmann::json;
 using suite::expect_same;
@@ -120,6 +150,185 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
     after = used_as_told(asker);
   expect_true(after <= before + kFreeSlack, "no more is used than before, it says " + std::to_string(before) +
                                                 " and then " + std::to_string(after));
+}
+
+// What the management interface says of a card that is good: its link to the host, and how it is under load.
+
+namespace {
+
+using nlohmann::json;
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kLinkSource =
+    by_vendor("Level Zero specification, zes_pci_properties_t maxSpeed",
+              "NVML API Reference Guide, nvmlDeviceGetMaxPcieLinkWidth, nvmlDeviceGetMaxPcieLinkGeneration");
+constexpr const char* kReplaySource = by_vendor("Level Zero specification, zes_pci_stats_t replayCounter",
+                                                "NVML API Reference Guide, nvmlDeviceGetPcieReplayCounter");
+constexpr const char* kResetSource =
+    by_vendor("Level Zero specification, zes_reset_reason_flags_t",
+              "NVML API Reference Guide, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION");
+constexpr const char* kThrottleSource =
+    by_vendor("Level Zero specification, zes_freq_throttle_reason_flags_t",
+              "NVML API Reference Guide, nvmlClocksEventReasons");
+constexpr const char* kCorrectedSource = by_vendor("Level Zero specification, ZES_RAS_ERROR_TYPE_CORRECTABLE",
+                                                   "NVIDIA GPU Memory Error Management: corrected errors");
+
+// A link repeats a packet now and then, and a memory corrects an error: a good card does so a few times in a day.
+constexpr std::uint64_t kFewReplays = 16, kFewCorrected = 100;
+constexpr std::size_t kLinkBytes = 1 << 20;
+constexpr std::chrono::seconds kWakesWithin{2};  // a link that was idle
+
+std::uint64_t count_of(Asker& asker, const char* query, const char* key) {
+  return asker.ask(query).at(key).get<std::uint64_t>();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Inventory, LinkHasItsWidth, "K100", kLinkSource, kWarn, {"sysman.link_narrow"}) {
+  const auto context = leased();
+  Asker asker;
+  step("given the link to the host");
+  const json link = asker.ask(kLinkQuery);
+  expect_same("the lanes of the link", link.at("max_width").dump(), link.at("width").dump());
+}
+
+// A link that nobody uses slows down.
+PROCTOR_CHECK(Inventory, LinkHasItsGenerationUnderLoad, "K101", kLinkSource, kWarn, {"sysman.link_slow"}) {
+  const auto context = leased();
+  Asker asker;
+  step("given the link to the host after copies");
+  json link;
+  const auto deadline = std::chrono::steady_clock::now() + kWakesWithin;
+  do {
+    work_on_link(context, kLinkBytes);
+    link = asker.ask(kLinkQuery);
+  } while (link.at("generation") != link.at("max_generation") && std::chrono::steady_clock::now() < deadline);
+  expect_same("the generation of the link", link.at("max_generation").dump(), link.at("generation").dump());
+}
+
+PROCTOR_CHECK(Inventory, NoReplayUnderLoad, "K102", kReplaySource, kWarn, {"sysman.replays"}) {
+  const auto context = leased();
+  Asker asker;
+  const auto before = count_of(asker, kReplaysQuery, "replays");
+  step("given copies to the device and back");
+  for (int i = 0; i < 8; ++i) work_on_link(context, kLinkBytes);
+  const auto after = count_of(asker, kReplaysQuery, "replays");
+  expect_true(after - before <= kFewReplays,
+              fmt::format("packets that the link repeats are few: {} before, {} after", before, after));
+}
+
+PROCTOR_CHECK(Inventory, NeedsNoReset, "K103", kResetSource, kGate,
+              {by_vendor("sysman.false_reset", "sysman.reset_needed")}) {
+  Asker asker;
+  step("given a card that works");
+  expect_same("the reason to reset it", "", asker.ask(kResetQuery).at("reason").get<std::string>());
+}
+
+PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWarn,
+              .faults = {"sysman.throttled"}, .sizes = {.smoke = 1, .ci = 20, .full = 20'000, .unit = "ms"}) {
+  const auto context = leased();
+  Asker asker;
+  step("given a load for some time");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(sized_for_speed(20));
+  do {
+    work_on_memory(context, static_cast<std::uint32_t>(suite::on_simgpu() ? 1 << 12 : 1 << 24));
+    const json throttled = asker.ask(kThrottleQuery).at("throttled");
+    if (!throttled.empty()) return expect_same("what holds the clock down", "[]", throttled.dump());
+  } while (std::chrono::steady_clock::now() < end);
+}
+
+PROCTOR_CHECK(Inventory, CorrectedErrorsStayRare, "K105", kCorrectedSource, kWarn,
+              .faults = {"sysman.corrected_under_load"},
+              .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
+  const auto context = leased();
+  Asker asker;
+  const auto before = count_of(asker, kErrorsQuery, "corrected");
+  step("given memory that is written and judged");
+  work_on_memory(context, static_cast<std::uint32_t>(sized_for_speed(1 << 13)));
+  const auto after = count_of(asker, kErrorsQuery, "corrected");
+  expect_true(after - before <= kFewCorrected,
+              fmt::format("errors that are corrected are few: {} before, {} after", before, after));
+}
+
+// What the management interface measures on a device that works.
+
+namespace {
+
+using suite::expect_true;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kTemperature =
+    by_vendor("Level Zero specification, zes_temp_properties_t maxTemperature",
+              "NVML API Reference Guide, nvmlDeviceGetTemperatureThreshold: slowdown");
+constexpr const char* kEnergy =
+    by_vendor("Level Zero specification, zes_power_energy_counter_t: the monotonic energy counter",
+              "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption: since the driver was loaded");
+
+void work(const Context& context) {
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Buffer words = device_memory(context, 40'000);
+  queue.launch(Kernel(module, "fill"), cover(10'000, 50), arguments(words, 7u, 10'000u));
+  queue.synchronize();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Sensors, TemperatureStaysBelowItsLimit, "K53", kTemperature, kWarn, {"sysman.hot"}) {
+  const auto context = leased();
+  step("given a device that has worked");
+  work(context);
+  const Heat heat = context.device().heat();
+  suite::measure("temperature", heat.now, "C");
+  expect_true(heat.now < heat.limit, "the sensor nearest to its limit is below it, it shows " +
+                                         std::to_string(heat.now) + " of " + std::to_string(heat.limit));
+}
+
+PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_backwards"}) {
+  const auto context = leased();
+  step("given the energy counter before and after work");
+  const Energy before = context.device().energy();
+  work(context);
+  const Energy after = context.device().energy();
+  expect_true(after.at_us >= before.at_us, "the counter's clock goes on");
+  expect_true(after.microjoules >= before.microjoules,
+              "it counts up, it says " + std::to_string(before.microjoules) + " and then " +
+                  std::to_string(after.microjoules) + " microjoules");
+}
+
+// A card that works draws more than a watt, and less than twice what it may: a counter in another unit is off by a
+// thousand. The counter is read when it has just changed, because some change only now and then.
+PROCTOR_CHECK(Sensors, EnergyIsInMicrojoules, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
+  const auto context = leased();
+  const auto changed_since = [&](const Energy& before) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    Energy now = context.device().energy();
+    while (now.microjoules == before.microjoules && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      now = context.device().energy();
+    }
+    return now;
+  };
+  step("given the energy counter twice, a tenth of a second apart");
+  const Energy first = changed_since(context.device().energy());
+  work(context);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Energy last = changed_since(context.device().energy());
+  const auto microseconds = static_cast<double>(last.at_us - first.at_us);
+  const double watts =
+      static_cast<double>(last.microjoules - first.microjoules) / std::max(microseconds, 1.0);
+  suite::measure("power", watts, "W");
+  constexpr double kAnyCard = 5000;  // where no limit is told
+  const double limit =
+      first.limit_milliwatts == 0 ? kAnyCard : static_cast<double>(first.limit_milliwatts) / 1000;
+  expect_true(watts >= 1 && watts <= 2 * limit, "the card draws at least a watt and at most twice " +
+                                                    std::to_string(limit) + ", by its counter it draws " +
+                                                    std::to_string(watts));
 }
 
 }  // namespace proctor::accel

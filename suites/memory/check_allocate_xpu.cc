@@ -122,4 +122,196 @@ PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
   }
 }
 
+// What the core interface and the management interface say about the same memory.
+
+namespace {
+
+using suite::expect_true;
+using suite::step;
+
+constexpr const char* kAccounting =
+    "intel/compute-runtime, DEVICE_MEMORY_ACCOUNTING.md; zes_mem_properties_t";
+
+// Summed over the memory modules of a card that are its own. `physical` is 0 where one of them does not say.
+struct Layers {
+  std::uint64_t physical = 0, size = 0, free = 0;
+};
+
+Layers layers_of(const Device& card) {
+  const xpu::ManagedDevice& managed = in_sysman(card);
+  std::uint32_t count = 0;
+  const Status listed = ZE_CALL(zesDeviceEnumMemoryModules, managed.handle, &count, nullptr);
+  need(listed.ok() && count != 0, "unsupported:sysman_memory");
+  std::vector<zes_mem_handle_t> modules(count);
+  ZE_CALL(zesDeviceEnumMemoryModules, managed.handle, &count, modules.data()).or_throw();
+  Layers sum;
+  bool all_say = true;
+  for (const zes_mem_handle_t module : modules) {
+    zes_mem_properties_t properties{};
+    properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
+    ZE_CALL(zesMemoryGetProperties, module, &properties).or_throw();
+    if (properties.location != ZES_MEM_LOC_DEVICE || !managed.has(properties)) continue;
+    zes_mem_state_t state{};
+    state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
+    ZE_CALL(zesMemoryGetState, module, &state).or_throw();
+    sum.physical += properties.physicalSize;
+    sum.size += state.size;
+    sum.free += state.free;
+    all_say = all_say && properties.physicalSize != 0;
+  }
+  need(sum.size != 0, "needs:own_memory");
+  if (!all_say) sum.physical = 0;
+  return sum;
+}
+
+std::string comparison(const char* smaller, std::uint64_t a, const char* larger, std::uint64_t b) {
+  return std::string(smaller) + " is at most " + larger + ": " + std::to_string(a) + " and " +
+         std::to_string(b);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Accounting, LayersAgree, "M50", kAccounting, suite::kWarn, {"sysman.size_lie"}) {
+  for (const Device& card : leased_devices(1)) {
+    step("given what is said of the memory of " + describe(card));
+    const Layers layers = layers_of(card);
+    const std::uint64_t programs = card.properties().memory;
+    expect_true(programs <= layers.size,
+                comparison("what programs can use", programs, "the size", layers.size));
+    expect_true(layers.free <= layers.size, comparison("what is free", layers.free, "the size", layers.size));
+    expect_true(layers.physical == 0 || layers.size <= layers.physical,
+                comparison("the size", layers.size, "the physical size", layers.physical));
+  }
+}
+
+PROCTOR_CHECK(Accounting, TileLayersAgree, "M50", kAccounting, suite::kWarn, .faults = {"sysman.size_lie"},
+              .needs = {"tiles>=2"}) {
+  const Device card = leased_device();
+  need(card.tiles().size() >= 2, "needs:tiles>=2");
+  step("given what is said of each tile of " + describe(card));
+  for (const Device& tile : card.tiles()) {
+    const MemoryInfo info = tile.memory();
+    const std::uint64_t programs = tile.properties().memory;
+    expect_true(programs <= info.total,
+                comparison("what programs can use", programs, "the size", info.total));
+    expect_true(info.free <= info.total, comparison("what is free", info.free, "the size", info.total));
+  }
+}
+
+// Freeing memory that submitted work still uses: what each policy promises.
+
+namespace {
+
+using suite::expect_true;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kPolicies = "Level Zero specification, ze_driver_memory_free_policy_ext_flag_t";
+constexpr std::uint64_t kLooks = 100'000;  // long enough to be seen running, and it ends by itself
+
+void need_policy(const Context& context, ze_driver_memory_free_policy_ext_flags_t policy) {
+  ze_driver_memory_free_ext_properties_t free{};
+  free.stype = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES;
+  ze_driver_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+  properties.pNext = &free;
+  ZE_CALL(zeDriverGetProperties, driver_of(context), &properties).or_throw();
+  need((free.freePolicies & policy) != 0, "unsupported:free_policy");
+}
+
+void free_with(const Context& context, ze_driver_memory_free_policy_ext_flags_t policy, void* pointer) {
+  ze_memory_free_ext_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC;
+  description.freePolicy = policy;
+  ZE_CALL(zeMemFreeExt, native(context), &description, pointer).or_throw();
+}
+
+// Memory with known bytes, and a queue in which a copy of it waits behind a kernel that
+// looks at a flag for a while.
+struct Used {
+  explicit Used(const Context& its_context) : context(its_context), queue(context), done(context) {
+    std::memset(flags.data(), 0, flags.bytes());
+    need_memory(context.device(), kHeld);
+    ZE_CALL(zeMemAllocDevice, native(context), &kDescription, kHeld, 0, native(context.device()), &pointer)
+        .or_throw();
+    write(queue, context, pointer, sent);
+  }
+  void submit() {
+    queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks));
+    queue.copy(copied.data(), pointer, sent.size(), {.wait = {}, .signal = &done});
+  }
+  void expect_copied() {
+    queue.synchronize();
+    expect_bytes("what the copy read", sent, {copied.data(), copied.bytes()}, context.device());
+  }
+
+  static constexpr ze_device_mem_alloc_desc_t kDescription = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+                                                              nullptr, 0, 0};
+  Context context;
+  Queue queue;
+  Event done;
+  Module module = Module::load(context, "litmus");
+  std::vector<std::byte> sent = noise(65536, 1);
+  Buffer flags = host_memory(context, 128);
+  Buffer copied = host_memory(context, sent.size());
+  void* pointer = nullptr;  // freed by the check
+};
+
+}  // namespace
+
+PROCTOR_CHECK(FreePolicy, BlockingFreeWaitsForTheWork, "M14", kPolicies, kGate,
+              {"order.early_sync:api=zeMemFreeExt"}) {
+  const auto context = leased();
+  need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE);
+  Used used(context);
+  step("given a blocking free of memory that is yet to be copied");
+  used.submit();
+  free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE, used.pointer);
+  expect_true(used.done.query().ok(), "the copy is done when the free returns");
+  used.expect_copied();
+}
+
+PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsTheBytesForTheWork, "M14", kPolicies, kGate,
+              {"memory.corrupt_copy:at=17,after=1,times=1", "copy.skip:after=1"}) {
+  const auto context = leased();
+  need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
+  Used used(context);
+  step("given a deferred free of memory that is yet to be copied");
+  used.submit();
+  free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
+  used.expect_copied();
+}
+
+PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"order.event_born_signaled"}) {
+  const auto context = leased();
+  need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
+  step("given a deferred free of memory that is copied when the host says so");
+  Used used(context);
+  Latch latch(context);
+  latch.hold(used.queue);
+  used.queue.copy(used.copied.data(), used.pointer, used.sent.size(), {.wait = {}, .signal = &used.done});
+  free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
+  expect_true(used.done.query().not_ready(), "the copy is yet to come when the free returns");
+  latch.open();
+  used.expect_copied();
+}
+
+PROCTOR_CHECK(FreePolicy, DeferredFreeGivesTheMemoryBack, "M14", kPolicies, kGate,
+              {"alloc.leak_on_free:min=16777216"}) {
+  const auto context = leased();
+  need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
+  const Buffer counted = need_counted_memory(context);
+  const auto use_and_free = [&] {
+    Used used(context);
+    used.submit();
+    free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
+    used.queue.synchronize();
+  };
+  step("given a deferred free, after the work, and the same again");
+  use_and_free();
+  const std::uint64_t before = context.device().memory().free;
+  use_and_free();
+  expect_returned(context.device(), before);
+}
+
 }  // namespace proctor::accel

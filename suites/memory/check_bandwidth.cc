@@ -1,7 +1,12 @@
 // How fast copies are, between which kinds of memory. A measurement, not a verdict: the figures go into the
 // report, where a known-good one of the same device can be compared with them. What is judged is that every
 // timed copy arrived.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/speed.h"
@@ -80,6 +85,92 @@ PROCTOR_CHECK(Bandwidth, CeilingIsMeasuredOnCopiesThatArrive, "M46", kMethod, kG
   const auto bytes = static_cast<std::size_t>(sized_for_speed(1 << 24));
   step("given copies of " + std::to_string(bytes) + " bytes within the device");
   tell("memory.ceiling", copy_ceiling(queue, context, bytes), "GB/s");
+}
+
+// How fast the links between devices are: one that fell back to a slower way is far slower than the others.
+
+namespace {
+
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kLinkMethod =
+    "ours: a device whose links are down copies through the host, and NVIDIA nvbandwidth tells only how fast";
+// A link is several times as fast as the way through the host, and a noisy machine not that slow.
+constexpr double kSlowerWay = 5;
+constexpr int kCopies = 3;
+// A busy machine can slow all copies of one device. A slow link is slow again.
+constexpr int kMoreTries = 5;
+
+// GB/s of the fastest of several copies, each of other bytes, all of which arrived.
+double fastest_copy(const Context& context, const Device& from, const Device& to, std::size_t bytes) {
+  Queue away(context, Queue::Mode::kLists, from), home(context, Queue::Mode::kLists, to);
+  const Buffer source(context, {.bytes = bytes, .device = from}),
+      target(context, {.bytes = bytes, .device = to});
+  double best = 0;
+  for (int copy = 0; copy <= kCopies; ++copy) {
+    const auto sent = block_of_noise(bytes / sizeof(std::uint32_t), static_cast<std::uint64_t>(copy));
+    write_repeated(away, context, source, sent);
+    const auto begin = std::chrono::steady_clock::now();
+    away.copy(target.data(), source.data(), bytes);
+    away.synchronize();
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+    expect_repeated_transfer("memory of the second device", home, context, sent, target, from, to);
+    if (copy > 0) best = std::max(best, static_cast<double>(bytes) / taken.count());
+  }
+  return best;
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Raises the fastest rate of this device, over its links in both directions.
+void measure_again(const Context& context, const std::vector<Device>& devices, std::size_t device,
+                   std::size_t bytes, double& best) {
+  for (std::size_t other = 0; other < devices.size(); ++other) {
+    if (other == device) continue;
+    for (const auto& [from, to] : {std::pair(device, other), std::pair(other, device)}) {
+      if (devices[from].reaches(devices[to]))
+        best = std::max(best, fastest_copy(context, devices[from], devices[to], bytes));
+    }
+  }
+}
+
+}  // namespace
+
+// Two devices have one link between them, and nobody knows which of them is slow.
+PROCTOR_CHECK(Links, EachDeviceIsAsFastAsTheOthers, "M56", kLinkMethod, kWarn,
+              .faults = {"copy.peer_stale", "copy.slow_peer:dev=1"}, .devices = 3, .needs = {"p2p"},
+              .sizes = {.smoke = 1 << 14, .ci = 1 << 16, .full = 1 << 28, .unit = "bytes"}) {
+  const auto devices = leased_devices(3);
+  const Context context(devices);
+  const auto bytes = static_cast<std::size_t>(sized_for_speed(1 << 16));
+  std::vector<double> best(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (std::size_t j = 0; j < devices.size(); ++j) {
+      if (i == j || !devices[i].reaches(devices[j])) continue;
+      step(fmt::format("given copies from device {} to device {}", i, j));
+      const double rate = fastest_copy(context, devices[i], devices[j], bytes);
+      suite::measure(fmt::format("memory.link.{}_to_{}", i, j), rate, "GB/s", kCopies);
+      best[i] = std::max(best[i], rate);
+      best[j] = std::max(best[j], rate);
+    }
+  }
+  const double median = median_of(best);
+  need(median > 0, "needs:p2p");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (int tries = 0; best[i] * kSlowerWay < median && tries < kMoreTries; ++tries)
+      measure_again(context, devices, i, bytes, best[i]);
+    const bool fast = best[i] * kSlowerWay >= median;
+    suite::trial({{"", describe(devices[i])}}, fast);
+    if (fast) continue;
+    suite::report({.message = "the fastest link of a device is far slower than those of the others",
+                   .expected = fmt::format("about {:.3g} GB/s", median),
+                   .got = fmt::format("{:.3g} GB/s", best[i]),
+                   .device = describe(devices[i])});
+  }
 }
 
 }  // namespace proctor::accel

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "suites/main/axes.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -13,8 +13,6 @@
 //   library_missing:libcudart.so.13                     symbol_missing:NAME
 #include <nlohmann/json.hpp>
 
-#include "suites/probe/describe.h"
-#include "suites/probe/open_devices.h"
 #include "suites/probe/probe_main.h"
 
 int main(int argc, char** argv) {

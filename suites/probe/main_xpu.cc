@@ -7,8 +7,6 @@
 // Codes are spelled as in the specification, e.g. ZE_RESULT_ERROR_UNINITIALIZED.
 #include <nlohmann/json.hpp>
 
-#include "suites/probe/describe.h"
-#include "suites/probe/open_devices.h"
 #include "suites/probe/probe_main.h"
 
 int main(int argc, char** argv) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/perfmon.h"
+#include "harness/base/backend.h"
 
 namespace proctor::probe {
 namespace {

@@ -11,7 +11,7 @@ namespace proctor::probe {
 // The path of the simulator of ours that is loaded in this process; "" = none.
 std::string loaded_simulator();
 
-// Whether the kernel tells this process what memory of Intel's devices is in use (harness/base/perfmon.h). A simulator
+// Whether the kernel tells this process what memory of Intel's devices is in use (harness/base/backend.h). A simulator
 // answers for the kernel that it stands for.
 bool is_told_memory_use();
 

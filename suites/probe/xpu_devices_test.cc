@@ -1,4 +1,5 @@
 // The probe's monitor over the simulated driver, on cards with each way into the management interface.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@
 
 #include "harness/base/temp_dir.h"
 #include "suites/accel/xpu/level_zero.h"
-#include "suites/probe/open_devices.h"
+#include "suites/probe/probe_main.h"
+#include "suites/probe/sysman_sampler.h"
 
 namespace proctor::probe {
 namespace {
@@ -84,6 +86,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Machine{.name = "CoreHandleOfATile", .hierarchy = "FLAT"},
                     Machine{.name = "OwnHandleOfATile", .hierarchy = "FLAT", .core_handles = false}),
     [](const auto& machine) { return machine.param.name; });
+
+using testing::HasSubstr;
+
+TEST(RateBetween, IsOfTwoCountersThatWentForward) {
+  std::string why;
+  EXPECT_EQ(rate_between(Counter{100, 10}, Counter{150, 110}, why), 0.5);
+  EXPECT_FALSE(rate_between(std::nullopt, Counter{150, 110}, why));
+  EXPECT_THAT(why, HasSubstr("two samples"));
+  EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{99, 20}, why));
+  EXPECT_THAT(why, HasSubstr("backwards"));
+  EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{150, 10}, why));
+  EXPECT_THAT(why, HasSubstr("stands still"));
+}
 
 }  // namespace
 }  // namespace proctor::probe

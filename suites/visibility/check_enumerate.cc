@@ -4,7 +4,7 @@
 #include <set>
 
 #include "suites/main/check.h"
-#include "suites/visibility/card_trials.h"
+#include "suites/visibility/enumeration.h"
 #include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {

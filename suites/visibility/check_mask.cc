@@ -1,12 +1,15 @@
-// What ZE_AFFINITY_MASK selects, beyond the single values of check_mask_rows.cc.
+// What ZE_AFFINITY_MASK selects, when it is read, and who inherits it.
+#include <cstdio>
 #include <cstdlib>
 
+#include "harness/base/words.h"
 #include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/visibility/mask_model.h"
 #include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
+
 namespace {
 
 using suite::expect_same;
@@ -188,6 +191,135 @@ PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kSpec, kGate,
   expect_same("devices under mask 0", "1", std::to_string(hidden.devices.size()));
   step("then a following child without a mask sees everything");
   expect_same("the devices afterwards", to_json(before).dump(), to_json(enumerate()).dump());
+}
+
+// One case per row of mask_rows(): given a value of the mask, what zeInit answers and
+// what each device still has.
+
+namespace {
+
+// What a simulated machine is made of is known; of a real one it is what the driver says without a mask.
+std::vector<std::vector<std::uint32_t>> tiles_of_machine(const Enumeration& unmasked) {
+  const char* topology = std::getenv(child::kSimTopologyVariable);
+  const auto known = topology == nullptr ? std::nullopt : tiles_of_topology(topology);
+  if (!known) return tiles_of(unmasked);
+  if (known->size() != unmasked.devices.size()) {
+    suite::fail_because("wrong_count", "the driver lists " + std::to_string(unmasked.devices.size()) +
+                                           " devices of --sim " + topology);
+  }
+  return *known;
+}
+
+// "2.1": the tile of one device. What an entry selects that names neither is not specified.
+void need_all_of(std::string_view selects, const std::vector<std::vector<std::uint32_t>>& tiles) {
+  for (const auto& entry : split(selects, ',')) {
+    std::size_t device = 0;
+    std::size_t tile = 0;
+    const int read = std::sscanf(std::string(entry).c_str(), "%zu.%zu", &device, &tile);
+    if (read >= 1 && device >= tiles.size()) suite::skip("needs:devices>=" + std::to_string(device + 1));
+    if (read == 2 && tile >= tiles[device].size()) suite::skip("needs:tiles>=" + std::to_string(tile + 1));
+  }
+}
+
+class MaskRowCheck final : public suite::Check {
+ public:
+  explicit MaskRowCheck(const MaskRow& row) : row_(row) {}
+
+ private:
+  void body() override {
+    suite::step("enumerate without a mask");
+    const auto unmasked = control();
+    const auto kind = has_pci_identity(unmasked) ? IdentityKind::kPci : IdentityKind::kNone;
+    const auto tiles = tiles_of_machine(unmasked);
+    if (row_.severity == suite::kGate && !suite::on_simgpu()) need_all_of(row_.selects, tiles);
+    suite::step("enumerate with the mask of the row");
+    const auto value = row_.value == nullptr ? std::nullopt : std::optional<std::string>(row_.value);
+    const auto seen = enumerate({{kMask, value}});
+
+    const auto expected = select_devices(row_.selects, tiles);
+    suite::expect_same(std::string("ZE_AFFINITY_MASK ") + (value ? "'" + *value + "'" : "unset") + " selects",
+                       expected_text(expected, unmasked, kind), seen_text(seen, kind));
+  }
+
+  const MaskRow& row_;
+};
+
+[[maybe_unused]] const bool kAdded = [] {
+  for (const MaskRow& row : mask_rows()) {
+    suite::add_check({"MaskRow", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
+                      suite::CheckTraits{.faults = {row.fault}}},
+                     [&row] { return new MaskRowCheck(row); });
+  }
+  return true;
+}();
+
+}  // namespace
+
+// When the mask is read, and who inherits it.
+
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+std::string text(const Enumeration& seen) { return to_json(seen).dump(); }
+
+}  // namespace
+
+// The specification lets a process initialize again with other variables; Intel's driver reads them once.
+PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
+              "measured: the driver reads the variable at its load", kWarn,
+              .faults = {"visibility.late_environment"}) {
+  control_with_devices(2);
+  step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
+  const auto answer = query_child({"setenv-after-init", kMask, "0"});
+
+  expect_same("what it sees the second time", text(record(answer, "seen")), text(record(answer, "again")));
+}
+
+PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
+              "Level Zero specification, zeInit: environment variables", kGate,
+              .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
+  const auto unmasked = control_with_devices(2);
+  step("given a process that was started with mask 0");
+  const auto started_with = enumerate({{kMask, "0"}});
+  step("and one that sets it itself before the first call");
+  const auto answer = query_child({"enumerate-after-setenv", kMask, "0"});
+
+  expect_same("what it sees", text(started_with), text(record(answer, "seen")));
+  expect_true(started_with.devices.size() < unmasked.devices.size(), "it sees less than the whole machine");
+}
+
+PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
+              "Level Zero programming guide, Environment Variables", kGate,
+              .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
+  const auto unmasked = control_with_devices(2);
+  const auto expected = enumerate({{kMask, "0"}});
+  step("given a child under mask 0 that execs a child of its own");
+  const auto seen = record(query_child({"grandchild"}, {{kMask, "0"}}), "seen");
+
+  expect_same("what the grandchild sees", text(expected), text(seen));
+  expect_true(seen.devices.size() < unmasked.devices.size(),
+              "the grandchild sees less than the whole machine");
+}
+
+PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "Level Zero programming guide, Affinity Mask",
+              kGate, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+  const auto unmasked = control_with_devices(2);
+  const auto kind = required_identity(unmasked);
+  step("given two processes at the same time, under mask 0 and under mask 1");
+  Child first({"hold"}, {{kMask, "0"}});
+  Child second({"hold"}, {{kMask, "1"}});
+  const auto first_seen = record(accept(first.finish(), {{kMask, "0"}}), "seen");
+  const auto second_seen = record(accept(second.finish(), {{kMask, "1"}}), "seen");
+
+  expect_same("the first process sees", identity(unmasked.devices[0], kind),
+              joined(identities(first_seen, kind)));
+  expect_same("the second process sees", identity(unmasked.devices[1], kind),
+              joined(identities(second_seen, kind)));
 }
 
 }  // namespace proctor::visibility

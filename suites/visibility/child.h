@@ -21,7 +21,7 @@
 //   properties              {"answers":[PROPERTIES, PROPERTIES]}, see properties_level_zero.h
 //   lists, tables           {"lists" or "tables":..}, see there
 //   init                    FLAGS: {"result":CODE, "gpus":N, "seen":..} of a process that initialises with them
-//   sysman UUIDS            what enumerate_sysman() of sysman.h gives, for the UUIDs between commas
+//   sysman UUIDS            what enumerate_sysman() gives, for the UUIDs between commas
 //
 // Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is
 // {"problem":"library_missing:.."}.

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/argv.h"
-#include "suites/main/self.h"
+#include "suites/main/second_process.h"
 #include "suites/visibility/child.h"
 
 namespace proctor::visibility {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "suites/main/check.h"
 #include "suites/visibility/enumeration.h"
 
 namespace proctor::visibility {
@@ -41,5 +43,20 @@ std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
 // The same for simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None if the text has another
 // form.
 std::optional<std::vector<std::vector<std::uint32_t>>> tiles_of_topology(const char* topology);
+
+// Values of ZE_AFFINITY_MASK and what they select under ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE. Data only: each
+// row is one case MaskRow.NAME.
+struct MaskRow {
+  const char* name;
+  const char* value;    // nullptr: the variable is unset
+  const char* selects;  // canonical selection, see mask_model.h
+  const char* rule;
+  const char* source;
+  suite::Severity severity;
+  // A fault of the simulator that makes the row fail on two cards with two tiles each.
+  const char* fault = "visibility.mask_off_by_one";
+};
+
+std::span<const MaskRow> mask_rows();
 
 }  // namespace proctor::visibility

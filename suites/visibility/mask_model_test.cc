@@ -5,8 +5,6 @@
 
 #include <set>
 
-#include "suites/visibility/mask_rows.h"
-
 // check.h bans the bare macro for checks; these are unit tests.
 #undef TEST
 #define TEST GTEST_TEST

@@ -1,13 +1,26 @@
-// Conditions that many checks need before they can test anything. Each ends the check with a named skip if it
-// is not met.
+// What a child without a mask sees of the whole machine through Level Zero. The hierarchy is COMPOSITE unless
+// a check names another one.
 #pragma once
 
 #include <string>
 
 #include "harness/base/words.h"
-#include "suites/visibility/control.h"
+#include "suites/visibility/child_process.h"
 
 namespace proctor::visibility {
+
+inline constexpr const char* kMask = "ZE_AFFINITY_MASK";
+inline constexpr const char* kHierarchy = "ZE_FLAT_DEVICE_HIERARCHY";
+inline constexpr const char* kPciOrder = "ZE_ENABLE_PCI_ID_DEVICE_ORDER";
+
+// All devices, no mask. Ends the check as skip(no_device) when there is none.
+Enumeration control();
+
+// What can tell devices apart on this machine, found by measurement.
+IdentityKind identity_kind(const Enumeration& control);
+
+// Conditions that many checks need before they can test anything. Each ends the check with a named skip if it
+// is not met.
 
 // The unmasked machine, with at least `devices` devices: else skip(needs:devices>=N).
 Enumeration control_with_devices(std::size_t devices);

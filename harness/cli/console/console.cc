@@ -14,16 +14,13 @@
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "harness/cli/console/ending.h"
-#include "harness/cli/console/failed_case.h"
-#include "harness/journal/exit_code.h"
 #include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
-#include "reports/resolve/headline.h"
 #include "reports/resolve/log_text.h"
-#include "reports/resolve/run_text.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "harness/base/clock.h"
 #include "harness/cli/console/console_output.h"
-#include "harness/cli/console/live_status.h"
 #include "harness/journal/events.h"
 #include "harness/request/run_request.h"
 #include "reports/resolve/resolved_run.h"

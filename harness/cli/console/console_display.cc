@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "harness/base/ci_service.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/frameworks/kind.h"
 

@@ -4,14 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "harness/base/number_text.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "harness/journal/exit_code.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/case_past.h"
+#include "reports/resolve/causes.h"
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/run_text.h"
+#include "reports/resolve/failure_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
@@ -138,6 +142,128 @@ std::string verdict_words(const ResolvedRun& run, int shell_code) {
     default:
       return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
   }
+}
+
+namespace {
+
+constexpr std::size_t kMessageBytes = 8 * 1024;
+constexpr std::size_t kMessageLines = 40;
+constexpr std::size_t kValueBytes = 400;
+constexpr std::size_t kFurther = 3;  // failures of one case behind the first
+constexpr std::string_view kRunMark = "[ RUN      ] ";
+constexpr std::string_view kFailedMark = "[  FAILED  ] ";
+
+using Lines = std::vector<std::string>;
+
+// A lone \r would write over what stands before it on a terminal.
+Lines split_lines(std::string_view text) {
+  Lines lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    lines.emplace_back(text.substr(0, end));
+    const bool both = text.substr(end).starts_with("\r\n");
+    text.remove_prefix(std::min(text.size(), end + (both ? 2 : 1)));
+  }
+  while (!lines.empty() && lines.back().find_first_not_of(" \t") == std::string::npos) lines.pop_back();
+  return lines;
+}
+
+void add_value(Lines& lines, const char* name, const std::string& value) {
+  if (!value.empty()) lines.push_back(fmt::format("{:10}{}", name, one_line(clean_text(value), kValueBytes)));
+}
+
+bool has_words(const Failure& failure) {
+  return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
+}
+
+// What was expected, and further failures of the case.
+void add_failures(Lines& lines, const std::vector<Failure>& failures) {
+  const auto spoke = std::ranges::find_if(failures, has_words);
+  if (spoke == failures.end()) return;
+  add_value(lines, "expected:", spoke->expected);
+  add_value(lines, "got:", spoke->got);
+  std::size_t further = 0;
+  for (auto failure = std::next(spoke); failure != failures.end(); ++failure) {
+    if (further++ == kFurther) return lines.push_back("also …");
+    const std::string place =
+        failure->file.empty() ? "" : fmt::format("{}:{}: ", failure->file, failure->line);
+    lines.push_back("also " + one_line(clean_text(place + failure->message), kValueBytes));
+  }
+}
+
+// "" of a line that has no such mark; a test may print before it without an end of line.
+std::string_view marked(const std::string& line, std::string_view mark) {
+  const std::size_t at = line.rfind(mark);
+  if (at == std::string::npos) return {};
+  const std::string_view name = std::string_view(line).substr(at + mark.size());
+  return name.substr(0, std::min(name.find(" ("), name.find(", where ")));
+}
+
+// What stands between the two marks of the case. Nothing if only marks of other cases are there.
+void strip_gtest(LastLines& last, const std::string& id) {
+  const auto is_of_case = [&](std::string_view name) {
+    return !name.empty() && id.ends_with("/" + std::string(name));
+  };
+  auto first = last.lines.begin();
+  bool others = false;
+  for (auto line = last.lines.begin(); line != last.lines.end(); ++line) {
+    const std::string_view name = marked(*line, kRunMark);
+    others = others || !name.empty();
+    if (is_of_case(name)) first = line + 1;
+  }
+  const bool found = first != last.lines.begin();
+  if (others && !found) last.lines.clear();
+  if (last.lines.empty()) return;
+  const auto end = std::find_if(first, last.lines.end(), [&](const std::string& line) {
+    return is_of_case(marked(line, kFailedMark));
+  });
+  last.is_all = last.is_all || found;
+  last.lines.erase(end, last.lines.end());
+  last.lines.erase(last.lines.begin(), first);
+}
+
+// With the line of its place, which GoogleTest prints in front.
+void remove_message(Lines& lines, const Failure& failure) {
+  const Lines message = split_lines(clean_text(failure.message));
+  if (message.empty()) return;
+  const auto same = [](const std::string& line, const std::string& word) { return clean_text(line) == word; };
+  const auto found = std::search(lines.begin(), lines.end(), message.begin(), message.end(), same);
+  if (found == lines.end()) return;
+  const bool has_place = found != lines.begin() && std::prev(found)->ends_with(": Failure");
+  lines.erase(has_place ? std::prev(found) : found, found + static_cast<std::ptrdiff_t>(message.size()));
+}
+
+}  // namespace
+
+Lines message_lines(const ResolvedCase& test) {
+  const std::string message = whole_message(test);
+  Lines lines = split_lines(truncate(message, kMessageBytes));
+  if (lines.size() > kMessageLines) {
+    const std::size_t more = lines.size() - kMessageLines;
+    lines.resize(kMessageLines);
+    lines.push_back("… " + count_text(more, "more line"));
+  }
+  const Attempt* attempt = test.telling;
+  if (attempt != nullptr && attempt->end) add_failures(lines, attempt->end->failures);
+  if (const std::string said = test.headline; test.moved && said != message) lines.push_back(said);
+  const std::string attempts = flaky_attempts_text(test);
+  if (!attempts.empty()) lines.push_back(attempts);
+  if (const std::string note = note_text(test); !note.empty()) lines.push_back(note);
+  return lines;
+}
+
+LastLines own_lines(LastLines last, const ResolvedCase& test, const Attempt& attempt, std::size_t most) {
+  if (test.planned.kind == "gtest") strip_gtest(last, test.planned.id);
+  if (attempt.end) {
+    for (const Failure& failure : attempt.end->failures) remove_message(last.lines, failure);
+  }
+  while (!last.lines.empty() && last.lines.front().empty()) last.lines.erase(last.lines.begin());
+  while (!last.lines.empty() && last.lines.back().empty()) last.lines.pop_back();
+  if (last.lines.size() > most) {
+    last.is_all = false;
+    last.lines.erase(last.lines.begin(), last.lines.end() - static_cast<std::ptrdiff_t>(most));
+  }
+  return last;
 }
 
 }  // namespace proctor::cli

@@ -1,11 +1,12 @@
 // The end of a run on the console: one line per case that failed, new ones first, what the devices say of them, how to
-// run them again, and the verdict in words.
+// run them again, and the verdict in words. Also the words of one failed case, which the console prints when it fails.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "reports/resolve/causes.h"
+#include "reports/resolve/log_text.h"
 #include "reports/resolve/resolved_run.h"
 
 namespace proctor::cli {
@@ -37,5 +38,12 @@ std::vector<std::string> device_lines(const ResolvedRun& run, const std::string&
 
 // What the exit code means for this run: "45 of 2,000 cases failed, with 10 causes".
 std::string verdict_words(const ResolvedRun& run, int shell_code);
+
+// The message of the case, whole, with its line breaks, then what was expected and what came; clean and bounded.
+std::vector<std::string> message_lines(const ResolvedCase& test);
+
+// Of the last lines of the log of an attempt, at most `most` that its program wrote itself: without the banner of
+// GoogleTest, the output of other cases, and the messages of its failures.
+LastLines own_lines(LastLines last, const ResolvedCase& test, const Attempt& attempt, std::size_t most);
 
 }  // namespace proctor::cli

@@ -2,8 +2,10 @@
 // (harness/base/workflow_commands.h).
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/result.h"
 
@@ -41,5 +43,15 @@ class CommandPause {
  private:
   std::string token_;  // nobody can guess it
 };
+
+// ---- A table or, where it is wider than the terminal, a paragraph for each row ----
+
+using TextRow = std::vector<std::string>;  // the first column names the row
+
+// Of the terminal on stdout; 0: it is none.
+std::size_t columns_of_stdout();
+
+// `rows` are as long as `headings`; an empty cell is shown as "-". `columns` 0: of any width.
+std::string text_table(const TextRow& headings, std::vector<TextRow> rows, std::size_t columns);
 
 }  // namespace proctor::cli

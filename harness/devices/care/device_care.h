@@ -16,10 +16,21 @@
 #include "harness/base/alive.h"
 #include "harness/base/clock.h"
 #include "harness/devices/telemetry/device_monitor.h"
+#include "harness/journal/event_words.h"
 #include "harness/journal/events.h"
 #include "harness/process/proc_reader.h"
 
 namespace proctor {
+
+// An error of a device that the kernel logged: whatever its case said.
+struct DeviceError {
+  std::string device;       // its id
+  std::string rule;         // "xid:48"
+  bool by_machine = false;  // false: the program caused it
+  Gravity severity = Gravity::kError;
+  std::string line;
+  std::string next;  // what to do
+};
 
 enum class Settled {
   kBack,
@@ -105,6 +116,27 @@ class DeviceCare {
   std::set<std::pair<std::string, std::string>> endured_;  // device, holders: waited for in vain
   std::list<Waiting> waiting_;
   Alive alive_;
+};
+
+// What a run tells of its devices: DeviceHealth events, and as warnings what people must see.
+class DeviceNews {
+ public:
+  DeviceNews(EventSink& sink, Clock::time_point run_started) : sink_(sink), run_started_(run_started) {}
+
+  void note(const std::string& device, HealthFact what, const std::string& case_id,
+            const std::string& evidence, Milliseconds waited = {}, std::uint64_t bytes = 0);
+  void warn(const Warning& warning) { sink_.on(warning); }
+  // Both. Nothing if there is no warning.
+  void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
+  // True once in a run: for what is to be told only then.
+  bool is_new(const std::string& device, const std::string& what) {
+    return told_.emplace(device, what).second;
+  }
+
+ private:
+  EventSink& sink_;
+  Clock::time_point run_started_;
+  std::set<std::pair<std::string, std::string>> told_;  // device, what
 };
 
 }  // namespace proctor

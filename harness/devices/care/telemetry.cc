@@ -4,10 +4,206 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cmath>
 #include <set>
 #include <utility>
 
+#include "harness/process/host_usage.h"
+
 namespace proctor {
+namespace {
+
+// Sysman counts energy and activity: its rates of a first sample are of the time before.
+bool is_of_the_time_before(Metric metric, const MetricReading& read) {
+  return (metric == Metric::kUtilisation || metric == Metric::kPower) && read.source == "sysman";
+}
+
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+}  // namespace
+
+void TelemetryWindow::add(const DeviceSample& sample) {
+  const bool first = !std::exchange(begun_, true);
+  for (const Metric metric : kAllMetrics) {
+    const MetricReading& read = reading(sample, metric);
+    Series& series = series_[static_cast<std::size_t>(metric)];
+    if (first && is_of_the_time_before(metric, read)) {
+      series.why = "a rate needs two samples";
+      continue;
+    }
+    if (!read.value) {
+      series.why = read.reason;
+      continue;
+    }
+    if (series.samples++ == 0) series.first = series.peak = *read.value;
+    series.last = *read.value;
+    series.sum += *read.value;
+    series.peak = std::max(series.peak, *read.value);
+    series.words.insert(read.words.begin(), read.words.end());
+    series.source = read.source;
+  }
+}
+
+void TelemetryWindow::miss(const std::string& why) {
+  for (auto& series : series_) series.why = why;
+}
+
+TelemetryFigure TelemetryWindow::figure(Metric metric, const Series& series) {
+  TelemetryFigure figure;
+  figure.name = to_string(metric);
+  figure.unit = unit_of(metric);
+  figure.samples = series.samples;
+  figure.source = series.source;
+  if (series.samples == 0) {
+    figure.note = series.why.empty() ? "the case ended before a sample was taken" : series.why;
+    return figure;
+  }
+  figure.seen.assign(series.words.begin(), series.words.end());
+  if (metric == Metric::kThrottle) return figure;
+  figure.first = rounded(series.first);
+  figure.last = rounded(series.last);
+  if (metric == Metric::kEccErrors) {
+    figure.delta = *figure.last - *figure.first;
+  } else {
+    figure.mean = rounded(series.sum / static_cast<double>(series.samples));
+    figure.peak = rounded(series.peak);
+  }
+  return figure;
+}
+
+std::optional<double> TelemetryWindow::last(Metric metric) const {
+  const Series& series = series_[static_cast<std::size_t>(metric)];
+  return series.samples > 0 ? std::optional(series.last) : std::nullopt;
+}
+
+std::vector<TelemetryFigure> TelemetryWindow::figures() const {
+  std::vector<TelemetryFigure> figures;
+  for (const Metric metric : kAllMetrics)
+    figures.push_back(figure(metric, series_[static_cast<std::size_t>(metric)]));
+  return figures;
+}
+
+std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared) {
+  TelemetryFigure cpu;
+  cpu.name = "cpu_time";
+  cpu.unit = "s";
+  TelemetryFigure memory;
+  memory.name = "host_memory";
+  memory.unit = "bytes";
+  if (shared || (!usage.cpu_s && !usage.peak_bytes)) {
+    cpu.note = memory.note =
+        shared ? "its process ran other cases, too" : "the end of its leader was not observed";
+    return {cpu, memory};
+  }
+  if (usage.cpu_s) {
+    cpu.source = usage.cpu_source;
+    cpu.samples = 1;
+    cpu.delta = rounded(*usage.cpu_s);
+    if (cpu.source == "rusage") cpu.note = "of the leader and the children that it waited for";
+  } else {
+    cpu.note = "the cgroup does not say";
+  }
+  if (usage.peak_bytes) {
+    memory.source = usage.peak_source;
+    memory.samples = 1;
+    memory.peak = static_cast<double>(*usage.peak_bytes);
+    memory.note = memory.source == "rusage"
+                      ? "resident set of the largest of the leader and the children that it waited for"
+                      : "of the whole tree, with its page cache";
+  } else {
+    memory.note = "the cgroup does not say";
+  }
+  std::vector<TelemetryFigure> figures{cpu, memory};
+  const auto add = [&](const char* name, std::optional<double> seconds, const std::string& source) {
+    if (!seconds) return;
+    TelemetryFigure& figure = figures.emplace_back();
+    figure.name = name;
+    figure.unit = "s";
+    figure.source = source;
+    figure.samples = 1;
+    figure.delta = rounded(*seconds);
+  };
+  add("cpu_wait", usage.cpu_wait_s, usage.wait_source);
+  add("memory_wait", usage.memory_wait_s, usage.wait_source);
+  add("disk_wait", usage.disk_wait_s, usage.wait_source);
+  add("frozen", usage.frozen_s, "runner");
+  return figures;
+}
+
+namespace {
+
+constexpr const char* kXpu = "xpu";
+
+const ToolDialect& tool_of(const std::string& backend) { return backend == kXpu ? xpu_smi() : nvidia_smi(); }
+
+}  // namespace
+
+TelemetrySource::TelemetrySource(boost::asio::io_context& io, Containment& containment,
+                                 const std::string& backend, DeviceMonitor* monitor, ToolSetup tool)
+    : io_(io),
+      backend_(backend),
+      monitor_(monitor),
+      tool_(io, containment, tool_of(backend), std::move(tool)) {
+  if (monitor_ != nullptr) return;
+  stage_ = Stage::kTool;
+  why_ = "no library can be asked here";
+}
+
+void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sample) {
+  switch (stage_) {
+    case Stage::kLibrary:
+      return request_from_library(ids, std::move(on_sample));
+    case Stage::kTool:
+      return request_from_tool(ids, std::move(on_sample));
+    case Stage::kNothing:
+      boost::asio::post(io_, [on_sample = std::move(on_sample), why = why_] {
+        on_sample(Error{ErrorKind::kSystem, why, "", 0});
+      });
+  }
+}
+
+void TelemetrySource::request_from_library(const std::vector<std::string>& ids, OnSample on_sample) {
+  monitor_->sample(ids, alive_.guard([this, ids, on_sample](const Result<Sample>& sample) {
+    if (!sample) {
+      warnings_.push_back({WarningCode::kTelemetryTimeout,
+                           "failed to " + sample.error().what +
+                               "; it is not asked for telemetry again, its values are missing"});
+      return on_sample(give_up(sample.error().what));
+    }
+    if (sample->missing.empty()) return on_sample(sample);
+    stage_ = Stage::kTool;
+    why_ = sample->missing;
+    request_from_tool(ids, on_sample);
+  }));
+}
+
+void TelemetrySource::request_from_tool(const std::vector<std::string>& ids, OnSample on_sample) {
+  const std::string real = backend_ + ":";
+  const bool simulated =
+      std::any_of(ids.begin(), ids.end(), [&](const std::string& id) { return !id.starts_with(real); });
+  if (simulated) {
+    why_ += "; no tool knows simulated devices";
+    stage_ = Stage::kNothing;
+    return sample(ids, std::move(on_sample));
+  }
+  tool_.sample(ids, alive_.guard([this, on_sample = std::move(on_sample)](const Result<Sample>& sample) {
+    for (auto& warning : tool_.take_warnings()) warnings_.push_back(std::move(warning));
+    if (sample) return on_sample(sample);
+    on_sample(give_up(why_ + "; " + sample.error().what));
+  }));
+}
+
+Error TelemetrySource::give_up(const std::string& why) {
+  stage_ = Stage::kNothing;
+  why_ = why;
+  return Error{ErrorKind::kSystem, why, "", 0};
+}
+
+void TelemetrySource::stop(std::function<void()> gone) {
+  alive_.renew();
+  tool_.stop(std::move(gone));
+}
+
 namespace {
 
 // "xpu:0000:03:00.0", "xpu-sim:0" -> "xpu"

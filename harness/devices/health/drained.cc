@@ -13,7 +13,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/json.h"
 #include "harness/base/read_file.h"
-#include "harness/base/slurm_job.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/base/unique_fd.h"
 #include "harness/base/user_name.h"

@@ -15,9 +15,9 @@
 #include <filesystem>
 
 #include "harness/base/clock.h"
-#include "harness/base/container_marks.h"
 #include "harness/base/json.h"
 #include "harness/base/read_file.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/user_name.h"
 
 namespace proctor {

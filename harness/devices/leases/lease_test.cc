@@ -15,8 +15,8 @@
 #include <functional>
 #include <set>
 
-#include "harness/base/container_marks.h"
 #include "harness/base/read_file.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/temp_dir.h"
 
 namespace proctor {

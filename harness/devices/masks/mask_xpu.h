@@ -13,7 +13,7 @@
 
 #include "harness/base/result.h"
 #include "harness/devices/masks/mask.h"
-#include "harness/devices/masks/xpu_device.h"
+#include "harness/devices/masks/mask_xpu_driver.h"
 
 namespace proctor {
 

@@ -19,9 +19,21 @@
 #include <vector>
 
 #include "harness/devices/masks/mask.h"
-#include "harness/devices/masks/xpu_device.h"
 
 namespace proctor {
+
+// One device as zeDeviceGet returns it. Under COMPOSITE it is a card, under FLAT and COMBINED a tile.
+struct XpuDevice {
+  int card = 0;
+  std::vector<int> tiles;  // physical tiles that it stands for, ascending; a whole card has all of them
+  friend bool operator==(const XpuDevice&, const XpuDevice&) = default;
+
+  // What zeDeviceGetSubDevices returns: the tiles, unless there is only one (the card collapses into it).
+  std::vector<int> sub_devices() const { return tiles.size() > 1 ? tiles : std::vector<int>{}; }
+};
+
+// "0 1" two whole cards; "0.2" one tile; "1.{1,2}" one card with two tiles left; "nothing".
+std::string to_string(const std::vector<XpuDevice>& devices, const Topology& topology);
 
 enum class IntelDriver { k22_43, k26_27 };  // NOLINT(readability-identifier-naming): releases
 inline constexpr std::array kAllIntelDrivers = {IntelDriver::k22_43, IntelDriver::k26_27};

@@ -1,11 +1,184 @@
 #include "harness/devices/telemetry/device_monitor.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "harness/base/json.h"
+#include "harness/process/contained_process.h"
+
 namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr Milliseconds kLook{1'000};  // at a child that has not answered yet
+
+DeviceState parse_state(const json& entry) {
+  DeviceState state{};
+  state.state = entry.at("state");
+  if (const json& memory = entry.at("memory"); !memory.is_null()) state.used_bytes = memory.at("used");
+  if (const json& holders = entry.at("holders"); !holders.is_null()) {
+    state.holders.emplace();
+    for (const json& holder : holders) state.holders->push_back({holder.at("pid"), holder.at("bytes")});
+  }
+  return state;
+}
+
+std::string how_it_ended(const ProcessEnd& end) {
+  if (end.spawn_error)
+    return "cannot be started: " + end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
+  if (end.exit_signal) return "was killed by signal " + std::to_string(*end.exit_signal);
+  return "ended with exit code " + std::to_string(end.exit_code.value_or(-1));
+}
+
+}  // namespace
+
+ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices) {
+  const json document = parse_json(line);
+  try {  // the edge of the JSON library
+    std::vector<DeviceState> states;
+    if (const std::string problem = document.value("problem", ""); !problem.empty())
+      return Error::internal("check the devices: " + problem);
+    for (const json& entry : document.at("devices")) states.push_back(parse_state(entry));
+    if (states.size() == devices) return states;
+    return Error::internal("check the devices: " + std::to_string(states.size()) + " of " +
+                           std::to_string(devices) + " answered");
+  } catch (const json::exception& error) {
+    return Error::internal(std::string("read the state of the devices: ") + error.what());
+  }
+}
+
+ProbeMonitor::ProbeMonitor(boost::asio::io_context& io, Containment& containment, ProbeMonitorSetup setup)
+    : io_(io), containment_(containment), setup_(std::move(setup)), deadline_(io) {}
+
+ProbeMonitor::~ProbeMonitor() { end_child(); }
+
+void ProbeMonitor::take_snapshot(OnSnapshot on_snapshot) {
+  waiting_.push_back(std::move(on_snapshot));
+  if (!is_requesting()) send_request();
+}
+
+void ProbeMonitor::sample(const std::vector<std::string>& ids, OnSample on_sample) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < setup_.ids.size() && i < 64; ++i) {
+    const bool wanted = std::find(ids.begin(), ids.end(), setup_.ids[i]) != ids.end();
+    mask |= static_cast<std::uint64_t>(wanted) << i;
+  }
+  samples_waiting_.push_back({fmt::format("s{:016x}", mask), std::move(on_sample)});
+  if (!is_requesting()) send_request();
+}
+
+void ProbeMonitor::stop(std::function<void()> gone) {
+  requested_.clear();
+  waiting_.clear();
+  sampling_.reset();
+  samples_waiting_.clear();
+  deadline_.cancel();
+  if (!process_) return boost::asio::post(io_, std::move(gone));
+  gone_ = std::move(gone);
+  process_->stop(SIGKILL, Milliseconds(0));
+}
+
+void ProbeMonitor::end_child() {
+  heard_.renew();
+  if (process_) process_->stop(SIGKILL, Milliseconds(0));
+  process_.reset();
+  requests_.reset();
+  ::unlink(setup_.fifo.c_str());  // the next child gets one that this one cannot read from
+}
+
+bool ProbeMonitor::start() {
+  if (mkfifo(setup_.fifo.c_str(), 0600) != 0) return false;
+  // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
+  requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!requests_) return false;
+  ProcessSpec spec;
+  spec.argv = setup_.argv;
+  spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
+  spec.env = setup_.env;
+  spec.reach = Reach::kHostPids;  // it names who has memory on a device
+  spec.events = true;
+  spec.on_event_line = heard_.guard([this](std::string_view line) { hear(line); });
+  process_ =
+      ContainedProcess::start(io_, containment_, std::move(spec), heard_.guard([this](const ProcessEnd& end) {
+        if (gone_) return gone_();
+        give_up("the program that queries " + how_it_ended(end));
+      }));
+  return true;
+}
+
+void ProbeMonitor::send_request() {
+  if (std::exchange(stale_, false)) end_child();
+  if (!waiting_.empty()) {
+    requested_ = std::exchange(waiting_, {});
+    return send("?", setup_.deadline);
+  }
+  if (samples_waiting_.empty()) return;
+  SampleRequest request = std::move(samples_waiting_.front());
+  samples_waiting_.pop_front();
+  sampling_ = std::move(request.on_sample);
+  send(request.bytes, setup_.sample_deadline);
+}
+
+void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
+  const auto size = static_cast<ssize_t>(request.size());
+  if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
+  if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
+    const std::string why = std::strerror(errno);
+    boost::asio::post(io_, heard_.guard([this, why] { give_up(why); }));
+    return;
+  }
+  patience_.emplace();
+  await_answer(deadline);
+}
+
+// On a busy machine the child may be late and the driver well.
+void ProbeMonitor::await_answer(Milliseconds deadline) {
+  deadline_.expires_after(std::min(deadline, kLook));
+  deadline_.async_wait(heard_.guard([this, deadline](const auto& error) {
+    if (error) return;
+    patience_->look(process_ ? process_->leader_pid() : 0);
+    if (!patience_->is_over(deadline)) return await_answer(deadline);
+    give_up("the driver did not answer within " + format_duration(deadline));
+  }));
+}
+
+void ProbeMonitor::hear(std::string_view line) {
+  if (sampling_) return answer_sample(parse_sample(line, setup_.ids));
+  answer(parse_snapshot(line, setup_.ids.size()));
+}
+
+void ProbeMonitor::answer(const Snapshot& snapshot) {
+  deadline_.cancel();
+  const auto answered = std::exchange(requested_, {});
+  for (const auto& on_snapshot : answered) on_snapshot(snapshot);
+  if (!is_requesting()) send_request();
+}
+
+void ProbeMonitor::answer_sample(const Result<Sample>& sample) {
+  deadline_.cancel();
+  const auto answered = std::exchange(sampling_, std::nullopt);
+  if (answered) (*answered)(sample);
+  if (!is_requesting()) send_request();
+}
+
+void ProbeMonitor::give_up(const std::string& why) {
+  end_child();
+  const Error error{ErrorKind::kSystem, "query the devices: " + why, "", 0};
+  if (sampling_) return answer_sample(error);
+  answer(error);
+}
+
 namespace {
 
 // The answers of all children to one question.

@@ -44,7 +44,7 @@ struct Sample {
   std::string missing;  // "library_missing:libnvidia-ml.so.1": the source is not there at all
 };
 
-// One answer of the monitor's child (suites/probe/monitor.h). `ids` are those of the devices, in the probe's
+// One answer of the monitor's child (suites/probe/probe_main.h). `ids` are those of the devices, in the probe's
 // order.
 Result<Sample> parse_sample(std::string_view line, const std::vector<std::string>& ids);
 

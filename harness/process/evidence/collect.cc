@@ -5,9 +5,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 #include "harness/process/evidence/findings.h"
-#include "harness/process/evidence/native_stacks.h"
-#include "harness/process/evidence/permission.h"
-#include "harness/process/evidence/py_spy.h"
+#include "harness/process/evidence/thread_stacks.h"
 #include "harness/process/evidence/tools.h"
 
 namespace proctor {

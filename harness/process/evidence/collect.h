@@ -11,7 +11,7 @@
 
 #include "harness/base/duration.h"
 #include "harness/process/containment.h"
-#include "harness/process/evidence/state_digest.h"
+#include "harness/process/evidence/gatherer.h"
 
 namespace proctor {
 

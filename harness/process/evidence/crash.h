@@ -12,8 +12,8 @@
 #include "harness/base/duration.h"
 #include "harness/process/containment.h"
 #include "harness/process/evidence/core_file.h"
-#include "harness/process/evidence/stack_frame.h"
-#include "harness/process/evidence/state_digest.h"
+#include "harness/process/evidence/gatherer.h"
+#include "harness/process/evidence/thread_stacks.h"
 
 namespace proctor {
 

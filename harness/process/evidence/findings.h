@@ -7,8 +7,7 @@
 
 #include "harness/journal/events.h"
 #include "harness/process/evidence/process_facts.h"
-#include "harness/process/evidence/py_spy.h"
-#include "harness/process/evidence/stack_frame.h"
+#include "harness/process/evidence/thread_stacks.h"
 
 namespace proctor {
 

@@ -5,18 +5,31 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/duration.h"
+#include "harness/journal/events.h"
 #include "harness/process/evidence/core_file.h"
-#include "harness/process/evidence/state_digest.h"
 
 namespace boost::asio {
 class io_context;
 }
 
 namespace proctor {
+
+// What the child that gathers evidence reports to the runner (harness/cli/hidden_commands.cc), as it knows it at a time.
+struct EvidenceDigest {
+  std::vector<std::string> lines{};   // at most ten
+  std::optional<StackFrame> frame{};  // own_frame.h
+  std::string core_program{};         // the executable of a core that is kept, where it is known
+};
+
+// As the child prints it; several may follow each other, and the last complete one counts.
+std::string to_text(const EvidenceDigest& digest);
+EvidenceDigest last_digest(std::string_view text);
 
 class ContainedProcess;
 class Containment;

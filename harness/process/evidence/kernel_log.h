@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/base/unique_fd.h"
-#include "harness/journal/kernel_line.h"
+#include "harness/journal/machine_facts.h"
 
 namespace proctor {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/journal/events.h"
-#include "harness/process/evidence/stack_frame.h"
+#include "harness/process/evidence/thread_stacks.h"
 
 namespace proctor {
 

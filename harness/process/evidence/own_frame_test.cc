@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/process/evidence/native_stacks.h"
+#include "harness/process/evidence/thread_stacks.h"
 
 namespace proctor {
 namespace {

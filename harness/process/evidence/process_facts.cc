@@ -11,7 +11,7 @@
 #include "harness/base/read_file.h"
 #include "harness/base/text.h"
 #include "harness/process/guard/tree.h"
-#include "harness/process/strays.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 namespace {

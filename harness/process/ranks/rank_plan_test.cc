@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "harness/process/ranks/free_port.h"
-
 namespace proctor {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/base/regular_file.h"
-#include "harness/journal/log_marks.h"
+#include "harness/journal/event_words.h"
 
 namespace proctor {
 

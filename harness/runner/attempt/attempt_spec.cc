@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "harness/base/environment_list.h"
+#include "harness/base/argv.h"
 #include "harness/journal/child_protocol.h"
 
 namespace proctor {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/devices/care/device_error.h"
+#include "harness/devices/care/device_care.h"
 #include "harness/journal/events.h"
 #include "harness/process/evidence/kernel_log.h"
 

@@ -6,8 +6,7 @@
 #include <charconv>
 
 #include "harness/base/json.h"
-#include "harness/base/json_text.h"
-#include "harness/base/system_names.h"
+#include "harness/base/result.h"
 
 namespace proctor {
 namespace {

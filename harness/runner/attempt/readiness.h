@@ -15,7 +15,6 @@
 #include "harness/base/result.h"
 #include "harness/journal/events.h"
 #include "harness/process/capture.h"
-#include "harness/process/line_splitter.h"
 
 namespace proctor {
 

@@ -15,7 +15,7 @@
 #include "harness/base/duration.h"
 #include "harness/base/unique_fd.h"
 #include "harness/journal/child_protocol.h"
-#include "harness/process/socket_holder.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 namespace {

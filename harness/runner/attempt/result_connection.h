@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/process/line_splitter.h"
+#include "harness/process/capture.h"
 
 namespace proctor {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/base/memory_size.h"
+#include "harness/base/number_text.h"
 #include "harness/base/unique_fd.h"
 
 namespace proctor {

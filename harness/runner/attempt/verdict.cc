@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "harness/base/system_names.h"
+#include "harness/base/result.h"
 #include "harness/frameworks/kind.h"
 
 namespace proctor {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/process/pressure.h"
+#include "harness/process/host_usage.h"
 
 namespace proctor {
 

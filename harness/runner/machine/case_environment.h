@@ -1,6 +1,9 @@
 // The environment of every case of a run: the base environment of its kind, the suite's own variables, the
 // visibility of its devices, and the simulation, in this order, so that nothing that a caller or a suite has set
 // moves a case to another device than its own. Equal requests are answered from memory.
+//
+// Which variables of the caller, or of a suite, decide what the suite's processes run and how they judge
+// (harness/base/narrowing_variables.h): of those that its processes have indeed, and that neither we nor a simulation set.
 #pragma once
 
 #include <map>
@@ -65,5 +68,14 @@ class CaseEnvironments {
   Extent extent_;
   std::map<std::string, CaseEnvironment> built_;
 };
+
+// `child`: NAME=VALUE, all that a process of `suite` has. `our_python_path`: what stands before the PYTHONPATH of a suite
+// of pytest.
+std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Environment& caller,
+                                                   const std::vector<std::string>& child,
+                                                   const std::string& our_python_path);
+
+// Lines for the head of the console, one for each variable.
+std::vector<std::string> describe_narrowing(const std::vector<NarrowingVariable>& variables);
 
 }  // namespace proctor

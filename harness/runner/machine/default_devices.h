@@ -4,7 +4,7 @@
 //   1. what is written: --gpus, --devices, the keys of the suite, the allocation of CTest. The vendor is that of the
 //      library that the program needs, else that of the named devices, of the caller's mask, or of the machine
 //   2. the caller's mask, if it names devices
-//   3. a test program: the library that it links or opens (needed_backend.h); none if it needs no such library
+//   3. a test program: the library that it links or opens (program_needs.h); none if it needs no such library
 //   4. pytest: one device while it lists its tests; none if their modules import no module for GPUs
 //   5. a script, another command, `exec`: one device
 //
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@
 #include "harness/frameworks/suite.h"
 #include "harness/journal/events.h"
 #include "harness/plan/discovery.h"
+#include "harness/plan/plan.h"
 #include "harness/runner/machine/found_devices.h"
-#include "harness/runner/machine/needed_backend.h"
+#include "harness/runner/machine/program_needs.h"
 
 namespace proctor {
 
@@ -74,5 +76,28 @@ std::vector<std::string> describe_devices(const Machine& machine, const Plan& pl
 
 // The caller's masks that name devices of this machine, if no case uses a device of their vendor.
 void warn_of_unused_masks(const Machine& machine, const Plan& plan, std::vector<Warning>& warnings);
+
+// The one rule for devices that are not here. What the command line asks for and the machine lacks is a trouble of the
+// machine (exit 75); what only a suite needs is a reason to skip its cases.
+
+// What the command line says of devices.
+struct AskedDevices {
+  bool backend = false;        // --backend
+  std::optional<int> count{};  // --gpus, or the number that --devices implies
+};
+
+struct DeviceShortage {
+  std::string backend;
+  int asked = 0;
+  int present = 0;
+  std::string why;  // the reason of the skips: "no_driver"; "" where only the number is too small
+};
+
+// One for each backend of which the plan's cases need devices, and of which there are too few.
+std::vector<DeviceShortage> device_shortages(const Plan& plan, const FoundDevices& devices,
+                                             const AskedDevices& asked);
+
+std::string requested(const DeviceShortage& shortage);  // "3 cuda devices requested"
+std::string to_string(const DeviceShortage& shortage);  // "3 cuda devices requested, 2 present"
 
 }  // namespace proctor

@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "harness/base/argv.h"
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
-#include "harness/base/environment_list.h"
 #include "harness/base/regular_file.h"
 #include "harness/base/text.h"
 #include "harness/frameworks/all_kinds.h"
@@ -22,10 +22,11 @@
 #include "harness/plan/recognise.h"
 #include "harness/plan/suite_options.h"
 #include "harness/process/contained_process.h"
-#include "harness/runner/machine/cuda_programs.h"
+#include "harness/request/suite_arguments.h"
 #include "harness/runner/machine/default_devices.h"
 #include "harness/runner/machine/installation.h"
 #include "harness/runner/machine/known_listings.h"
+#include "harness/runner/machine/program_needs.h"
 
 namespace proctor {
 namespace {
@@ -362,6 +363,16 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   if (!options.keep_listings) return outcome;
   if (auto kept = known.write(options.listings); !kept) return kept.error();
   return outcome;
+}
+
+Result<PlanOptions> plan_options(const RunRequest& request) {
+  PlanOptions options{.config = request.config, .selection = request.selection, .limits = request.limits};
+  if (auto read = read_suite_arguments(request.suite_arguments, suite_argument_names(), options.extent,
+                                       options.provider);
+      !read)
+    return read.error();
+  options.lease_wait = request.devices.lease_wait.value_or(options.lease_wait);
+  return options;
 }
 
 }  // namespace proctor

@@ -10,11 +10,10 @@
 #include "harness/devices/caller_devices.h"
 #include "harness/devices/cuda_versions.h"
 #include "harness/devices/inventory.h"
-#include "harness/devices/leases/ctest_resources.h"
 #include "harness/journal/child_protocol.h"
-#include "harness/journal/driver_fact.h"
-#include "harness/runner/machine/cuda_programs.h"
+#include "harness/journal/machine_facts.h"
 #include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/program_needs.h"
 
 namespace proctor {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/base/build_id.h"
-#include "harness/base/find_texts.h"
+#include "harness/base/regular_file.h"
 
 namespace proctor {
 namespace {

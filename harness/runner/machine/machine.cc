@@ -5,20 +5,19 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/base/slurm_job.h"
-#include "harness/devices/ask_facts.h"
-#include "harness/devices/device_nodes.h"
+#include "harness/base/surroundings.h"
+#include "harness/devices/device.h"
 #include "harness/devices/inventory.h"
 #include "harness/plan/sim_faults.h"
-#include "harness/request/option_texts.h"
-#include "harness/runner/machine/cuda_programs.h"
+#include "harness/request/option.h"
 #include "harness/runner/machine/installation.h"
+#include "harness/runner/machine/program_needs.h"
 #include "harness/runner/machine/slurm_allocation.h"
 
 namespace proctor {
 namespace {
 
-// Where the caller wants to know which functions of the simulator the cases call (fixtures/simgpu/call_log.h).
+// Where the caller wants to know which functions of the simulator the cases call (fixtures/simgpu/environment.h).
 constexpr const char* kSimCallsVariable = "PROCTOR_SIM_CALLS";
 
 Result<std::optional<Simulation>> read_simulation(const MachineOptions& options) {

@@ -24,7 +24,7 @@
 #include "harness/devices/leases/lease.h"
 #include "harness/devices/simulation.h"
 #include "harness/devices/telemetry/device_monitor.h"
-#include "harness/journal/card_facts.h"
+#include "harness/journal/machine_facts.h"
 #include "harness/process/containment.h"
 #include "harness/request/run_request.h"
 #include "harness/runner/machine/case_environment.h"

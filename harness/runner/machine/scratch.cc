@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "harness/base/remove_tree.h"
+#include "harness/base/temp_dir.h"
 #include "harness/base/text.h"
 
 namespace proctor {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "harness/base/device_identity.h"
-#include "harness/base/environment_list.h"
+#include "harness/base/argv.h"
+#include "harness/base/backend.h"
 #include "harness/devices/inventory.h"
 #include "harness/frameworks/kind.h"
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <optional>
 
-#include "harness/base/slurm_job.h"
+#include "harness/base/surroundings.h"
 
 namespace proctor {
 namespace {

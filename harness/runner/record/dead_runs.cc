@@ -17,7 +17,7 @@
 #include "harness/base/user_name.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/fair_time.h"
-#include "harness/process/strays.h"
+#include "harness/process/proc_reader.h"
 #include "harness/runner/record/process_handle.h"
 
 namespace proctor {

@@ -1,5 +1,5 @@
 // Sweeps what dead runs left: their processes, cgroups, scratch directories and records. A free lock proves that a
-// runner has ended (runner_lock.h). Each thing has a proof of its own as well:
+// runner has ended (process_handle.h). Each thing has a proof of its own as well:
 //
 //   a scratch directory   its lock is free (held_directory.h)
 //   a cgroup              its lock is free, and its name has the id of the run

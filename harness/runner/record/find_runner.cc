@@ -19,7 +19,7 @@
 #include "harness/journal/child_protocol.h"
 #include "harness/process/fair_time.h"
 #include "harness/process/guard/protocol.h"
-#include "harness/process/strays.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 namespace {

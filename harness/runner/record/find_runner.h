@@ -12,7 +12,7 @@
 
 namespace proctor {
 
-// The process of a living runner (runner_lock.h). Its pid is the one that this process sees. None if /proc does not show
+// The process of a living runner (process_handle.h). Its pid is the one that this process sees. None if /proc does not show
 // the runner here, or shows it with another start time, as from another time namespace.
 std::optional<ProcessHandle> find_runner(const RunRecord& record);
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <thread>
 
-#include "harness/process/strays.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 namespace {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/remove_tree.h"
 #include "harness/base/replace_file.h"
+#include "harness/base/temp_dir.h"
 #include "harness/runner/record/run_record.h"
 
 namespace proctor {

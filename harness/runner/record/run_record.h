@@ -3,7 +3,7 @@
 // per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs, or where that is another user's
 // /tmp/proctor-UID.RANDOM/runs), so that the next run finds it. The first lies where tests write: it is believed only where it says what the second one says.
 //
-// The runner locks both copies for its life (runner_lock.h). A record is acted upon only if a free lock proves that the
+// The runner locks both copies for its life (process_handle.h). A record is acted upon only if a free lock proves that the
 // runner has ended.
 #pragma once
 
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/base/slurm_job.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/unique_fd.h"
-#include "harness/runner/record/runner_lock.h"
+#include "harness/runner/record/process_handle.h"
 
 namespace proctor {
 

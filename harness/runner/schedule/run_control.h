@@ -14,7 +14,7 @@
 
 #include "harness/base/result.h"
 #include "harness/base/unique_fd.h"
-#include "harness/journal/stop_cause.h"
+#include "harness/journal/outcome.h"
 
 namespace proctor {
 

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/base/hex.h"
+#include "harness/base/digest.h"
 #include "suites/accel/cuda/native.h"
 
 namespace proctor::accel {

@@ -1,9 +1,13 @@
 #include "suites/accel/xpu/sysman.h"
 
 #include <dlfcn.h>
+#include <level_zero/ze_api.h>
+#include <link.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 
 namespace proctor::xpu {
@@ -151,6 +155,31 @@ bool Sysman::accepts(zes_device_handle_t core_handle) const {
 // A loader wraps handles if it intercepts calls or has several drivers. Otherwise it passes them on.
 bool Sysman::passes_handles_on() const {
   return std::getenv("ZE_ENABLE_LOADER_INTERCEPT") == nullptr && list_drivers(ze_).handles.size() == 1;
+}
+
+void* sysman_driver() {
+  void* found = nullptr;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* into) {
+        const std::string_view path = info->dlpi_name;
+        if (path.empty() || path.find("libze_loader") != path.npos || path.find("_layer") != path.npos)
+          return 0;
+        void* const library = dlopen(info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
+        if (library == nullptr || dlsym(library, kZesInit.table) == nullptr) return 0;
+        *static_cast<void**>(into) = library;
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+void* function_of_driver(void* driver, const Place& place) {
+  using Fill = ze_result_t (*)(std::uint32_t version, void* table);
+  constexpr std::size_t kRoom = 128;  // more than any table has
+  void* table[kRoom] = {};
+  const auto fill = reinterpret_cast<Fill>(dlsym(driver, place.table));
+  const std::uint32_t newest = ZE_MAKE_VERSION(1, 99);
+  return fill != nullptr && fill(newest, table) == ZE_RESULT_SUCCESS ? table[place.slot] : nullptr;
 }
 
 }  // namespace proctor::xpu

@@ -1,17 +1,45 @@
 #include "suites/collectives/gloo/group.h"
 
+#include <dlfcn.h>
+#include <gloo/barrier.h>
 #include <gloo/common/error.h>
 #include <gloo/common/logging.h>
+#include <gloo/config.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 #include <sys/socket.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <utility>
+
+#include "suites/collectives/provider.h"
 
 namespace proctor::collectives {
 namespace {
+
+Sockets open_sockets() {
+  Sockets sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;  // the descriptor of this very look is gone by now
+    const auto target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.starts_with("socket:")) sockets.emplace(std::atoi(entry.path().filename().c_str()), target);
+  }
+  return sockets;
+}
+
+// Those that are not in `before`.
+Sockets opened_since(const Sockets& before) {
+  Sockets opened = open_sockets();
+  std::erase_if(opened, [&](const auto& socket) {
+    const auto was = before.find(socket.first);
+    return was != before.end() && was->second == socket.second;
+  });
+  return opened;
+}
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -119,6 +147,46 @@ Answer GlooGroup::abort() noexcept {
   } catch (...) {
     return answer_of_exception(false);
   }
+}
+
+// libproctor_gloo.so: Gloo (https://github.com/facebookincubator/gloo) as a provider.
+
+namespace {
+
+class Gloo final : public Provider {
+ public:
+  // Gloo has no call that tells its version, so it is that of the headers.
+  Identity identity() const noexcept override {
+    void (*const of_gloo)(gloo::BarrierOptions&) = &gloo::barrier;
+    Dl_info info{};
+    const bool found = ::dladdr(reinterpret_cast<const void*>(of_gloo), &info) != 0;
+    return {.name = "gloo",
+            .version = std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
+                       std::to_string(GLOO_VERSION_PATCH),
+            .number = GLOO_VERSION,
+            .file = found ? info.dli_fname : ""};
+  }
+  Memory memory() const noexcept override { return Memory::kHost; }
+  Features features() const noexcept override { return {}; }
+  bool supports(Operation operation, Type type, Reduction reduction) const noexcept override {
+    return gloo_supports(operation, type, reduction);
+  }
+  bool takes_nothing(Operation operation) const noexcept override { return gloo_takes_nothing(operation); }
+  Answer make_group(const GroupSpec& spec, std::unique_ptr<Group>& group) noexcept override {
+    try {
+      group = std::make_unique<GlooGroup>(spec);
+      return {};
+    } catch (...) {
+      return answer_of_exception(false);
+    }
+  }
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) Provider* proctor_collective_provider(std::string*) {
+  static Gloo provider;
+  return &provider;
 }
 
 }  // namespace proctor::collectives

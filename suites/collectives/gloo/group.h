@@ -5,13 +5,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "suites/collectives/provider.h"
-#include "suites/collectives/sockets.h"
 
 namespace proctor::collectives {
+
+// The sockets of this process, because other processes could reach those that it opened.
+using Sockets = std::map<int, std::string>;  // descriptor to "socket:[12345]", as /proc/self/fd has it
 
 bool gloo_supports(Operation operation, Type type, Reduction reduction);
 // Gloo 0.5.0 divides by the size of an all_gather, so that an all_gather of no elements ends the process

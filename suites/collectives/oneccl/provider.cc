@@ -1,13 +1,152 @@
 // libproctor_oneccl.so: oneCCL (https://github.com/uxlfoundation/oneCCL) on host memory as a provider.
 #include "suites/collectives/provider.h"
 
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "suites/collectives/oneccl/api.h"
-#include "suites/collectives/oneccl/group.h"
+
+namespace proctor::collectives::oneccl {
+namespace {
+
+// A group of ranks over oneCCL, on host memory: one rank per process.
+//
+// Nothing ends a waiting operation: oneCCL has neither a timeout nor, on the host, an abort. A rank that
+// waits for a rank that is gone spins until the runner ends it.
+class CclGroup final : public Group {
+ public:
+  CclGroup(const Api& api, const GroupSpec& spec) : api_(api), spec_(spec) {}
+  ~CclGroup() override;
+
+  Answer connect();
+  Answer run(const Call& call) noexcept override;
+  void set_timeout(std::chrono::milliseconds) noexcept override {}  // it has none
+  Answer abort() noexcept override;
+
+ private:
+  Answer answer_of(const char* what, Code code) const;
+  Code execute(const Call& call);
+
+  const Api& api_;
+  const GroupSpec spec_;
+  Communicator* communicator_ = nullptr;
+  std::atomic<bool> aborted_{false};
+};
+
+// The C interface has no gather and no all_gatherv, and its host side no average ("Unsupported onecclRedOp_t
+// value", 2022.2.0). Every type goes.
+bool has(Operation operation, Reduction reduction) {
+  if (operation == Operation::kGather || operation == Operation::kAllGatherv) return false;
+  return !reduces(operation) || reduction != Reduction::kAverage;
+}
+
+CclGroup::~CclGroup() {
+  if (communicator_ != nullptr && !aborted_) api_.destroy(communicator_);
+}
+
+Answer CclGroup::answer_of(const char* what, Code code) const {
+  if (code == Code::kSuccess) return {};
+  const bool refused =
+      code == Code::kInvalidArgument || code == Code::kInvalidUsage || code == Code::kNotImplemented;
+  const char* error = api_.last_error(communicator_);
+  return {refused ? Ended::kRefused : Ended::kOther, std::string(what) + " returned " +
+                                                         std::to_string(static_cast<int>(code)) + ": " +
+                                                         (error != nullptr ? error : "")};
+}
+
+// The library reads its own limit, in seconds, when it first starts; it is that of reaching rank 0, not of
+// waiting for ranks that do not come.
+Answer CclGroup::connect() {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(spec_.timeout).count();
+  ::setenv("CCL_KVS_CONNECTION_TIMEOUT", std::to_string(seconds).c_str(), 1);
+  UniqueId id{};
+  const std::string key = spec_.store + "/oneccl." + spec_.name;
+  Answer met = spec_.rank == 0 ? answer_of("onecclGetUniqueId", api_.get_unique_id(&id))
+                               : ccl::await(key, spec_.timeout, id);
+  if (met.ok() && spec_.rank == 0) met = ccl::publish(key, id);
+  if (!met.ok()) return met;
+  Config config;
+  config.version = static_cast<std::uint32_t>(api_.version);
+  return answer_of(
+      "onecclCommInitRankConfig",
+      api_.init_rank(&communicator_, static_cast<std::size_t>(spec_.size), id, spec_.rank, &config));
+}
+
+Answer CclGroup::run(const Call& call) noexcept {
+  try {
+    if (aborted_) return {Ended::kAborted, "the group was aborted"};
+    if (!has(call.operation, call.reduction)) {
+      return {Ended::kRefused, std::string("oneCCL has no ") + to_string(call.operation) +
+                                   (reduces(call.operation) ? " by average" : "")};
+    }
+    if (call.operation == Operation::kReceive && call.root == kAnyRank) {
+      return {Ended::kRefused, "oneCCL receives from one rank that is named"};
+    }
+    if (call.tag != 0) return {Ended::kRefused, "oneCCL's messages have no tags"};
+    return answer_of(to_string(call.operation), execute(call));
+  } catch (const std::exception& error) {
+    return {Ended::kOther, error.what()};
+  }
+}
+
+// For what comes later; what waits goes on.
+Answer CclGroup::abort() noexcept {
+  aborted_ = true;
+  return {};
+}
+
+Code CclGroup::execute(const Call& call) {
+  const DataType type = ccl::data_type(call.type);
+  const RedOp reduction = ccl::red_op(call.reduction);
+  Communicator* const all = communicator_;
+  switch (call.operation) {
+    case Operation::kAllReduce:
+      return api_.all_reduce(const_cast<void*>(call.in), call.out, call.count, type, reduction, all, nullptr);
+    case Operation::kReduce:
+      return api_.reduce(call.in, call.out, call.count, type, reduction, call.root, all, nullptr);
+    case Operation::kReduceScatter:
+      return api_.reduce_scatter(call.in, call.out, call.count, type, reduction, all, nullptr);
+    case Operation::kBroadcast:
+      return api_.broadcast(spec_.rank == call.root ? call.in : call.out, call.out, call.count, type,
+                            call.root, all, nullptr);
+    case Operation::kScatter:
+      return api_.scatter(call.in, call.out, call.count, type, call.root, all, nullptr);
+    case Operation::kAllGather:
+      return api_.all_gather(call.in, call.out, call.count, type, all, nullptr);
+    case Operation::kAllToAll:
+      return api_.all_to_all(call.in, call.out, call.count, type, all, nullptr);
+    case Operation::kAllToAllv:
+      return api_.all_to_allv(call.in, call.sends.data(), call.out, call.receives.data(), type, all, nullptr);
+    case Operation::kSend:
+      return api_.send(call.in, call.count, type, call.root, all, nullptr);
+    case Operation::kReceive:
+      if (call.source != nullptr) *call.source = call.root;
+      return api_.receive(call.out, call.count, type, call.root, all, nullptr);
+    case Operation::kBarrier: {  // it has none: nobody has the sum before all have given their part
+      std::int32_t part = 1;
+      std::int32_t sum = 0;
+      return api_.all_reduce(&part, &sum, 1, DataType::kI32, RedOp::kSum, all, nullptr);
+    }
+    case Operation::kGather:
+    case Operation::kAllGatherv:
+      break;
+  }
+  return Code::kNotImplemented;
+}
+
+}  // namespace
+}  // namespace proctor::collectives::oneccl
 
 namespace proctor::collectives {
+
+// libproctor_oneccl.so: oneCCL (https://github.com/uxlfoundation/oneCCL) on host memory as a provider.
+
 namespace {
 
 class OneCcl final : public Provider {

@@ -9,7 +9,7 @@
 #define CHAR char
 #endif
 
-// The labels are those of suites/kernels/check_control.cc, by their places in its tables; 99 for none.
+// The labels are those of suites/kernels/check_programs.cc, by their places in its tables; 99 for none.
 #define BY(T, name, first, second, third, fourth)                            \
   KERNEL switch_##name(GLOBAL const T* x, GLOBAL uint* out, uint n) {        \
     const uint i = GLOBAL_ID(0);                                             \

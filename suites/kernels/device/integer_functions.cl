@@ -1,5 +1,5 @@
 // Integer functions that OpenCL has and CUDA has not, for every width with and without sign, of scalars and of vectors of LANES
-// elements. Result k of element i is out[k * n + i]. The order of the results is that of suites/kernels/check_integer_functions_xpu.cc.
+// elements. Result k of element i is out[k * n + i]. The order of the results is that of suites/kernels/check_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 

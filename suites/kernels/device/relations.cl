@@ -1,5 +1,5 @@
 // Relations of floats, and what is chosen by them: of scalars and of vectors of LANES elements. With FP64 or FP16 defined: of
-// doubles or halves. The order of the relations is that of suites/kernels/check_relations_xpu.cc.
+// doubles or halves. The order of the relations is that of suites/kernels/check_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "suites/main/check.h"
-#include "suites/main/observe.h"
 #include "suites/visibility/cuda/observed.h"
 #include "suites/visibility/cuda/pool.h"
 

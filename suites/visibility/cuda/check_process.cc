@@ -4,8 +4,7 @@
 
 #include "harness/journal/child_protocol.h"
 #include "suites/main/check.h"
-#include "suites/main/self.h"
-#include "suites/visibility/cuda/guide.h"
+#include "suites/main/second_process.h"
 #include "suites/visibility/cuda/observed.h"
 #include "suites/visibility/cuda/pool.h"
 

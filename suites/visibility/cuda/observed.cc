@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "suites/main/observe.h"
+#include "suites/main/check.h"
 
 namespace proctor::visibility {
 namespace {

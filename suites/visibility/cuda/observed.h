@@ -1,5 +1,5 @@
 // Answers of NVIDIA's driver that its documents leave open, as numbers for
-// the report (suites/main/observe.h).
+// the report (suites/main/check.h).
 #pragma once
 
 #include <string>

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "harness/base/words.h"
-#include "suites/visibility/card_trials.h"
 #include "suites/visibility/child_process.h"
 #include "suites/visibility/cuda/mask_values.h"
+#include "suites/visibility/enumeration.h"
 
 namespace proctor::visibility {
 
@@ -49,5 +49,9 @@ std::vector<std::string> uuids(const Enumeration& seen);
 // "cudaSuccess GPU-.. GPU-..", so that a failure shows all of it. Any failure is "nothing" on hardware.
 std::string text_of(const Enumeration& seen);
 std::string expected_text(const std::vector<std::string>& uuids);
+
+// The document that most rules of this suite come from.
+
+inline constexpr const char* kGuide = "CUDA Programming Guide, CUDA Environment Variables";
 
 }  // namespace proctor::visibility

@@ -1,0 +1,116 @@
+// Commands that the runner starts and nobody types. `proctor gather-evidence` looks at the processes of a case before
+// they are ended (harness/process/evidence/). `proctor launch-ranks` is the leader of a case with ranks
+// (harness/process/ranks/).
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "harness/base/read_file.h"
+#include "harness/base/regular_file.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/devices/environment.h"
+#include "harness/journal/outcome_meaning.h"
+#include "harness/process/evidence/collect.h"
+#include "harness/process/evidence/crash.h"
+#include "harness/process/evidence/gatherer.h"
+#include "harness/process/guard/protocol.h"
+#include "harness/process/ranks/rank_supervisor.h"
+#include "harness/runner/machine/installation.h"
+
+namespace proctor::cli {
+namespace {
+
+struct GatherOptions {
+  CollectRequest request;
+  CrashRequest crash;  // where --crashed is given
+  std::string budget;
+  std::string file;
+};
+
+// One write, so that the runner gets all of it or nothing.
+void print_digest(const EvidenceDigest& digest) {
+  const std::string text = to_text(digest);
+  (void)!::write(STDOUT_FILENO, text.data(), text.size());
+}
+
+int gather(GatherOptions& options) {
+  const auto budget = parse_duration(options.budget);
+  if (!budget) return fail(budget.error());
+  options.request.budget = options.crash.budget = *budget;
+  options.request.environment = options.crash.environment = caller_environment();
+  options.request.more_tools = options.crash.more_tools = Installation().tool_directories();
+  std::error_code ignored;  // opening the file says it
+  std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
+  // A test may have put something there, and what it is must not keep us waiting.
+  if (auto made = write_new_file(options.file, ""); !made) return fail(made.error());
+  std::ofstream file(options.file);
+  if (!file) return fail(Error::system("write " + options.file, errno));
+  auto tools = Containment::open(Layer::kSubreaper, "evidence");
+  if (!tools) return fail(tools.error());
+  if (options.crash.owner.pid != 0) {
+    collect_crash(options.crash, **tools, file, print_digest);
+  } else {
+    collect_evidence(options.request, **tools, file, print_digest);
+  }
+  file.close();
+  return file ? kExitGreen : fail(Error::system("write " + options.file, errno));
+}
+
+}  // namespace
+
+void add_gather_evidence_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("gather-evidence", "Look at the processes of a case")->group("");
+  auto options = std::make_shared<GatherOptions>();
+  auto* guard = command->add_option("--guard", options->request.guard, "Pid of the case's guard");
+  auto* crashed =
+      command->add_option("--crashed", options->crash.owner.pid, "Pid of a process that left a core")
+          ->excludes(guard);
+  command->add_option("--core-glob", options->crash.core_glob, "Where its core is")->needs(crashed);
+  command->add_option("--since", options->crash.owner.since, "No older core is its")->needs(crashed);
+  command
+      ->add_option("--containment-id", options->crash.owner.containment_id,
+                   "What its environment has of its case")
+      ->needs(crashed);
+  command->add_flag("!--common-pid", options->crash.owner.is_alone, "Others had that pid at the same time")
+      ->needs(crashed);
+  command->add_option("--core", options->crash.core, "Where the core is kept")->needs(crashed);
+  command->add_option("--scratch", options->crash.scratch, "Is emptied after the case")->needs(crashed);
+  command->add_option("--room", options->crash.room, "Bytes that it may take there")->needs(crashed);
+  command->add_option("--device", options->request.devices, "A device of the case; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--kernel-line", options->request.kernel_lines, "A line of the kernel log; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--kernel-gap", options->request.kernel_gap, "Why there may be more of them");
+  command->add_option("--budget", options->budget, "Time for all of it")->required();
+  command->add_option("--file", options->file, "Gets everything; the ten lines go to stdout")->required();
+  command->callback([options, &action] { action = [options] { return gather(*options); }; });
+}
+
+namespace {
+
+int launch(const std::string& file) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error());
+  const auto plan = parse_rank_plan(*text);
+  if (!plan) return fail(plan.error());
+  const auto launched = supervise_ranks(*plan, guard::kChildEventsFd);
+  return launched ? kExitGreen : fail(launched.error());
+}
+
+}  // namespace
+
+void add_launch_ranks_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("launch-ranks", "Start the ranks of a case")->group("");
+  auto file = std::make_shared<std::string>();
+  command->add_option("PLAN", *file, "What to start")->required();
+  command->callback([file, &action] { action = [file] { return launch(*file); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,114 @@
+#include "reports/resolve/report_text.h"
+
+#include <fmt/format.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/number_text.h"
+#include "harness/base/text.h"
+
+namespace proctor {
+
+std::string failures_text(const ResolvedRun& run) {
+  const auto& [failed, flaky, causes, fresh] = run.failures;
+  std::string text;
+  if (failed > 0) {
+    text = fmt::format("{} of {} failed, with {}", thousands(failed),
+                       count_text(run.summary.planned(), "case"), count_text(causes, "cause"));
+    if (fresh > 0) text += fmt::format(", {} of them new", thousands(fresh));
+  }
+  if (flaky > 0) {
+    text += fmt::format("{}{} {} flaky: failed, then passed", text.empty() ? "" : "; ",
+                        count_text(flaky, "case"), plural(flaky, "was", "were"));
+  }
+  return text;
+}
+
+std::string outcomes_text(const Summary& summary) {
+  std::string text = thousands(summary.planned()) + " planned";
+  std::string_view before = ": ";
+  for (const Outcome outcome : kAllOutcomes) {
+    if (summary[outcome] == 0) continue;
+    text += fmt::format("{}{} {}", before, thousands(summary[outcome]), to_string(outcome));
+    before = ", ";
+  }
+  return text;
+}
+
+std::string shortage_text(const ResolvedRun& run) {
+  const int executed = run.summary.executed();
+  if (executed >= run.least_executed) return "";
+  return fmt::format("{} of {} executed, at least {} wanted", thousands(executed),
+                     count_text(run.summary.planned(), "planned case"), thousands(run.least_executed));
+}
+
+std::string below_checkout(const RunPlanned& plan, const std::string& file) {
+  const std::string clean = clean_text(file);
+  const std::string checkout = clean_text(plan.subject.checkout);
+  const bool below = !checkout.empty() && clean.starts_with(checkout + "/");
+  const std::string place = below ? clean.substr(checkout.size() + 1) : clean;
+  return place.starts_with('/') || place.starts_with("..") ? "" : place;
+}
+
+// junit-10.xsd takes any string as a time stamp, Surefire only a real one.
+bool is_utc_stamp(std::string_view text) {
+  constexpr std::size_t kLength = 20;  // a day alone is a moment too, and no stamp
+  return text.size() == kLength && parse_utc(text);
+}
+
+bool is_shard_number(const PlannedShard& shard) {
+  return shard.index >= 1 && shard.index <= shard.count && shard.count <= kMostShardsOfAPlan;
+}
+
+std::int64_t unix_ms(const std::string& utc) {
+  if (!is_utc_stamp(utc)) return 0;
+  return parse_utc(utc)->time_since_epoch().count() * std::int64_t{1000};
+}
+
+namespace {
+
+std::string size_text(double bytes) {
+  constexpr double kMib = 1024.0 * 1024;
+  return bytes < 1024 * kMib ? fmt::format("{:.0f} MiB", bytes / kMib)
+                             : fmt::format("{:.1f} GiB", bytes / kMib / 1024);
+}
+
+std::string words_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// What people look for; a clock alone tells nobody anything.
+std::string figure_text(const TelemetryFigure& figure) {
+  if (figure.name == "throttle") return figure.seen.empty() ? "" : "held back by " + words_text(figure.seen);
+  if (figure.name == "cpu_time") return figure.delta ? fmt::format("{:.1f} s CPU", *figure.delta) : "";
+  if (figure.name == "ecc_errors")
+    return figure.delta.value_or(0) > 0 ? fmt::format("{} uncorrected errors", *figure.delta) : "";
+  if (!figure.peak) return "";
+  if (figure.name == "memory_used") return "memory up to " + size_text(*figure.peak);
+  if (figure.name == "host_memory") return size_text(*figure.peak);
+  if (figure.name == "utilisation") return fmt::format("{:.0f} % busy", figure.mean.value_or(*figure.peak));
+  if (figure.name == "temperature") return fmt::format("{:.0f} C", *figure.peak);
+  if (figure.name == "power") return fmt::format("{:.0f} W", *figure.peak);
+  return "";
+}
+
+void add(std::string& text, const std::string& title, const std::vector<TelemetryFigure>& figures) {
+  std::string part;
+  for (const auto& figure : figures) {
+    const std::string one = figure_text(figure);
+    if (!one.empty()) part += (part.empty() ? "" : ", ") + one;
+  }
+  if (!part.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", title, part);
+}
+
+}  // namespace
+
+std::string telemetry_text(const TelemetryInfo& telemetry) {
+  std::string text;
+  for (const auto& device : telemetry.devices) add(text, device.device, device.figures);
+  add(text, "host", telemetry.host);
+  return text;
+}
+
+}  // namespace proctor

@@ -1,0 +1,41 @@
+// Text that several reports have: the numbers of a run, where a file is, when something was, and the telemetry of an
+// attempt. Each is made here alone, so that no two outputs disagree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "harness/journal/events.h"
+#include "reports/resolve/resolved_run.h"
+
+namespace proctor {
+
+// "45 of 2,000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky: failed, then passed"; "" where no case
+// failed or was flaky.
+std::string failures_text(const ResolvedRun& run);
+
+// "2,000 planned: 1,953 pass, 40 fail, 5 crash".
+std::string outcomes_text(const Summary& summary);
+
+// "1 of 3 planned cases executed, at least 2 wanted"; "" where enough were executed.
+std::string shortage_text(const ResolvedRun& run);
+
+// A source file as tools beside the checkout know it; "" where it lies elsewhere, or nobody knows.
+std::string below_checkout(const RunPlanned& plan, const std::string& file);
+
+// "2026-01-31T12:00:00Z", a moment that there is, and nothing else.
+bool is_utc_stamp(std::string_view text);
+// As many parts as `run --shard` makes of a plan; a journal that says more is believed by nobody.
+inline constexpr int kMostShardsOfAPlan = 10'000;
+// Whether it is one of so many.
+bool is_shard_number(const PlannedShard& shard);
+
+// In milliseconds since 1970; 0 for what is no such stamp.
+std::int64_t unix_ms(const std::string& utc);
+
+// "xpu:0000:03:00.0: memory up to 1.2 GiB, 97 % busy, 71 C, 280 W, held back by thermal_limit; host: 3.1 s
+// CPU, 512 MiB"; what is not known is left out, "" when nothing is.
+std::string telemetry_text(const TelemetryInfo& telemetry);
+
+}  // namespace proctor

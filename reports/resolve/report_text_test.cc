@@ -1,0 +1,60 @@
+#include "reports/resolve/report_text.h"
+
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+TEST(ReportPlaceTest, AStampIsAMomentThatThereIs) {
+  EXPECT_TRUE(is_utc_stamp("2026-01-31T12:00:00Z"));
+  for (const char* text :
+       {"", "2026-01-31", "2026-02-30T12:00:00Z", "2026-99-99T12:00:00Z", "2026-01-31T24:00:00Z",
+        "2026-01-31 12:00:00Z", "2026-01-31T12:00:00", "2026-01-31T12:00:00.0Z"}) {
+    EXPECT_FALSE(is_utc_stamp(text)) << text;
+    EXPECT_EQ(unix_ms(text), 0) << text;
+  }
+  EXPECT_EQ(unix_ms("1970-01-02T00:00:01Z"), 86'401'000);
+  EXPECT_EQ(unix_ms("2026-01-31T12:00:00Z"), 1'769'860'800'000);
+}
+
+TelemetryFigure figure(const std::string& name) {
+  TelemetryFigure figure;
+  figure.name = name;
+  return figure;
+}
+
+TEST(TelemetryText, SaysWhatPeopleLookForAndNothingElse) {
+  TelemetryInfo telemetry;
+  auto memory = figure("memory_used");
+  memory.peak = 3.0 * 1024 * 1024 * 1024;
+  auto busy = figure("utilisation");
+  busy.mean = 97.4;
+  busy.peak = 100;
+  auto clock = figure("clock");
+  clock.peak = 1500;
+  auto throttle = figure("throttle");
+  throttle.seen = {"average_power_cap", "thermal_limit"};
+  auto errors = figure("ecc_errors");
+  errors.delta = 2;
+  auto cpu = figure("cpu_time");
+  cpu.delta = 3.14;
+  auto host = figure("host_memory");
+  host.peak = 512 << 20;
+  telemetry.devices = {{"xpu:0000:03:00.0", {memory, busy, figure("temperature"), clock, throttle, errors}}};
+  telemetry.host = {cpu, host};
+  EXPECT_EQ(telemetry_text(telemetry),
+            "xpu:0000:03:00.0: memory up to 3.0 GiB, 97 % busy, held back by average_power_cap, "
+            "thermal_limit, 2 uncorrected errors; host: 3.1 s CPU, 512 MiB");
+}
+
+TEST(TelemetryText, IsEmptyWhereNothingIsKnown) {
+  TelemetryInfo telemetry;
+  telemetry.devices = {{"xpu-sim:0", {figure("memory_used"), figure("throttle")}}};
+  telemetry.host = {figure("cpu_time"), figure("host_memory")};
+  EXPECT_EQ(telemetry_text(telemetry), "");
+  EXPECT_EQ(telemetry_text({}), "");
+}
+
+}  // namespace
+
+}  // namespace proctor

@@ -107,7 +107,8 @@ def batches(bin_dir, work, rounds, table):
     suites, cases = 200, 20_000
     # Without a debugger, which takes longer than the cases that crash.
     env = {**os.environ, "EMPTY_SUITES": str(suites), "PATH": "/nowhere"}
-    crashing = {**env, "EMPTY_CRASHES": "1"}
+    crashing, last_one = {**env, "EMPTY_CRASHES": "1"}, {**env, "EMPTY_CRASHES": "last"}
+    bad = {"crashes": suites, "file crashes": suites, "file last": 1}
     best = {}
 
     def keep(name, seconds):
@@ -116,19 +117,20 @@ def batches(bin_dir, work, rounds, table):
     for index in range(rounds):
         keep("plain", timed([bin_dir / "empty_cases"], env=env)[0])
         keep("one", timed([bin_dir / "empty_cases", "--gtest_filter=Suite0.Case0"], env=env)[0])
-        for name, program, variables in (("listener", "empty_cases_told", env), ("stream", "empty_cases", env),
-                                         ("crashes", "empty_cases_told", crashing)):
+        for name, program, variables in (("listener", "empty_cases_told", env), ("file", "empty_cases", env),
+                                         ("crashes", "empty_cases_told", crashing), ("file crashes", "empty_cases", crashing),
+                                         ("file last", "empty_cases", last_one)):
             os.sync()
-            out = work / f"batch_{name}{index}"
+            out = work / f"batch_{name.replace(' ', '_')}{index}"
             last, reports = until_last_case([bin_dir / "proctor", "run", "--jobs", "2", "--process", f"batch:{cases},verify:off",
                                              "--out", out, "--", bin_dir / program], out, variables)
             summary = json.loads((out / "report.json").read_text())["summary"]
-            expected = cases - (suites if name == "crashes" else 0)
+            expected = cases - bad.get(name, 0)
             if summary["pass"] != expected:
                 sys.exit(f"bench: {expected} of {name} should pass: {summary}")
             keep(name, last)
             keep(name + " reports", reports)
-    for name in ("listener", "stream"):
+    for name in ("listener", "file"):
         table.row(f"20,000 empty cases, {name} / (1.3 x plain + 1 s)", best[name] / (1.3 * best["plain"] + 1), 1, "x",
                   f"{best[name]:.2f} s; plain {best['plain']:.2f} s")
         table.row("reports of it, each case", best[name + " reports"] / cases * 1e6, 50, "us", "")
@@ -136,6 +138,10 @@ def batches(bin_dir, work, rounds, table):
     limit = 3 * best["plain"] + 2 * suites * best["one"]
     table.row("1 % of them crash / (3 x plain + its processes)", best["crashes"] / limit, 1, "x",
               f"{best['crashes']:.2f} s; a process {best['one'] * 1000:.0f} ms")
+    # Without the listener, the cases before each crash run once more.
+    table.row("the same without the listener / with it", best["file crashes"] / best["crashes"], 2, "x",
+              f"{best['file crashes']:.2f} s")
+    table.row("only the last one crashes / none does", best["file last"] / best["file"], 2.5, "x", f"{best['file last']:.2f} s")
     conformance = ["memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--backend", "all", "--jobs", "2"]
     for index in range(2):
         for name, batch in (("case", "case"), ("auto", "batch:auto")):

@@ -16,7 +16,7 @@ int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay&
 // there is no such run: the exit code.
 int resume_run(const std::string& run_dir, const std::vector<std::string>& more);
 
-// A command line of `run --join` that cannot be read: the reports of the whole say so.
+// Records a command line of `run --join` that cannot be read in the reports of the whole.
 void refuse_part(const std::vector<std::string>& arguments, const Error& error);
 
 }  // namespace proctor::cli

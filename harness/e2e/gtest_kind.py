@@ -300,14 +300,14 @@ def more_than_an_argument(sandbox):
 
 
 def without_listener(sandbox):
-    """GoogleTest itself tells of the cases (gtest_stream.py)."""
+    """GoogleTest's result file has the cases (gtest_shared.py)."""
     suite = Suite(sandbox, "untold", "suite", program="untold", options=["--gtest_filter=Torn.*"])
     _, cases = suite.run(code=0)
     check(verdicts(cases) == {"Torn.One": "pass", "Torn.Two": "pass"}, verdicts(cases))
-    for program, way in (("untold", "over --gtest_stream_result_to"), ("told", "by Proctor's listener")):
+    for program, way in (("untold", "in GoogleTest's result file"), ("told", "by Proctor's listener")):
         suite = Suite(sandbox, program, "suite", program=program, options=["--gtest_filter=Torn.*"])
         done = sandbox.proctor("run", "--config", suite.config, "--dry-run", "-v")
-        check(f"its program tells of its cases {way}" in done.stdout, done.stdout, done.stderr)
+        check(f"its program reports its cases {way}" in done.stdout, done.stdout, done.stderr)
     print("ok without the listener the cases share a process all the same")
 
 

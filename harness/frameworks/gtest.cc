@@ -8,8 +8,8 @@
 
 #include "harness/base/json.h"
 #include "harness/base/text.h"
+#include "harness/frameworks/gtest_progress.h"
 #include "harness/frameworks/gtest_results.h"
-#include "harness/frameworks/gtest_stream.h"
 
 namespace proctor {
 
@@ -120,6 +120,7 @@ std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
 
 constexpr std::string_view kFilterOption = "--gtest_filter=";
 constexpr std::string_view kFailFastOption = "--gtest_fail_fast";
+constexpr std::string_view kBriefOption = "--gtest_brief";
 constexpr int kTestsFailed = 1;  // its main: `return RUN_ALL_TESTS()`
 
 // `--gtest_also_run_disabled_tests` in the command means that they are to be run.
@@ -133,27 +134,6 @@ bool runs_disabled(const Suite& suite) {
 std::string option_for_listener(const Suite& suite) {
   return fmt::format("target_link_libraries({} PRIVATE Proctor::gtest_listener)",
                      std::filesystem::path(suite.command.front()).filename().string());
-}
-
-constexpr std::string_view kStreamOption = "--gtest_stream_result_to";
-constexpr const char* kStreamVariable = "GTEST_STREAM_RESULT_TO";
-
-// Who else gets what the program streams: "--gtest_stream_result_to of its command"; "" = nobody.
-std::string other_use_of_stream(const Suite& suite) {
-  const bool in_command = std::ranges::any_of(suite.command, [](const std::string& word) {
-    return word == kStreamOption || word.starts_with(std::string(kStreamOption) + "=");
-  });
-  if (in_command) return fmt::format("{} in its command", kStreamOption);
-  const auto variable = suite.env.find(kStreamVariable);
-  if (variable == suite.env.end() || variable->second.empty()) return {};
-  return fmt::format("{} in its environment", kStreamVariable);
-}
-
-Warning streams_elsewhere(const Suite& suite, const std::string& use) {
-  return {WarningCode::kGtestListener,
-          fmt::format("suite `{}` ({}) has a process for each case, because {} sends results elsewhere; this "
-                      "line of CMake lets its cases share one: {}",
-                      suite.name, suite.origin, use, option_for_listener(suite))};
 }
 
 // What in an environment says which tests run, and how. Source: googletest, src/gtest.cc, the flags and what stands in
@@ -194,19 +174,18 @@ class GtestKind final : public Kind {
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
               .voice = Voice::kFile,
-              .voice_of_several = Voice::kConnection,
+              .voice_of_several = Voice::kFileOfSeveral,
               .output = {"--gtest_output=json:{}"},
-              .connection = {"--gtest_stream_result_to={}"},
               .caller_filters = names_of_variables()}) {}
 
   // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
-  // for one test run none, and call that a success; whether others run after a failure, we decide.
-  Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
-    if (const auto theirs = paths.caller.find(kStreamVariable); theirs != paths.caller.end())
-      suite.env.emplace(kStreamVariable, theirs->second);
+  // for one test run none, and call that a success; whether others run after a failure, we decide. We need
+  // its lines.
+  Result<void> settle_environment(Suite& suite, const SearchPaths&) const override {
     suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
     suite.env.emplace("GTEST_SHARD_INDEX", "0");
     suite.env.emplace("GTEST_FAIL_FAST", "0");
+    suite.env.insert_or_assign("GTEST_BRIEF", "0");
     return {};
   }
 
@@ -221,7 +200,7 @@ class GtestKind final : public Kind {
   }
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
-                                      std::vector<Warning>& warnings) const override {
+                                      std::vector<Warning>&) const override {
     std::optional<std::vector<GtestName>> in_file = names_in_file(out.file_text);
     const bool has_file = in_file.has_value();
     const Result<std::vector<GtestName>> names =
@@ -230,9 +209,7 @@ class GtestKind final : public Kind {
     // A main() may have ended before it came to its tests.
     if (!has_file && names->empty()) return Error::usage("did not print a GoogleTest test list");
     suite.listener = suite.process == "suite" && announces_gtest_listener(out.event_lines);
-    const std::string use = suite.process == "suite" && !suite.listener ? other_use_of_stream(suite) : "";
-    if (!use.empty()) warnings.push_back(streams_elsewhere(suite, use));
-    return cases_of(suite, *names, use.empty() ? group_of(suite) : "");
+    return cases_of(suite, *names);
   }
 
   Result<void> check_alone(const std::vector<Case>& cases) const override {
@@ -248,18 +225,17 @@ class GtestKind final : public Kind {
   std::unique_ptr<Translator> translator(const Suite&, const Case&) const override {
     return gtest_result_file();
   }
-  std::unique_ptr<Testimony> testimony() const override { return gtest_stream(); }
-  std::string way_of_telling(const Suite& suite) const override {
+  std::unique_ptr<ProgressReader> progress_reader() const override { return gtest_progress(); }
+  std::string way_of_reporting(const Suite& suite) const override {
     if (suite.process != "suite") return {};
-    if (suite.listener) return "by Proctor's listener";
-    return other_use_of_stream(suite).empty() ? fmt::format("over {}", kStreamOption) : "one by one";
+    return suite.listener ? "by Proctor's listener" : "in GoogleTest's result file";
   }
   std::string how_to_share(const Suite& suite) const override {
     return "this line of CMake lets them share one: " + option_for_listener(suite);
   }
 
-  // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result
-  // file that each process would write over the others'.
+  // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result file of
+  // the command's own, which each process would write over the others'.
   std::string batch_file(const std::vector<const Case*>& cases) const override {
     std::string text(kFilterOption);
     for (const Case* test : cases) {
@@ -273,8 +249,10 @@ class GtestKind final : public Kind {
     std::vector<std::string> command = cases.front()->argv;
     command.back() = "--gtest_flagfile=" + file;
     // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
-    // refuse it.
-    std::erase_if(command, [](const std::string& word) { return word.starts_with(kFailFastOption); });
+    // refuse it. Without its lines, nobody knows which test runs.
+    std::erase_if(command, [](const std::string& word) {
+      return word.starts_with(kFailFastOption) || word.starts_with(kBriefOption);
+    });
     return command;
   }
 
@@ -289,8 +267,7 @@ class GtestKind final : public Kind {
   }
 
  private:
-  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names,
-                                    const std::string& group) {
+  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names) {
     std::vector<Case> cases;
     for (const GtestName& name : names) {
       Case test;
@@ -299,7 +276,7 @@ class GtestKind final : public Kind {
       test.classname = name.group;
       test.devices = suite.devices;
       test.disabled = name.disabled && !runs_disabled(suite);
-      test.group = group;
+      test.group = group_of(suite);
       test.argv = with(suite.command, {std::string(kFilterOption) + filter_of(test.id)});
       cases.push_back(std::move(test));
     }

@@ -4,10 +4,9 @@
 //   run    CMD --gtest_filter=NAME --gtest_output=json:FILE. An exit code alone cannot tell a pass from a skip,
 //          or from exit(0) in the middle of a test (GoogleTest advanced guide, "Generating a JSON Report").
 //
-// Of several tests in a process it tells, the first that works:
-//   1. our listener (gtest/proctor_gtest_listener.cc), in events
-//   2. GoogleTest itself, over --gtest_stream_result_to (gtest_stream.h)
-//   3. no way: each test then has a process of its own
+// Of several tests in a process:
+//   1. our listener (gtest/proctor_gtest_listener.cc), if it is linked, reports each one in events
+//   2. otherwise the result file has the results, and the lines on stdout show which one runs (gtest_progress.h)
 #pragma once
 
 #include <string>

@@ -49,9 +49,9 @@ std::string Kind::list_problem(const ListOutput&, std::string&) const { return {
 
 std::unique_ptr<Translator> Kind::translator(const Suite&, const Case&) const { return nullptr; }
 
-std::unique_ptr<Testimony> Kind::testimony() const { return nullptr; }
+std::unique_ptr<ProgressReader> Kind::progress_reader() const { return nullptr; }
 
-std::string Kind::way_of_telling(const Suite&) const { return {}; }
+std::string Kind::way_of_reporting(const Suite&) const { return {}; }
 
 std::string Kind::how_to_share(const Suite&) const { return {}; }
 
@@ -76,10 +76,6 @@ bool Kind::is_list(const ListOutput& out) const {
 
 std::vector<std::string> Kind::output_options(const std::string& file) const {
   return filled(traits_.output, file);
-}
-
-std::vector<std::string> Kind::connection_options(const std::string& address) const {
-  return filled(traits_.connection, address);
 }
 
 std::vector<std::string> Kind::with_output(std::vector<std::string> command, const std::string& file) const {

@@ -57,9 +57,9 @@ enum class Voice {
   kEvents,    // in lines of the child protocol
   kStream,    // in the framework's own words, as they happen, which a Translator turns into such lines
   kFile,      // in a file when it has ended, which a Translator turns into such lines
-  // In the framework's own words, as they happen, over a connection to the runner; and in a file when it has ended. A
-  // Testimony turns both into such lines.
-  kConnection,
+  // In a file when it has ended, which a ProgressReader turns into such lines. What it prints shows which of several
+  // cases runs.
+  kFileOfSeveral,
 };
 
 // Whether it says while it runs when a case begins and ends.
@@ -79,19 +79,23 @@ class Translator {
   virtual void hear(std::string_view) {}
 };
 
-// The same of what comes over a connection, and what speaks against it: any process of the program could have said it.
-class Testimony : public Translator {
+// What a line of output shows about the cases of a process.
+struct ProgressStep {
+  enum class What { kNothing, kBegin, kEnd, kFailed, kAllEnded };
+  What what = What::kNothing;
+  std::string name{};  // of the case; kFailed: which has ended as failed
+};
+
+// Reads from the output of a process which of its cases runs. Any code of a case can print the same lines: they are no
+// results.
+class ProgressReader {
  public:
-  // Whether the line, without its end, tells of cases. Who sends nothing else has nothing to say.
-  virtual bool tells_of_cases(std::string_view line) const = 0;
-  // Why nothing that it said counts: "it told of the begin of A.B twice"; "" = there is no reason.
-  virtual std::string doubt() const = 0;
-  // Whether it said that the program had run all that it would run.
-  virtual bool is_complete() const = 0;
-  // Whether something was told outside of all cases that may concern this one.
-  virtual bool is_unclear(const std::string& name) const = 0;
-  // What its result file says of all cases, one after the other; empty: the text is no result file.
-  virtual std::vector<std::string> translate_file(std::string_view text) const = 0;
+  virtual ~ProgressReader() = default;
+  virtual ProgressStep read(std::string_view line) = 0;
+  // Whether it printed a failure outside of all cases, which may concern any of them.
+  virtual bool failed_outside() const = 0;
+  // The results of all cases, one after the other, from its result file. Empty: the text is no result file.
+  virtual std::vector<std::string> translate(std::string_view file) const = 0;
 };
 
 // How a case ended whose process ended by itself, or went on with another case.
@@ -132,12 +136,11 @@ class Kind {
     bool any_list_code = false;  // a listing has done what it was asked whatever it exits with
     Voice voice = Voice::kExitCode;
     std::optional<Voice> voice_of_several = {};  // of a process of several cases, if it is another one
-    // With the name of a file for "{}". kStream and kFile: what is added to the command so that it writes to the file.
+    // With the name of a file for "{}". kStream, kFile and kFileOfSeveral: what is added to the
+    // command so that it writes to the file.
     // kEvents: so that it keeps what it captures and has not printed in the file with each of kCapturedEndings behind
     // it; empty: it captures nothing.
     std::vector<std::string_view> output = {};
-    std::vector<std::string_view> connection =
-        {};                           // kConnection: the same, with HOST:PORT of the runner for "{}"
     bool dashes_end_options = false;  // behind a `--` of the command stands what is the program's own
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
     // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
@@ -184,16 +187,15 @@ class Kind {
   Voice voice_of_several(const Suite& suite) const {
     return suite.listener ? Voice::kEvents : traits_.voice_of_several.value_or(traits_.voice);
   }
-  std::vector<std::string> output_options(const std::string& file) const;         // Traits::output
-  std::vector<std::string> connection_options(const std::string& address) const;  // Traits::connection
+  std::vector<std::string> output_options(const std::string& file) const;  // Traits::output
   // The command with them.
   std::vector<std::string> with_output(std::vector<std::string> command, const std::string& file) const;
   // kStream and kFile: a new one for each process of `suite`, whose first case is `first`.
   virtual std::unique_ptr<Translator> translator(const Suite& suite, const Case& first) const;
-  // kConnection: a new one for each process.
-  virtual std::unique_ptr<Testimony> testimony() const;
-  // How a program tells of several cases in a process, for the header: "over its stream"; "" = there is one way.
-  virtual std::string way_of_telling(const Suite& suite) const;
+  // kFileOfSeveral: a new one for each process.
+  virtual std::unique_ptr<ProgressReader> progress_reader() const;
+  // How a program reports several cases in a process, for the header: "by Proctor's listener"; "" = there is one way.
+  virtual std::string way_of_reporting(const Suite& suite) const;
   // What lets cases share a process that cannot otherwise, in a sentence without a capital; "" = nothing is known.
   virtual std::string how_to_share(const Suite& suite) const;
   // What the program calls a case in its events, and is told in a file of cases.

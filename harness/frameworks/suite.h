@@ -16,7 +16,7 @@
 
 namespace proctor {
 
-class Kind;  // kinds/kind.h
+class Kind;  // frameworks/kind.h
 const Kind& command_kind();
 struct WrittenOff;  // harness/plan/written_off.h
 

@@ -1,5 +1,8 @@
 // What programs of test frameworks write: the XML of Catch2, doctest and JUnit, and the JSON of GoogleTest and Google
 // Benchmark; their lists, and their reports as they come, in pieces.
+#include <algorithm>
+#include <string_view>
+
 #include "harness/frameworks/all_kinds.h"
 #include "harness/frameworks/xml_report.h"
 #include "harness/fuzz/fuzz.h"
@@ -35,21 +38,18 @@ void report(const Kind& kind, const std::string& text) {
   fuzz::check(verdict.outcome != Outcome::kPass || (child.violations() == 0 && child.result()));
 }
 
-// What comes over a connection: a case that passes was told of in order.
-void testimony(const Kind& kind, const std::string& text) {
-  const auto told = kind.testimony();
-  if (!told) return;
+// The output of a process of several cases, and its result file.
+void progress(const Kind& kind, const std::string& text) {
+  const auto reader = kind.progress_reader();
+  if (!reader) return;
   std::string_view rest = text;
-  std::size_t begins = 0;
-  std::size_t ends = 0;
   while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
-    for (const std::string& event : told->translate(line.empty() ? rest : line))
-      ++(ChildReport::started_case(event) ? begins : ends);
-    rest.remove_prefix(line.empty() ? rest.size() : line.size());
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    const ProgressStep step = reader->read(line);
+    fuzz::check(step.what != ProgressStep::What::kEnd || !step.name.empty());
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
-  fuzz::check(ends == 0 || begins > 0);
-  static_cast<void>(told->translate_file(text));
+  static_cast<void>(reader->translate(text));
 }
 
 void list(const Kind& kind, const std::string& text) {
@@ -66,7 +66,7 @@ void list(const Kind& kind, const std::string& text) {
 
 void both(const Kind& kind, const std::string& text) {
   report(kind, text);
-  testimony(kind, text);
+  progress(kind, text);
   list(kind, text);
 }
 

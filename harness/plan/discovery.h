@@ -1,5 +1,5 @@
 // Finds the cases of a suite: the suite's own program lists them, in a contained child with its own deadline.
-// How it is asked, and what it prints, its kind knows (kinds/kind.h).
+// How it is asked, and what it prints, its kind knows (frameworks/kind.h).
 //
 // When a list cannot be read completely, the suite is one red case (unlisted_case()), or the plan is refused: a
 // case that is silently missing would look green.

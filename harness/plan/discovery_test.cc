@@ -288,7 +288,7 @@ TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
   EXPECT_THAT(warnings_[0].text, HasSubstr("No xpu device was found here."));
 }
 
-TEST_F(DiscoveryTest, GtestSharesOneProcessByItsOwnStream) {
+TEST_F(DiscoveryTest, GtestSharesOneProcessByItsResultFile) {
   Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
   made.process = "suite";
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
@@ -297,30 +297,6 @@ TEST_F(DiscoveryTest, GtestSharesOneProcessByItsOwnStream) {
   EXPECT_EQ((*cases)[0].id, "s/Plain.Passes");
   for (const Case& test : *cases) EXPECT_EQ(test.group, "*") << test.id;
   EXPECT_TRUE(warnings_.empty());
-}
-
-// Whoever has the stream keeps it, and then there is no way to hear of several cases in a process.
-TEST_F(DiscoveryTest, GtestWhoseStreamHasAnotherUseHasAProcessForEachCase) {
-  Suite in_command =
-      suite(&gtest_kind(), {testing_support::sample_gtest(), "--gtest_stream_result_to=127.0.0.1:1"});
-  Suite in_environment = suite(&gtest_kind(), {testing_support::sample_gtest()});
-  in_environment.env["GTEST_STREAM_RESULT_TO"] = "127.0.0.1:1";
-  for (Suite& made : {std::ref(in_command), std::ref(in_environment)}) {
-    made.process = "suite";
-    warnings_.clear();
-    const Result<std::vector<Case>> cases = cases_of(made, 0, [](const ListCommand& request) {
-      ListCommand without = request;
-      std::erase(without.argv, "--gtest_stream_result_to=127.0.0.1:1");
-      without.env.erase("GTEST_STREAM_RESULT_TO");
-      return run_listing(without);
-    });
-    ASSERT_TRUE(cases) << cases.error().what;
-    ASSERT_EQ(cases->size(), 8u);
-    for (const Case& test : *cases) EXPECT_EQ(test.group, "") << test.id;
-    ASSERT_EQ(warnings_.size(), 1u);
-    EXPECT_EQ(warnings_[0].code, WarningCode::kGtestListener);
-    EXPECT_THAT(warnings_[0].text, HasSubstr("sends results elsewhere"));
-  }
 }
 
 TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {

@@ -135,10 +135,6 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     order(guard::CommandType::kFreeze, 0);
   }
 
-  bool holds_socket(std::uint64_t inode) const override {
-    return !guard_gone_ && tree_holds_socket(guard_pid_, inode, guard_children_.get());
-  }
-
   int leader_pid() const override {
     return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_, guard_children_.get());
   }

@@ -24,7 +24,6 @@
 // All functions are called on the event loop's only thread, and none blocks. `on_end` is called exactly once.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -59,9 +58,6 @@ class ContainedProcess {
   // (process/frozen_time.h).
   virtual void freeze() = 0;
   virtual void thaw() = 0;
-
-  // Whether one of its processes has the socket with this inode open.
-  virtual bool holds_socket(std::uint64_t inode) const = 0;
 
   // The leader's pid as the runner sees it, 0 before it runs. For evidence only.
   virtual int leader_pid() const = 0;

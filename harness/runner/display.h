@@ -1,4 +1,4 @@
-// What a person sees of a run while it lasts and at its end.
+// RunDisplay shows a run to a person, while it lasts and at its end.
 #pragma once
 
 #include <optional>
@@ -30,13 +30,13 @@ struct RunFinish {
   const ResolvedRun& run;
   int exit_code;
   const Result<void>& rendered;  // an error: not all reports could be written, and a warning has named those
-  // Of an acceptance; null: the run is none.
+  // The verdict on the devices. Null if the run is no acceptance.
   const AcceptReport* acceptance = nullptr;
   std::vector<std::string> drains{};  // a sentence for each device that was drained, or is used again
   std::vector<Error> problems{};      // what could not be done
 };
 
-// What became of a run.
+// RunResult is the end of a run.
 struct RunResult {
   std::string run_dir{};                // absolute: the journal, the logs and the reports
   int exit_code = 0;                    // of `proctor run` (journal/outcome_meaning.h), or of `exec`
@@ -50,7 +50,7 @@ class RunDisplay : public EventSink {
   virtual void waits(const std::string& /*why*/) {}
   // Called before the first event.
   virtual void start(const RunStart& /*run*/) {}
-  // What a case writes, as it comes. Called only if wants_output(), which is asked after start().
+  // Receives the output of a case as it comes. Called only if wants_output() returned true after start().
   virtual bool wants_output() const { return false; }
   virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
   // Called a few times a second.

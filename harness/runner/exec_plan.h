@@ -1,4 +1,4 @@
-// The plan of `exec`: one command, started as it was typed.
+// `exec` plans one command, which starts as the user typed it.
 #pragma once
 
 #include "harness/base/result.h"

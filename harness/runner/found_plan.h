@@ -1,4 +1,4 @@
-// The cases of a run as they were found: by discovery, in a plan file, or as one command.
+// FoundPlan has the cases of a run by discovery, of a plan file, or of one command.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What is known of a run once its cases are known. It is the same on every machine with these suites.
+// PlannedRun has the cases of a run. It is the same on every machine with these suites.
 #pragma once
 
 #include <optional>

@@ -50,10 +50,10 @@ Result<void> set_directory(RunRequest& request, const std::string& run_id) {
   return {};
 }
 
-// Writes into the reports why there is no run.
+// Writes the reason into the reports of a run that did not start.
 void leave_why(const RunRequest& request, const Error& error) {
   const ReportRequest& reports = request.reports;
-  // A part that was refused has no journal, and the reports of the whole say why.
+  // A part that was refused has no journal. The reports of the whole show the reason.
   if (!reports.join.empty() && !reports.out.empty()) leave_refusal(reports.out, error);
   if (reports.junit.empty()) return;
   const std::string why = "The run was refused: " + error.message() + ". " + error.hint;
@@ -71,7 +71,7 @@ Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id)
   return asked;
 }
 
-// What only some commands refuse.
+// Refuses what only some commands refuse.
 Result<void> check_command(Checked& checked) {
   switch (checked.request().command) {
     case kForExec:
@@ -130,9 +130,10 @@ Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& d
 
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control) {
   RunRequest asked = settled(request);
-  // A file that is not this run's stays as it is.
+  // A file of another run is not changed.
   if (auto forgotten = forget_old_report(asked); !forgotten) return forgotten.error();
   auto result = take_steps(asked, new_run_id(), machine, display, control);
+  machine.close();
   if (!result) leave_why(asked, result.error());
   return result;
 }

@@ -16,7 +16,7 @@ namespace proctor {
 // added to the request. An empty `config.directory` is the current one. The run opens the machine anew, which serves one
 // run at a time.
 //
-// An error is a run that was refused, or did not start: no case was executed. A file of `reports.junit` says why.
+// An error means that the run was refused or did not start, and no case was executed. The file `reports.junit` has the reason.
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display);
 // Another thread or a signal handler stops the run by `control`.
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control);

@@ -101,7 +101,8 @@ void write_retries(JsonWriter& json, const ResolvedCase& test) {
   if (test.attempts.size() < 2) return;
   const auto retries =
       std::ranges::count_if(test.attempts, [](const Attempt& a) { return a.start.attempt > 1; }) -
-      std::ranges::count(test.attempts, true, &Attempt::confirmed_alone);
+      std::ranges::count_if(test.attempts,
+                            [](const Attempt& a) { return a.confirmed_alone || is_unproven(a); });
   json.member("retries", retries);
   const std::span before(test.attempts.begin(), test.attempts.end() - 1);
   json.objects("retryAttempts", before, [&](JsonWriter& out, const Attempt& attempt) {

@@ -410,7 +410,7 @@ class SuiteWriter {
     for (const Attempt& attempt : test.attempts) {
       const bool retried = passed_after_retry(attempt);
       const Outcome its = retried ? Outcome::kFail : verdict_of(attempt).outcome;
-      if (!is_bad(its) || (&attempt == shown && !retried)) continue;
+      if (!is_bad(its) || is_unproven(attempt) || (&attempt == shown && !retried)) continue;
       if (test.bad && attempt.confirmed_alone) continue;
       xml_.open(element)
           .attribute("message", attempt.headline)

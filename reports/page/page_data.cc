@@ -89,7 +89,7 @@ class Logs {
 
   void add(const PageCase& shown) {
     for (const Attempt& attempt : shown.test.attempts) {
-      if (!is_bad(verdict_of(attempt).outcome)) continue;
+      if (!is_bad(verdict_of(attempt).outcome) || is_unproven(attempt)) continue;
       add(shown.run, attempt.start.log, attempt.end ? &attempt.end->output : nullptr);
       if (!attempt.end) continue;
       for (const RankEnd& rank : attempt.end->ranks) {

@@ -102,8 +102,8 @@ std::map<std::string, DeviceTally> tallies_of(const ResolvedRun& run) {
     std::map<std::string, bool> failed_on;
     for (const Attempt& attempt : test.attempts) {
       const Outcome outcome = verdict_of(attempt).outcome;
-      const bool unproven = attempt.end && has_mark(attempt.end->marks, Mark::kUnproven);
-      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun || unproven || attempt.confirmed_alone)
+      if (outcome == Outcome::kSkip || outcome == Outcome::kNotrun || is_unproven(attempt) ||
+          attempt.confirmed_alone)
         continue;
       for (const std::string& device : attempt.start.devices) {
         DeviceTally& tally = tallies[device];

@@ -373,7 +373,7 @@ std::string leak_text(const Termination& termination) {
 
 const Attempt* first_bad_attempt(const ResolvedCase& test) {
   for (const Attempt& attempt : test.attempts) {
-    if (is_bad(verdict_of(attempt).outcome)) return &attempt;
+    if (is_bad(verdict_of(attempt).outcome) && !is_unproven(attempt)) return &attempt;
   }
   const auto retried = std::ranges::find_if(test.attempts, passed_after_retry);
   return retried != test.attempts.end() ? &*retried : nullptr;

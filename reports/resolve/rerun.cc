@@ -353,7 +353,7 @@ RerunCommand rerun_of(const ResolvedRun& run, const std::vector<std::string>& ca
 std::optional<SharedProcess> shared_process_of(const ResolvedRun& run, const std::string& case_id) {
   const ResolvedCase* test = run.find(case_id);
   for (const Attempt& attempt : test != nullptr ? std::span(test->attempts) : std::span<const Attempt>()) {
-    if (!attempt.end || attempt.start.log.empty()) continue;
+    if (!attempt.end || attempt.start.log.empty() || is_unproven(attempt)) continue;
     bool is_shared = false;
     SharedProcess shared{.was_bad = is_bad(verdict_of(attempt).outcome)};
     for (const ResolvedCase& other : run.cases) {

@@ -38,9 +38,11 @@ bool is_suspect(const Attempt& attempt) {
   return attempt.end && has_mark(attempt.end->marks, Mark::kDeviceSuspect);
 }
 
-bool counts(const Attempt& attempt) {
-  return !is_suspect(attempt) && !(attempt.end && has_mark(attempt.end->marks, Mark::kUnproven));
+bool is_unproven(const Attempt& attempt) {
+  return attempt.end && has_mark(attempt.end->marks, Mark::kUnproven);
 }
+
+bool counts(const Attempt& attempt) { return !is_suspect(attempt) && !is_unproven(attempt); }
 
 bool passed_after_retry(const Attempt& attempt) {
   return attempt.end && has_mark(attempt.end->marks, Mark::kFlaky);
@@ -49,7 +51,9 @@ bool passed_after_retry(const Attempt& attempt) {
 bool is_proven(const ResolvedCase& test) { return test.verdict.outcome != Outcome::kNotrun; }
 
 int attempt_count(const ResolvedCase& test) {
-  return static_cast<int>(std::ranges::count(test.attempts, false, &Attempt::confirmed_alone));
+  return static_cast<int>(std::ranges::count_if(test.attempts, [](const Attempt& attempt) {
+    return !attempt.confirmed_alone && !is_unproven(attempt);
+  }));
 }
 
 std::string telling_devices(const ResolvedCase& test) {

@@ -75,6 +75,8 @@ struct Attempt {
 const Verdict& verdict_of(const Attempt& attempt);
 // Returns whether its device was unhealthy after it. Such an attempt proves nothing about the code.
 bool is_suspect(const Attempt& attempt);
+// Returns whether its result is not reliable, or another case ended its process before it had one.
+bool is_unproven(const Attempt& attempt);
 // Returns whether it proves something about the code: its device was healthy, and its result is reliable.
 bool counts(const Attempt& attempt);
 // Returns whether its framework ran the case again after a failure, and it passed then.

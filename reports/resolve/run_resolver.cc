@@ -41,24 +41,6 @@ void confirm_alone(std::vector<Attempt>& attempts) {
   }
 }
 
-// As of harness/runner/schedule/group_verdicts.cc, which repeats the attempt.
-bool reports_failure(const AttemptEnded& end) {
-  if (end.verdict.outcome == Outcome::kFail) return !end.failures.empty();
-  const auto has_place = [](const Failure& failure) { return !failure.file.empty(); };
-  return is_bad(end.verdict.outcome) && end.verdict.outcome != Outcome::kNotrun &&
-         std::ranges::any_of(end.failures, has_place);
-}
-
-// A reported failure of an unproven attempt counts, unless it was a skip, which a stream reports in the same words. The end
-// of the case shows whether it counted.
-void count_reported_failures(ResolvedCase& test, const CaseEnded& ended) {
-  const bool was_bad = is_bad(ended.verdict.outcome) && ended.verdict.outcome != Outcome::kNotrun;
-  if (!was_bad && !has_mark(ended.marks, Mark::kFlaky)) return;
-  for (Attempt& attempt : test.attempts) {
-    if (attempt.end && reports_failure(*attempt.end)) std::erase(attempt.end->marks, Mark::kUnproven);
-  }
-}
-
 }  // namespace
 
 void RunResolver::on(const Event& event) {
@@ -202,7 +184,6 @@ void RunResolver::add(const AttemptSuspected& suspected) {
 void RunResolver::add(const CaseEnded& end) {
   ResolvedCase* test = planned_case(end.case_id);
   if (test == nullptr) return;
-  count_reported_failures(*test, end);
   test->end = end;
   release(test->end->case_id);
 }

@@ -29,6 +29,20 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
   return run.cases.at(0).verdict;
 }
 
+// Of a process that another case ended.
+TEST(ResolvedRun, AnUnprovenAttemptIsNoBadAttemptOfItsCase) {
+  AttemptEnded none = ended("s/a", {Outcome::kError, Reason::kNoResult});
+  none.marks = {Mark::kUnproven};
+  const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), none, started("s/a", 2),
+                                       ended("s/a", kPass, 2), concluded("s/a", kPass)});
+  const ResolvedCase& test = run.cases[0];
+  EXPECT_TRUE(is_unproven(test.attempts[0]));
+  EXPECT_FALSE(counts(test.attempts[0]));
+  EXPECT_EQ(attempt_count(test), 1);
+  EXPECT_FALSE(test.flaky);
+  EXPECT_EQ(first_bad_attempt(test), nullptr);
+}
+
 TEST(ResolvedRun, OutcomeOfEveryKindOfEnd) {
   EXPECT_EQ(verdict_after({}), kInterrupted);
   EXPECT_EQ(verdict_after({started("s/a")}), kInterrupted);
@@ -125,25 +139,6 @@ TEST(ResolvedRun, MarksAreSortedAndOnce) {
   const ResolvedRun run =
       resolved_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
-}
-
-TEST(ResolvedRun, AReportedFailureOfAnUnprovenAttemptCountsIfItsCaseIsFlakyOrBad) {
-  AttemptEnded reported = ended("s/a", kFail);
-  reported.failures.emplace_back();
-  reported.failures.back().message = "x != y";
-  reported.marks = {Mark::kUnproven};
-  AttemptEnded silent = ended("s/a", kFail);
-  silent.marks = {Mark::kUnproven};
-  const auto counted = [](const AttemptEnded& first, const CaseEnded& end) {
-    const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), first, started("s/a", 2),
-                                         ended("s/a", end.verdict, 2), end});
-    return counts(run.cases[0].attempts[0]);
-  };
-  EXPECT_TRUE(counted(reported, concluded("s/a", kPass, {Mark::kFlaky})));
-  EXPECT_TRUE(counted(reported, concluded("s/a", kFail)));
-  EXPECT_FALSE(counted(reported, concluded("s/a", {Outcome::kSkip, Reason::kFramework})));
-  EXPECT_FALSE(counted(reported, concluded("s/a", kPass))) << "another process had reported it";
-  EXPECT_FALSE(counted(silent, concluded("s/a", kPass, {Mark::kFlaky})));
 }
 
 TEST(ResolvedRun, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {

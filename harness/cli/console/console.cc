@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <ranges>
+#include <set>
 
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
@@ -173,7 +175,7 @@ void Console::on(const Event& event) {
     show_rest_of_lines(attempt->case_id);
     const bool by_it = attempt->termination.left_by.empty();  // else a warning has it
     planned.left_behind = by_it ? leak_text(attempt->termination) : "";
-    std::erase_if(running_, [&](const AttemptStarted& entry) { return entry.case_id == attempt->case_id; });
+    if (running != running_.end()) running_.erase(running);
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
   } else if (const auto* suspected = std::get_if<AttemptSuspected>(&event)) {
@@ -272,6 +274,7 @@ void Console::show_retried(const AttemptStarted& next) {
   failed_.erase(failed);
   if (last.start.attempt >= next.attempt || last.start.repeat != next.repeat) return;
   std::string word;
+  if (has_mark(last.marks, Mark::kUnproven) && next.shared) return;  // a process can have thousands of these
   if (has_mark(last.marks, Mark::kUnproven)) {
     word = "not proven in a shared process, running alone";
   } else if (last.start.shared && !next.shared) {
@@ -374,12 +377,15 @@ void Console::show_skipped() {
 LiveState Console::live() const {
   LiveState state = counts_;
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
-  for (const auto& entry : running_) {
+  std::set<std::string> shared;  // the logs of shared processes, in each of which the newest case runs
+  for (const auto& entry : std::views::reverse(running_)) {
+    if (entry.shared && !entry.log.empty() && !shared.insert(entry.log).second) continue;
     const auto planned = planned_.find(entry.case_id);
     state.running.push_back({.id = clean_text(entry.case_id),
                              .age_ms = std::max<std::int64_t>(0, now - entry.at_ms),
                              .timeout_ms = planned == planned_.end() ? 0 : planned->second.timeout_ms});
   }
+  std::ranges::reverse(state.running);
   return state;
 }
 

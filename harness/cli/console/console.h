@@ -2,6 +2,7 @@
 // status line below), and at the end a block per cause, a line per failed case, how to run them again, and the verdict. It only listens to the events of the run, and reads the logs.
 #pragma once
 
+#include <list>
 #include <map>
 #include <string>
 #include <utility>
@@ -122,7 +123,7 @@ class Console : public EventSink {
   bool status_shown_ = false;  // and there is one below
   Clock::time_point started_ = Clock::now();
   std::map<std::string, Planned> planned_;
-  std::vector<AttemptStarted> running_;
+  std::list<AttemptStarted> running_;            // in the order of their begins
   std::map<std::string, FailedAttempt> failed_;  // the last one of a case that has not ended
   LiveState counts_;
   bool each_device_ = false;

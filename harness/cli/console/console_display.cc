@@ -79,9 +79,9 @@ std::vector<std::string> suite_notes(const PlannedRun& planned,
     notes.push_back("  suite        " + suite.name + ": " + std::string(suite.kind->name()) + " (" +
                     suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
-    if (const std::string way = suite.kind->way_of_telling(suite);
+    if (const std::string way = suite.kind->way_of_reporting(suite);
         planned.request.console.verbose && !way.empty())
-      notes.push_back("               its program tells of its cases " + way);
+      notes.push_back("               its program reports its cases " + way);
   }
   return notes;
 }

@@ -34,11 +34,14 @@ RunningAttempt::RunningAttempt(boost::asio::io_context& io, Containment& contain
   const Voice voice = plan_.voice();
   if (voice == Voice::kStream || voice == Voice::kFile)
     by_.translator = kind.translator(*plan_.suite, *plan_.first().test);
-  if (voice == Voice::kConnection)
-    by_.told = std::make_unique<ToldCases>(
-        io, plan_,
-        ToldCases::Listener{.on_event = [this](std::string_view event) { on_event(event); },
-                            .on_doubt = [this] { stop(SIGTERM, plan_.suite->policy.grace, std::nullopt); }});
+  if (voice == Voice::kFileOfSeveral) {
+    const auto on_end = [this] {
+      cases_.mark_reported(Clock::now());
+      process_->restart_clock(limits_after_end(setup_, plan_, *cases_.blamed().test));
+    };
+    const auto on_begin = [this](std::size_t which) { begin_next(which); };
+    by_.results = std::make_unique<BatchResults>(plan_, BatchResults::Listener{on_begin, on_end});
+  }
   if (!plan_.ranks.empty())
     by_.ranks = std::make_unique<RankReports>(kind.name_for_child(*plan_.first().test), kind,
                                               plan_.ranks.size(), plan_.suite->skip_code);
@@ -48,20 +51,19 @@ RunningAttempt::RunningAttempt(boost::asio::io_context& io, Containment& contain
         look_.process_ended(end);
         stop_.settle(end, alive_.guard([this](const ProcessEnd& settled) { on_process_end(settled); }));
       }));
-  if (by_.told) by_.told->begin([this](std::uint64_t inode) { return process_->holds_socket(inode); });
 }
 
 RunningAttempt::~RunningAttempt() { alive_.end(); }
 
 ProcessSpec RunningAttempt::make_process() {
-  ProcessSpec spec = make_spec(setup_, plan_, files_, by_.told ? by_.told->address() : "");
+  ProcessSpec spec = make_spec(setup_, plan_, files_);
   spec.core_limit = look_.allow_core_in(files_.directory);
   if (by_.ranks) make_rank_supervisor(setup_, plan_, run_files_, files_, spec);
   if (spec.events) spec.on_event_line = alive_.guard([this](std::string_view line) { on_line(line); });
   spec.on_limit = alive_.guard(
       [this](int guard_pid, std::function<void()> then) { on_limit(guard_pid, std::move(then)); });
   spec.on_stopped = alive_.guard([this] { listener_.on_stopped(); });
-  if (setup_.output || setup_.ready)
+  if (setup_.output || setup_.ready || by_.results)
     spec.on_output =
         alive_.guard([this](Stream stream, std::string_view bytes) { on_output(stream, bytes); });
   if (!setup_.ready) return spec;
@@ -80,15 +82,7 @@ void RunningAttempt::on_line(std::string_view line) {
 }
 
 void RunningAttempt::on_event(std::string_view line) {
-  if (const auto which = cases_.begun_by(line)) {
-    if (cases_.is_ending()) return;  // a limit or a stop: whoever had begun answers for it
-    const ProcessLimits limits = limits_of(setup_, cases_.of(*which).test->policy);
-    if (cases_.open()) conclude(nullptr);
-    if (!cases_.may_begin()) return stop(SIGTERM, limits.grace, std::nullopt);
-    cases_.listen_to(*which);
-    begin(*which, Clock::now());
-    process_->restart_clock(limits);
-  }
+  if (const auto which = cases_.begun_by(line); which && !begin_next(*which)) return;
   const Case& test = *cases_.blamed().test;
   switch (cases_.add_line(line, Clock::now())) {
     case CaseTracker::Heard::kNothing:
@@ -104,8 +98,29 @@ void RunningAttempt::on_event(std::string_view line) {
   }
 }
 
+// False: it does not begin, because its process ends.
+bool RunningAttempt::begin_next(std::size_t which) {
+  if (cases_.is_ending()) return false;  // a limit or a stop: whoever had begun answers for it
+  const ProcessLimits limits = limits_of(setup_, cases_.of(which).test->policy);
+  if (cases_.open() && by_.results) {
+    const CaseTracker::Open open = cases_.set_aside(Clock::now());
+    by_.results->add({open, observer_.take_telemetry(plan_, open, cases_.of(open.which).test->id, nullptr)});
+  } else if (cases_.open()) {
+    conclude(nullptr);
+  }
+  if (!cases_.may_begin()) {
+    stop(SIGTERM, limits.grace, std::nullopt);
+    return false;
+  }
+  cases_.listen_to(which);
+  begin(which, Clock::now());
+  process_->restart_clock(limits);
+  return true;
+}
+
 void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
-  if (!setup_.ready) return setup_.output->on_output(cases_.blamed().test->id, stream, bytes);
+  if (!setup_.ready && setup_.output) setup_.output->on_output(cases_.blamed().test->id, stream, bytes);
+  if (by_.results && stream == Stream::kOut) by_.results->add_output(bytes);
   if (!readiness_ || cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
   process_->restart_clock(limits_of(setup_, plan_.first().test->policy));
   const auto told = readiness_->tell(plan_.devices);
@@ -137,29 +152,37 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
                                .shared = plan_.is_batch()});
 }
 
-void RunningAttempt::conclude(const ProcessEnd* end) {
+void RunningAttempt::conclude(const ProcessEnd* end, const BatchResults::Ran* ran) {
   if (by_.ranks) cases_.replace_child(by_.ranks->merged());
   const std::string refused = end && by_.translator && !files_.result_file.empty() ? read_result(*end) : "";
-  AttemptEnded event = describe_case(end, refused);
+  AttemptEnded event = describe_case(end, ran ? *ran->open.reported : Clock::now(), refused);
   const CaseTracker::Open open = *cases_.open();
-  observer_.diagnose(observed_, plan_, open, end, event);
-  event.telemetry = observer_.take_telemetry(plan_, open, event.case_id, end);
+  if (!ran || by_.results->count()) observer_.diagnose(observed_, plan_, open, end, event);
+  event.telemetry = ran ? ran->telemetry : observer_.take_telemetry(plan_, open, event.case_id, end);
   for (const auto& text : cases_.child().warnings())
     report(cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
-  if (cases_.is_unproven() || (by_.told && by_.told->is_unproven(open.which)))
-    add_mark(event.marks, Mark::kUnproven);
+  const bool is_unproven = by_.results ? unproven_.contains(open.which) : cases_.is_unproven();
+  if (is_unproven) add_mark(event.marks, Mark::kUnproven);
   cases_.close(event.verdict.outcome);
-  if (end == nullptr && by_.told && by_.told->keeps(open.which, event)) return;
-  tell_end(open.which, event, end == nullptr);
-}
-
-void RunningAttempt::tell_end(std::size_t which, const AttemptEnded& event, bool went_on) {
   look_.keep(event.case_id, event.evidence);
-  report(cases_.of(which), event);
-  listener_.on_case_ended(which, event, went_on);
+  report(cases_.of(open.which), event);
+  listener_.on_case_ended(open.which, event, end == nullptr);
 }
 
-AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, const std::string& result_refused) const {
+// The case in which the process ended stays open.
+void RunningAttempt::report_results() {
+  const auto last = cases_.open();
+  const std::vector<BatchResults::Ran> ran_before = by_.results->take_ran();
+  unproven_ = by_.results->unproven(ran_before, cases_);
+  for (const BatchResults::Ran& ran : ran_before) {
+    cases_.reopen(ran.open, by_.results->report_of(ran.open.which));
+    conclude(nullptr, &ran);
+  }
+  if (last) cases_.reopen(*last, by_.results->report_of(last->which));
+}
+
+AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, Clock::time_point at,
+                                           const std::string& result_refused) const {
   return describe({.run_files = run_files_,
                    .plan = plan_,
                    .files = files_,
@@ -170,7 +193,7 @@ AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, const std::str
                    .stop = stop_,
                    .result_refused = result_refused,
                    .end = end,
-                   .at_ms = events_.ms_now()});
+                   .at_ms = events_.ms_at(at)});
 }
 
 void RunningAttempt::report(const AttemptCase& entry, const Event& event) {
@@ -208,7 +231,7 @@ void RunningAttempt::tell_evidence(const std::string& problem) {
 void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
   stop_.give(signal, reason);
   if (look_.crashed()) return look_.stop();
-  if (plan_.is_batch() && cases_.open() && cases_.open()->reported) conclude(nullptr);
+  if (plan_.is_batch() && !by_.results && cases_.open() && cases_.open()->reported) conclude(nullptr);
   cases_.process_is_ending();
   if (by_.ranks) by_.ranks->interrupt();
   process_->stop(signal, std::min(grace, plan_.first().test->policy.grace));
@@ -216,8 +239,6 @@ void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> 
 
 void RunningAttempt::abandon() {
   alive_.end();
-  if (by_.told)
-    by_.told->abandon(cases_, [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
   if (!cases_.open()) return;
   ProcessEnd end;
   end.cause = EndCause::kStopped;
@@ -225,13 +246,12 @@ void RunningAttempt::abandon() {
   end.started = cases_.open()->started;
   end.leader_ended = end.ended = Clock::now();
   if (by_.ranks) cases_.replace_child(by_.ranks->merged());
-  AttemptEnded event = describe_case(&end);
+  AttemptEnded event = describe_case(&end, Clock::now());
   event.telemetry = observer_.take_telemetry(plan_, *cases_.open(), event.case_id, &end);
   report(cases_.blamed(), event);
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
-  if (by_.told) by_.told->process_ended(end, cases_, files_.result_file);
   const auto crash = crash_of(setup_, end, by_.ranks.get());
   if (!crash) return finish(end);
   look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,
@@ -241,27 +261,23 @@ void RunningAttempt::on_process_end(const ProcessEnd& end) {
                     }));
 }
 
-void RunningAttempt::settle_told(const ProcessEnd& end) {
-  by_.told->settle(end, cases_,
-                   [this](std::size_t which, const auto& event) { tell_end(which, event, true); });
-  if (const ChildReport* child = by_.told->last_case(cases_)) cases_.replace_child(*child);
-  for (const Warning& warning : by_.told->warnings()) events_.on(warning);
-}
-
 void RunningAttempt::finish(const ProcessEnd& end) {
   for (const auto& warning : warnings_of(end, cases_, observer_.take_frozen())) events_.on(warning);
   if (const auto left = shared_memory_left(end, cases_.blamed().test->id)) events_.on(*left);
   if (readiness_ && !cases_.is_ending()) readiness_->streams_ended(Clock::now());
+  if (by_.results) by_.results->process_ended(end, cases_, files_.result_file);
   const auto& open = cases_.open();
   auto fate = ProcessFate::kEnded;
   if (cases_.none_began() && end.cause != EndCause::kStopped) {
     fate = ProcessFate::kNeverBegan;
     begin(0, end.started);
-  } else if (open && !(end.cause == EndCause::kExited && end.exit_code && open->reported)) {
+  } else if (open && (!(end.cause == EndCause::kExited && end.exit_code && open->reported) ||
+                      (by_.results && !by_.results->count()))) {
     fate = ProcessFate::kDiedInCase;
   }
-  if (by_.told) settle_told(end);
-  if (!by_.told && fate != ProcessFate::kNeverBegan)
+  if (by_.results && by_.results->is_refused()) events_.on(by_.results->warning());
+  if (by_.results) report_results();
+  if (!by_.results && fate != ProcessFate::kNeverBegan)
     cases_.mark_unreliable(unexplained_end(end, plan_, cases_));
   if (!cases_.why_unreliable().empty()) events_.on(unreliable_process(plan_, cases_));
   if (is_unreliable()) fate = ProcessFate::kDiedInCase;

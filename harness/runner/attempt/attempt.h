@@ -3,8 +3,8 @@
 // AttemptEnded.
 //
 // A case that is alone begins when its process starts. If there are several, each begins with its own `start`
-// event, which also restarts the clock. Until the next one begins, it is responsible for the process: for a
-// crash or a hang, and the last one for the process's end. What the process does after an `end` event has the
+// event or line of output, which also restarts the clock. Until the next one begins, it is responsible for the process:
+// for a crash or a hang, and the last one for the process's end. What the process does after an `end` event has the
 // limits of the suite anew, and is not in the time of the case. If a process ends before any of them began, its
 // first case is responsible.
 #pragma once
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "harness/process/contained_process.h"
 #include "harness/runner/attempt/attempt_files.h"
 #include "harness/runner/attempt/attempt_plan.h"
+#include "harness/runner/attempt/batch_results.h"
 #include "harness/runner/attempt/case_facts.h"
 #include "harness/runner/attempt/case_group.h"
 #include "harness/runner/attempt/case_observer.h"
@@ -28,7 +30,6 @@
 #include "harness/runner/attempt/rank_reports.h"
 #include "harness/runner/attempt/readiness.h"
 #include "harness/runner/attempt/run_events.h"
-#include "harness/runner/attempt/told_cases.h"
 
 namespace proctor {
 
@@ -68,34 +69,34 @@ class RunningAttempt {
   void abandon();
   // Its cases that have not begun, by index.
   std::vector<std::size_t> not_begun() const { return cases_.not_begun(); }
-  // Whether the ends of its cases count only when their process has ended (told_cases.h).
-  bool is_provisional() const { return by_.told != nullptr; }
-  // After its end: whether only failures count (told_cases.h, unexplained_end.h), ...
-  bool is_unreliable() const { return by_.told ? by_.told->is_doubted() : !cases_.why_unreliable().empty(); }
-  // ... the cases whose provisional ends do not count, and whether their reported failures do.
-  bool failures_count() const { return !by_.told || by_.told->failures_count(); }
-  const std::vector<std::size_t>& unproven() const {
-    return by_.told ? by_.told->unproven() : cases_.unproven();
-  }
+  // After its end: whether only failures count (unexplained_end.h, batch_results.h), ...
+  bool is_unreliable() const { return is_refused() || !cases_.why_unreliable().empty(); }
+  // ... whether its program cannot run several cases in a process, ...
+  bool is_refused() const { return by_.results && by_.results->is_refused(); }
+  // ... the cases that began and whose attempts do not count, and whether they may share a process again.
+  const std::set<std::size_t>& unproven() const { return by_.results ? unproven_ : cases_.unproven(); }
+  bool may_share_again() const { return by_.results && by_.results->may_share_again(); }
 
  private:
   ProcessSpec make_process();
 
   void on_line(std::string_view line);
   void on_event(std::string_view line);
+  bool begin_next(std::size_t which);
   void on_output(Stream stream, std::string_view bytes);
   void on_limit(int guard_pid, std::function<void()> then);
   void on_process_end(const ProcessEnd& end);
 
   void begin(std::size_t which, Clock::time_point now);
-  // `end` is the end of the process, or null if the process has gone on.
-  void conclude(const ProcessEnd* end);
-  void tell_end(std::size_t which, const AttemptEnded& event, bool went_on);
-  AttemptEnded describe_case(const ProcessEnd* end, const std::string& result_refused = {}) const;
+  // `end` is the end of the process, or null if the process has gone on. `ran`: whose result came with the end of the
+  // process.
+  void conclude(const ProcessEnd* end, const BatchResults::Ran* ran = nullptr);
+  void report_results();
+  AttemptEnded describe_case(const ProcessEnd* end, Clock::time_point at,
+                             const std::string& result_refused = {}) const;
   void report(const AttemptCase& entry, const Event& event);
   std::string read_result(const ProcessEnd& end);
   void tell_evidence(const std::string& problem);
-  void settle_told(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
 
   const AttemptSetup& setup_;
@@ -109,9 +110,10 @@ class RunningAttempt {
   CaseTracker cases_;
   struct {                                   // how the process reports what its cases do; null: otherwise
     std::unique_ptr<Translator> translator;  // for a kind that does not speak the child protocol itself
-    std::unique_ptr<ToldCases> told;         // of several cases that are told over a connection
+    std::unique_ptr<BatchResults> results;   // of several cases whose results are in a file
     std::unique_ptr<RankReports> ranks;      // of a case with ranks
   } by_;
+  std::set<std::size_t> unproven_;  // of those by_.results
   std::optional<Readiness> readiness_;
   StopOrder stop_;
   EvidenceLook look_;

@@ -40,8 +40,7 @@ void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const Att
   set_variable(environment, child::kRunIdVariable, setup.run_id);
 }
 
-ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files,
-                      const std::string& address) {
+ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files) {
   const Case& first = *plan.first().test;
   const Voice voice = plan.voice();
   ProcessSpec spec;
@@ -52,8 +51,6 @@ ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, Attemp
   if (plan.suite->host_pids) spec.reach = Reach::kHostPids;
   if (!files.result_file.empty())
     spec.argv = plan.kind().with_output(std::move(spec.argv), files.result_file);
-  if (voice == Voice::kConnection)
-    spec.argv = with(std::move(spec.argv), plan.kind().connection_options(address));
   if (voice == Voice::kStream)
     spec.argv = with(std::move(spec.argv), plan.kind().output_options(kEventsFile));
   if (plan.kind().ours()) {

@@ -11,9 +11,8 @@
 namespace proctor {
 
 // Without callbacks and room for a core, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
-// AttemptFiles::directory. `address`: Voice::kConnection, where it connects to.
-ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files,
-                      const std::string& address = {});
+// AttemptFiles::directory.
+ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files);
 
 // Adds the variables that belong to this attempt only.
 void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const AttemptFiles& files,

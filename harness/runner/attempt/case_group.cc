@@ -50,6 +50,8 @@ std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   };
   const bool alone = std::ranges::all_of(
       members_, [&](const auto& member) { return waits(member) || member.second.is_alone(); });
+  const bool again = std::ranges::any_of(
+      members_, [&](const auto& member) { return !waits(member) && member.second.is_shared_again(); });
   std::vector<Turn> turns;
   in_process_.clear();
   order_.reset();
@@ -57,6 +59,7 @@ std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   for (const auto& member : members_) {
     const auto& [index, progress] = member;
     if (waits(member) || (progress.is_alone() && !alone)) continue;
+    if (again && !progress.is_shared_again()) continue;
     turns.push_back({index, progress.attempt(), progress.repeat()});
     in_process_.push_back(index);
     if (alone) break;
@@ -134,7 +137,7 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
       (bad && (expected || !members_.at(index).wants_confirmation())))
     return take(index, verdict, marks, expected, last, where);
   if (bad) {
-    await_confirmation(which, verdict, where, /*may_be_skip=*/false);
+    await_confirmation(which, verdict, where);
     return std::nullopt;
   }
   passes_.insert_or_assign(index, Pass{verdict, marks, where});
@@ -142,17 +145,11 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
 }
 
 void CaseGroup::await_confirmation(std::size_t which, const Verdict& verdict,
-                                   const std::vector<std::string>& where, bool may_be_skip) {
+                                   const std::vector<std::string>& where) {
   const std::size_t index = in_process_[which];
   if (!order_) order_ = std::make_shared<const std::vector<std::size_t>>(in_process_);
   places_.insert_or_assign(index, Place{order_, which});
-  members_.at(index).doubt(verdict, where, /*behind_others=*/which > 0, may_be_skip);
-}
-
-void CaseGroup::keep_failure(std::size_t which, const Verdict& verdict,
-                             const std::vector<std::string>& where) {
-  if (repeated_ || members_.at(in_process_[which]).is_proving()) return disbelieve(which);
-  await_confirmation(which, verdict, where, /*may_be_skip=*/true);
+  members_.at(index).doubt(verdict, where, /*behind_others=*/which > 0);
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::take(std::size_t index, const Verdict& verdict,
@@ -216,6 +213,8 @@ void CaseGroup::repeat_passes() {
 }
 
 void CaseGroup::disbelieve(std::size_t which) { members_.at(in_process_[which]).disbelieve(); }
+
+void CaseGroup::repeat_shared(std::size_t which) { members_.at(in_process_[which]).repeat_shared(); }
 
 void CaseGroup::stand_alone() {
   for (auto& [index, progress] : members_) progress.stand_alone();

@@ -2,7 +2,9 @@
 // process runs, and what the end of a process means for those that never began in it. Pure logic: no clock,
 // no process.
 //
-// A process takes all cases except those that are tried again; each of those runs alone. If a process ended
+// A process takes all cases except those that are tried again; each of those runs alone. Cases without a result, because
+// another one ended their process, share one once more, without the cases that did not begin: so each case begins in two
+// shared processes at most. If a process ended
 // before any case began, the other cases get one more process. So a program that cannot start is not tried
 // once for each of its cases. Of cases that take turns, none begins a repeat before all have ended the one before it.
 //
@@ -102,9 +104,9 @@ class CaseGroup {
   // Call this instead when nobody can tell whether what its process said of it is so: it counts for nothing, and the
   // case runs again, alone.
   void disbelieve(std::size_t which);
-  // The same for a case with a reported failure that may be a skip. It runs again alone. The failure counts unless that
-  // attempt is a skip.
-  void keep_failure(std::size_t which, const Verdict& verdict, const std::vector<std::string>& where);
+  // Call this instead when another case ended its process before it had a result: it counts for nothing, and the case
+  // runs again, once in a shared process and then alone.
+  void repeat_shared(std::size_t which);
   // From now on each process runs one case.
   void stand_alone();
   // Whether a device of the case was found unhealthy before. A second one, which was well when the case began on it, is
@@ -151,8 +153,7 @@ class CaseGroup {
   std::vector<Finished> end_proofs(bool only_of_process);
   std::optional<Finished> take(std::size_t index, const Verdict& verdict, const Marks& marks, bool expected,
                                bool last, const std::vector<std::string>& where);
-  void await_confirmation(std::size_t which, const Verdict& verdict, const std::vector<std::string>& where,
-                          bool may_be_skip);
+  void await_confirmation(std::size_t which, const Verdict& verdict, const std::vector<std::string>& where);
   void settle_verification(std::size_t index, const Verdict& verdict);
   void verify_passes();
   std::vector<Finished> leave_unverified();

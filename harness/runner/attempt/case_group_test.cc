@@ -473,28 +473,17 @@ TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)") << "it took no retry, and has none";
 }
 
-TEST_F(CaseGroupTest, AReportedFailureOfAnUnreliableProcessCountsUnlessTheCaseIsSkipped) {
-  struct Row {
-    Verdict alone;
-    std::string verdict;
-    bool flaky;
-  };
-  const Verdict failed{Outcome::kFail, {}};
-  for (const Row& row : {Row{kPassed, "pass", true}, Row{failed, "fail", false},
-                         Row{{Outcome::kSkip, Reason::kFramework}, "skip(framework)", false},
-                         Row{{Outcome::kNotrun, Reason::kBudget}, "notrun(budget)", false}}) {
-    CaseGroup group;
-    for (const std::size_t index : {1u, 2u}) group.add(index, {});
-    group.next_process();
-    group.keep_failure(0, failed, {});
-    EXPECT_TRUE(group.attempt_ended(1, failed, {}, /*expected=*/true, false));
-    group.process_ended(ProcessFate::kDiedInCase, {}, {});
-    group.next_process();
-    const auto finished = group.attempt_ended(0, row.alone, {}, false, false);
-    ASSERT_TRUE(finished);
-    EXPECT_EQ(to_string(finished->verdict), row.verdict);
-    EXPECT_EQ(has_mark(finished->marks, Mark::kFlaky), row.flaky) << row.verdict;
-  }
+TEST_F(CaseGroupTest, CasesWithoutAResultShareAProcessOnceMoreWithoutThoseThatDidNotBegin) {
+  add(5);
+  EXPECT_EQ(next(), "10.1 11.1 12.1 13.1 14.1");
+  for (const std::size_t which : {0u, 1u}) group_.repeat_shared(which);
+  EXPECT_EQ(ended(2, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {3, 4}), IsEmpty());
+  EXPECT_EQ(next(), "10.2 11.2");
+  group_.repeat_shared(0);
+  EXPECT_EQ(ended(1, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
+  EXPECT_EQ(next(), "13.1 14.1") << "10 had its two shared processes";
 }
 
 TEST_F(CaseGroupTest, ProofsComeWhenAllOthersHaveEnded) {

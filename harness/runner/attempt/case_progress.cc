@@ -1,5 +1,6 @@
 #include "harness/runner/attempt/case_progress.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -11,13 +12,12 @@ namespace proctor {
 
 CaseProgress::Action CaseProgress::action_of(Stage stage, Ending ending) {
   using enum Action;
-  constexpr std::size_t kStages = 6;
+  constexpr std::size_t kStages = 5;
   constexpr std::size_t kEndings = 5;
   constexpr std::array<std::array<Action, kEndings>, kStages> kActions{{
       {kCount, kCount, kCount, kCount, kCount},
       {kCount, kCount, kOrder, kCount, kBelieve},
       {kFlaky, kFlaky, kAgain, kAgain, kBelieve},
-      {kFlaky, kCount, kAgain, kAgain, kCount},
       {kGoOn, kGoOn, kEnd, kEnd, kEnd},
       {kEnd, kEnd, kDependent, kDependent, kEnd},
   }};
@@ -64,12 +64,9 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks,
   return Next::kDone;
 }
 
-void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others,
-                         bool may_be_skip) {
+void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others) {
   assert(!is_proving());
-  stage_ = may_be_skip               ? Stage::kContesting
-           : is_bad(verdict.outcome) ? Stage::kConfirming
-                                     : Stage::kVerifying;
+  stage_ = is_bad(verdict.outcome) ? Stage::kConfirming : Stage::kVerifying;
   beside_ = {verdict, behind_others};
   if (!decided_) devices_ = where;
   disbelieve();
@@ -115,6 +112,7 @@ CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& mark
   ++repeat_;
   attempt_ = 1;
   discounted_ = 0;
+  last_shared_ = std::min(last_shared_, 1);
   return Next::kRepeat;
 }
 
@@ -131,6 +129,11 @@ void CaseProgress::taint() {
 void CaseProgress::disbelieve() {
   ++attempt_;
   ++discounted_;
+}
+
+void CaseProgress::repeat_shared() {
+  disbelieve();
+  if (last_shared_ == 1) last_shared_ = attempt_;
 }
 
 Marks CaseProgress::marks() const {

@@ -20,7 +20,6 @@
 //   counting    count     count     count      count          count
 //   verifying   count     count     order      count          believe    after a good attempt beside others
 //   confirming  flaky     flaky     again      again          believe    after a bad one
-//   contesting  flaky     count     again      again          count      after a bad one that may be a skip
 //   proving     go on     go on     end        end            end        the proof alone
 //   ordering    end       end       dependent  dependent      end        the proof after the same cases
 #pragma once
@@ -48,7 +47,7 @@ class CaseProgress {
  public:
   enum class Next { kRetry, kRepeat, kDone };
 
-  enum class Stage { kCounting, kVerifying, kConfirming, kContesting, kProving, kOrdering };
+  enum class Stage { kCounting, kVerifying, kConfirming, kProving, kOrdering };
   enum class Ending { kGood, kSkip, kBad, kExpected, kCutShort };
   enum class Action {
     kCount,      // its verdict counts
@@ -72,9 +71,8 @@ class CaseProgress {
            const std::vector<std::string>& where = {});
 
   // Takes the verdict of an attempt beside others in its process instead. The next one, alone, has the last word.
-  // `behind_others`: other cases ran before it. `may_be_skip`: a bad one, which counts for nothing if the next is a skip.
-  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false,
-             bool may_be_skip = false);
+  // `behind_others`: other cases ran before it.
+  void doubt(const Verdict& verdict, const std::vector<std::string>& where = {}, bool behind_others = false);
   // It had these marks.
   void keep_marks(const Marks& marks);
   // There will be no such attempt: that beside others has the last word.
@@ -89,13 +87,16 @@ class CaseProgress {
 
   // The attempt counts for nothing, and the next one, in its place, is alone in its process.
   void disbelieve();
+  // The same, but the first such attempt of a repeat is followed by one that may share a process.
+  void repeat_shared();
   // The verdict is final. The next attempt only shows whether the case depends on other cases, ...
   bool is_proving() const { return stage_ == Stage::kProving || stage_ == Stage::kOrdering; }
   // ... and runs after the cases that ran before it when it was bad.
   bool wants_same_order() const { return stage_ == Stage::kOrdering; }
   // Whether no other case may be in its process.
-  bool is_alone() const { return alone_ || attempt_ > 1; }
-  void stand_alone() { alone_ = true; }
+  bool is_alone() const { return attempt_ > last_shared_; }
+  bool is_shared_again() const { return attempt_ > 1 && attempt_ == last_shared_; }
+  void stand_alone() { last_shared_ = 0; }
 
   int attempt() const { return attempt_; }
   // How many of the present repeat count, with the one that comes next.
@@ -135,12 +136,12 @@ class CaseProgress {
   int attempt_ = 1;
   int discounted_ = 0;  // of the present repeat
   bool suspect_ = false;
-  bool alone_ = false;
+  int last_shared_ = 1;  // the number of the last attempt that may share a process
   int repeat_;
   bool decided_ = false;     // a repeat was bad: the verdict stands
   bool bad_beside_ = false;  // the present repeat was, beside others
   Stage stage_ = Stage::kCounting;
-  Beside beside_{};  // of the stages verifying, confirming and contesting
+  Beside beside_{};  // of the stages verifying and confirming
   std::set<std::vector<std::string>> good_on_;
   std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;

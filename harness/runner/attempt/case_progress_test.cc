@@ -176,9 +176,6 @@ CaseProgress at(Stage stage) {
     case Stage::kConfirming:
       progress.doubt(kBad, {}, /*behind_others=*/true);
       break;
-    case Stage::kContesting:
-      progress.doubt(kBad, {}, /*behind_others=*/true, /*may_be_skip=*/true);
-      break;
     case Stage::kProving:
     case Stage::kOrdering:
       progress.doubt(kBad, {}, /*behind_others=*/true);
@@ -227,8 +224,8 @@ void check(Stage before, Ending ending) {
 }
 
 TEST(CaseProgress, EachStageTakesEachEnding) {
-  for (const Stage stage : {Stage::kCounting, Stage::kVerifying, Stage::kConfirming, Stage::kContesting,
-                            Stage::kProving, Stage::kOrdering}) {
+  for (const Stage stage :
+       {Stage::kCounting, Stage::kVerifying, Stage::kConfirming, Stage::kProving, Stage::kOrdering}) {
     for (const Ending ending :
          {Ending::kGood, Ending::kSkip, Ending::kBad, Ending::kExpected, Ending::kCutShort}) {
       SCOPED_TRACE(testing::Message()

@@ -31,6 +31,20 @@ void CaseTracker::listen_to(std::size_t which) {
   starting_ = false;
 }
 
+void CaseTracker::mark_reported(Clock::time_point now) {
+  if (open_ && !ending_ && !open_->reported) open_->reported = now;
+}
+
+CaseTracker::Open CaseTracker::set_aside(Clock::time_point now) {
+  if (!open_->reported) open_->reported = now;
+  return *std::exchange(open_, std::nullopt);
+}
+
+void CaseTracker::reopen(const Open& open, ChildReport child) {
+  open_ = open;
+  child_ = std::move(child);
+}
+
 CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_point now) {
   child_.add_line(line);
   // What a framework says of a case while it is being ended, because of our signal, is not its end.
@@ -50,10 +64,9 @@ CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_poin
   return Heard::kReported;
 }
 
-// The reports of a process with one case are judged with the case. told_cases.h judges those over a connection.
+// The reports of a process with one case are judged with the case.
 bool CaseTracker::contradicts_itself() const {
-  return plan_.is_batch() && plan_.voice() != Voice::kConnection && open_ &&
-         (child_.violations() > 0 || !child_.also_ran().empty());
+  return plan_.is_batch() && open_ && (child_.violations() > 0 || !child_.also_ran().empty());
 }
 
 void CaseTracker::mark_unreliable(std::string why) {
@@ -65,7 +78,7 @@ bool CaseTracker::is_unproven() const {
 }
 
 void CaseTracker::close(Outcome outcome) {
-  if (is_unproven()) unproven_.push_back(open_->which);
+  if (is_unproven()) unproven_.insert(open_->which);
   open_.reset();
   another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
 }

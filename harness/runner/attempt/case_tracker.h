@@ -13,6 +13,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,13 @@ class CaseTracker {
   // What comes from now on is about the case `which`, which begins with its `start` event.
   void listen_to(std::size_t which);
 
+  // The open case has ended, but its result is not known yet: no case is open.
+  Open set_aside(Clock::time_point now);
+  // Its result is known now.
+  void reopen(const Open& open, ChildReport child);
+  // The open case has ended.
+  void mark_reported(Clock::time_point now);
+
   // What a line changes for the clock.
   // kContradiction: the process is unreliable from this line on.
   enum class Heard { kNothing, kStarted, kReported, kContradiction };
@@ -60,7 +68,7 @@ class CaseTracker {
   // Whether the process is unreliable and reported no failure of the open case.
   bool is_unproven() const;
   // The closed cases that were unproven when they were closed.
-  const std::vector<std::size_t>& unproven() const { return unproven_; }
+  const std::set<std::size_t>& unproven() const { return unproven_; }
 
   // The one that is open goes on to its end, but no other begins.
   void begin_no_more() { no_more_ = true; }
@@ -99,7 +107,7 @@ class CaseTracker {
   bool ending_ = false;
   bool another_was_bad_ = false;
   std::string why_unreliable_;
-  std::vector<std::size_t> unproven_;
+  std::set<std::size_t> unproven_;
 };
 
 }  // namespace proctor

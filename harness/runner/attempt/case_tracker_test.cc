@@ -66,7 +66,7 @@ TEST_F(CaseTrackerTest, AContradictionLeavesOnlyFailures) {
     EXPECT_NE(cases.why_unreliable(), "");
     EXPECT_TRUE(cases.is_unproven());
     cases.close(Outcome::kError);
-    EXPECT_EQ(cases.unproven(), Indices{1});
+    EXPECT_EQ(cases.unproven(), std::set<std::size_t>{1});
     cases.listen_to(2);
     cases.begin({.which = 2});
     cases.add_line(event_line("fail", {{"case", "c"}, {"message", "no"}}), now_);

@@ -1,4 +1,4 @@
-// Where the programs and files of Proctor are, and what the caller gave this process. Nothing is started.
+// Installation finds the programs and files of Proctor. The functions below it read the environment of the caller.
 #pragma once
 
 #include <string>

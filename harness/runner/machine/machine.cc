@@ -68,7 +68,6 @@ Result<void> Machine::reopen(const MachineOptions& options, std::string name) {
   return {};
 }
 
-// In the reverse order of their making.
 void Machine::close() {
   sim_state_.clear();
   scratch_.reset();

@@ -39,6 +39,8 @@ class Machine {
   explicit Machine(Installation installation = {});
   // Opens a new machine. `name` says who uses it, for its cgroup and its leases: a run's id, or "undrain-PID".
   static Result<std::unique_ptr<Machine>> open(const MachineOptions& options, std::string name);
+  // Removes the cgroup, the scratch directories and the other parts, in the reverse order of their making.
+  void close();
   // Starts nothing, and gives up the parts that an earlier user had. Errors are usage errors of the options.
   Result<void> reopen(const MachineOptions& options, std::string name);
   Machine(const Machine&) = delete;
@@ -94,7 +96,6 @@ class Machine {
                                                       CaseEnvironments& environments, bool may_reset);
 
  private:
-  void close();
   Result<void> check_suites() const;
   // How a probe is started that sees the devices of `watched`.
   struct ProbeStart {

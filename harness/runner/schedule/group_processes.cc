@@ -58,7 +58,7 @@ void GroupProcesses::ended(const CaseGroup& group, const GroupProcess& process) 
   } else if (group.is_shared()) {
     time_.add_batch(suite, duration);
   }
-  if (process.attempt->is_provisional() && process.attempt->is_unreliable()) one_by_one_.insert(&suite);
+  if (process.attempt->is_refused()) one_by_one_.insert(&suite);
 }
 
 }  // namespace proctor

@@ -15,14 +15,6 @@ bool is_suspicious(const Verdict& verdict) {
   return is_bad(verdict.outcome) && verdict.outcome != Outcome::kNotrun;
 }
 
-// A reported failure counts without the mark of an unproven attempt. A crash may belong to another case, unless this case
-// has a failure with a place.
-bool reports_failure(const AttemptEnded& ended) {
-  if (ended.verdict.outcome == Outcome::kFail) return !ended.failures.empty();
-  const auto has_place = [](const Failure& failure) { return !failure.file.empty(); };
-  return is_suspicious(ended.verdict) && std::ranges::any_of(ended.failures, has_place);
-}
-
 }  // namespace
 
 void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
@@ -36,7 +28,6 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
                             .attempt = ended.attempt,
                             .repeat = ended.repeat,
                             .blames_device = poisons_process(ended),
-                            .reports_failure = reports_failure(ended),
                             .last = ended.termination.unreapable};
   const bool looks =
       is_suspicious(ended.verdict) && !devices_.empty() && !stage_.is_stopping() && !devices_.are_lost();
@@ -79,12 +70,8 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
   const std::optional<std::size_t> loser = this->loser(left);
   for (Unsettled& ended : std::exchange(unsettled_, {})) {
     std::string note;
-    if (std::ranges::find(unproven.cases, ended.which) != unproven.cases.end()) {
-      if (ended.reports_failure && unproven.failures_count) {
-        group_.keep_failure(ended.which, ended.verdict, devices_.ids());
-      } else {
-        group_.disbelieve(ended.which);
-      }
+    if (unproven.cases.contains(ended.which)) {
+      unproven.may_share ? group_.repeat_shared(ended.which) : group_.disbelieve(ended.which);
       if (last_ == ended.which) last_.reset();
       continue;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace proctor {
 
 // The cases of a process whose ends do not count, of those that began.
 struct Unproven {
-  std::vector<std::size_t> cases{};
-  bool failures_count = true;  // where one reported a failure
+  std::set<std::size_t> cases{};
+  bool may_share = false;  // a process, once more
 };
 
 class GroupVerdicts {
@@ -32,8 +33,7 @@ class GroupVerdicts {
   void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
                      bool provisional = false);
   // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
-  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones, except
-  // that one with a reported failure makes its case flaky, or red, unless it is skipped then.
+  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
   void settle(const DeviceVisits::Left& left, const Unproven& unproven = {});
   // Call this after settle(): says the final word that waited.
   void process_ended();
@@ -50,8 +50,7 @@ class GroupVerdicts {
     int attempt;
     int repeat;
     bool blames_device;  // its failure is an error of its device
-    bool reports_failure;
-    bool last;  // the case must not start again
+    bool last;           // the case must not start again
   };
 
   // The attempt that lost the device; none: not known.

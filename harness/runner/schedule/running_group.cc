@@ -55,13 +55,12 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   process_.poisoned = process_.poisoned || (!devices_.empty() && poisons_process(ended));
   process_.leaked =
       process_.leaked || (!ended.termination.left_by.empty() && setup_.test(index).policy.leaks_fail);
-  const bool provisional = process_.attempt->is_provisional() || has_mark(ended.marks, Mark::kUnproven);
-  verdicts_.attempt_ended(which, ended, expected, went_on, provisional);
+  verdicts_.attempt_ended(which, ended, expected, went_on, has_mark(ended.marks, Mark::kUnproven));
 }
 
 Unproven RunningGroup::unproven_ones() const {
   if (!process_.attempt) return {};
-  return {.cases = process_.attempt->unproven(), .failures_count = process_.attempt->failures_count()};
+  return {.cases = process_.attempt->unproven(), .may_share = process_.attempt->may_share_again()};
 }
 
 void RunningGroup::on_process_ended(ProcessFate fate) {

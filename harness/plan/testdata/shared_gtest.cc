@@ -1,13 +1,14 @@
-// A GoogleTest program without our listener, and with what is hard to tell of over a stream: each test of `Hard` speaks
-// in another way than its name alone. What a test does that would end the whole program needs its variable in the
-// environment, so that a program without it is one of passes, failures and skips.
+// A GoogleTest program without our listener: tests that end the process of all tests, and tests that print and write what
+// only GoogleTest should. Each of these needs its variable in the environment, so that without one all tests pass, fail or
+// are skipped.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 
 namespace {
@@ -15,7 +16,9 @@ namespace {
 bool wants(const char* what) { return getenv(what) != nullptr; }
 
 class Many : public testing::TestWithParam<int> {};
-TEST_P(Many, Case) {}
+TEST_P(Many, Case) {
+  if (wants("MANY_CRASH") && GetParam() % atoi(getenv("MANY_CRASH")) == 0) raise(SIGSEGV);
+}
 INSTANTIATE_TEST_SUITE_P(All, Many, testing::Range(0, 40));
 
 bool is_behind_passes = false;
@@ -67,7 +70,7 @@ TEST(Hard, ExitsWith0) {
   if (wants("EXITS")) exit(0);
 }
 // A child that returns from the test goes on with the others, in its parent's name.
-TEST(Hard, ForksAndTheChildSpeaks) {
+TEST(Hard, ForksAndTheChildRunsOn) {
   if (!wants("FORKS")) return;
   const pid_t child = fork();
   if (child == 0) return;
@@ -98,34 +101,47 @@ class Surroundings : public testing::Environment {
 };
 testing::Environment* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
 
-// The connections of this process: there is one.
-template <typename Use>
-void with_stream(Use use) {
-  for (int fd = 3; fd < 64; ++fd) {
-    sockaddr_storage peer{};
-    socklen_t size = sizeof(peer);
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0) use(fd);
-  }
+void print_begin(const char* name, FILE* stream = stdout) {
+  fprintf(stream, "[ RUN      ] %s\n", name);
+  fflush(stream);
 }
 
-void write_to_stream(const std::string& text) {
-  with_stream(
-      [&](int fd) { EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size())); });
+void print_end_of_all() {
+  puts("[==========] 9 tests from 1 test suite ran. (0 ms total)");
+  fflush(stdout);
 }
 
-TEST(Liar, SaysHalfALine) {
-  if (!wants("HALF_A_LINE")) return;
-  write_to_stream("event=TestEnd&pas");
-  with_stream([](int fd) { shutdown(fd, SHUT_RDWR); });
+// A result file in which both tests passed.
+void write_results() {
+  const std::string output = GTEST_FLAG_GET(output);  // "json:FILE"
+  std::ofstream(output.substr(output.find(':') + 1))
+      << R"({"testsuites":[{"name":"Liar","testsuite":[{"name":"WritesResults","status":"RUN","result":"COMPLETED"},)"
+      << R"({"name":"AtTheEnd","status":"RUN","result":"COMPLETED"}]}]})";
 }
-TEST(Liar, TellsOfAnother) {
-  if (wants("TELLS_OF_ANOTHER"))
-    write_to_stream("event=TestEnd&passed=1&elapsed_time=0ms\nevent=TestStart&name=NeverAskedFor\n");
+
+TEST(Liar, PrintsABegin) {
+  if (wants("PRINTS_A_BEGIN")) print_begin("Liar.AtTheEnd");
 }
-TEST(Liar, PassesAndFails) {
-  if (!wants("PASSES_AND_FAILS")) return;
-  write_to_stream("event=TestEnd&passed=1&elapsed_time=0ms\nevent=TestStart&name=AtTheEnd\n");
+TEST(Liar, PrintsOnStderr) {
+  if (wants("PRINTS_ON_STDERR")) print_begin("Liar.AtTheEnd", stderr);
+}
+TEST(Liar, PrintsOtherPrograms) {
+  if (wants("PRINTS_OTHER_PROGRAMS")) print_begin("Other.Test");
+}
+TEST(Liar, PrintsABeginAndCrashes) {
+  if (!wants("PRINTS_AND_CRASHES")) return;
+  print_begin("Liar.AtTheEnd");
+  raise(SIGSEGV);
+}
+TEST(Liar, PrintsTheEndAndFails) {
+  if (!wants("PRINTS_THE_END")) return;
+  print_end_of_all();
   FAIL() << "the truth";
+}
+TEST(Liar, WritesResults) {
+  if (wants("WRITES_AND_CRASHES") || wants("WRITES_AND_EXITS")) write_results();
+  if (wants("WRITES_AND_CRASHES")) raise(SIGSEGV);
+  if (wants("WRITES_AND_EXITS")) exit(0);
 }
 TEST(Liar, AtTheEnd) {}
 
@@ -137,13 +153,15 @@ int main(int argc, char** argv) {
     if (!GTEST_FLAG_GET(list_tests)) GTEST_FLAG_SET(filter, getenv("OWN_FILTER"));
     return RUN_ALL_TESTS();
   }
-  if (wants("NO_STREAM")) {
+  if (wants("NO_FILE")) {
     for (int i = 1; i < argc; ++i) {
-      if (std::string(argv[i]).rfind("--gtest_stream_result_to", 0) == 0) argv[i] = argv[--argc];
+      if (std::string(argv[i]).rfind("--gtest_output", 0) == 0) argv[i] = argv[--argc];
     }
     argv[argc] = nullptr;
   }
   testing::InitGoogleTest(&argc, argv);
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (wants("OWN_PRINTER")) delete listeners.Release(listeners.default_result_printer());
   const int result = RUN_ALL_TESTS();
   if (GTEST_FLAG_GET(list_tests)) return result;
   if (wants("CRASHES_AT_THE_END")) raise(SIGSEGV);

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
 """GoogleTest programs without Proctor's listener, all cases in one process: each is judged as in a process of its own,
-and what a program says in another's name, or says wrong, counts for nothing."""
+whatever ends the process, and whatever a case prints or writes."""
 
 import json
 import os
 import shutil
-import socket
 import subprocess
-import threading
 from pathlib import Path
 
 from harness import BIN, check, check_sums, of_type, records, report, run_scenarios, skip
 
-PROGRAM = BIN / "plan_stream_gtest"
+PROGRAM = BIN / "plan_shared_gtest"
 HANGS = "Hard.Hangs"
 SAMPLES = Path("/usr/src/googletest/googletest/samples")
 
@@ -56,6 +54,12 @@ def processes(out):
     return len({record["output"]["log"] for record in of_type(records(out), "attempt_ended")})
 
 
+def shared_begins(out):
+    """{case: in how many shared processes it began}"""
+    begins = [record["case"] for record in of_type(records(out), "attempt_started") if record.get("shared")]
+    return {id: begins.count(id) for id in set(begins)}
+
+
 def failures(out):
     """{case: [(place, message)]} of its first attempt."""
     return {record["case"]: [(Path(failure.get("file", "")).name, failure.get("line", 0), failure.get("message", ""))
@@ -89,13 +93,21 @@ def each_is_judged_as_alone(sandbox):
 
 def who_crashes_hangs_or_exits_is_blamed(sandbox):
     env = {"CRASHES": 1, "HANGS": 1, "EXITS": 1}
-    _, shared, out = same_as_alone(sandbox, env, ["--gtest_filter=Many/*:Hard.*:Death.*"])
+    _, shared, out = same_as_alone(sandbox, env, ["--gtest_filter=All/*:Hard.*:Death.*"])
     check(others(verdicts(shared)) == {"Hard.Crashes": "crash(signal:11)", "Hard.Hangs": "timeout",
                                        "Hard.ExitsWith0": "error(no_result)"}, verdicts(shared))
     check(not warnings(out), warnings(out))
     check(all(attempt["duration_ms"] >= 0 for case in shared.values() for attempt in case["attempts"]), shared)
-    check(any("last words" in message for _, _, message in failures(out)["t/Hard.Crashes"]), failures(out))
-    check(processes(out) <= 8, "four that are shared, one alone for each of the three, and a verified pass:", processes(out))
+    check(processes(out) <= 11, "four that are shared, three again for the cases without a result, one alone for each of the "
+          "three, and a verified pass:", processes(out))
+    check(max(shared_begins(out).values()) == 2, "shared processes of a case:", shared_begins(out))
+
+
+def a_crash_of_each_case(sandbox):
+    """However many cases end their process, no case runs in more than two shared ones."""
+    _, shared, out = same_as_alone(sandbox, {"MANY_CRASH": 4}, ["--gtest_filter=All/*"])
+    check(list(verdicts(shared).values()).count("crash(signal:11)") == 10, verdicts(shared))
+    check(max(shared_begins(out).values()) == 2 and not warnings(out), shared_begins(out), warnings(out))
 
 
 def a_skip_before_a_crash_is_a_skip(sandbox):
@@ -107,19 +119,17 @@ def a_skip_before_a_crash_is_a_skip(sandbox):
     check([line.split("  ")[0] for line in said[:1]] == ["not proven in a shared process, running alone"], said)
     check(not any(line.startswith("FAIL") for line in said), said)
     case = next(case for case in report(sandbox.last_out())["cases"] if case["id"].endswith("Plain.Skips"))
-    check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unproven"], None], case)
+    check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unproven"], ["unproven"], None], case)
 
 
 def a_failure_before_a_crash_counts(sandbox):
-    """What a process said against a case is proof, however another case ends the process."""
-    options = ["--gtest_filter=Plain.Passes:Plain.FailsBehindPasses:Plain.Skips:Hard.*:Group.*"]
-    for env in ({"CRASHES": 1}, {"HANGS": 1}, {"TEAR_DOWN_EXITS": 1}):
+    """The cases without a result run again in their order, so that a failure of that order is found."""
+    options = ["--gtest_filter=Plain.Passes:Plain.FailsBehindPasses:Plain.Skips:Hard.*"]
+    for env in ({"CRASHES": 1}, {"HANGS": 1}):
         cases, out = run(sandbox, "suite", env={"POLLUTED": 1, **env}, options=options, more=["--flaky", "pass:2%"])
         case = cases["Plain.FailsBehindPasses"]
         check((case["outcome"], "flaky" in case["marks"]) == ("pass", True), env, case)
-        check([attempt.get("marks") for attempt in case["attempts"][:2]] == [None, None], env, case["attempts"])
-        check(any("polluted" in message and line > 0 for _, line, message in failures(out)["t/Plain.FailsBehindPasses"]), env,
-              failures(out))
+        check([attempt.get("marks") for attempt in case["attempts"][:2]] == [["unproven"], None], env, case["attempts"])
         check(verdict(cases["Plain.Skips"]) == "skip(no such card)" and not cases["Plain.Skips"]["marks"], env,
               cases["Plain.Skips"])
 
@@ -130,32 +140,53 @@ def a_failure_in_the_set_up_of_a_suite_has_its_place(sandbox):
             cases, _ = run(sandbox, process, env=env, options=["--gtest_filter=Group.One"], code=1)
             places = [(Path(failure["file"]).name, failure["line"] > 0) for attempt in cases["Group.One"]["attempts"]
                       for failure in attempt["failures"] if words in failure["message"]]
-            check(places[:1] == [("stream_gtest.cc", True)], env, process, cases["Group.One"])
+            check(places[:1] == [("shared_gtest.cc", True)], env, process, cases["Group.One"])
 
 
-def nothing_counts_where_a_fork_speaks(sandbox):
-    filter = ["--gtest_filter=Many/*:Hard.ForksAndTheChildSpeaks:Hard.Last"]
+def nothing_counts_where_a_fork_runs_on(sandbox):
+    filter = ["--gtest_filter=All/*:Hard.ForksAndTheChildRunsOn:Hard.Last"]
     for env in ({"FORKS": 1}, {"FORKS": 1, "FORKS_AND_FAILS": 1}, {"FORKS": 1, "FORKS_AND_CRASHES": 1}):
         _, _, out = same_as_alone(sandbox, env, filter)
         check(len(warnings(out)) == 1 and "a process for each case from now on" in warnings(out)[0] and
-              "target_link_libraries(plan_stream_gtest PRIVATE Proctor::gtest_listener)" in warnings(out)[0], env,
+              "target_link_libraries(plan_shared_gtest PRIVATE Proctor::gtest_listener)" in warnings(out)[0], env,
               warnings(out))
 
 
-def nothing_counts_of_a_liar(sandbox):
-    for env, why in (({"HALF_A_LINE": 1}, "has no end"),
-                     ({"TELLS_OF_ANOTHER": 1}, "told of Liar.NeverAskedFor, which it was not asked for"),
-                     ({"PASSES_AND_FAILS": 1}, "counts for nothing"),
-                     ({"CRASHES_AT_THE_END": 1}, "did not exit after it had said that it was at its end"),
+def nothing_counts_where_output_and_results_disagree(sandbox):
+    for env, why in (({"PRINTS_A_BEGIN": 1}, "printed two begins of Liar.AtTheEnd"),
+                     ({"WRITES_AND_EXITS": 1}, "wrote results before it printed that it had run all cases"),
+                     ({"CRASHES_AT_THE_END": 1}, "did not exit after its last case"),
                      ({"EXIT_WITH": 9}, "exited with 9, which none of its cases explains"),
-                     ({"TEAR_DOWN_EXITS": 1}, "ended without saying that it was at its end"),
                      ({"OWN_FILTER": "Liar.AtTheEnd"}, "ran 1 of the"),
-                     ({"OWN_FILTER": "Liar.*:Group.*:Hard.Last"}, "told of Hard.Last, which it was not asked for"),
-                     ({"NO_STREAM": 1}, "did not tell of its cases over a connection")):
+                     ({"OWN_FILTER": "Liar.*:Group.*:Hard.Last"}, "ran Hard.Last, which it was not asked for"),
+                     ({"OWN_PRINTER": 1}, "printed no line that shows which case runs"),
+                     ({"NO_FILE": 1}, "left no result file that can be read")):
         _, _, out = same_as_alone(sandbox, env, ["--gtest_filter=Liar.*:Group.*"])
         check(len(warnings(out)) == 1 and why in warnings(out)[0], env, warnings(out))
     _, _, out = same_as_alone(sandbox, {"EXIT_WITH": 9}, ["--gtest_filter=Plain.*:Liar.*"])
     check("exited with 9, which none of its cases explains" in warnings(out)[0], warnings(out))
+
+
+def forged_lines_and_files_make_no_pass(sandbox):
+    for env, bad in (({"PRINTS_ON_STDERR": 1}, {}), ({"PRINTS_OTHER_PROGRAMS": 1}, {}),
+                     ({"PRINTS_THE_END": 1}, {"Liar.PrintsTheEndAndFails": "fail"}),
+                     ({"PRINTS_AND_CRASHES": 1}, {"Liar.PrintsABeginAndCrashes": "crash(signal:11)"}),
+                     ({"WRITES_AND_CRASHES": 1}, {"Liar.WritesResults": "crash(signal:11)"}),
+                     ({"TEAR_DOWN_EXITS": 1}, {"Group.One": "error(no_result)", "Group.Two": "error(no_result)"})):
+        _, shared, out = same_as_alone(sandbox, env, ["--gtest_filter=Liar.*:Group.*"])
+        check(others(verdicts(shared)) == bad and not warnings(out), env, verdicts(shared), warnings(out))
+
+
+def options_and_environment_of_the_caller(sandbox):
+    """Whatever a caller's options do to the output, the file and the order."""
+    for options in (["--gtest_brief=1"], ["--gtest_color=yes"], ["--gtest_shuffle"], ["--gtest_repeat=3"],
+                    ["--gtest_print_time=0"], [f"--gtest_output=xml:{sandbox.path}/theirs.xml"]):
+        for env in ({}, {"GTEST_COLOR": "yes", "GTEST_BRIEF": "1", "GTEST_SHUFFLE": "1", "GTEST_PRINT_TIME": "0"}):
+            cases, out = run(sandbox, "suite", env=env, options=[*options, "--gtest_filter=Plain.*:All/*:Typed*:Death.*"])
+            check(others(verdicts(cases)) == {"Plain.Fails": "fail", "Plain.SkipsAndFails": "fail",
+                                              "Plain.Skips": "skip(no such card)", "Plain.DISABLED_Never": "skip(disabled)"},
+                  options, env, verdicts(cases))
+            check(not warnings(out) and processes(out) <= 6, options, env, warnings(out), processes(out))
 
 
 def what_happens_around_tests(sandbox):
@@ -167,27 +198,6 @@ def what_happens_around_tests(sandbox):
         check(not warnings(out), warnings(out))
         if "NO_CARD" in env:
             check(processes(out) == 2, "one, and one for the verified case:", processes(out))
-
-
-def whoever_has_the_stream_keeps_it(sandbox):
-    heard = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        def listen():
-            while True:
-                try:
-                    connection, _ = server.accept()
-                except OSError:
-                    return
-                with connection, connection.makefile("rb") as stream:
-                    heard.append(stream.read())
-        threading.Thread(target=listen, daemon=True).start()
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        options = [f"--gtest_stream_result_to={address}", "--gtest_filter=Group.*"]
-        shared, out = run(sandbox, "suite", options=options)
-        server.shutdown(socket.SHUT_RDWR)
-    check(verdicts(shared) == {"Group.One": "pass", "Group.Two": "pass"}, verdicts(shared))
-    check(len(warnings(out)) == 1 and "sends results elsewhere" in warnings(out)[0], warnings(out))
-    check(any(b"event=TestStart&name=One" in text for text in heard), heard)
 
 
 def retries_and_repeats(sandbox):
@@ -216,7 +226,9 @@ def samples_of_googletest(sandbox):
 
 if __name__ == "__main__":
     os.environ.pop("GTEST_FILTER", None)
-    run_scenarios([each_is_judged_as_alone, who_crashes_hangs_or_exits_is_blamed, a_skip_before_a_crash_is_a_skip,
-                   a_failure_before_a_crash_counts, a_failure_in_the_set_up_of_a_suite_has_its_place,
-                   nothing_counts_where_a_fork_speaks, nothing_counts_of_a_liar, what_happens_around_tests,
-                   whoever_has_the_stream_keeps_it, retries_and_repeats], [samples_of_googletest])
+    run_scenarios([each_is_judged_as_alone, who_crashes_hangs_or_exits_is_blamed, a_crash_of_each_case,
+                   a_skip_before_a_crash_is_a_skip, a_failure_before_a_crash_counts,
+                   a_failure_in_the_set_up_of_a_suite_has_its_place, nothing_counts_where_a_fork_runs_on,
+                   nothing_counts_where_output_and_results_disagree, forged_lines_and_files_make_no_pass,
+                   options_and_environment_of_the_caller, what_happens_around_tests,
+                   retries_and_repeats], [samples_of_googletest])

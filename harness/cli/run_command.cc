@@ -93,8 +93,7 @@ int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay&
   auto completed = complete(request, after_dashes);
   if (completed && typed.mistake) completed = *typed.mistake;
   if (!completed) {
-    if (!request.plan.dry_run) refuse_run(request, completed.error());
-    return refuse(completed.error());
+    return refuse(request.plan.dry_run ? completed.error() : refuse_run(request, completed.error()));
   }
   Machine machine;
   if (request.plan.dry_run) {

@@ -50,15 +50,17 @@ Result<void> set_directory(RunRequest& request, const std::string& run_id) {
   return {};
 }
 
-// Writes the reason into the reports of a run that did not start.
-void leave_why(const RunRequest& request, const Error& error) {
+// Writes the reason into the reports of a run that did not start. Returns the error; its hint names a file that could not
+// be written, and has no reason then.
+Error leave_why(const RunRequest& request, Error error) {
   const ReportRequest& reports = request.reports;
   // A part that was refused has no journal. The reports of the whole show the reason.
   if (!reports.join.empty() && !reports.out.empty()) leave_refusal(reports.out, error);
-  if (reports.junit.empty()) return;
+  if (reports.junit.empty()) return error;
   const std::string why = "The run was refused: " + error.message() + ". " + error.hint;
-  static_cast<void>(
-      replace_file(reports.junit, junit_without_run(why)));  // else it stays red without a reason
+  if (auto written = replace_file(reports.junit, junit_without_run(why)); !written)
+    error.hint += (error.hint.empty() ? "" : " ") + written.error().message();
+  return error;
 }
 
 // The places of the reports are those of the request, and of the keys once they are read.
@@ -134,8 +136,7 @@ Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& d
   if (auto forgotten = forget_old_report(asked); !forgotten) return forgotten.error();
   auto result = take_steps(asked, new_run_id(), machine, display, control);
   machine.close();
-  if (!result) leave_why(asked, result.error());
-  return result;
+  return result ? result : leave_why(asked, result.error());
 }
 
 Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisplay& display) {
@@ -150,10 +151,10 @@ Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisp
   return planned;
 }
 
-void refuse_run(RunRequest request, const Error& error) {
+Error refuse_run(RunRequest request, Error error) {
   const std::string run_id = new_run_id();
-  if (!forget_old_report(request) || !set_directory(request, run_id)) return;
-  leave_why(request, error);
+  if (!forget_old_report(request) || !set_directory(request, run_id)) return error;
+  return leave_why(request, std::move(error));
 }
 
 }  // namespace proctor

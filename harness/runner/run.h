@@ -24,7 +24,8 @@ Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& d
 // Plans the same cases, executes none and writes no file.
 Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisplay& display);
 
-// Writes into the reports of the request, which was never run, why.
-void refuse_run(RunRequest request, const Error& error);
+// Writes the reason into the reports of a request that is not run. Returns the error; its hint names a file that could not be
+// written.
+Error refuse_run(RunRequest request, Error error);
 
 }  // namespace proctor

@@ -10,7 +10,10 @@
 #include <filesystem>
 #include <ranges>
 #include <string_view>
+#include <thread>
 
+#include "harness/base/clock.h"
+#include "harness/base/duration.h"
 #include "harness/base/json.h"
 #include "harness/base/read_file.h"
 #include "harness/base/regular_file.h"
@@ -391,7 +394,9 @@ bool is_of_another_machine(const RunRecord& record) {
   return record.boot_id != boot_id() && record.host != host_name();
 }
 
-RunnerLook look_at_runner(const RunRecord& record) {
+namespace {
+
+RunnerLook look_at_locks(const RunRecord& record) {
   std::vector<std::string> paths{record.run_dir + "/" + kRecordFile};
   for (const auto& directory : run_record_directories()) paths.push_back(private_path(directory, record));
   RunnerLook look{.why = "its record cannot be read"};
@@ -402,6 +407,24 @@ RunnerLook look_at_runner(const RunRecord& record) {
     if (look.state != RunnerState::kGone) look = std::move(copy->runner);
   }
   return look;
+}
+
+bool process_is_gone(const RunRecord& record) {
+  return has_our_pids(record) && !ProcessHandle::open(record.pid, record.start_time);
+}
+
+}  // namespace
+
+// A killed runner may leave a child between fork and exec. Until its exec, the child holds the lock of the runner.
+RunnerLook look_at_runner(const RunRecord& record) {
+  constexpr Milliseconds kUntilExec{2'000};
+  constexpr Milliseconds kPoll{5};
+  const auto end = Clock::now() + kUntilExec;
+  for (;;) {
+    RunnerLook look = look_at_locks(record);
+    if (look.state != RunnerState::kAlive || !process_is_gone(record) || Clock::now() >= end) return look;
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 }  // namespace proctor

@@ -123,7 +123,8 @@ class RunRecordFiles {
   std::vector<UniqueFd> held_;
 };
 
-// By the locks of both copies. One lock that is held is enough for "alive", and one proof is enough for "gone".
+// By the locks of both copies. One lock that is held is enough for "alive", and one proof is enough for "gone". If the lock
+// is held and the process is gone, the lock is read again for at most two seconds.
 RunnerLook look_at_runner(const RunRecord& record);
 
 }  // namespace proctor

@@ -1,16 +1,21 @@
 #include "harness/runner/record/run_record.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <thread>
 
+#include "harness/base/unique_fd.h"
 #include "harness/base/user_name.h"
 #include "harness/runner/machine/scratch.h"
 #include "harness/runner/record/dead_runs.h"
@@ -299,6 +304,20 @@ TEST_F(RunRecordTest, ARunThatKeepsItsRecordIsAliveUntilItsEnd) {
     EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kAlive);
   }
   EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
+}
+
+TEST_F(RunRecordTest, ARunnerIsGoneOnceItsForkedChildDropsTheLock) {
+  write_and_die(describe_this_run(kId, run_dir_, "", {}));
+  auto record = read_private_record(private_path())->record;
+  record.pid = std::numeric_limits<int>::max();  // no kernel gives this pid
+  std::ofstream(private_path()) << to_json(record);
+  UniqueFd lock(::open(private_path().c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+  const std::jthread child([&lock] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    lock.reset();
+  });
+  EXPECT_EQ(look_at_runner(record).state, RunnerState::kGone);
 }
 
 // On a file system without locks, or copied together with its directory.

@@ -38,7 +38,7 @@ Error toml_error(const std::string& file, const toml::source_region& where, cons
 // The value as it is written in the file, for messages.
 std::string value_text(const toml::node& node);
 
-// What a reader asks of a table, as pieces of a JSON schema: whoever makes a schema of a file (plan/config_schema.h) has it
+// What a reader asks of a table, as pieces of a JSON schema: whoever makes a schema of a file (plan/config_schema.cc) has it
 // from the code that reads it.
 struct AskedTable {
   std::map<std::string, std::string> forms;  // of each key: R"({"type": "boolean"})"

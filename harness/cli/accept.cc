@@ -12,7 +12,7 @@
 #include "harness/cli/console/console_display.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
-#include "harness/runner/acceptance_plan.h"
+#include "harness/runner/acceptance.h"
 #include "reports/accept/accept_report.h"
 #include "reports/accept/accept_words.h"
 

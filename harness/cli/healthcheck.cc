@@ -19,7 +19,7 @@
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/journal/outcome_meaning.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 namespace {

@@ -22,7 +22,6 @@
 #include "harness/cli/load_run.h"
 #include "harness/journal/outcome_meaning.h"
 #include "reports/history/answer_json.h"
-#include "reports/history/device_history.h"
 #include "reports/history/questions.h"
 #include "reports/resolve/report_text.h"
 

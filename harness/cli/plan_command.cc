@@ -22,7 +22,6 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/journal/outcome_meaning.h"
-#include "harness/plan/balance.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/shard.h"
 #include "harness/request/merge_requests.h"

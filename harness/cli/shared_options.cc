@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/plan/load_config.h"
+#include "harness/plan/config.h"
 #include "harness/request/option.h"
 #include "harness/request/suite_arguments.h"
 

@@ -35,8 +35,8 @@
 #include "harness/runner/machine/installation.h"
 #include "harness/runner/record/run_directory.h"
 #include "reports/accept/accept_nodes.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

@@ -18,9 +18,9 @@
 #include "harness/base/text.h"
 #include "harness/base/toml_reader.h"
 #include "harness/journal/outcome_meaning.h"
-#include "harness/stack/embedded_locks.h"
 #include "harness/stack/fingerprint.h"
 #include "harness/stack/lint.h"
+#include "harness/stack/lock.h"
 #include "harness/stack/render_stack.h"
 
 namespace proctor::cli {

@@ -91,7 +91,7 @@ struct FactsRequest {
 // The error completes "failed to ...": nobody answered in time, or the library is not here.
 Result<CardFacts> ask_facts(Containment& containment, FactsRequest request);
 
-// One answer of the probe (suites/probe/facts.h).
+// One answer of the probe (suites/probe/probe_main.h).
 Result<CardFacts> parse_facts(std::string_view line);
 
 }  // namespace proctor

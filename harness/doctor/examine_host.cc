@@ -10,7 +10,7 @@
 
 #include "harness/base/json.h"
 #include "harness/base/text.h"
-#include "harness/stack/embedded_locks.h"
+#include "harness/stack/lock.h"
 
 namespace proctor {
 namespace {

@@ -79,7 +79,7 @@ struct Case {
   std::string id;
   std::size_t suite = 0;  // index into Plan::suites
   std::string name;       // JUnit: "Group.Name" of ours, the framework's own name, else the program
-  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the framework's own, else the suite (junit_names.h)
+  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the framework's own, else the suite (planner.h)
   std::vector<std::string> argv;
   // Cases of one suite with the same group and number of devices share a process; "" = each has its own.
   std::string group;

@@ -1,5 +1,5 @@
 // What the fuzzers of readers share. A reader gets any bytes, and has to answer: a crash, an endless loop or memory without
-// a limit is what they look for. The mutations know what coverage does not lead to: depth and size (deep_mutator.cc).
+// a limit is what they look for. The mutations know what coverage does not lead to: depth and size (fuzz.cc).
 #pragma once
 
 #include <cstdint>

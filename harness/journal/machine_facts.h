@@ -12,7 +12,7 @@
 namespace proctor {
 
 // What a vendor's management library says of a card at one moment: its links, its firmware, the errors that it has
-// counted. suites/probe/facts.h has the keys. A value that the card does not tell is missing, with the reason.
+// counted. suites/probe/probe_main.h has the keys. A value that the card does not tell is missing, with the reason.
 struct CardFacts {
   std::map<std::string, nlohmann::json> values;  // a number, a text, or true or false
   std::map<std::string, std::string> missing;    // why

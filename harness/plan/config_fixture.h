@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/plan/load_config.h"
+#include "harness/plan/config.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

@@ -1,5 +1,3 @@
-#include "harness/plan/config_schema.h"
-
 #include <map>
 #include <stdexcept>
 #include <string_view>
@@ -9,8 +7,8 @@
 #include "harness/base/toml_reader.h"
 #include "harness/base/words.h"
 #include "harness/frameworks/all_kinds.h"
+#include "harness/plan/config.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/load_config.h"
 
 namespace proctor {
 

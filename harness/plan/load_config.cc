@@ -1,5 +1,3 @@
-#include "harness/plan/load_config.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include "harness/base/named_file.h"
 #include "harness/base/text.h"
 #include "harness/base/toml_reader.h"
+#include "harness/plan/config.h"
 #include "harness/plan/config_tables.h"
 #include "harness/plan/suite_options.h"
 #include "harness/request/merge_requests.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/frameworks/kind.h"
-#include "harness/plan/load_config.h"
+#include "harness/plan/config.h"
 #include "harness/plan/select.h"
 #include "harness/plan/suite_options.h"
 

@@ -2,6 +2,7 @@
 // discovered.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,5 +28,18 @@ struct Plan {
 std::vector<std::string> filters_of(const Plan& plan);
 // digest_of_plan() of the cases and filters.
 std::string plan_digest(const Plan& plan);
+
+// How long each case of a plan takes, by earlier runs. A case without a duration counts as the median of its suite, or of
+// the plan where no case of the suite has one.
+class ExpectedDurations {
+ public:
+  // `known`: in ms, by the id of the case. Without any of the plan's cases, all are equal.
+  ExpectedDurations(const Plan& plan, const std::map<std::string, double>& known);
+
+  double of(std::size_t index) const { return durations_[index]; }
+
+ private:
+  std::vector<double> durations_;
+};
 
 }  // namespace proctor

@@ -10,8 +10,7 @@
 #include "harness/frameworks/gtest.h"
 #include "harness/frameworks/proctor.h"
 #include "harness/frameworks/pytest.h"
-#include "harness/plan/junit_names.h"
-#include "harness/plan/load_config.h"
+#include "harness/plan/config.h"
 #include "harness/plan/test_support.h"
 #include "harness/plan/written_off.h"
 

@@ -5,7 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <queue>
+#include <tuple>
+
+#include "harness/plan/plan.h"
 
 namespace proctor {
 namespace {
@@ -75,6 +80,209 @@ Result<void> keep_shard(const Shard& shard, Plan& plan) {
     return (plan.shards != 0 ? test.shard : shard_of(test.id, shard.count)) != shard.index;
   });
   return {};
+}
+
+namespace {
+
+struct TimedCase {
+  double ms;
+  Case* test;
+};
+
+}  // namespace
+
+Balance balance_shards(Plan& plan, int count, const std::map<std::string, double>& durations) {
+  Balance balance;
+  const ExpectedDurations expected(plan, durations);
+  std::vector<TimedCase> cases;
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    balance.unknown += durations.contains(plan.cases[i].id) ? 0 : 1;
+    cases.push_back({expected.of(i), &plan.cases[i]});
+  }
+  std::ranges::sort(cases, [](const TimedCase& a, const TimedCase& b) {
+    return std::tie(b.ms, a.test->id) < std::tie(a.ms, b.test->id);
+  });
+
+  // A shard with as much as another one has fewer cases: cases that take no time do not all go to the first.
+  using Load = std::tuple<double, std::size_t, int>;  // ms, cases, shard
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
+  for (int shard = 1; shard <= count; ++shard) least.emplace(0.0, 0, shard);
+  balance.shard_ms.resize(static_cast<std::size_t>(count));
+  for (const TimedCase& next : cases) {
+    auto [ms, taken, shard] = least.top();
+    least.pop();
+    next.test->shard = shard;
+    least.emplace(ms + next.ms, taken + 1, shard);
+    balance.shard_ms[static_cast<std::size_t>(shard - 1)] += next.ms;
+  }
+  plan.shards = count;
+  return balance;
+}
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+constexpr const char* kSlurmTask = "SLURM_ARRAY_TASK_ID";
+constexpr const char* kSlurmStep = "SLURM_STEP_ID";
+constexpr const char* kSlurmRank = "SLURM_PROCID";
+
+const std::string* find(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+Result<int> number_of(const Environment& environment, const char* name, const char* with) {
+  const std::string* text = find(environment, name);
+  if (text == nullptr) {
+    return Error::refused(fmt::format("--shard auto needs {}, because {} is set", name, with));
+  }
+  const auto number = shard_number(*text);
+  if (!number) return Error::refused(fmt::format("--shard auto: {} must be a number (got {})", name, *text));
+  return *number;
+}
+
+Result<Shard> checked(int index, int count, const std::string& source) {
+  if (index >= 1 && index <= count && count <= kMostShards) return Shard{index, count};
+  return Error::refused(
+      fmt::format("--shard auto: {} is shard {} of {}, which does not exist", source, index, count));
+}
+
+// What every task of a Slurm array is told alike. Its tasks are numbered first, first + step, ... last.
+struct SlurmArray {
+  int first = 0;
+  int last = 0;
+  int step = 1;
+  int count = 0;
+
+  bool is_dense() const {
+    return last >= first && (last - first) % step == 0 && (last - first) / step + 1 == count;
+  }
+  bool has(int id) const { return id >= first && id <= last && (id - first) % step == 0; }
+};
+
+Result<SlurmArray> read_slurm_array(const Environment& environment) {
+  SlurmArray array;
+  for (const auto& [name, number] : {std::pair<const char*, int*>{"SLURM_ARRAY_TASK_MIN", &array.first},
+                                     {"SLURM_ARRAY_TASK_MAX", &array.last},
+                                     {"SLURM_ARRAY_TASK_COUNT", &array.count},
+                                     {"SLURM_ARRAY_TASK_STEP", &array.step}}) {
+    if (number == &array.step && find(environment, name) == nullptr) continue;
+    const auto value = number_of(environment, name, kSlurmTask);
+    if (!value) return value.error();
+    *number = *value;
+  }
+  if (array.step > 0) return array;
+  return Error::refused("--shard auto: SLURM_ARRAY_TASK_STEP must be greater than zero (got 0)");
+}
+
+// Whether the array has gaps is decided without the task's own number: either all
+// tasks have a shard, or none.
+Result<Shard> slurm_array_shard(const Environment& environment) {
+  const auto array = read_slurm_array(environment);
+  if (!array) return array.error();
+  const auto id = number_of(environment, kSlurmTask, kSlurmTask);
+  if (!id) return id.error();
+  const std::string tasks = fmt::format("the Slurm array has {} tasks, numbered from {} to {} in steps of {}",
+                                        array->count, array->first, array->last, array->step);
+  if (!array->is_dense()) {
+    return Error::refused(fmt::format("--shard auto: {} has gaps", tasks),
+                          "Number the tasks without gaps (sbatch --array=1-4), or use --shard K/N.");
+  }
+  if (!array->has(*id)) {
+    return Error::refused(fmt::format("--shard auto: {} does not contain {}={}", tasks, kSlurmTask, *id));
+  }
+  return checked((*id - array->first) / array->step + 1, array->count, fmt::format("{}={}", kSlurmTask, *id));
+}
+
+// An index and a count, as most schedulers have them.
+struct IndexAndCount {
+  const char* index;
+  const char* count;
+  int first;  // index of the first task
+};
+
+Result<Shard> indexed_shard(const Environment& environment, const IndexAndCount& names) {
+  const auto index = number_of(environment, names.index, names.index);
+  if (!index) return index.error();
+  const auto count = number_of(environment, names.count, names.index);
+  if (!count) return count.error();
+  return checked(*index - names.first + 1, *count, fmt::format("{}={}", names.index, *index));
+}
+
+// A batch script is task 0 of the tasks that it asked for. It is the only one that runs, and would drop their shards.
+Result<Shard> slurm_step_shard(const Environment& environment) {
+  if (find(environment, kSlurmStep) != nullptr)
+    return indexed_shard(environment, {kSlurmRank, "SLURM_STEP_NUM_TASKS", 0});
+  const std::string* tasks = find(environment, "SLURM_NTASKS");
+  if (tasks == nullptr || *tasks == "1") return Shard{};
+  return Error::refused(
+      fmt::format("--shard auto: SLURM_NTASKS={}, but this is the batch script and not one of the tasks",
+                  *tasks),
+      "Start the tasks from it: srun proctor run --shard auto ...");
+}
+
+struct Scheduler {
+  const char* variable;  // which is set where it speaks
+  Result<Shard> (*shard)(const Environment& environment);
+};
+
+constexpr Scheduler kSchedulers[] = {
+    {kSlurmTask, slurm_array_shard},
+    {kSlurmRank, slurm_step_shard},
+    {"JOB_COMPLETION_INDEX",
+     [](const Environment& environment) {
+       return indexed_shard(environment, {"JOB_COMPLETION_INDEX", "PROCTOR_SHARD_COUNT", 0});
+     }},
+    {"CI_NODE_INDEX",
+     [](const Environment& environment) {
+       return indexed_shard(environment, {"CI_NODE_INDEX", "CI_NODE_TOTAL", 1});
+     }},
+    {"BUILDKITE_PARALLEL_JOB",
+     [](const Environment& environment) {
+       return indexed_shard(environment, {"BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT", 0});
+     }},
+    {"CIRCLE_NODE_INDEX",
+     [](const Environment& environment) {
+       return indexed_shard(environment, {"CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL", 0});
+     }},
+};
+
+struct Said {
+  const char* variable;
+  Shard shard;
+};
+
+std::string in_words(const Said& said) {
+  return fmt::format("{} says {}/{}", said.variable, said.shard.index, said.shard.count);
+}
+
+}  // namespace
+
+Result<Shard> shard_of_environment(const Environment& environment) {
+  if (const std::string* text = find(environment, "PROCTOR_SHARD")) {
+    auto shard = parse_shard(*text);
+    if (shard) return shard;
+    return Error::refused("--shard auto: PROCTOR_SHARD: " + shard.error().what,
+                          "Write K/N, for example 2/4.");
+  }
+  std::optional<Said> found;
+  for (const Scheduler& scheduler : kSchedulers) {
+    if (find(environment, scheduler.variable) == nullptr) continue;
+    const auto shard = scheduler.shard(environment);
+    if (!shard) return shard.error();
+    const Said said{scheduler.variable, *shard};
+    if (found && found->shard.count > 1 && shard->count > 1) {
+      return Error::refused(fmt::format("--shard auto: {}, but {}", in_words(*found), in_words(said)),
+                            "Set PROCTOR_SHARD=K/N to decide.");
+    }
+    if (!found || shard->count > 1) found = said;
+  }
+  if (found) return found->shard;
+  return Error::refused(
+      "--shard auto needs PROCTOR_SHARD, or the variables of Slurm, Kubernetes, GitLab, Buildkite or "
+      "CircleCI",
+      "Write --shard K/N, or set PROCTOR_SHARD=K/N.");
 }
 
 }  // namespace proctor

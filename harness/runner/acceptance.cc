@@ -2,14 +2,153 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "harness/base/duration.h"
+#include "harness/base/named_file.h"
 #include "harness/base/replace_file.h"
+#include "harness/base/surroundings.h"
 #include "harness/base/text.h"
+#include "harness/base/toml_reader.h"
 #include "harness/process/evidence/kernel_log.h"
-#include "harness/runner/acceptance_plan.h"
+#include "harness/request/suite_arguments.h"
+#include "harness/runner/plan_step.h"
+#include "harness/runner/record/run_directory.h"
 
 namespace proctor::runner {
+namespace {
+
+constexpr int kDefaultLevel = 2;
+const std::vector<std::string> kSuites = {"memory", "kernels", "management", "visibility"};
+
+void add_word(std::vector<std::string>& words, const char* option, const std::string& value) {
+  if (value.empty()) return;
+  words.emplace_back(option);
+  words.push_back(value);
+}
+
+void add_machine_words(std::vector<std::string>& words, const RunRequest& request) {
+  add_word(words, "--backend", request.selection.backend.value_or(""));
+  add_word(words, "--sim", request.machine.sim);
+}
+
+// The run that this is, for those who run one of its cases again.
+std::vector<std::string> words_of_run(const RunRequest& typed) {
+  std::vector<std::string> words = {"proctor", "run"};
+  words.insert(words.end(), kSuites.begin(), kSuites.end());
+  add_word(words, kSuiteArgument, typed.suite_arguments.front());
+  add_word(words, "--process", typed.selection.process.value_or(""));
+  add_machine_words(words, typed);
+  add_word(words, "--devices", typed.machine.devices);
+  for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
+  return words;
+}
+
+// Each node of an allocation writes to a place of its own.
+void name_the_node(std::string& path) {
+  constexpr std::string_view kNode = "%N";
+  const std::string node = own_slurm_node();
+  for (auto at = path.find(kNode); at != path.npos && !node.empty(); at = path.find(kNode, at + node.size()))
+    path.replace(at, kNode.size(), node);
+}
+
+// The file of --expect; none was given: none.
+Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
+  if (file.empty()) return std::optional<ExpectedMachine>();
+  const auto text = read_typed_file(file);
+  if (!text) return text.error();
+  auto expected = parse_expected(*text, file);
+  if (!expected) return expected.error();
+  return std::optional(*std::move(expected));
+}
+
+Result<void> check_budget(const AcceptRequest& accept) {
+  const int level = accept_level_of(accept);
+  const Milliseconds least{std::int64_t{1000} * smallest_budget_s(level)};
+  if (!accept.budget || *accept.budget >= least) return {};
+  return Error::refused(fmt::format("--budget {} is too small: the required steps of level {} take about {}",
+                                    format_duration(*accept.budget), level, format_duration(least)),
+                        fmt::format("The smallest that fits is --budget {}.", format_duration(least)));
+}
+
+int devices_of(const Checked& checked, Backend backend) {
+  const auto devices = checked.machine->devices({backend});
+  return devices ? static_cast<int>(devices->pool.size()) : 0;
+}
+
+}  // namespace
+
+int accept_level_of(const AcceptRequest& accept) { return accept.level.value_or(kDefaultLevel); }
+
+ChosenSteps steps_of(const AcceptRequest& accept) {
+  const int level = accept_level_of(accept);
+  return accept.budget ? choose_steps(level, static_cast<int>(accept.budget->count() / 1000))
+                       : choose_steps(level);
+}
+
+std::vector<std::string> words_of_acceptance(const RunRequest& request) {
+  std::vector<std::string> words = {"proctor", "accept", "--level",
+                                    std::to_string(accept_level_of(request.accept))};
+  add_machine_words(words, request);
+  add_word(words, "--expect", request.accept.expect);
+  return words;
+}
+
+RunRequest with_level(RunRequest request) {
+  const AcceptRequest& accept = request.accept;
+  const int level = accept_level_of(accept);
+  name_the_node(request.reports.out);
+  name_the_node(request.accept.json);
+  request.selection.suites = kSuites;
+  // Few cases need no shared process, whose failures would run a second time.
+  request.selection.process = level == kLowestAcceptLevel ? "case" : "batch:auto";
+  request.suite_arguments = {fmt::format("size={}", size_of_level(level))};
+  request.schedule.breaker = 0;  // each device is judged, however many are broken
+  request.devices.foreign = "fail";
+  request.rules.each_device = true;
+  request.devices.prove = true;
+  request.devices.retest = true;
+  request.schedule.deadline = accept.budget;
+  if (level == kHighestAcceptLevel) request.schedule.repeat = fmt::format("{}h", accept.hours.value_or(1));
+  request.caller.own_line = std::exchange(request.caller.command_line, words_of_run(request));
+  return request;
+}
+
+// Only the built-in suites judge a device. Suites of a proctor.toml have no effect.
+Result<void> check_acceptance(Checked& checked) {
+  const AcceptRequest& accept = checked.request().accept;
+  if (!checked.request().selection.command.empty())
+    return Error::refused("`proctor accept` takes no command after `--`");
+  if (accept.hours && accept_level_of(accept) != kHighestAcceptLevel)
+    return Error::refused("--hours requires --level 4", "For example: proctor accept --level 4 --hours 12");
+  if (auto fits = check_budget(accept); !fits) return fits;
+  auto expected = read_expected(accept.expect);
+  if (!expected) return expected.error();
+  checked.expected = *std::move(expected);
+  if (!accept.json.empty()) {
+    if (auto usable = check_output_file("--json", accept.json); !usable) return usable;
+  }
+  checked.asked.files.texts.resize(1);  // the built-in defaults
+  return {};
+}
+
+// The cases of the steps that the level has, and that fit the budget.
+Result<FoundPlan> plan_of_acceptance(const Checked& checked, RunDisplay& display) {
+  auto found = find_plan(checked, display);
+  if (!found) return found;
+  const auto steps = steps_of(checked.request().accept);
+  Plan& plan = found->outcome.plan;
+  std::erase_if(plan.cases, [&](const Case& test) {
+    return std::ranges::find(steps.taken, step_of(test.id)) == steps.taken.end();
+  });
+  for (Case& test : plan.cases) {
+    if (step_of(test.id)->all_devices && test.devices > 1)
+      test.devices = std::max(test.devices, devices_of(checked, plan.suites[test.suite].backend));
+  }
+  return found;
+}
+
 namespace {
 
 // The level by which a device was rejected, in the evidence of its drain: "level 3: ...".

@@ -1,4 +1,4 @@
-// The second step of a run: what can be refused without starting anything has been refused. The machine is open, and
+// The first two steps of a run. In the second one, what can be refused without starting anything has been refused. The machine is open, and
 // what killed runs left on it is swept.
 #pragma once
 
@@ -9,10 +9,11 @@
 
 #include "harness/base/result.h"
 #include "harness/journal/events.h"
+#include "harness/plan/config.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/shard.h"
 #include "harness/request/repeats.h"
-#include "harness/runner/asked.h"
+#include "harness/request/run_request.h"
 #include "harness/runner/attempt/readiness.h"
 #include "harness/runner/machine/machine.h"
 #include "harness/runner/record/subject.h"
@@ -21,6 +22,20 @@
 #include "reports/history/known_cases.h"
 
 namespace proctor::runner {
+
+// The first step of a run merges its request with the keys of its files.
+struct AskedRun {
+  RunRequest typed{};
+  RunRequest keys{};     // of the files, as far as they count for the command
+  RunRequest request{};  // both, the options first
+  ConfigFiles files{};
+};
+
+// Returns whether the options select some of the cases.
+bool leaves_cases_out(const SelectionOptions& chosen);
+
+// Refuses files with mistakes in their keys of [run].
+Result<AskedRun> ask(const RunRequest& typed);
 
 // The user's list first, then the one that comes with the built-in suite.
 struct AllKnownFailures {

@@ -3,7 +3,7 @@
 
 #include "harness/base/result.h"
 #include "harness/runner/checked.h"
-#include "harness/runner/found_plan.h"
+#include "harness/runner/plan_step.h"
 
 namespace proctor::runner {
 

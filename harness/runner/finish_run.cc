@@ -3,17 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "harness/base/replace_file.h"
+#include "harness/journal/events.h"
 #include "harness/journal/outcome_meaning.h"
+#include "harness/plan/known_failures.h"
 #include "harness/runner/acceptance.h"
+#include "harness/runner/device_access.h"
+#include "harness/runner/display.h"
 #include "harness/runner/first_record.h"
 #include "harness/runner/history_of_run.h"
+#include "harness/runner/machine/case_environment.h"
+#include "harness/runner/machine/found_devices.h"
+#include "harness/runner/machine/hardware_evidence.h"
+#include "harness/runner/machine/machine.h"
+#include "harness/runner/prepared.h"
 #include "harness/runner/record/journal.h"
-#include "harness/runner/rules_of_run.h"
+#include "harness/runner/schedule/run_control.h"
+#include "harness/runner/schedule/run_setup.h"
 #include "harness/runner/schedule/runner.h"
-#include "harness/runner/watch_of_run.h"
 #include "reports/formats/junit.h"
 #include "reports/render.h"
 #include "reports/resolve/resolved_run.h"
@@ -21,6 +34,189 @@
 
 namespace proctor::runner {
 namespace {
+
+// ---- Rules ----
+// These classes give a run the rules for its cases and its devices, from the results of the earlier steps.
+
+class CaseRulesOfRun : public CaseRules {
+ public:
+  CaseRulesOfRun(const KnownFailures& list, const FoundDevices& devices, CaseEnvironments& environments)
+      : list_(list), devices_(devices), environments_(environments) {}
+
+  Result<CaseEnvironment> environment(const Suite& suite, const std::vector<std::string>& devices) override {
+    return environments_.of(suite, devices);
+  }
+  std::optional<KnownVerdict> known_failure(const Suite& suite, const Case& test,
+                                            const std::vector<std::string>& devices,
+                                            const Verdict& verdict) override;
+
+ private:
+  const KnownFailures& list_;
+  const FoundDevices& devices_;
+  CaseEnvironments& environments_;
+};
+
+class DeviceRulesOfRun : public DeviceRules {
+ public:
+  // `access`: null: no case needs a device of this machine. `may_reset`: a device that fails its probe is reset.
+  DeviceRulesOfRun(Machine& machine, const FoundDevices& devices, CaseEnvironments& environments,
+                   const DeviceAccess* access, bool may_reset)
+      : machine_(machine),
+        devices_(devices),
+        environments_(environments),
+        access_(access),
+        may_reset_(may_reset) {}
+
+  // None as well where the environment of the device cannot be made.
+  std::optional<HealthRequest> health_request(const std::string& device) override;
+  std::string why_lost(const std::string& device) override;
+
+ private:
+  Machine& machine_;
+  const FoundDevices& devices_;
+  CaseEnvironments& environments_;
+  const DeviceAccess* access_;
+  bool may_reset_;
+};
+
+std::optional<KnownVerdict> CaseRulesOfRun::known_failure(const Suite& suite, const Case& test,
+                                                          const std::vector<std::string>& devices,
+                                                          const Verdict& verdict) {
+  Surroundings where{.stack = {devices_.stack.begin(), devices_.stack.end()},
+                     .backend = std::string(to_string(suite.backend))};
+  for (const std::string& id : devices) {
+    if (const PoolDevice* entry = devices_.find(id)) where.models.push_back(entry->device.name);
+  }
+  const KnownFailure* entry = list_.match(test.id, where, today_utc());
+  const Verdict known = apply(entry, verdict);
+  if (std::string warning = unmet_prediction(entry, verdict, test.id, where); !warning.empty())
+    return KnownVerdict{.verdict = known, .warning = std::move(warning)};
+  if (known == verdict) return std::nullopt;
+  return KnownVerdict{.verdict = known, .source = entry->source, .at = entry->origin};
+}
+
+std::optional<HealthRequest> DeviceRulesOfRun::health_request(const std::string& device) {
+  auto request = machine_.health_request(devices_, device, environments_, may_reset_);
+  return request ? *std::move(request) : std::nullopt;
+}
+
+std::string DeviceRulesOfRun::why_lost(const std::string& device) {
+  const PoolDevice* entry = devices_.find(device);
+  return access_ != nullptr && entry != nullptr ? access_->why_lost(entry->device.backend) : std::string();
+}
+
+// ---- The work beside a run ----
+
+// WatchOfRun does the work beside a run: it syncs the journal, reads the programs of the suites and updates the display.
+// After the last case it reports what the run changed on the machine.
+class WatchOfRun : public RunWatcher, public OutputListener {
+ public:
+  WatchOfRun(Prepared& prepared, RunMemory& memory, HistoryOfRun& history, RunDisplay& display,
+             EventSink& events, RunControl& control)
+      : prepared_(prepared),
+        memory_(memory),
+        history_(history),
+        display_(display),
+        events_(events),
+        control_(control) {}
+
+  void on_tick() override;
+  bool is_journal_full() const override { return prepared_.journal->nears_limit(); }
+  void at_end() override;
+  void on_output(const std::string& case_id, Stream stream, std::string_view bytes) override {
+    display_.output(case_id, stream == Stream::kErr, bytes);
+  }
+
+ private:
+  std::vector<Warning> end_rest();
+  std::vector<Warning> look_at_the_end();
+  void tell_hardware();
+  void report_loss();
+
+  Prepared& prepared_;
+  RunMemory& memory_;
+  HistoryOfRun& history_;
+  RunDisplay& display_;
+  EventSink& events_;
+  RunControl& control_;
+};
+
+constexpr Milliseconds kLastSweep{1'000};
+// How long the programs of the suites are read after the last case, and when somebody waits for the end.
+constexpr Milliseconds kLastReading{1'000};
+constexpr Milliseconds kHastyReading{200};
+// The longest wait for a locked history after a stop signal.
+constexpr Milliseconds kHastyWait{200};
+
+void WatchOfRun::on_tick() {
+  prepared_.journal->sync_if_due();
+  prepared_.programs->read_piece(events_);
+  display_.tick();
+  report_loss();
+}
+
+void WatchOfRun::report_loss() {
+  if (const std::string why = display_.take_loss(); !why.empty())
+    events_.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run went on"});
+}
+
+// No record follows the end of the run. What the journal loses later is reported as a lost report.
+void WatchOfRun::at_end() {
+  const bool hasty = memory_.was_stopped();
+  prepared_.programs->finish(events_, hasty ? kHastyReading : kLastReading,
+                             [this] { return control_.late_stop().has_value(); });
+  tell_hardware();
+  for (const Warning& warning : look_at_the_end()) events_.on(warning);
+  history_.tell_past(memory_, hasty ? kHastyWait : kHistoryWait, events_);
+  prepared_.journal->on_lost(nullptr);
+  report_loss();
+}
+
+// What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
+std::vector<Warning> WatchOfRun::end_rest() {
+  const std::vector<Stray> left = prepared_.setup.containment->end_rest(kLastSweep);
+  if (left.empty()) return {};
+  std::vector<Warning> warnings;
+  std::vector<int> pids;
+  for (const Stray& stray : left) {
+    if (stray.pid > 0) pids.push_back(stray.pid);
+    warnings.push_back({WarningCode::kLeftAlive,
+                        fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
+                                    stray.pid, stray.command, prepared_.run_dir)});
+  }
+  if (!prepared_.record) return warnings;
+  if (auto kept = prepared_.record->keep(pids); !kept)
+    warnings.push_back({WarningCode::kRunRecord, "failed to " + kept.error().what});
+  return warnings;
+}
+
+// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
+// the cases have access; the reports of this run are made of what was written.
+std::vector<Warning> WatchOfRun::look_at_the_end() {
+  std::vector<Warning> warnings = prepared_.stack.check_again();
+  if (prepared_.placed.access) {
+    for (Warning& lost : prepared_.placed.access->why_lost(memory_.resolve()))
+      warnings.push_back(std::move(lost));
+  }
+  for (Warning& left : end_rest()) warnings.push_back(std::move(left));
+  if (const std::string why = prepared_.journal->difference(); !why.empty()) {
+    warnings.push_back(
+        {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
+                                           "; these reports contain what the runner wrote; do not rely on "
+                                           "reports that are rendered from the journal"});
+  }
+  return warnings;
+}
+
+// Once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
+void WatchOfRun::tell_hardware() {
+  const std::int64_t at_ms = memory_.elapsed_ms();
+  for (HardwareEvidence& evidence :
+       gather_hardware_evidence(prepared_.placed.devices, RootedFiles("/"), "end")) {
+    evidence.at_ms = at_ms;
+    events_.on(evidence);
+  }
+}
 
 // ---- Reports ----
 

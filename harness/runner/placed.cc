@@ -16,7 +16,6 @@
 #include "harness/runner/machine/installation.h"
 #include "harness/runner/machine/program_needs.h"
 #include "harness/runner/schedule/describe_plan.h"
-#include "harness/runner/schedule/open_files.h"
 #include "reports/resolve/rerun.h"
 
 namespace proctor::runner {

@@ -5,12 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/base/digest.h"
 #include "harness/base/named_file.h"
+#include "harness/base/result.h"
 #include "harness/base/surroundings.h"
-#include "harness/plan/load_config.h"
+#include "harness/journal/events.h"
+#include "harness/plan/config.h"
+#include "harness/plan/plan.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
 #include "harness/plan/written_off.h"
@@ -18,11 +24,53 @@
 #include "harness/request/option.h"
 #include "harness/runner/machine/discover_plan.h"
 #include "harness/runner/machine/known_listings.h"
-#include "harness/runner/rest.h"
+#include "harness/runner/record/journal.h"
 #include "harness/runner/schedule/describe_plan.h"
+#include "reports/resolve/resolved_run.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor::runner {
 namespace {
+
+// ---- A run that goes on where others of the same plan were lost (`run --resume`) ----
+
+std::string in_words(const WholePlan& whole, const std::optional<PlannedShard>& shard) {
+  const std::string part = shard ? fmt::format("shard {}/{} of ", shard->index, shard->count) : "";
+  return fmt::format("{}{} cases, {}", part, whole.planned,
+                     whole.plan.empty() ? whole.plan_digest : whole.plan);
+}
+
+bool is_same_shard(const std::optional<PlannedShard>& one, const std::optional<PlannedShard>& other) {
+  if (!one || !other) return !one && !other;
+  return one->index == other->index && one->count == other->count;
+}
+
+// Leaves in `plan` the cases that none of the runs in these directories has an outcome of. They must be runs of the same
+// shard of the same plan. The directories are run directories, absolute or relative to the current one.
+Result<PlannedRest> keep_rest(const std::vector<std::string>& directories, const WholePlan& whole,
+                              const std::optional<PlannedShard>& shard, Plan& plan) {
+  PlannedRest rest{.runs = {},
+                   .plan_digest = whole.plan_digest,
+                   .plan = whole.plan,
+                   .planned = whole.planned,
+                   .shards = whole.shards};
+  std::set<std::string> proven;
+  for (const std::string& directory : directories) {
+    const auto run = load_journal(directory + "/journal.jsonl", find_journal_seal(directory));
+    if (!run) return Error::usage_of(run.error());
+    if (const WholePlan its = run->whole_plan; its != whole || !is_same_shard(run->plan.shard, shard)) {
+      return Error::refused(fmt::format("The run in {} had another plan: {} there, {} here", directory,
+                                        in_words(its, run->plan.shard), in_words(whole, shard)),
+                            "Run the whole plan again.");
+    }
+    for (const ResolvedCase& test : run->cases) {
+      if (is_proven(test)) proven.insert(test.planned.id);
+    }
+    rest.runs.push_back(run->plan.run_id);
+  }
+  std::erase_if(plan.cases, [&](const Case& test) { return proven.contains(test.id); });
+  return rest;
+}
 
 Result<FoundPlan> read_plan(const Checked& checked) {
   const RunRequest& typed = checked.asked.typed;

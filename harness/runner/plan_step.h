@@ -5,12 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "harness/journal/events.h"
+#include "harness/plan/planner.h"
+#include "harness/request/run_request.h"
 #include "harness/runner/checked.h"
 #include "harness/runner/display.h"
-#include "harness/runner/found_plan.h"
-#include "harness/runner/planned_run.h"
 
 namespace proctor::runner {
+
+// FoundPlan has the cases of a run by discovery, of a plan file, or of one command.
+struct FoundPlan {
+  PlanOutcome outcome;
+  Extent extent;
+  std::string source{};                  // the text of --plan (PlanFile::source)
+  std::optional<InputFile> plan_file{};  // of --plan
+  std::optional<PlannedRest> rest{};
+  RunRequest of_plan{};  // what the plan gives
+};
 
 Result<PlannedRun> plan_run(const Checked& checked, FoundPlan found);
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "harness/base/replace_file.h"
-#include "harness/runner/acceptance_plan.h"
+#include "harness/runner/acceptance.h"
 #include "harness/runner/exec_plan.h"
 #include "harness/runner/finish_run.h"
 #include "harness/runner/plan_step.h"

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "harness/base/digest.h"
 #include "harness/base/named_file.h"
@@ -417,6 +419,20 @@ Result<StackLock> read_stack_lock(const std::string& directory, const std::strin
   const std::string file = (std::filesystem::path(directory) / (name + ".toml")).string();
   const auto text = read_found_file(file);
   return text ? parse_stack_lock(*text, file) : text.error();
+}
+
+const std::vector<StackLock>& embedded_locks() {
+  static const std::vector<StackLock> kLocks = [] {
+    std::vector<StackLock> locks;
+    for (const auto& [name, text] :
+         {std::pair("cpu-sim", embedded_cpu_sim()), std::pair("cuda-12", embedded_cuda_12()),
+          std::pair("cuda-13", embedded_cuda_13()), std::pair("xpu-lts", embedded_xpu_lts()),
+          std::pair("xpu-rolling", embedded_xpu_rolling())}) {
+      if (auto lock = parse_stack_lock(text, std::string(name) + ".toml")) locks.push_back(*std::move(lock));
+    }
+    return locks;
+  }();
+  return kLocks;
 }
 
 }  // namespace proctor

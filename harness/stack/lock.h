@@ -112,4 +112,18 @@ Result<StackLock> read_stack_lock(const std::string& directory, const std::strin
 // The sorted names of all locks in `directory`. It is a usage error if there are none.
 Result<std::vector<std::string>> stack_names(const std::string& directory);
 
+// ---- Embedded locks ----
+// The locks of docker/stacks as they were when this program was built: in an image there is no docker/.
+
+// All of them, sorted by name. A unit test reads the embedded text, so that a mistake cannot reach a program
+// that runs.
+const std::vector<StackLock>& embedded_locks();
+
+// The text of each, docker/stacks/NAME.toml (cmake/ProctorEmbed.cmake).
+std::string_view embedded_cpu_sim();
+std::string_view embedded_cuda_12();
+std::string_view embedded_cuda_13();
+std::string_view embedded_xpu_lts();
+std::string_view embedded_xpu_rolling();
+
 }  // namespace proctor

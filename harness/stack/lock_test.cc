@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/stack/embedded_locks.h"
 #include "harness/testing/mutations.h"
 
 namespace proctor {
@@ -246,8 +245,7 @@ TEST(EmbeddedLocks, AreThoseOfTheTree) {
   const std::string directory = std::string(PROCTOR_SOURCE_DIR) + "/docker/stacks";
   const auto names = stack_names(directory);
   ASSERT_TRUE(names);
-  ASSERT_EQ(embedded_locks().size(), names->size())
-      << "harness/stack/CMakeLists.txt and embedded_locks.cc name them";
+  ASSERT_EQ(embedded_locks().size(), names->size()) << "harness/stack/CMakeLists.txt and lock.cc name them";
   for (std::size_t i = 0; i < names->size(); ++i) {
     const auto lock = read_stack_lock(directory, (*names)[i]);
     ASSERT_TRUE(lock);

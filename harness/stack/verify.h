@@ -6,14 +6,36 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/base/result.h"
 #include "harness/stack/fingerprint.h"
 #include "harness/stack/lock.h"
-#include "harness/stack/lock_edit.h"
 #include "harness/stack/outside_tools.h"
 
 namespace proctor {
+
+// ---- Additions to a lock that leave the rest of its file as people wrote it ----
+
+// One entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
+struct LockEntry {
+  std::string table{};  // "base", "repository", "file"
+  std::string name{};   // "" for a base without a flavour
+};
+
+struct LockChange {
+  LockEntry entry{};
+  std::string key{};      // "sha256"; "" where only `verified` changes
+  std::string value{};    // added; it is an error if the entry has the key
+  bool verified = false;  // removes unverified = true from the entry
+};
+
+// The new text, which is again a valid lock. `file` is for messages.
+Result<std::string> change_lock(std::string_view text, const std::string& file,
+                                const std::vector<LockChange>& changes);
+
+// ---- Comparisons ----
 
 struct LockComparison {
   std::vector<std::string> equal{};        // "libze1 1.8.12-1"

@@ -6,7 +6,6 @@
 
 #include "harness/base/outside_program.h"
 #include "harness/stack/fingerprint.h"
-#include "harness/stack/lock_edit.h"
 #include "harness/stack/outside_tools.h"
 
 namespace proctor {

@@ -7,8 +7,8 @@
 #include "harness/journal/outcome_meaning.h"
 #include "reports/accept/attribution.h"
 #include "reports/accept/judge_acceptance.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "reports/accept/judge_acceptance.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

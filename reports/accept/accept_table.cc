@@ -11,7 +11,7 @@
 #include "harness/base/words.h"
 #include "reports/accept/accept_words.h"
 #include "reports/formats/markdown.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/base/json.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "harness/base/text.h"
 #include "reports/formats/json_writer.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -18,8 +18,8 @@
 #include "harness/base/words.h"
 #include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/causes.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

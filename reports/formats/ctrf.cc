@@ -14,7 +14,6 @@
 #include "reports/resolve/report_text.h"
 #include "reports/resolve/resolved_run.h"
 #include "reports/resolve/run_end.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

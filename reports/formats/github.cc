@@ -14,8 +14,8 @@
 #include "reports/resolve/causes.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/run_end.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -17,7 +17,6 @@
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/report_text.h"
 #include "reports/resolve/run_end.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -18,7 +18,7 @@
 //
 // What reddens the run and is no case is a testcase with an error in the suite proctor.run (run_end.h).
 //
-// (classname, name) is that of the plan (harness/plan/junit_names.h), and unique in a run: where a pair is there twice
+// (classname, name) is that of the plan (harness/plan/planner.h), and unique in a run: where a pair is there twice
 // all the same, as in the report of runs of several configurations, the id is appended to the name.
 #pragma once
 

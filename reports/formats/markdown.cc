@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "harness/base/text.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -18,7 +18,6 @@
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/report_text.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

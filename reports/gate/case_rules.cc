@@ -7,7 +7,7 @@
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "reports/gate/gate_rules.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::judging {
 namespace {

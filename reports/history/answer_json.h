@@ -2,7 +2,6 @@
 #pragma once
 
 #include "reports/formats/text_output.h"
-#include "reports/history/device_history.h"
 #include "reports/history/questions.h"
 
 namespace proctor {

@@ -16,8 +16,8 @@
 
 #include "harness/base/temp_dir.h"
 #include "reports/history/database.h"
-#include "reports/history/device_history.h"
 #include "reports/history/history_fixture.h"
+#include "reports/history/questions.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor {

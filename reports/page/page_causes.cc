@@ -18,9 +18,9 @@
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/failure_rates.h"
 #include "reports/resolve/failure_text.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/resolved_run.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -22,7 +22,6 @@
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/log_text.h"
 #include "reports/resolve/report_text.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

@@ -10,7 +10,6 @@
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/report_text.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

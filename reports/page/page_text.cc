@@ -15,7 +15,7 @@
 #include "harness/journal/events.h"
 #include "reports/formats/text_output.h"
 #include "reports/resolve/log_text.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

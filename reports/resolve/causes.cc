@@ -16,7 +16,7 @@
 #include "harness/base/text.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/failure_text.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

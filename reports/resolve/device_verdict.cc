@@ -12,7 +12,7 @@
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "harness/journal/outcome_meaning.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

@@ -11,7 +11,7 @@
 #include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/case_past.h"
 #include "reports/resolve/devices.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 namespace {

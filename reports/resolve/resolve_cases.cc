@@ -1,5 +1,3 @@
-#include "reports/resolve/resolve_cases.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,6 +11,7 @@
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/rerun.h"
+#include "reports/resolve/run_resolver.h"
 
 namespace proctor {
 namespace {

@@ -10,7 +10,6 @@
 #include "harness/base/text.h"
 #include "harness/journal/outcome_meaning.h"
 #include "reports/resolve/report_text.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor {
 namespace {

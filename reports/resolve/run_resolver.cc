@@ -16,7 +16,6 @@
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_rates.h"
-#include "reports/resolve/resolve_cases.h"
 #include "reports/resolve/run_end.h"
 
 namespace proctor {

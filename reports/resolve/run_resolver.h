@@ -83,4 +83,8 @@ void forget_logs(ResolvedRun& run, const std::function<bool(const std::string& l
 Result<ResolvedRun> load_journal(const std::filesystem::path& path,
                                  const std::optional<JournalSeal>& seal = {});
 
+// The facts of each case that follow from its records and those of the run: its verdict, the attempt that decides, whose
+// problem it is, and what happened in one line.
+void resolve_cases(ResolvedRun& run);
+
 }  // namespace proctor

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "suites/probe/facts.h"
 #include "suites/probe/nvml.h"
 #include "suites/probe/probe_main.h"
 
 namespace proctor::probe {
 namespace {
 
-// The facts of NVIDIA devices (facts.h) through NVML.
+// The facts of NVIDIA devices (probe_main.h) through NVML.
 
 constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
 

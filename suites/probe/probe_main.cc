@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "harness/journal/child_protocol.h"
-#include "suites/probe/facts.h"
 
 namespace proctor::probe {
 namespace {
@@ -85,6 +84,14 @@ bool write_line(int fd, const nlohmann::json& document) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+nlohmann::json facts_document(const char* source, const std::string& problem, const Reading& reading) {
+  nlohmann::json document = reading.json();
+  document["v"] = 1;
+  document["source"] = source;
+  document["problem"] = problem;
+  return document;
 }
 
 }  // namespace proctor::probe

@@ -10,7 +10,7 @@
 
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/accel/xpu/sysman.h"
-#include "suites/probe/facts.h"
+#include "suites/probe/probe_main.h"
 
 namespace proctor::probe {
 

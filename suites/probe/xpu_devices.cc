@@ -11,7 +11,6 @@
 
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/accel/xpu/sysman.h"
-#include "suites/probe/facts.h"
 #include "suites/probe/probe_main.h"
 #include "suites/probe/stand_in.h"
 #include "suites/probe/sysman_sampler.h"
@@ -19,7 +18,7 @@
 namespace proctor::probe {
 namespace {
 
-// The facts of Level Zero devices (facts.h) through Sysman.
+// The facts of Level Zero devices (probe_main.h) through Sysman.
 class SysmanCard {
  public:
   SysmanCard(const xpu::LevelZero& ze, zes_device_handle_t device, Reading& reading)

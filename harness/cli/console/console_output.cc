@@ -18,7 +18,7 @@
 #include "harness/base/surroundings.h"
 #include "harness/base/text.h"
 #include "harness/cli/console/messages.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 namespace {

@@ -16,7 +16,6 @@
 #include "reports/resolve/devices.h"
 #include "reports/resolve/failure_text.h"
 #include "reports/resolve/report_text.h"
-#include "reports/resolve/truncate.h"
 
 namespace proctor::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "harness/base/text.h"
 #include "harness/base/workflow_commands.h"
 #include "harness/journal/outcome_meaning.h"
-#include "reports/resolve/truncate.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor::cli {
 

@@ -9,7 +9,6 @@
 #include "harness/base/clock.h"
 #include "harness/base/text.h"
 #include "harness/process/evidence/core_file.h"
-#include "harness/process/evidence/core_pattern.h"
 #include "harness/process/evidence/own_frame.h"
 #include "harness/process/evidence/thread_stacks.h"
 #include "harness/process/evidence/tools.h"

@@ -19,7 +19,7 @@ namespace proctor {
 
 struct CrashRequest {
   CoreOwner owner{};
-  std::string core_glob;   // where its core is, absolute: core_glob() of core_pattern.h
+  std::string core_glob;   // where its core is, absolute: core_glob() of core_file.h
   std::string core;        // where it is kept
   std::string scratch{};   // what lies below it goes with the case
   std::uint64_t room = 0;  // bytes of the disk that it may take there

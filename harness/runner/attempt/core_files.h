@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "harness/journal/events.h"
-#include "harness/process/evidence/core_pattern.h"
+#include "harness/process/evidence/core_file.h"
 #include "harness/runner/attempt/core_budget.h"
 
 namespace proctor {

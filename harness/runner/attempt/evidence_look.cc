@@ -8,7 +8,6 @@
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 #include "harness/process/evidence/core_file.h"
-#include "harness/process/evidence/core_pattern.h"
 #include "harness/process/evidence/own_frame.h"
 
 namespace proctor {

@@ -8,7 +8,7 @@
 
 #include "harness/base/duration.h"
 #include "harness/base/result.h"
-#include "harness/plan/load_config.h"
+#include "harness/plan/config.h"
 #include "harness/plan/planner.h"
 #include "harness/request/run_request.h"
 #include "harness/runner/machine/machine.h"

@@ -1,7 +1,11 @@
 #include "harness/runner/schedule/case_ends.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 
@@ -57,6 +61,116 @@ void CaseEnds::tell(const CaseGroup::Finished& finished) {
 
 void CaseEnds::announce(const std::vector<CaseGroup::Finished>& cases) {
   for (const auto& finished : cases) announce(finished);
+}
+
+namespace {
+
+// A sick device would answer for it.
+bool is_suspicious(const Verdict& verdict) {
+  return is_bad(verdict.outcome) && verdict.outcome != Outcome::kNotrun;
+}
+
+}  // namespace
+
+void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
+                                  bool provisional) {
+  if (group_.is_silent(which)) return;
+  if (!went_on) last_ = which;
+  const Unsettled unsettled{.which = which,
+                            .verdict = ended.verdict,
+                            .marks = ended.marks,
+                            .expected = expected,
+                            .attempt = ended.attempt,
+                            .repeat = ended.repeat,
+                            .blames_device = poisons_process(ended),
+                            .last = ended.termination.unreapable};
+  const bool looks =
+      is_suspicious(ended.verdict) && !devices_.empty() && !stage_.is_stopping() && !devices_.are_lost();
+  if (looks || provisional) {
+    unsettled_.push_back(unsettled);
+  } else {
+    take(unsettled);
+  }
+}
+
+// The verdict of an attempt counts for its case.
+void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
+  // In a shared process, another case may have lost the device.
+  const bool last = ended.last || stage_.is_stopping() || (devices_.are_lost() && !group_.is_shared());
+  auto finished =
+      group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids());
+  if (!finished) return;
+  if (!note.empty()) finished->note = note;
+  tell_suspect(*finished);
+  if (last_ == ended.which) {
+    held_ = std::move(finished);
+  } else {
+    ends_.announce(*finished);
+  }
+}
+
+std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) const {
+  if (left.lost.empty() || !left.sick.empty() || !devices_.are_lost()) return std::nullopt;
+  if (!group_.is_shared()) return last_;
+  for (const Unsettled& ended : unsettled_) {
+    if (ended.verdict.outcome == Outcome::kDeviceLost || ended.blames_device) return ended.which;
+  }
+  const auto last = std::ranges::find(unsettled_, last_, &Unsettled::which);
+  const bool died =
+      last != unsettled_.end() && is_suspicious(last->verdict) && meaning_of(last->verdict).midway;
+  return died ? last_ : std::nullopt;
+}
+
+void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unproven) {
+  const std::optional<std::size_t> loser = this->loser(left);
+  for (Unsettled& ended : std::exchange(unsettled_, {})) {
+    std::string note;
+    if (unproven.cases.contains(ended.which)) {
+      unproven.may_share ? group_.repeat_shared(ended.which) : group_.disbelieve(ended.which);
+      if (last_ == ended.which) last_.reset();
+      continue;
+    }
+    if (loser == ended.which) {
+      ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
+      ended.last = true;
+      note = "its device is lost, so its result is not a verdict on the code";
+    } else if (is_suspicious(ended.verdict) && !(left.sick.empty() && left.lost.empty()) &&
+               is_discounted(ended, left, note)) {
+      continue;
+    }
+    take(ended, note);
+  }
+}
+
+bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
+  const std::string& device = left.sick.empty() ? left.lost : left.sick;
+  ends_.note(AttemptSuspected{.case_id = setup_.test(group_.case_of(ended.which)).id,
+                              .attempt = ended.attempt,
+                              .repeat = ended.repeat,
+                              .device = device,
+                              .evidence = left.sick.empty() ? "lost" : left.words});
+  if (setup_.starts_once) return false;  // it starts its command once
+  if (!group_.has_suspect(ended.which)) {
+    group_.discount(ended.which);
+    group_.avoid(devices_.ids());
+    return true;
+  }
+  note = "it left " + device + " unhealthy, which was healthy before it; it is not retried on a third device";
+  return false;
+}
+
+void GroupVerdicts::tell_suspect(const CaseGroup::Finished& finished) const {
+  if (!has_mark(finished.marks, Mark::kDeviceSuspect) || is_bad(finished.verdict.outcome)) return;
+  ends_.note(Warning{WarningCode::kDeviceSuspect,
+                     fmt::format("{} failed on {} and passed on {}", setup_.test(finished.index).id,
+                                 fmt::join(group_.avoids(), "+"), fmt::join(devices_.ids(), "+"))});
+}
+
+void GroupVerdicts::process_ended() {
+  // If the run is stopped, this case is not tried again.
+  if (stage_.is_stopping() && last_ && !held_) held_ = group_.end_now(*last_);
+  last_.reset();
+  if (auto held = std::exchange(held_, std::nullopt)) ends_.announce(*held);
 }
 
 }  // namespace proctor

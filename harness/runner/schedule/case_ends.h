@@ -1,18 +1,22 @@
-// Says the final word on each case, once: applies the known-failure list to its verdict and sends the event.
+// GroupVerdicts makes the verdicts of the cases of a group from its attempts. CaseEnds announces the end of each case.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "harness/journal/events.h"
 #include "harness/runner/attempt/case_group.h"
+#include "harness/runner/schedule/group_processes.h"
 #include "harness/runner/schedule/run_setup.h"
+#include "harness/runner/schedule/run_stage.h"
 
 namespace proctor {
 
+// Says the final word on each case, once: applies the known-failure list to its verdict and sends the event.
 class CaseEnds {
  public:
   // Called after each one.
@@ -42,6 +46,63 @@ class CaseEnds {
   EventSink& sink_;
   OnEnd on_end_;
   std::map<std::size_t, Parts> parts_;  // by case
+};
+
+// The cases of a process whose ends do not count, of those that began.
+struct Unproven {
+  std::set<std::size_t> cases{};
+  bool may_share = false;  // a process, once more
+};
+
+// What the attempts of a running group come to for its cases. The verdict of a bad attempt waits until its devices have
+// been looked at, because a sick one would answer for it; the final word on the case in which a process ended waits for
+// the end of that process.
+class GroupVerdicts {
+ public:
+  GroupVerdicts(const RunSetup& setup, const RunStage& stage, CaseEnds& ends, CaseGroup& group,
+                const GroupDevices& devices)
+      : setup_(setup), stage_(stage), ends_(ends), group_(group), devices_(devices) {}
+
+  // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
+  // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
+  void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
+                     bool provisional = false);
+  // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
+  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
+  void settle(const DeviceVisits::Left& left, const Unproven& unproven = {});
+  // Call this after settle(): says the final word that waited.
+  void process_ended();
+
+  // The case in which the process ended, or its first one, by index.
+  std::size_t last_case() const { return group_.case_of(last_.value_or(0)); }
+
+ private:
+  struct Unsettled {
+    std::size_t which;
+    Verdict verdict;
+    Marks marks;
+    bool expected;
+    int attempt;
+    int repeat;
+    bool blames_device;  // its failure is an error of its device
+    bool last;           // the case must not start again
+  };
+
+  // The attempt that lost the device; none: not known.
+  std::optional<std::size_t> loser(const DeviceVisits::Left& left) const;
+  // Whether it counts for nothing. If it counts, `note` may say more.
+  bool is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
+  void take(const Unsettled& ended, const std::string& note = {});
+  void tell_suspect(const CaseGroup::Finished& finished) const;
+
+  const RunSetup& setup_;
+  const RunStage& stage_;
+  CaseEnds& ends_;
+  CaseGroup& group_;
+  const GroupDevices& devices_;
+  std::vector<Unsettled> unsettled_;
+  std::optional<std::size_t> last_;          // of the cases of the process, that in which it ended
+  std::optional<CaseGroup::Finished> held_;  // the final word on it
 };
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// The plan as the first event of a run, and how many cases may run at once.
+// The plan as the first event of a run, how many cases may run at once, and how many descriptors they need.
 #pragma once
 
 #include <set>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/base/result.h"
 #include "harness/devices/leases/device_pool.h"
 #include "harness/journal/events.h"
 #include "harness/plan/plan.h"
@@ -33,5 +34,18 @@ std::vector<std::set<std::string>> devices_to_repeat_on(const DevicePool& pool, 
 
 // Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
 void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& repeats, RunPlanned& planned);
+
+// ---- Descriptors ----
+// A run that meets the limit half way would blame its cases for it.
+
+// For `jobs` cases at once, of which the largest has `ranks` processes of its own. More than is ever used, by a little
+// (harness/e2e/record.py runs with just that).
+int open_files_needed(int jobs, int ranks);
+
+// How many cases at once the limit allows for.
+int most_jobs_with_open_files();
+
+// A usage error that names the limit (`ulimit -n`) and the number that is needed, when it is too low.
+Result<void> check_open_files(int jobs, int ranks);
 
 }  // namespace proctor

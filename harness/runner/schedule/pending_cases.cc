@@ -12,7 +12,7 @@
 #include "harness/plan/batch.h"
 #include "harness/plan/written_off.h"
 #include "harness/runner/schedule/describe_plan.h"
-#include "harness/runner/schedule/verified_cases.h"
+#include "harness/runner/schedule/verification.h"
 
 namespace proctor {
 namespace {

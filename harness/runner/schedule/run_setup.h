@@ -16,7 +16,7 @@
 #include "harness/plan/plan.h"
 #include "harness/runner/attempt/attempt.h"
 #include "harness/runner/machine/found_devices.h"
-#include "harness/runner/schedule/breaker.h"
+#include "harness/runner/schedule/run_stage.h"
 
 namespace proctor {
 

@@ -1,4 +1,5 @@
-// RunStage has the state of a run as runner.h lists them. RunStop changes it, and the other parts of the run read it.
+// RunStage has the state of a run as runner.h lists them. RunStop changes it, and the other parts of the run read it. Breaker
+// counts the outcomes that end a run on a sick machine.
 //
 //   state      finish()    reach_deadline()  take_signal()
 //   running    finishing   stopping          stopping
@@ -55,6 +56,32 @@ class RunStage {
   std::optional<CaseGroup::NoMore> finishing_{};
   bool at_once_ = false;
   std::optional<int> signal_{};
+};
+
+// Ends a run on a sick machine: after a certain number of machine outcomes in a row, further cases would say
+// nothing about the code. Pure logic.
+class Breaker {
+ public:
+  static constexpr int kDefault = 5;
+
+  // 0: never.
+  explicit Breaker(int limit) : limit_(limit) {}
+  int limit() const { return limit_; }
+
+  // Takes the verdict of the next case that ended; true if the run must end now. A case that was not executed
+  // says nothing about the machine, and neither does a command that does not exist.
+  bool add(const Verdict& verdict) {
+    if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
+    if (verdict.outcome == Outcome::kError && verdict.reason == Reason::kSpawn &&
+        !is_machine_outcome(verdict))
+      return false;
+    in_a_row_ = is_machine_outcome(verdict) ? in_a_row_ + 1 : 0;
+    return limit_ > 0 && in_a_row_ == limit_;
+  }
+
+ private:
+  int limit_;
+  int in_a_row_ = 0;
 };
 
 }  // namespace proctor

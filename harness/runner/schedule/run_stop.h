@@ -6,7 +6,6 @@
 #include <string>
 
 #include "harness/runner/attempt/run_events.h"
-#include "harness/runner/schedule/breaker.h"
 #include "harness/runner/schedule/case_ends.h"
 #include "harness/runner/schedule/pending_cases.h"
 #include "harness/runner/schedule/run_setup.h"

@@ -1,17 +1,121 @@
 #include "harness/runner/schedule/runner.h"
 
+#include <signal.h>
+
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "harness/devices/care/telemetry.h"
 #include "harness/devices/leases/device_pool.h"
-#include "harness/runner/schedule/job_control.h"
+#include "harness/process/contained_process.h"
+#include "harness/runner/attempt/attempt_plan.h"
+#include "harness/runner/schedule/run_control.h"
 #include "harness/runner/schedule/run_stop.h"
 #include "harness/runner/schedule/running_groups.h"
 #include "harness/runner/schedule/slots.h"
 
 namespace proctor {
 namespace {
+
+// What the caller of a run asks while it lasts (run_control.h): to stop, to wait (Ctrl-Z), and what its cases are doing.
+class JobControl {
+ public:
+  JobControl(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
+             RunControl& control, RunningGroups& groups, RunStop& stop);
+  ~JobControl();
+  JobControl(const JobControl&) = delete;
+  JobControl& operator=(const JobControl&) = delete;
+
+  // From now on requests are obeyed, until the last case has ended: then they wait.
+  void begin();
+  void close() { control_.end(); }
+  // No limit counts the time until `fg` (process/frozen_time.h).
+  void suspend(RunControl::Suspended what);
+  // Ends what is still asked.
+  void end();
+
+ private:
+  void wait();
+  void obey(const RunControl::Record& record);
+  void dump();
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  const AttemptSetup& setup_;
+  RunControl& control_;
+  RunningGroups& groups_;
+  RunStop& stop_;
+  boost::asio::posix::stream_descriptor requests_;
+  std::shared_ptr<ContainedProcess> dump_;
+};
+
+constexpr Milliseconds kDumpLimit{30'000};
+
+JobControl::JobControl(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
+                       RunControl& control, RunningGroups& groups, RunStop& stop)
+    : io_(io),
+      containment_(containment),
+      setup_(setup),
+      control_(control),
+      groups_(groups),
+      stop_(stop),
+      requests_(io, control.descriptor()) {}
+
+JobControl::~JobControl() { requests_.release(); }  // the control closes it
+
+void JobControl::begin() {
+  control_.begin();
+  wait();
+}
+
+void JobControl::wait() {
+  requests_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& error) {
+    if (error) return;
+    if (const auto record = control_.take()) obey(*record);
+    wait();
+  });
+}
+
+void JobControl::obey(const RunControl::Record& record) {
+  switch (record.request) {
+    case RunControl::Request::kStop:
+      return stop_.on_stop(record.signal, record.cause);
+    case RunControl::Request::kSuspend:
+      return suspend(RunControl::Suspended::kProcess);
+    case RunControl::Request::kDump:
+      return dump();
+  }
+}
+
+void JobControl::suspend(RunControl::Suspended what) {
+  groups_.freeze();
+  control_.pause(what);
+  groups_.thaw();
+}
+
+// As another process sees them; on stderr, where it ends no line of a report.
+void JobControl::dump() {
+  if (dump_ || setup_.own_program.empty()) return;
+  ProcessSpec spec;
+  spec.argv = {setup_.own_program, "dump", setup_.run_dir};
+  spec.env = setup_.evidence_environment;
+  spec.reach = Reach::kMachine;
+  spec.keep_stdout = true;
+  spec.limits.timeout = kDumpLimit;
+  spec.limits.grace = Milliseconds(0);
+  dump_ = ContainedProcess::start(io_, containment_, std::move(spec), [this](const ProcessEnd& end) {
+    dump_.reset();
+    std::fputs((end.kept_stdout + end.output.stderr_tail).c_str(), stderr);
+  });
+}
+
+void JobControl::end() {
+  if (dump_) dump_->stop(SIGKILL, Milliseconds(0));
+}
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 

@@ -1,10 +1,156 @@
 #include "harness/runner/schedule/running_groups.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace proctor {
+
+// ---- how it starts ----
+
+void RunningGroup::begin(Listener listener) {
+  listener_ = std::move(listener);
+  begin_process();
+}
+
+void RunningGroup::begin_process() {
+  // After one sick device the next one is examined first: was it well before this group had it?
+  const bool doubt = !begun_ && group_.has_suspect();
+  devices_.enter(setup_.test(group_.first()).id, doubt,
+                 [this](const DeviceVisits::Entry& entry) { on_entered(entry); });
+}
+
+void RunningGroup::on_entered(const DeviceVisits::Entry& entry) {
+  const bool new_while_finishing = stage_.finishing() && !begun_;
+  if (entry.open && !stage_.is_stopping() && !new_while_finishing && !devices_.are_lost())
+    return start_attempt();
+  devices_.return_unused();
+  if (entry.refused && !new_while_finishing) {
+    give_up({*entry.refused, entry.note});
+  } else {
+    leave_sick_devices();
+  }
+  end();
+}
+
+void RunningGroup::start_attempt() {
+  begun_ = true;
+  auto process = processes_.start(group_, devices_, *this);
+  if (!process) {
+    give_up({{Outcome::kError, Reason::kEnvironment}, "failed to " + process.error().what});
+    return end();
+  }
+  process_ = *std::move(process);
+}
+
+// ---- how it goes on ----
+
+void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) {
+  const std::size_t index = group_.case_of(which);
+  if (ended.termination.unreapable) devices_.drain_unreapable(setup_.test(index).id);
+  const auto known = ends_.known_failure(index, devices_.ids(), ended.verdict);
+  const bool expected = known && known->verdict.outcome == Outcome::kXfail;
+  process_.doubt = process_.doubt || casts_doubt(ended, expected);
+  process_.poisoned = process_.poisoned || (!devices_.empty() && poisons_process(ended));
+  process_.leaked =
+      process_.leaked || (!ended.termination.left_by.empty() && setup_.test(index).policy.leaks_fail);
+  verdicts_.attempt_ended(which, ended, expected, went_on, has_mark(ended.marks, Mark::kUnproven));
+}
+
+Unproven RunningGroup::unproven_ones() const {
+  if (!process_.attempt) return {};
+  return {.cases = process_.attempt->unproven(), .may_share = process_.attempt->may_share_again()};
+}
+
+void RunningGroup::on_process_ended(ProcessFate fate) {
+  processes_.ended(group_, process_);
+  const Ended ended{fate, process_.attempt->not_begun(), unproven_ones(), process_.attempt->is_unreliable()};
+  process_.attempt.reset();
+  if (stage_.is_stopping() || devices_.are_lost()) return on_left(ended, {});
+  devices_.leave(setup_.test(verdicts_.last_case()).id, process_.doubt,
+                 [this, ended](const DeviceVisits::Left& left) { on_left(ended, left); });
+}
+
+void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
+  verdicts_.settle(left, ended.unproven);
+  if (devices_.are_lost() || process_.poisoned) group_.taint();
+  if (process_.leaked || ended.unreliable) group_.repeat_passes();
+  go_on(ended.fate, ended.not_begun);
+}
+
+void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun) {
+  if (stage_.is_stopping()) devices_.retire();  // nobody waited for them: the next run is told
+  verdicts_.process_ended();
+  if (stage_.is_stopping()) {
+    give_up_stopped();
+  } else {
+    const bool may_verify = processes_.may_verify(group_);
+    ends_.announce(group_.process_ended(devices_.are_lost() ? ProcessFate::kDiedInCase : fate, not_begun,
+                                        stage_.finishing(), may_verify));
+  }
+  if (!group_.empty() && devices_.are_lost()) {
+    leave_sick_devices();
+  } else if (!group_.empty()) {
+    const bool waits = group_.is_turn_over();
+    const bool proves = group_.only_proves() && !is_lone_ && setup_.repeats.order.jobs > 1;
+    if (!stage_.finishes_at_once() && !waits && !proves && !moves_on()) return begin_process();
+    if (proves && devices_.ids().size() == 1) group_.pin_to({devices_.ids().front()});  // as before
+    go_on_elsewhere(waits);
+  }
+  end();
+}
+
+// ---- how it ends ----
+
+void RunningGroup::lose(const std::string& device) {
+  if (devices_.lose(device) && process_.attempt)
+    process_.attempt->stop(SIGTERM, kStopGrace, Reason::kDeviceLost);
+}
+
+// The third attempt is on another device, if there is one: does it fail there, too?
+bool RunningGroup::moves_on() {
+  if (devices_.empty() || !group_.wants_other_devices()) return false;
+  group_.avoid(devices_.ids());
+  return have_other_devices({.none_of = group_.avoids()});
+}
+
+bool RunningGroup::have_other_devices(const DeviceWish& wish) const {
+  const std::size_t first = group_.first();
+  return devices_.have_others(setup_.suite(first), setup_.test(first), wish);
+}
+
+// Its devices were taken out. A case that has no others will never have any.
+void RunningGroup::leave_sick_devices() {
+  if (have_other_devices({.only = group_.pinned_to()})) return go_on_elsewhere();
+  give_up(pending_.why_no_devices(group_));
+}
+
+// On other devices, or after others have had their turn, if there is still time for it.
+void RunningGroup::go_on_elsewhere(bool after_others) {
+  if (stage_.is_stopping()) {
+    give_up_stopped();
+  } else if (stage_.finishing()) {
+    give_up(*stage_.finishing());
+  } else if (group_.only_proves()) {
+    pending_.put_lone(std::move(group_));
+  } else if (after_others) {
+    pending_.put_last(std::move(group_));
+  } else {
+    pending_.put_back(std::move(group_));
+  }
+}
+
+void RunningGroup::give_up_stopped() {
+  give_up({{Outcome::kNotrun, stage_.why_stopped()}, "not started, because the run was stopped"});
+}
+
+void RunningGroup::end() {
+  devices_.release();
+  const auto ended = std::move(listener_.ended);
+  ended();  // may destroy this
+}
 
 void RunningGroups::start(PendingCases::Start start, OnEnded ended) {
   groups_.emplace_back(setup_, stage_, processes_, pending_, ends_,

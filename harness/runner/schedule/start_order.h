@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/plan/expected_durations.h"
+#include "harness/plan/plan.h"
 
 namespace proctor {
 

@@ -1,4 +1,4 @@
-#include "harness/process/evidence/core_pattern.h"
+#include "harness/process/evidence/core_file.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "harness/runner/schedule/verification_time.h"
+#include "harness/runner/schedule/verification.h"
 
 #include <gtest/gtest.h>
 

@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using Invalid = CaseGroup::Invalid;
 
 const Verdict kPassed{Outcome::kPass, ""};
 const Verdict kCrash{Outcome::kCrash, {Reason::kSignal, 11}};
@@ -28,8 +29,10 @@ class CaseGroupTest : public testing::Test {
   // "10.1 11.1": index.attempt of the next process.
   std::string next() {
     std::string text;
-    for (const auto& turn : group_.next_process())
-      text += (text.empty() ? "" : " ") + std::to_string(turn.index) + "." + std::to_string(turn.attempt);
+    for (const CaseGroup::Execution& execution : group_.next_process()) {
+      text += text.empty() ? "" : " ";
+      text += std::to_string(execution.index) + "." + std::to_string(execution.attempt);
+    }
     return text;
   }
   std::string ended(std::size_t which, const Verdict& verdict) {
@@ -167,7 +170,7 @@ TEST_F(CaseGroupTest, APassThatIsVerifiedKeepsItsMarks) {
   EXPECT_EQ(finished->marks, Marks{Mark::kFlaky});
 }
 
-TEST_F(CaseGroupTest, OnePassThatFailsAloneDiscreditsTheOthersOfItsProcess) {
+TEST_F(CaseGroupTest, AfterAFailedVerificationAllPassesOfTheProcessAreVerified) {
   add(1, {.verify = true});
   group_.add(20, {.retries = 2});
   group_.add(30, {});
@@ -185,12 +188,12 @@ TEST_F(CaseGroupTest, OnePassThatFailsAloneDiscreditsTheOthersOfItsProcess) {
   EXPECT_TRUE(group_.empty());
 }
 
-TEST_F(CaseGroupTest, AfterADeviceHasFailedPassesOfItsProcessAreTakenAgain) {
+TEST_F(CaseGroupTest, AfterADeviceFailurePassesOfTheProcessRunAgain) {
   add(3);
   next();
   EXPECT_FALSE(group_.attempt_ended(0, kPassed, {}, false, false, {"xpu:0"}));
   EXPECT_FALSE(group_.attempt_ended(1, kCrash, {}, false, false, {"xpu:0"}));
-  group_.taint();
+  group_.invalidate_passes(Invalid::kDeviceFailed);
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2}), IsEmpty());
   EXPECT_EQ(next(), "12.1");
   EXPECT_EQ(ended(0, kPassed), "pass");
@@ -204,7 +207,7 @@ TEST_F(CaseGroupTest, EachPassOfAnUnreliableOrLeakyProcessRunsAlone) {
   next();
   EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kPassed), "goes on");
-  group_.repeat_passes();
+  group_.invalidate_passes(Invalid::kUnreliable);
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_EQ(next(), "10.2");
   EXPECT_EQ(ended(0, {Outcome::kFail, Reason::kLeaky}), "fail(leaky)");
@@ -269,7 +272,7 @@ CaseGroup::Finished become(const std::string& beside, const std::vector<std::str
       tainted ? std::vector<std::string>{"xpu:0"} : std::vector<std::string>{};
   const Verdict first = verdict_of_word(tainted ? beside.substr(kTainted.size()) : beside);
   auto finished = group.attempt_ended(1, first, {}, false, false, where);
-  if (tainted) group.taint();
+  if (tainted) group.invalidate_passes(Invalid::kDeviceFailed);
   const auto at_end = group.process_ended(ProcessFate::kEnded, {}, {});
   if (!at_end.empty()) finished = at_end.front();
   for (const std::string& word : later) {
@@ -306,7 +309,7 @@ TEST_F(CaseGroupTest, ABatchTakesTheFirstCases) {
   EXPECT_EQ(next(), "12.1 13.1 14.1");
 }
 
-TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
+TEST_F(CaseGroupTest, ARetryRunsAloneAndLast) {
   add(3, {.retries = 1});
   EXPECT_EQ(next(), "10.1 11.1 12.1");
   EXPECT_EQ(ended(0, kCrash), "goes on");
@@ -332,10 +335,10 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
   group.add(0, {.retries = 2});
   for (const bool elsewhere : {false, true}) {
     group.next_process();
-    EXPECT_FALSE(group.wants_other_devices());
+    EXPECT_FALSE(group.needs_other_devices());
     EXPECT_FALSE(group.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, {"a"}));
     group.process_ended(ProcessFate::kEnded, {}, {});
-    EXPECT_EQ(group.wants_other_devices(), elsewhere);
+    EXPECT_EQ(group.needs_other_devices(), elsewhere);
   }
   group.avoid({"a"});
   EXPECT_THAT(group.avoids(), testing::ElementsAre("a"));
@@ -346,19 +349,19 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
     pinned.next_process();
     pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, {"a"});
   }
-  EXPECT_FALSE(pinned.wants_other_devices()) << "it may have no other";
+  EXPECT_FALSE(pinned.needs_other_devices()) << "it may have no other";
 }
 
-TEST_F(CaseGroupTest, AttemptsOnSickDevicesAreTakenAgainOneByOne) {
+TEST_F(CaseGroupTest, AttemptsOnUnhealthyDevicesAreRepeatedOneByOne) {
   add(3);
   EXPECT_EQ(next(), "10.1 11.1 12.1");
   EXPECT_FALSE(group_.has_suspect());
-  group_.discount(0);
-  group_.discount(2);
+  group_.invalidate(0, Invalid::kDeviceUnhealthy);
+  group_.invalidate(2, Invalid::kDeviceUnhealthy);
   EXPECT_EQ(ended(1, kPassed), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), ElementsAre("11 pass"));
   EXPECT_TRUE(group_.has_suspect());
-  EXPECT_FALSE(group_.wants_other_devices()) << "nobody has tried them twice";
+  EXPECT_FALSE(group_.needs_other_devices()) << "nobody has tried them twice";
   EXPECT_EQ(next(), "10.2");
   EXPECT_TRUE(group_.has_suspect(0));
   EXPECT_EQ(ended(0, kPassed), "pass");
@@ -386,7 +389,7 @@ TEST_F(CaseGroupTest, CasesThatAProcessLeavesOutHaveNoResult) {
               ElementsAre("11 error(no_result)", "12 error(no_result)", "10 pass"));
 }
 
-TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
+TEST_F(CaseGroupTest, ACaseThatNeverBeginsGetsTwoProcesses) {
   add(5);
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
@@ -418,7 +421,7 @@ TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
 TEST_F(CaseGroupTest, FailFastEndsCasesThatStandAlone) {
   add(4);
   next();
-  group_.disbelieve(0);
+  group_.invalidate(0, Invalid::kUnreliable);
   group_.stand_alone();
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1, 2, 3}), IsEmpty());
   EXPECT_EQ(next(), "10.2");
@@ -456,11 +459,11 @@ TEST_F(CaseGroupTest, ACaseCanBeEndedWithTriesLeft) {
   EXPECT_EQ(next(), "10.1");
 }
 
-TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
+TEST_F(CaseGroupTest, AnInvalidAttemptIsRepeatedAloneAndDoesNotCount) {
   add(3);
   EXPECT_EQ(next(), "10.1 11.1 12.1");
-  group_.disbelieve(0);
-  group_.disbelieve(1);
+  group_.invalidate(0, Invalid::kUnreliable);
+  group_.invalidate(1, Invalid::kUnreliable);
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2}), IsEmpty());
   EXPECT_EQ(next(), "12.1") << "what never began is not tried again";
   EXPECT_EQ(ended(0, kPassed), "pass");
@@ -476,11 +479,11 @@ TEST_F(CaseGroupTest, WhatIsNotBelievedRunsAgainAloneAndCountsForNothing) {
 TEST_F(CaseGroupTest, CasesWithoutAResultShareAProcessOnceMoreWithoutThoseThatDidNotBegin) {
   add(5);
   EXPECT_EQ(next(), "10.1 11.1 12.1 13.1 14.1");
-  for (const std::size_t which : {0u, 1u}) group_.repeat_shared(which);
+  for (const std::size_t which : {0u, 1u}) group_.invalidate(which, Invalid::kNoResult);
   EXPECT_EQ(ended(2, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {3, 4}), IsEmpty());
   EXPECT_EQ(next(), "10.2 11.2");
-  group_.repeat_shared(0);
+  group_.invalidate(0, Invalid::kNoResult);
   EXPECT_EQ(ended(1, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
   EXPECT_EQ(next(), "13.1 14.1") << "10 had its two shared processes";
@@ -525,6 +528,65 @@ TEST_F(CaseGroupTest, AfterAVerificationThatFailedAllAreVerifiedWhateverTheTime)
   EXPECT_EQ(ended(0, kCrash), "fail(order)");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}, {}, false), IsEmpty());
   EXPECT_EQ(next(), "11.2");
+}
+
+TEST_F(CaseGroupTest, AVerifiedCaseThatNeverBeginsHoldsNoOther) {
+  add(1, {.verify = true});
+  add_others(1);
+  next();
+  for (std::size_t which = 0; which < 2; ++which) EXPECT_EQ(ended(which, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {0}), ElementsAre("10 error(no_result)", "20 pass"));
+  EXPECT_TRUE(group_.empty());
+}
+
+using Verification = CaseGroup::Verification;
+using VerificationEvent = CaseGroup::VerificationEvent;
+
+void check(Verification before, VerificationEvent event) {
+  const bool is_last = event == VerificationEvent::kLastEnded;
+  const std::size_t verified = !is_last ? 3 : before == Verification::kAll ? 2 : 1;
+  CaseGroup group;
+  for (std::size_t index = 0; index < verified; ++index) group.add(index, {.verify = true});
+  group.add(verified, {});
+  const auto run = [&group](const Verdict& verdict) {
+    group.next_process();
+    group.attempt_ended(0, verdict, {}, false, false);
+  };
+  const auto end = [&group] { group.process_ended(ProcessFate::kEnded, {}, {}); };
+  group.next_process();
+  for (std::size_t which = 0; which <= verified; ++which)
+    group.attempt_ended(which, which < verified ? kPassed : kCrash, {}, false, false);
+  end();
+  if (before != Verification::kSample) run(kCrash);
+  if (before == Verification::kAll) end();
+  ASSERT_EQ(group.verification(), before);
+
+  const auto after = CaseGroup::verification_after(before, event);
+  if (!after) {
+    ASSERT_EQ(event, VerificationEvent::kBad);
+    EXPECT_THROW(run(kCrash), std::bad_optional_access) << "the previous process has not ended";
+    return;
+  }
+  if (event == VerificationEvent::kBad) {
+    run(kCrash);
+  } else {
+    if (before != Verification::kFailed) run(kPassed);
+    end();
+  }
+  EXPECT_EQ(group.verification(), after);
+}
+
+TEST(CaseGroup, EachStateOfVerificationTakesOrRefusesEachEvent) {
+  for (const Verification before : {Verification::kSample, Verification::kFailed, Verification::kAll}) {
+    for (const VerificationEvent event :
+         {VerificationEvent::kBad, VerificationEvent::kProcessEnded, VerificationEvent::kLastEnded}) {
+      SCOPED_TRACE(testing::Message()
+                   << "state " << static_cast<int>(before) << ", event " << static_cast<int>(event));
+      check(before, event);
+    }
+  }
 }
 
 TEST_F(CaseGroupTest, CasesThatStandAloneShareNoProcess) {

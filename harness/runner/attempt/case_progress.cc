@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -10,130 +9,138 @@
 
 namespace proctor {
 
-CaseProgress::Action CaseProgress::action_of(Stage stage, Ending ending) {
-  using enum Action;
-  constexpr std::size_t kStages = 5;
-  constexpr std::size_t kEndings = 5;
-  constexpr std::array<std::array<Action, kEndings>, kStages> kActions{{
-      {kCount, kCount, kCount, kCount, kCount},
-      {kCount, kCount, kOrder, kCount, kBelieve},
-      {kFlaky, kFlaky, kAgain, kAgain, kBelieve},
-      {kGoOn, kGoOn, kEnd, kEnd, kEnd},
-      {kEnd, kEnd, kDependent, kDependent, kEnd},
+std::optional<CaseProgress::Transition> CaseProgress::transition_of(Stage stage, Event event) {
+  using enum Stage;
+  using Cell = std::optional<Transition>;
+  constexpr Cell none;
+  constexpr Cell count = Transition{Action::kCount, kCounting};
+  constexpr Cell order = Transition{Action::kOrder, kCounting};
+  constexpr Cell flaky = Transition{Action::kFlaky, kProving};
+  constexpr Cell confirmed = Transition{Action::kConfirmed, kCounting};
+  constexpr Cell hold = Transition{Action::kHold, kHeld};
+  constexpr Cell confirm = Transition{Action::kConfirm, kConfirming};
+  constexpr Cell verify = Transition{Action::kRepeat, kVerifying};
+  constexpr Cell accept = Transition{Action::kAccept, kCounting};
+  constexpr Cell go_on = Transition{Action::kRepeat, kOrdering};
+  constexpr Cell depends = Transition{Action::kDependent, kCounting};
+  constexpr Cell end = Transition{Action::kEnd, kCounting};
+  constexpr auto repeat = [](Stage next) { return Cell(Transition{Action::kRepeat, next}); };
+  constexpr std::array<std::array<Cell, 9>, 6> kTransitions{{
+      {count, count, count, count, hold, confirm, none, none, repeat(kCounting)},
+      {none, none, none, none, none, none, verify, accept, repeat(kCounting)},
+      {count, order, count, accept, none, none, none, accept, repeat(kVerifying)},
+      {flaky, confirmed, confirmed, accept, none, none, none, none, repeat(kConfirming)},
+      {go_on, end, end, end, none, none, none, none, repeat(kProving)},
+      {end, depends, depends, end, none, none, none, none, repeat(kOrdering)},
   }};
-  return kActions[static_cast<std::size_t>(stage)][static_cast<std::size_t>(ending)];
+  return kTransitions[static_cast<std::size_t>(stage)][static_cast<std::size_t>(event)];
 }
 
-CaseProgress::Ending CaseProgress::ending_of(const Verdict& verdict, bool expected) {
-  if (verdict.outcome == Outcome::kNotrun) return Ending::kCutShort;
-  if (is_bad(verdict.outcome)) return expected ? Ending::kExpected : Ending::kBad;
-  return verdict.outcome == Outcome::kSkip ? Ending::kSkip : Ending::kGood;
+CaseProgress::Event CaseProgress::event_of(const Verdict& verdict, bool expected) {
+  if (verdict.outcome == Outcome::kNotrun) return Event::kCutShort;
+  if (!is_bad(verdict.outcome)) return Event::kGood;
+  return expected ? Event::kExpected : Event::kBad;
 }
 
 CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks, bool expected,
                                      const std::vector<std::string>& where) {
-  const Stage stage = std::exchange(stage_, Stage::kCounting);
-  switch (action_of(stage, ending_of(verdict, expected))) {
+  return apply(event_of(verdict, expected), {verdict, marks, where, expected});
+}
+
+// The marks of a bad attempt do not count: those of the attempt that confirms it do. A held attempt has no retry.
+void CaseProgress::add_shared(const Verdict& verdict, const Marks& marks,
+                              const std::vector<std::string>& where, bool behind_others) {
+  const bool bad = is_bad(verdict.outcome);
+  apply(bad ? Event::kBadShared : Event::kGoodShared,
+        {verdict, bad ? Marks{} : marks, where, /*expected=*/true, behind_others});
+}
+
+void CaseProgress::invalidate(Invalid why) {
+  apply(Event::kInvalid, {});
+  if (why == Invalid::kDeviceUnhealthy) suspect_ = true;
+  if (why == Invalid::kDeviceFailed) add_mark(marks_, Mark::kTainted);
+  if (why == Invalid::kNoResult && last_shared_ == 1) last_shared_ = attempt_;
+}
+
+CaseProgress::Next CaseProgress::apply(Event event, const Attempt& attempt) {
+  const Transition transition = transition_of(stage_, event).value();
+  stage_ = transition.next;
+  switch (transition.action) {
     case Action::kCount:
-      return count(verdict, marks, expected, where);
+      return count(attempt);
     case Action::kOrder:
-      return count({Outcome::kFail, Reason::kOrder}, marks, /*expected=*/true, where);
+      return count({{Outcome::kFail, Reason::kOrder}, attempt.marks, attempt.where, /*expected=*/true});
     case Action::kFlaky: {
-      bad_beside_ = true;
+      bad_shared_ = true;
       add_mark(marks_, Mark::kFlaky);
-      const Next next = count(verdict, marks, expected, where);
-      const bool proves = next == Next::kDone && beside_.behind_others && !policy_.in_turns;
-      return proves ? begin_proof(Stage::kProving) : next;
+      const Next next = count(attempt);
+      if (next == Next::kDone && held_.behind_others && !policy_.in_turns) return try_again();
+      stage_ = Stage::kCounting;
+      return next;
     }
-    case Action::kAgain:
-      bad_beside_ = true;
-      return count(verdict, marks, expected, where);
-    case Action::kBelieve:
-      return count(beside_.verdict, marks, /*expected=*/true, where);
-    case Action::kGoOn:
-      keep_marks(marks);
-      return begin_proof(Stage::kOrdering);
+    case Action::kConfirmed:
+      bad_shared_ = true;
+      return count(attempt);
+    case Action::kHold:
+      held_ = attempt;
+      return Next::kRetry;
+    case Action::kConfirm:
+      held_ = attempt;
+      return try_again();
+    case Action::kAccept:
+      keep_marks(attempt.marks);
+      return count(held_);
+    case Action::kRepeat:
+      keep_marks(attempt.marks);
+      return try_again();
     case Action::kDependent:
-      keep_marks(marks);
+      keep_marks(attempt.marks);
       add_mark(marks_, Mark::kOrderDependent);
       return Next::kDone;
     case Action::kEnd:
-      keep_marks(marks);
+      keep_marks(attempt.marks);
       return Next::kDone;
   }
   return Next::kDone;
 }
 
-void CaseProgress::doubt(const Verdict& verdict, const std::vector<std::string>& where, bool behind_others) {
-  assert(!is_proving());
-  stage_ = is_bad(verdict.outcome) ? Stage::kConfirming : Stage::kVerifying;
-  beside_ = {verdict, behind_others};
-  if (!decided_) devices_ = where;
-  disbelieve();
+// The next attempt costs no retry.
+CaseProgress::Next CaseProgress::try_again() {
+  ++attempt_;
+  ++not_counted_;
+  return Next::kRetry;
 }
 
 void CaseProgress::keep_marks(const Marks& marks) {
   for (const MarkWord& mark : marks) add_mark(marks_, mark);
 }
 
-CaseProgress::Next CaseProgress::believe() {
-  assert(stage_ == Stage::kVerifying);
-  stage_ = Stage::kCounting;
-  return count(beside_.verdict, {}, /*expected=*/true, devices_);
-}
-
-CaseProgress::Next CaseProgress::begin_proof(Stage proof) {
-  stage_ = proof;
-  disbelieve();
-  return Next::kRetry;
-}
-
-CaseProgress::Next CaseProgress::count(const Verdict& verdict, const Marks& marks, bool expected,
-                                       const std::vector<std::string>& where) {
-  const bool bad = is_bad(verdict.outcome);
-  (bad ? bad_on_ : good_on_).insert(where);
-  keep_marks(marks);
+CaseProgress::Next CaseProgress::count(const Attempt& attempt) {
+  const bool bad = is_bad(attempt.verdict.outcome);
+  (bad ? bad_on_ : good_on_).insert(attempt.where);
+  keep_marks(attempt.marks);
 
   if (!decided_) {
-    verdict_ = verdict;
-    devices_ = where;
+    verdict_ = attempt.verdict;
+    devices_ = attempt.where;
   }
-  if (verdict.outcome == Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
+  if (attempt.verdict.outcome ==
+      Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
     return Next::kDone;
   }
-  if (bad && !expected && counted_attempts() <= policy_.retries) {
+  if (bad && !attempt.expected && counted_attempts() <= policy_.retries) {
     ++attempt_;
     return Next::kRetry;
   }
   decided_ = decided_ || bad;
-  const bool failed = std::exchange(bad_beside_, false) || bad;
+  const bool failed = std::exchange(bad_shared_, false) || bad;
   if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (failed && policy_.until_fail))
     return Next::kDone;
   ++repeat_;
   attempt_ = 1;
-  discounted_ = 0;
+  not_counted_ = 0;
   last_shared_ = std::min(last_shared_, 1);
   return Next::kRepeat;
-}
-
-void CaseProgress::discount() {
-  disbelieve();
-  suspect_ = true;
-}
-
-void CaseProgress::taint() {
-  add_mark(marks_, Mark::kTainted);
-  disbelieve();
-}
-
-void CaseProgress::disbelieve() {
-  ++attempt_;
-  ++discounted_;
-}
-
-void CaseProgress::repeat_shared() {
-  disbelieve();
-  if (last_shared_ == 1) last_shared_ = attempt_;
 }
 
 Marks CaseProgress::marks() const {

@@ -3,12 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
 namespace proctor {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Next = CaseProgress::Next;
+using Invalid = CaseProgress::Invalid;
 
 const Verdict kGood{Outcome::kPass, {}};
 const Verdict kBad{Outcome::kFail, {}};
@@ -50,10 +59,10 @@ TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
   EXPECT_THAT(elsewhere.marks(), ElementsAre(Mark::kFlaky));
 }
 
-TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
+TEST(CaseProgress, AnAttemptOnAnUnhealthyDeviceDoesNotCount) {
   CaseProgress progress({.retries = 1});
   EXPECT_FALSE(progress.has_suspect());
-  progress.discount();
+  progress.invalidate(Invalid::kDeviceUnhealthy);
   EXPECT_TRUE(progress.has_suspect());
   EXPECT_EQ(progress.attempt(), 2) << "each has a number of its own";
   EXPECT_EQ(progress.counted_attempts(), 1);
@@ -62,7 +71,7 @@ TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
   EXPECT_EQ(progress.add(kBad, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(progress.verdict(), kBad);
   CaseProgress good({.repeat = 2});
-  good.discount();
+  good.invalidate(Invalid::kDeviceUnhealthy);
   EXPECT_EQ(good.add(kGood, {}, false, {"b"}), Next::kRepeat);
   EXPECT_EQ(good.attempt(), 1);
   EXPECT_EQ(good.counted_attempts(), 1);
@@ -128,22 +137,33 @@ TEST(CaseProgress, AFailureIsNotHiddenByALaterStop) {
   EXPECT_EQ(progress.verdict(), kBad);
 }
 
-TEST(CaseProgress, UntilFailAlsoStopsAtAFailureBesideOthers) {
+TEST(CaseProgress, UntilFailAlsoStopsAtAFailureInASharedProcess) {
   CaseProgress progress({.repeat = 1000, .until_fail = true});
   EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
-  progress.doubt(kBad);
+  progress.add_shared(kBad);
   EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone) << "it is good alone";
   EXPECT_EQ(progress.verdict(), kGood);
   EXPECT_THAT(progress.marks(), ElementsAre(Mark::kFlaky));
 }
 
-TEST(CaseProgress, OnlyTheRepeatThatWasBadBesideOthersIsTheLast) {
+TEST(CaseProgress, OnlyTheRepeatThatWasBadInASharedProcessIsTheLast) {
   CaseProgress progress({.repeat = 3});
-  progress.doubt(kBad);
-  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRepeat) << "nobody asked to stop";
+  progress.add_shared(kBad);
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRepeat) << "without until_fail";
   CaseProgress verified({.repeat = 3, .until_fail = true});
-  verified.doubt(kGood);
+  verified.add_shared(kGood);
+  verified.verify();
   EXPECT_EQ(verified.add(kGood, {}, false), Next::kRepeat);
+}
+
+TEST(CaseProgress, AHeldAttemptKeepsItsDevices) {
+  CaseProgress progress({.repeat = 2});
+  progress.add(kGood, {}, false, {"a"});
+  progress.add_shared(kBad, {}, {"a"});
+  EXPECT_EQ(progress.add({Outcome::kNotrun, Reason::kInterrupted}, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kBad);
+  EXPECT_THAT(progress.devices(), ElementsAre("a"));
+  EXPECT_THAT(progress.marks(), ElementsAre(Mark::kFlaky)) << "on one device";
 }
 
 TEST(CaseProgress, BetweenRepeatsNothingHasBegun) {
@@ -158,79 +178,141 @@ TEST(CaseProgress, BetweenRepeatsNothingHasBegun) {
 }
 
 using Stage = CaseProgress::Stage;
-using Ending = CaseProgress::Ending;
+using ProgressEvent = CaseProgress::Event;
 using Action = CaseProgress::Action;
 
-const Verdict kSkip{Outcome::kSkip, {}};
-
-// A case whose next attempt is its second one, and the last of its only repeat.
+// A case at its only repeat, without retries.
 CaseProgress at(Stage stage) {
   CaseProgress progress({});
-  switch (stage) {
-    case Stage::kCounting:
-      progress.disbelieve();
-      break;
-    case Stage::kVerifying:
-      progress.doubt(kGood);
-      break;
-    case Stage::kConfirming:
-      progress.doubt(kBad, {}, /*behind_others=*/true);
-      break;
-    case Stage::kProving:
-    case Stage::kOrdering:
-      progress.doubt(kBad, {}, /*behind_others=*/true);
-      progress.add(kGood, {}, false);
-      if (stage == Stage::kOrdering) progress.add(kGood, {}, false);
-      break;
-  }
+  const bool was_bad = stage == Stage::kConfirming || stage == Stage::kProving || stage == Stage::kOrdering;
+  if (was_bad) progress.add_shared(kBad, {}, {}, /*behind_others=*/true);
+  if (stage == Stage::kHeld || stage == Stage::kVerifying) progress.add_shared(kGood);
+  if (stage == Stage::kVerifying) progress.verify();
+  if (stage == Stage::kProving || stage == Stage::kOrdering) progress.add(kGood, {}, false);
+  if (stage == Stage::kOrdering) progress.add(kGood, {}, false);
   EXPECT_EQ(progress.stage(), stage);
   return progress;
 }
 
-Verdict verdict_of(Ending ending) {
-  switch (ending) {
-    case Ending::kGood:
-      return kGood;
-    case Ending::kSkip:
-      return kSkip;
-    case Ending::kBad:
-    case Ending::kExpected:
-      return kBad;
-    case Ending::kCutShort:
-      return {Outcome::kNotrun, Reason::kInterrupted};
-  }
-  return {};
+Verdict verdict_of(ProgressEvent event) {
+  if (event == ProgressEvent::kCutShort) return {Outcome::kNotrun, Reason::kInterrupted};
+  return event == ProgressEvent::kGood || event == ProgressEvent::kGoodShared ? Verdict{Outcome::kSkip, {}}
+                                                                              : kBad;
 }
 
-// What the action makes of it.
-void check(Stage before, Ending ending) {
+// Calls the function for the event. Returns what follows, if the function does.
+std::optional<Next> send(CaseProgress& progress, ProgressEvent event) {
+  const Verdict verdict = verdict_of(event);
+  switch (event) {
+    case ProgressEvent::kGood:
+    case ProgressEvent::kBad:
+    case ProgressEvent::kExpected:
+    case ProgressEvent::kCutShort:
+      EXPECT_EQ(CaseProgress::event_of(verdict, event == ProgressEvent::kExpected), event);
+      return progress.add(verdict, {Mark::kLeaky}, event == ProgressEvent::kExpected);
+    case ProgressEvent::kGoodShared:
+    case ProgressEvent::kBadShared:
+      progress.add_shared(verdict);
+      return std::nullopt;
+    case ProgressEvent::kVerify:
+      progress.verify();
+      return std::nullopt;
+    case ProgressEvent::kAccept:
+      return progress.accept();
+    case ProgressEvent::kInvalid:
+      progress.invalidate(Invalid::kUnreliable);
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void check(Stage before, ProgressEvent event) {
   CaseProgress progress = at(before);
   const Verdict earlier = progress.verdict();
-  const Verdict verdict = verdict_of(ending);
-  const bool expected = ending == Ending::kExpected;
-  EXPECT_EQ(CaseProgress::ending_of(verdict, expected), ending);
-  const Next next = progress.add(verdict, {Mark::kLeaky}, expected);
-  EXPECT_TRUE(has_mark(progress.marks(), Mark::kLeaky));
-  const Action action = CaseProgress::action_of(before, ending);
-  const bool proves = action == Action::kFlaky || action == Action::kGoOn;
-  EXPECT_EQ(next, proves ? Next::kRetry : Next::kDone);
-  EXPECT_EQ(progress.stage(), action == Action::kFlaky  ? Stage::kProving
-                              : action == Action::kGoOn ? Stage::kOrdering
-                                                        : Stage::kCounting);
+  const int attempt = progress.attempt();
+  const auto transition = CaseProgress::transition_of(before, event);
+  if (!transition) {
+    EXPECT_THROW(send(progress, event), std::bad_optional_access);
+    EXPECT_EQ(progress.stage(), before);
+    return;
+  }
+  const Action action = transition->action;
+  const std::optional<Next> next = send(progress, event);
+  EXPECT_EQ(progress.stage(), transition->next);
+  const bool again = action == Action::kRepeat || action == Action::kConfirm || action == Action::kFlaky;
+  EXPECT_EQ(progress.attempt(), attempt + (again ? 1 : 0));
+  EXPECT_EQ(next.value_or(again ? Next::kRetry : Next::kDone), again ? Next::kRetry : Next::kDone);
+  EXPECT_EQ(has_mark(progress.marks(), Mark::kLeaky), event <= ProgressEvent::kCutShort);
   EXPECT_EQ(has_mark(progress.marks(), Mark::kOrderDependent), action == Action::kDependent);
-  const bool counts = action == Action::kCount || action == Action::kFlaky || action == Action::kAgain;
+  const bool keeps = action == Action::kAccept || action == Action::kRepeat || action == Action::kEnd ||
+                     action == Action::kDependent;
   const Verdict order{Outcome::kFail, Reason::kOrder};
-  EXPECT_EQ(progress.verdict(), counts ? verdict : action == Action::kOrder ? order : earlier);
+  const bool drops_held = before == Stage::kHeld && event == ProgressEvent::kInvalid;
+  EXPECT_EQ(progress.verdict(), drops_held                 ? Verdict{}
+                                : keeps                    ? earlier
+                                : action == Action::kOrder ? order
+                                                           : verdict_of(event));
 }
 
-TEST(CaseProgress, EachStageTakesEachEnding) {
-  for (const Stage stage :
-       {Stage::kCounting, Stage::kVerifying, Stage::kConfirming, Stage::kProving, Stage::kOrdering}) {
-    for (const Ending ending :
-         {Ending::kGood, Ending::kSkip, Ending::kBad, Ending::kExpected, Ending::kCutShort}) {
+constexpr Stage kStages[] = {Stage::kCounting,   Stage::kHeld,    Stage::kVerifying,
+                             Stage::kConfirming, Stage::kProving, Stage::kOrdering};
+constexpr ProgressEvent kEvents[] = {
+    ProgressEvent::kGood,     ProgressEvent::kBad,        ProgressEvent::kExpected,
+    ProgressEvent::kCutShort, ProgressEvent::kGoodShared, ProgressEvent::kBadShared,
+    ProgressEvent::kVerify,   ProgressEvent::kAccept,     ProgressEvent::kInvalid};
+
+TEST(CaseProgress, EachStageTakesOrRefusesEachEvent) {
+  for (const Stage stage : kStages) {
+    for (const ProgressEvent event : kEvents) {
       SCOPED_TRACE(testing::Message()
-                   << "stage " << static_cast<int>(stage) << ", ending " << static_cast<int>(ending));
-      check(stage, ending);
+                   << "stage " << static_cast<int>(stage) << ", event " << static_cast<int>(event));
+      check(stage, event);
+    }
+  }
+}
+
+// The cells of the table at the top of case_progress.h, by row, without the names of the stages.
+std::vector<std::vector<std::string>> table_of_header() {
+  std::ifstream header(PROCTOR_SOURCE_DIR "/harness/runner/attempt/case_progress.h");
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(header, line) && line.starts_with("//");) {
+    if (!line.starts_with("//   ") || line.starts_with("//   stage ")) continue;
+    if (const auto space = line.find("go on"); space != std::string::npos) line.replace(space, 5, "go_on");
+    std::istringstream words(line.substr(2));
+    rows.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+    rows.back().erase(rows.back().begin());
+  }
+  return rows;
+}
+
+TEST(CaseProgress, TheTableOfTheHeaderIsThatOfTheCode) {
+  const std::map<std::string, CaseProgress::Transition> transitions{
+      {"count", {Action::kCount, Stage::kCounting}},
+      {"order", {Action::kOrder, Stage::kCounting}},
+      {"flaky", {Action::kFlaky, Stage::kProving}},
+      {"confirmed", {Action::kConfirmed, Stage::kCounting}},
+      {"hold", {Action::kHold, Stage::kHeld}},
+      {"confirm", {Action::kConfirm, Stage::kConfirming}},
+      {"accept", {Action::kAccept, Stage::kCounting}},
+      {"verify", {Action::kRepeat, Stage::kVerifying}},
+      {"go_on", {Action::kRepeat, Stage::kOrdering}},
+      {"end", {Action::kEnd, Stage::kCounting}},
+      {"dependent", {Action::kDependent, Stage::kCounting}}};
+  const auto rows = table_of_header();
+  ASSERT_EQ(rows.size(), std::size(kStages));
+  for (const Stage stage : kStages) {
+    const auto& row = rows[static_cast<std::size_t>(stage)];
+    ASSERT_EQ(row.size(), std::size(kEvents));
+    for (const ProgressEvent event : kEvents) {
+      const std::string& cell = row[static_cast<std::size_t>(event)];
+      const auto transition = CaseProgress::transition_of(stage, event);
+      ASSERT_EQ(transition.has_value(), cell != "-") << cell;
+      if (!transition) continue;
+      const Stage again = stage == Stage::kHeld ? Stage::kCounting : stage;
+      const auto expected =
+          cell == "repeat" ? CaseProgress::Transition{Action::kRepeat, again} : transitions.at(cell);
+      EXPECT_EQ(transition->action, expected.action) << cell;
+      EXPECT_EQ(transition->next, expected.next) << cell;
     }
   }
 }

@@ -126,7 +126,8 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
   for (Unsettled& ended : std::exchange(unsettled_, {})) {
     std::string note;
     if (unproven.cases.contains(ended.which)) {
-      unproven.may_share ? group_.repeat_shared(ended.which) : group_.disbelieve(ended.which);
+      using enum CaseGroup::Invalid;
+      group_.invalidate(ended.which, unproven.may_share ? kNoResult : kUnreliable);
       if (last_ == ended.which) last_.reset();
       continue;
     }
@@ -135,14 +136,14 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
       ended.last = true;
       note = "its device is lost, so its result is not a verdict on the code";
     } else if (is_suspicious(ended.verdict) && !(left.sick.empty() && left.lost.empty()) &&
-               is_discounted(ended, left, note)) {
+               is_invalid(ended, left, note)) {
       continue;
     }
     take(ended, note);
   }
 }
 
-bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
+bool GroupVerdicts::is_invalid(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
   const std::string& device = left.sick.empty() ? left.lost : left.sick;
   ends_.note(AttemptSuspected{.case_id = setup_.test(group_.case_of(ended.which)).id,
                               .attempt = ended.attempt,
@@ -151,7 +152,7 @@ bool GroupVerdicts::is_discounted(const Unsettled& ended, const DeviceVisits::Le
                               .evidence = left.sick.empty() ? "lost" : left.words});
   if (setup_.starts_once) return false;  // it starts its command once
   if (!group_.has_suspect(ended.which)) {
-    group_.discount(ended.which);
+    group_.invalidate(ended.which, CaseGroup::Invalid::kDeviceUnhealthy);
     group_.avoid(devices_.ids());
     return true;
   }

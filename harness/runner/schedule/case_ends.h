@@ -90,8 +90,8 @@ class GroupVerdicts {
 
   // The attempt that lost the device; none: not known.
   std::optional<std::size_t> loser(const DeviceVisits::Left& left) const;
-  // Whether it counts for nothing. If it counts, `note` may say more.
-  bool is_discounted(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
+  // Makes the attempt invalid if it is. If it counts, `note` may get the reason.
+  bool is_invalid(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
   void take(const Unsettled& ended, const std::string& note = {});
   void tell_suspect(const CaseGroup::Finished& finished) const;
 

@@ -57,11 +57,11 @@ AttemptPlan GroupProcesses::plan(CaseGroup& group, const GroupDevices& devices) 
                    .environment = {},
                    .ranks = {}};
   if (one_by_one_.contains(plan.suite)) group.stand_alone();
-  for (const auto& turn : group.next_process()) {
-    plan.cases.push_back({.test = &setup_.test(turn.index),
-                          .attempt = turn.attempt,
-                          .repeat = turn.repeat,
-                          .silent = turn.silent});
+  for (const CaseGroup::Execution& execution : group.next_process()) {
+    plan.cases.push_back({.test = &setup_.test(execution.index),
+                          .attempt = execution.attempt,
+                          .repeat = execution.repeat,
+                          .silent = execution.silent});
   }
   return plan;
 }

@@ -75,8 +75,8 @@ void RunningGroup::on_process_ended(ProcessFate fate) {
 
 void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
   verdicts_.settle(left, ended.unproven);
-  if (devices_.are_lost() || process_.poisoned) group_.taint();
-  if (process_.leaked || ended.unreliable) group_.repeat_passes();
+  if (devices_.are_lost() || process_.poisoned) group_.invalidate_passes(CaseGroup::Invalid::kDeviceFailed);
+  if (process_.leaked || ended.unreliable) group_.invalidate_passes(CaseGroup::Invalid::kUnreliable);
   go_on(ended.fate, ended.not_begun);
 }
 
@@ -111,7 +111,7 @@ void RunningGroup::lose(const std::string& device) {
 
 // The third attempt is on another device, if there is one: does it fail there, too?
 bool RunningGroup::moves_on() {
-  if (devices_.empty() || !group_.wants_other_devices()) return false;
+  if (devices_.empty() || !group_.needs_other_devices()) return false;
   group_.avoid(devices_.ids());
   return have_other_devices({.none_of = group_.avoids()});
 }
